@@ -7,13 +7,13 @@ import { Message, message, type Text } from "./message.ts";
 export interface Violation {
   /** Path of the value in the request, such as `settings[2].value`. */
   readonly field: string;
-  /** Description of the problem and its cure. Never contains the value of a secret. */
+  /** Description of the problem and its remedy. Never contains the value of a secret. */
   readonly description: Text;
 }
 
 /**
- * A failure that a service decided on: a canonical gRPC code and a message for people. Everything
- * else that is thrown is unknown and reaches clients as "internal error" only.
+ * Expected failure of a service: a canonical gRPC code and a message for people. Clients receive
+ * all other errors as "internal error".
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
@@ -38,7 +38,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** An error detail as Connect takes it. */
+/** Error detail for Connect. */
 type OutgoingDetail = NonNullable<ConstructorParameters<typeof ConnectError>[3]>[number];
 
 /** Domain of the reasons in `google.rpc.ErrorInfo`. */
@@ -111,7 +111,7 @@ export function failedPrecondition(text: Message): ServiceError {
   return new ServiceError(Code.FailedPrecondition, text);
 }
 
-/** UNAVAILABLE: a part that this call needs does not answer; it may later. */
+/** UNAVAILABLE: a component that the call requires does not answer; a retry may succeed. */
 export function unavailable(text: Text, cause?: unknown): ServiceError {
   return new ServiceError(Code.Unavailable, text, { cause });
 }

@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 
 /** Display names (`src/data/labels.json`). */
 export interface Labels {
-  /** The name of an item or a setting, such as "Mount path" for `mount_path`. */
+  /** Display name of an item or a setting, such as "Mount path" for `mount_path`. */
   readonly nameOf: (name: string) => string;
-  /** The options of an item in their order; none when it has none. */
+  /** Display names of an item's options in their order; empty: no options. */
   readonly optionsOf: (name: string, options: string) => readonly string[];
   /** Name of a group of settings; empty for an unnamed one. */
   readonly groupOf: (group: number) => string;
 }
 
-/** The data file: labels that do not follow from the name. */
+/** Data file of labels that cannot be derived from the name. */
 interface LabelFile {
   readonly words: Readonly<Record<string, string>>;
   readonly names: Readonly<Record<string, string>>;

@@ -15,9 +15,10 @@ const MAX_RANGES = 20;
 const MAX_TAG = 35;
 
 /**
- * The language to answer in.
+ * Chooses the language of an answer.
  *
- * @param asked what the request itself says; it wins. A language that is not spoken here is English.
+ * @param asked language of the request itself, which takes precedence. An unsupported language
+ *   means English.
  * @param accepted an `accept-language` header (RFC 9110, section 12.5.4).
  */
 export function chooseLanguage(asked: string, accepted: string | undefined): Language {
@@ -28,7 +29,7 @@ export function chooseLanguage(asked: string, accepted: string | undefined): Lan
     const weight = parameters.find((parameter) => /^q=/i.test(parameter))?.slice(2) ?? "1";
     return { tag, weight: Number.parseFloat(weight) || 0 };
   });
-  // The sort is stable: of two alike the first counts.
+  // The sort is stable: the first one of equal weights counts.
   const wanted = ranges.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
   for (const { tag } of wanted) {
     const language = tag === "*" ? "en" : spoken(tag);
@@ -37,17 +38,14 @@ export function chooseLanguage(asked: string, accepted: string | undefined): Lan
   return "en";
 }
 
-/**
- * Matches the primary language alone: a reader of one kind of Chinese prefers another kind to
- * English.
- */
+/** Matches only the primary language: readers of any kind of Chinese prefer Chinese to English. */
 function spoken(tag: string): Language | undefined {
   if (tag.length > MAX_TAG) return undefined;
   const [primary = ""] = tag.toLowerCase().split(/[-_]/);
   return LANGUAGES.find((language) => language.split("-")[0] === primary);
 }
 
-/** The text in another language, or the English text itself where it has no translation. */
+/** Translates a text; a text without a translation stays English. */
 export type Translate = (text: string) => string;
 
 /** Translated text in a file of `src/data/i18n`, by the name of its subject. */
@@ -59,12 +57,12 @@ export interface TranslatedText {
 
 export const TRANSLATIONS = join(import.meta.dirname, "../data/i18n");
 
-/** The first 8 hex digits of SHA-256: what a translation names its English text by. */
+/** First 8 hexadecimal digits of SHA-256, by which a translation identifies its English text. */
 export function sourceHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
-/** Every translation of a language, by the file and the name of what it belongs to. */
+/** All translations of a language, by file and name of their subject. */
 export function readTranslations(language: Language): Map<string, TranslatedText> {
   const texts = new Map<string, TranslatedText>();
   const folder = join(TRANSLATIONS, language);

@@ -18,10 +18,10 @@ import { Message, type Text, textIn } from "./message.ts";
 import { MESSAGES, type MessageId } from "./table.ts";
 
 /**
- * Finds the language that a call is to be answered in, which is said in `content-language` unless it
- * is English. REST says it by the rule of its binding.
+ * Finds the language for the answer to a call, and sets `content-language` unless it is English.
+ * Over REST, the rule of the binding sets the header.
  *
- * @param asked what the request's message says.
+ * @param asked language of the request message.
  */
 export type LanguageOf = (context: HandlerContext, asked: string) => Language;
 
@@ -48,7 +48,7 @@ export function createLanguageOf(): LanguageOf {
   };
 }
 
-/** For errors of calls: the language is the one of the request message or the header. */
+/** Localizes errors of calls, in the language of the request message or the header. */
 export function localizeFailure(localize: Localize) {
   return (error: ConnectError, request: UnaryRequest | StreamRequest): unknown => {
     const { call } = request as { readonly call?: Call };

@@ -1,7 +1,7 @@
 import type { Translate } from "./language.ts";
 import { MESSAGES, type MessageId } from "./table.ts";
 
-/** A value in a message: shown as it is, or in the language of the message around it. */
+/** Value in a message: unchanged, or a message in the language of the outer one. */
 export type Parameter = string | number | Message;
 
 /** Names of the parameters in a text: `"{name} has {count}"` has `name` and `count`. */
@@ -15,14 +15,15 @@ type ParametersOf<Id extends MessageId> = {
 } & { readonly field?: string };
 
 /**
- * A sentence for people as data: an id of the table and its parameters. It is an English sentence in
- * logs (`toString`), `{"id", "parameters"}` in JSON, and a sentence of any language in replies.
+ * Message for people as data: an id of the table with parameters. It becomes an English sentence in
+ * logs (`toString`), `{"id", "parameters"}` in JSON, and a sentence in the client's language in
+ * replies.
  */
 export class Message {
   readonly id: MessageId;
   readonly parameters: Readonly<Record<string, Parameter>>;
 
-  /** @param parameters of which a text of more than 1,000 characters is cut. */
+  /** @param parameters texts of more than 1,000 characters are truncated. */
   constructor(id: MessageId, parameters: Readonly<Record<string, Parameter>>) {
     this.id = id;
     this.parameters = Object.values(parameters).some(isTooLong)
@@ -37,7 +38,7 @@ export class Message {
     return new Message(this.id, { ...this.parameters, ...parameters });
   }
 
-  /** The problem itself, without the messages that say where it is. */
+  /** Innermost message: the problem without its location. */
   get problem(): Message {
     const { problem } = this.parameters;
     return problem instanceof Message ? problem.problem : this;
@@ -55,7 +56,7 @@ export class Message {
   }
 }
 
-/** Characters of a parameter that is a text. */
+/** Maximum length of a text parameter, in characters. */
 const MAX_PARAMETER = 1_000;
 
 function isTooLong(value: Parameter): value is string {
@@ -63,7 +64,7 @@ function isTooLong(value: Parameter): value is string {
 }
 
 function cutToLength(value: Parameter): Parameter {
-  // Within a character, half of it would be left.
+  // A cut within a surrogate pair would leave half of it.
   return isTooLong(value) ? `${value.slice(0, MAX_PARAMETER).toWellFormed()}…` : value;
 }
 
@@ -77,24 +78,24 @@ export function message<Id extends MessageId>(
   return new Message(id, (parameters ?? {}) as Readonly<Record<string, Parameter>>);
 }
 
-/** A message, or words of another program, such as a site, that have no translation. */
+/** Message, or text of another program, such as a site, which has no translation. */
 export type Text = string | Message;
 
-/** The problem with the path of the field that it is about: "mounts[0].name must have …". */
+/** Problem prefixed with the path of its field: "mounts[0].name must have …". */
 export function problemAt(field: string, problem: Text): Text {
   if (typeof problem === "string") return `${field} ${problem}`;
   const namesField = (MESSAGES[problem.id] as string).includes("{field}");
   return namesField ? problem.with({ field }) : message("AT_FIELD", { field, problem });
 }
 
-/** The text in a language; words of another program stay as they are. */
+/** Translates a text; text of another program is not changed. */
 export function textIn(text: Text, translate: Translate): string {
   return typeof text === "string" ? text : text.in(translate);
 }
 
 /**
- * Reviver of `JSON.parse` for documents with texts: a message is read as one. Texts of earlier
- * versions are plain strings and stay so.
+ * Reviver of `JSON.parse` for documents with messages. Texts of earlier versions stay plain
+ * strings.
  */
 export function reviveText(_name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -104,12 +105,12 @@ export function reviveText(_name: string, value: unknown): unknown {
   return new Message(id as MessageId, parameters as Readonly<Record<string, Parameter>>);
 }
 
-/** A text for a column of the database: a message is stored as JSON. */
+/** Converts a text for a database column: a message is stored as JSON. */
 export function textToColumn(text: Text): string {
   return typeof text === "string" ? text : JSON.stringify(text);
 }
 
-/** The text that {@link textToColumn} has stored; other text stays as it is. */
+/** Reverts {@link textToColumn}; other text is not changed. */
 export function textFromColumn(stored: string): Text {
   if (!stored.startsWith('{"id":')) return stored;
   try {

@@ -1,15 +1,18 @@
 import { distance } from "fastest-levenshtein";
 import { message, type Text } from "./message.ts";
 
-/** Longest part of an asked name that is compared; names have at most 64 code points. */
+/**
+ * Length to which a requested name is truncated for the comparison; names have at most 64 code
+ * points.
+ */
 const COMPARED = 64;
 
 const NEAREST = 3;
 
 /**
- * The candidates that a person may have meant by `word`, best first, at most three. A candidate
- * counts when it differs only in case, spaces or punctuation, starts with the word (or the other
- * way round), or is at most a third of its letters away.
+ * Candidates similar to `word`, best first, at most three. A candidate is similar if it differs
+ * only in case, spaces or punctuation, if one is a prefix of the other, or if the edit distance is
+ * at most a third of its letters.
  */
 export function nearest(word: string, candidates: Iterable<string>): string[] {
   const asked = fold(word.slice(0, COMPARED));
@@ -23,7 +26,7 @@ export function nearest(word: string, candidates: Iterable<string>): string[] {
   return ranked.slice(0, NEAREST).map(({ name }) => name);
 }
 
-/** ` Did you mean A, B or C?`, with a leading space, or nothing when no candidate is near. */
+/** ` Did you mean A, B or C?`, with a leading space; empty if no candidate is similar. */
 export function didYouMean(word: string, candidates: Iterable<string>): Text {
   const names = nearest(word, candidates).map((name) => `"${name}"`);
   const last = names.pop();
@@ -40,7 +43,8 @@ function fold(name: string): string {
 function distanceOf(asked: string, candidate: string): number | undefined {
   if (asked === candidate) return 0;
   const prefix = candidate.startsWith(asked) || (candidate !== "" && asked.startsWith(candidate));
-  // Between equal and edited: a started name is the likeliest slip after a wrong case.
+  // A prefix ranks between equal and edited names: after a wrong case, it is the most likely
+  // mistake.
   if (prefix && Math.min(asked.length, candidate.length) >= 2) return 0.5;
   const longest = Math.max(asked.length, candidate.length);
   const allowed = Math.max(1, Math.floor(longest / 3));

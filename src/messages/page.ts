@@ -3,11 +3,11 @@ import { message } from "./message.ts";
 
 /** Bounds of the pages of a list. */
 export interface PageBounds {
-  /** Items of a page where the request names no number. Default: 50. */
+  /** Items of a page if the request has no page size. Default: 50. */
   readonly usual?: number;
   /** Default: 1,000. */
   readonly most?: number;
-  /** A larger number: is `most` (AIP-158), or is INVALID_ARGUMENT. Default: most. */
+  /** Result of a larger number: `most` items (AIP-158), or INVALID_ARGUMENT. Default: most. */
   readonly beyond?: "most" | "invalid";
 }
 
@@ -26,7 +26,7 @@ export function pageLimit(
   return value === 0 ? usual : Math.min(value, most);
 }
 
-/** INVALID_ARGUMENT for a page token that no page has given. */
+/** INVALID_ARGUMENT for an invalid page token. */
 export function invalidPageToken(): ServiceError {
   return invalid([{ field: "page_token", description: message("PAGE_TOKEN_INVALID") }]);
 }

@@ -39,7 +39,7 @@ async function* checked(
 function check(desc: DescMessage, message: Message): void {
   const path = finderOf(desc)(message);
   if (path === undefined) return;
-  // The path of a field of the request itself begins with its point.
+  // The path of a top-level field begins with a full stop.
   const field = path.slice(1);
   throw invalid([
     {
@@ -49,7 +49,7 @@ function check(desc: DescMessage, message: Message): void {
   ]);
 }
 
-/** Made once for each type: most calls have a text or two. */
+/** One finder per message type. */
 const finders = new WeakMap<DescMessage, Find>();
 
 function finderOf(desc: DescMessage): Find {
@@ -111,7 +111,7 @@ function findInList(list: readonly unknown[], find: Find): string | undefined {
   return undefined;
 }
 
-/** A key with a NUL character is named by the map alone. */
+/** For a key with a NUL character, the path is that of the map. */
 function findInMap(
   map: Readonly<Record<string, unknown>>,
   find: Find | undefined,

@@ -1,7 +1,7 @@
 /**
- * The English text of every error and problem that a person can see, by its id. `{name}` stands for
- * a parameter. Clients receive id and parameters as `google.rpc.ErrorInfo`, so an id is part of the
- * contract: a text may change with any version, an id does not. The Chinese table is
+ * English texts of all errors and problems for people, by id. `{name}` stands for a parameter.
+ * Clients receive id and parameters as `google.rpc.ErrorInfo`, so an id is part of the contract: a
+ * text may change with any version, an id does not. The Chinese table is
  * `src/data/i18n/zh-CN/errors.json`.
  */
 export const MESSAGES = {
