@@ -20,10 +20,10 @@ import type { WantedMount } from "./site/wanted.ts";
 export type IsSecret = (driver: string, item: string) => boolean;
 
 /**
- * A mount as a site has it, as an input: what differs from a mount of several sites, or of a site with
- * an override, becomes the override.
+ * Converts a site's mount to an input. For a mount of several sites or with an override, differing
+ * values become the site's override.
  *
- * @param before the mount that there is; undefined: none.
+ * @param before the current mount; undefined: none.
  * @param isShared whether other sites have it.
  */
 export function foundInput(
@@ -37,7 +37,7 @@ export function foundInput(
     return { name, path, driver, disabled, config: items, members, sites: [site] };
   if (!isShared && before.overrides[site] === undefined)
     return { name, path, config: items, members, disabled };
-  // A server fills absent items with empty values: these are no difference.
+  // A server fills absent items with empty values, which are not a difference.
   const isEmpty = (value: unknown): boolean => value === "" || value === 0 || value === false;
   const lost = new Set(missingOn(before, site));
   const differing = (values: Values, base: Values): Values =>
@@ -60,7 +60,9 @@ export function foundInput(
   };
 }
 
-/** Draft after a deletion on a site: without the mount, or with the mount off this site alone. */
+/**
+ * Applies a deletion on a site to a draft: removes the mount, or only its assignment to this site.
+ */
 export function leaveSite(
   draft: Draft,
   name: string,
@@ -85,7 +87,7 @@ export function leaveSite(
   return [resultAs(name, "changed", message("MOUNT_STAYS_ON", { sites: others.join(", ") }))];
 }
 
-/** Takes content that users have edited on a site, where the mount's policy says so. */
+/** Adopts content that users have edited on a site, if the mount's policy is `adopt`. */
 export function takeContent(
   draft: Draft,
   {

@@ -12,18 +12,18 @@ import { newRow, type WantedMount } from "./site/wanted.ts";
 /** Maximum number of rows of a document. */
 const MAX_ROWS = 5_000;
 
-/** A row of a document, as a mount to be saved or with the reason why it is left out. */
+/** Row of a document: a mount to be saved, or the reason for which it is skipped. */
 export type ReadRow =
   | { readonly path: string; readonly input: MountInput }
   | { readonly path: string; readonly reason: Text };
 
 /**
- * Reads the storages of a backup of OpenList or AList (`storages`), the reply of `storage/list` (`data`,
- * `content`), or a list of rows as small tools keep it (`storages.json`), whose addition may be an object.
+ * Reads the storages of an OpenList or AList backup (`storages`), the reply of `storage/list`
+ * (`data`, `content`), or a bare list of rows (`storages.json`), whose addition may be an object.
  *
- * A row whose path a mount has already becomes a change of that mount.
+ * A row with the path of an existing mount becomes a change of that mount.
  *
- * @returns undefined: the document is none of these.
+ * @returns undefined for another format.
  * @throws INVALID_ARGUMENT for no row or too many.
  */
 export async function readDocument(
@@ -65,7 +65,7 @@ export async function readDocument(
       name: before?.name ?? freeName(path, taken),
       path,
       driver: found.driver,
-      // What a server has refreshed since is newer than a backup.
+      // Items refreshed by the server are newer than the backup.
       config: before === undefined ? found.items : declared(found.driver, found.items),
       members: found.members,
       disabled: found.disabled,
@@ -107,7 +107,7 @@ function rowsOf(document: unknown): readonly unknown[] | undefined {
   return rowsOf(storages ?? content ?? data);
 }
 
-/** A row with the members that tools leave out. */
+/** Completes a row with members that some tools omit. */
 function completeRow(given: unknown, id: number): StorageRow | undefined {
   if (given === null || typeof given !== "object") return undefined;
   const { addition = "{}", ...rest } = given as { readonly addition?: unknown };
@@ -117,9 +117,9 @@ function completeRow(given: unknown, id: number): StorageRow | undefined {
 }
 
 /**
- * Rows as servers list them, without `id`, `status` and `modified`, so that they can be imported on a
- * server's backup page as well as here. `missing` names items that have a value which the row does not
- * have; servers ignore it.
+ * Creates rows in the servers' format, without `id`, `status` and `modified`, for import here and
+ * on a server's backup page. `missing` lists items whose values are omitted; servers ignore this
+ * member.
  *
  * @param hides whether an item is left out.
  */

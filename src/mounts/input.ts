@@ -18,7 +18,7 @@ export interface OverrideInput {
   readonly members: ValueInput;
 }
 
-/** A mount as a client describes it. What is undefined stays as it is. */
+/** Client's input for a mount. Undefined members stay unchanged. */
 export interface MountInput {
   readonly name: string;
   readonly path?: string | undefined;
@@ -29,21 +29,24 @@ export interface MountInput {
   readonly content?: Mount["content"] | undefined;
   readonly sites?: readonly string[] | undefined;
   readonly overrides?: Readonly<Record<string, OverrideInput>> | undefined;
-  /** Items of a new mount whose values its source does not have: it is incomplete until they are given. */
+  /**
+   * Items of a new mount whose values are missing in the source: the mount is incomplete until they
+   * are given.
+   */
   readonly lost?: readonly string[];
-  /** 0: it is to be new. Undefined: any. */
+  /** Revision that the mount must have; 0: it must not exist. Undefined: any. */
   readonly expectedRevision?: number | undefined;
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MAX_PATH = 1_000;
 const MAX_SITES = 200;
-/** UTF-8 bytes of all values of one mount. */
+/** Maximum size of all values of a mount, in bytes of UTF-8. */
 const MAX_BYTES = 65_536;
-/** Members of the form that the mount has in members of its own. */
+/** Members of the form that are not items of a mount but have their own members. */
 const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
 
-/** @returns what is wrong with the name of a mount; undefined: nothing. */
+/** @returns the problem of a mount's name; undefined: valid. */
 export function nameProblem(name: string): Message | undefined {
   return NAME.test(name) ? undefined : message("NAME_INVALID");
 }
@@ -63,10 +66,10 @@ export interface CheckedMount {
 }
 
 /**
- * The mount with what a client gives. Items are checked by the catalogue, at the field
- * `mounts[3].config.root_folder_path`; no description quotes a value.
+ * Applies a client's input to a mount. Items are checked against the catalogue; violations have
+ * fields such as `mounts[3].config.root_folder_path` and never quote a value.
  *
- * @param before undefined: it is new.
+ * @param before current mount; undefined: a new one.
  */
 export function withMountInput(
   before: Mount | undefined,
@@ -75,7 +78,10 @@ export function withMountInput(
     readonly field: string;
     readonly driverOf: (name: string) => DriverInfo | undefined;
     readonly driverNames: () => Iterable<string>;
-    /** The values are those of a site or of another mount, which may have members that no form has. */
+    /**
+     * Whether the values come from a site or another mount, and may have members that are not in
+     * the form.
+     */
     readonly carries?: boolean;
   },
 ): CheckedMount {
@@ -143,7 +149,7 @@ export function withMountInput(
   return { mount, violations, given: givenSecrets(driver, input) };
 }
 
-/** An input that also removes what a mount has beside it, but for items that sites refresh. */
+/** Extends an input so that it replaces the whole mount, except for items that sites refresh. */
 export function wholeInput(input: MountInput, before: Mount | undefined): MountInput {
   if (before === undefined) return input;
   const gone = (values: Values, given: ValueInput = {}): ValueInput => ({
@@ -167,7 +173,7 @@ export function wholeInput(input: MountInput, before: Mount | undefined): MountI
   };
 }
 
-/** Members that a site gets. */
+/** Members of a mount on a site. */
 function membersOn(mount: Mount | undefined, site: string): Values {
   return { ...mount?.members, ...mount?.overrides[site]?.members };
 }
@@ -176,7 +182,7 @@ function lostItems({ lost = [] }: MountInput): readonly MissingItem[] {
   return lost.map((item) => ({ site: "", item }));
 }
 
-/** Reports whether an input replaces a lost value: by another one, or by null. */
+/** Reports whether an input replaces or removes a lost value. */
 function isGiven({ site, item }: MissingItem, { config, overrides }: MountInput): boolean {
   const override = overrides?.[site];
   const values = site === "" ? config : override?.config;
@@ -189,7 +195,7 @@ function isEmptyOverride({ path, config, members }: OverrideInput): boolean {
   return path === "" && Object.keys(config).length === 0 && Object.keys(members).length === 0;
 }
 
-/** Checks the values that a site gets: those of the mount, and the site's own. */
+/** Checks the values of a mount on a site: those of the mount, and the site's override. */
 function checkValues(
   driver: DriverInfo,
   mount: Mount,
@@ -214,7 +220,7 @@ function checkValues(
     !Object.hasOwn(values, name) &&
     mount.missing.some((each) => each.item === name && (each.site === "" || each.site === site));
   for (const { field: name, description } of validateDriverConfig(driver, values).violations) {
-    // What the mount itself has wrong is reported once.
+    // Problems of the mount itself are reported once, not per site.
     if ((site !== "" && !Object.hasOwn(own, name)) || isLost(name)) continue;
     const place = common.has(name) ? (OWN_MEMBERS.has(name) ? "" : "members.") : "config.";
     look(`${prefix}${place}${name}`, description);
@@ -232,7 +238,7 @@ function pathProblem(path: string): Message | undefined {
   return /\p{Cc}/u.test(path) ? message("CONTROL_CHARACTERS") : undefined;
 }
 
-/** Null removes a value, and the mask leaves it, or leaves it absent: it is never a value itself. */
+/** Merges values: null removes a value, and the mask keeps the current one or its absence. */
 function merged(before: ValueInput = {}, given: ValueInput = {}): Record<string, unknown> {
   const values: Record<string, unknown> = { ...before };
   for (const [name, value] of Object.entries(given))
@@ -248,7 +254,7 @@ function withOverrides(
   const all: Record<string, Override> = { ...before };
   for (const [site, { path, config, members }] of Object.entries(given)) {
     const known = before[site];
-    // An override is given whole: what it masks stays, and the rest goes.
+    // An override is replaced as a whole, except for masked values.
     const keep = (values: Values | undefined, some: ValueInput): Values =>
       Object.fromEntries(
         Object.entries(some).flatMap(([name, value]): [string, Scalar][] => {

@@ -11,7 +11,7 @@ import type { Status } from "./status.ts";
 
 /** Result of a change. */
 export interface Saved {
-  /** The revision afterwards. */
+  /** Revision after the change. */
   readonly revision: number;
   readonly results: readonly Result[];
 }
@@ -21,19 +21,19 @@ export interface ChangeOptions {
   readonly allowShared?: boolean;
 }
 
-/** The caller of a change: its rights, and what the history says of it. */
+/** Caller of a change: its rights, and its data for the history. */
 export interface Caller {
   readonly grant: Grant;
   readonly origin: RevisionOrigin;
 }
 
-/** Mounts that a file declares. */
+/** Mounts declared by a file. */
 export interface DeclaredMounts {
   /**
-   * Saves mounts as one revision, whole: values that are not given go, but for those that sites refresh.
-   * Clients can't change them from then on.
+   * Saves complete mounts as one revision: values that are not given are removed, except for those
+   * that sites refresh. Afterwards, clients can't change these mounts.
    *
-   * @param by what declares them, for messages.
+   * @param by name of the declaring file, for messages.
    * @param options.dryRun only checks the inputs.
    * @throws INVALID_ARGUMENT with every violation.
    */
@@ -45,10 +45,12 @@ export interface DeclaredMounts {
   ): Promise<void>;
 }
 
-/** The rules of mounts. Calls to sites are UNAVAILABLE or FAILED_PRECONDITION as those of settings. */
+/**
+ * Rules of mounts. Failed calls to sites are UNAVAILABLE or FAILED_PRECONDITION, as for settings.
+ */
 export interface MountService extends DeclaredMounts {
   revision(): number;
-  /** By name, those that the caller may know. */
+  /** Mounts that the caller may read, sorted by name. */
   list(grant: Grant): readonly Mount[];
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
@@ -56,10 +58,10 @@ export interface MountService extends DeclaredMounts {
   statuses(mount: Mount): readonly Status[];
   save(inputs: readonly MountInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
   /**
-   * Gives an item another value wherever mounts of the driver have the value that it has in one mount.
+   * Replaces an item's value in all mounts of the driver that have the same value as a given mount.
    *
-   * @param at.site the site whose override has it; empty: the mount itself.
-   * @throws as save; FAILED_PRECONDITION when the item has no value there.
+   * @param at.site the site whose override has the value; empty: the mount itself.
+   * @throws as save; FAILED_PRECONDITION when the item has no value.
    */
   replace(
     at: { readonly name: string; readonly item: string; readonly site: string },
@@ -84,11 +86,13 @@ export interface MountService extends DeclaredMounts {
     caller: Caller,
     options?: ChangeOptions,
   ): Promise<Saved>;
-  /** Passes a change on a server's own pages to it, and takes what it did as this caller's change. */
+  /**
+   * Forwards a change made on a server's own pages, and adopts the result as the caller's change.
+   */
   passing(site: Site, pass: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
-  /** Takes content that users have edited on a site. */
+  /** Adopts content that users have edited on a site. */
   takeContent(site: Site, take: MountRound["take"], origin: RevisionOrigin): Promise<void>;
-  /** Brings mounts back to a revision. @throws NOT_FOUND; OUT_OF_RANGE; ABORTED. */
+  /** Restores mounts to a revision. @throws NOT_FOUND; OUT_OF_RANGE; ABORTED. */
   rollback(
     revision: number,
     names: readonly string[],
@@ -101,7 +105,7 @@ export interface MountService extends DeclaredMounts {
     caller: Caller,
     options?: ChangeOptions,
   ): Promise<Saved>;
-  /** @param reveals with secrets. */
+  /** @param reveals whether secrets are included. */
   export(
     names: readonly string[],
     site: string,
@@ -114,13 +118,13 @@ export interface MountService extends DeclaredMounts {
     signal: AbortSignal,
   ): AsyncIterable<{ readonly mounts: readonly Mount[]; readonly removed: readonly string[] }>;
   /**
-   * Gives mounts that name a site its next name as well, before the site has it.
+   * Adds the new name of a site to the mounts that name the site, before it is renamed.
    *
-   * @throws FAILED_PRECONDITION for a mount that a file declares with the old name alone.
+   * @throws FAILED_PRECONDITION for a mount that a file declares only with the old name.
    */
   nameSite(from: string, to: string, origin: AuditOrigin): Promise<void>;
-  /** Wakes streams: something was committed. */
+  /** Wakes streams after a commit. */
   changed(): void;
-  /** The mounts that a site is to have. */
+  /** Desired mounts of a site. */
   wantedOf(site: Site): readonly WantedMount[];
 }

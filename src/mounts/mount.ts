@@ -9,24 +9,24 @@ import type { WantedMount } from "./site/wanted.ts";
 
 export type Values = Readonly<Record<string, Scalar>>;
 
-/** Values of a mount that replace its own on one site. */
+/** Values that replace those of a mount on one site. */
 export interface Override {
   /** Empty: the mount's. */
   readonly path: string;
   readonly items: Values;
   readonly members: Values;
-  /** The revision in which a user last gave this site an item that it refreshes; absent: none. */
+  /** Revision in which a user last set an item that this site refreshes; absent: none. */
   readonly credentialRevision?: number;
 }
 
-/** A secret item whose value is lost: the history and exported documents have no secrets. */
+/** Secret item without its value: the history and exported documents contain no secrets. */
 export interface MissingItem {
   /** The site whose override had it; empty: the mount itself. */
   readonly site: string;
   readonly item: string;
 }
 
-/** A mount that sites are to have. Secrets are in the clear. */
+/** Desired mount of sites, with secrets in the clear. */
 export interface Mount {
   /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
   readonly name: string;
@@ -43,11 +43,11 @@ export interface Mount {
   readonly sites: readonly string[];
   /** By the site's name. */
   readonly overrides: Readonly<Record<string, Override>>;
-  /** The revision in which a user last gave all sites an item that they refresh; 0: none. */
+  /** Revision in which a user last set, for all sites, an item that they refresh; 0: none. */
   readonly credentialRevision: number;
-  /** Secret items without their values. Sites that need one of them get nothing until it is given. */
+  /** Secret items without their values. A mount is not sent to sites that need one of them. */
   readonly missing: readonly MissingItem[];
-  /** The revision that changed it last. */
+  /** Revision of the last change. */
   readonly revision: number;
 }
 
@@ -110,7 +110,7 @@ export class MountIndex extends Map<string, Mount> {
   }
 }
 
-/** Paths of a mount on any site. */
+/** Paths of a mount on all sites. */
 export function pathsOf({ path, overrides }: Mount): string[] {
   return [path, ...Object.values(overrides).flatMap(({ path: own }) => (own === "" ? [] : [own]))];
 }
@@ -175,8 +175,8 @@ const EMPTY: Override = { path: "", items: {}, members: {} };
  * Writes a mount, its secret items into rows of their own.
  *
  * @param isSecret whether an item of its driver is secret.
- * @param given keys of secret rows that count as changed whatever they held: the caller may not learn
- *   that a value was right.
+ * @param given keys of secret rows that always count as changed: the caller must not learn whether
+ *   the sent value equals the stored one.
  */
 export function writeMount(
   draft: Draft,
@@ -216,12 +216,12 @@ export function deleteMount(draft: Draft, name: string): void {
   draft.deleteMount(mountKey(name));
 }
 
-/** Reports whether a site is to have a mount. */
+/** Reports whether a mount is assigned to a site. */
 export function isOnSite(mount: Pick<Mount, "sites">, site: string): boolean {
   return mount.sites.length === 0 || mount.sites.includes(site);
 }
 
-/** The path of a mount on a site. */
+/** Path of a mount on a site. */
 export function pathOn(
   { path, overrides }: Pick<Mount, "path" | "overrides">,
   site: string,
@@ -229,7 +229,7 @@ export function pathOn(
   return overrides[site]?.path || path;
 }
 
-/** Items that a site needs and whose values are lost. An override that has one makes up for the mount's. */
+/** Items of a mount on a site whose values are missing, in the mount and in the site's override. */
 export function missingOn(
   { missing, overrides }: Pick<Mount, "missing" | "overrides">,
   site: string,
@@ -241,18 +241,18 @@ export function missingOn(
   return [...new Set(items)];
 }
 
-/** Names of missing items as in violations, such as `config.password`. */
+/** Names of missing items in the notation of violations, such as `config.password`. */
 export function missingFields({ missing }: Pick<Mount, "missing">): string[] {
   return missing.map(({ site, item }) =>
     site === "" ? `config.${item}` : `overrides.${site}.config.${item}`,
   );
 }
 
-/** A mount as a site is to have it. */
+/** Desired mount on a site. */
 export function wantedOn(mount: Mount, site: string): WantedMount {
   const { name, driver, disabled, content, revision } = mount;
   const override = mount.overrides[site] ?? EMPTY;
-  // A site with a credential of its own gets nothing when another one is given to the others.
+  // A new credential of the mount is not sent to a site with its own one.
   const hasOwn = Object.keys(override.items).some((item) => itemKind(driver, item) === "learned");
   const credentialRevision = hasOwn ? (override.credentialRevision ?? 0) : mount.credentialRevision;
   return {
@@ -264,7 +264,7 @@ export function wantedOn(mount: Mount, site: string): WantedMount {
   };
 }
 
-/** The mounts that a site is to have. */
+/** Desired mounts of a site. */
 export function wantedMounts(
   mounts: ReadonlyMap<string, Mount>,
   site: Pick<Site, "name">,

@@ -11,9 +11,9 @@ import type { MountInput, OverrideInput, ValueInput } from "./input.ts";
 import type { DeclaredMounts } from "./mount-service.ts";
 
 const MAX_BYTES = 1024 * 1024;
-/** Mappings in one another. */
+/** Maximum nesting of mappings. */
 const MAX_DEPTH = 8;
-/** Problems that are reported at once. */
+/** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100;
 
 /** Origin of changes by the file, in the history. */
@@ -28,23 +28,23 @@ interface Place {
   readonly column: number;
 }
 
-/** Something wrong in a file of mounts. */
+/** Problem of a file of mounts. */
 interface Problem extends Place {
   readonly reason: Text;
 }
 
-/** A file of mounts that was read. */
+/** Parsed file of mounts. */
 interface MountsFile {
-  /** Its mounts. A place with a problem has an empty value, or one that the catalogue refuses. */
+  /** Mounts of the file. Members with a problem have an empty or invalid value. */
   readonly inputs: readonly MountInput[];
   readonly problems: readonly Problem[];
-  /** Absolute paths of files that values are taken from. */
+  /** Absolute paths of files with values. */
   readonly files: readonly string[];
-  /** The place of a violation's field, such as `mounts[0].config.root_folder_path`. */
+  /** Position of a violation's field, such as `mounts[0].config.root_folder_path`. */
   readonly place: (field: string) => Place;
-  /** Reports whether a place has a problem already; violations of the rules at that place are left out. */
+  /** Reports whether a position has a problem already; further violations there are omitted. */
   readonly isReported: (place: Place) => boolean;
-  /** Tells two contents apart. */
+  /** Text that changes with the content. */
   readonly content: string;
 }
 
@@ -53,23 +53,23 @@ export interface MountsFileDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly declare: DeclaredMounts["declare"];
   readonly onApplied: (names: readonly string[]) => void;
-  /** A file that can't be used while the service runs: nothing was changed. */
+  /** Called with the problems of an invalid file, after which the mounts stay unchanged. */
   readonly onProblems: (lines: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
   readonly times?: WatchTimes;
 }
 
 /**
- * Applies a file of mounts as one revision, and whenever it changes. Mounts that it declares are changed
- * there alone.
+ * Applies a file of mounts as one revision, at the start and after each change. Declared mounts can
+ * be changed only in the file.
  *
- * @returns what ends it.
- * @throws Error listing what is wrong with the file, a line each: `path:line:column: reason`.
+ * @returns a function that ends this. @throws Error with the problems of the file, one line each:
+ *   `path:line:column: reason`.
  */
 export async function followMountsFile(deps: MountsFileDeps): Promise<() => Promise<void>> {
   const { path, env } = deps;
   const load = (): MountsFile => loadMounts(path, env);
-  /** Saves the mounts, or only checks them. @returns what the rules of mounts find wrong. */
+  /** Saves the mounts, or only checks them. @returns violations of the rules of mounts. */
   const declare = async (file: MountsFile, dryRun: boolean): Promise<readonly Problem[]> => {
     try {
       await deps.declare(file.inputs, FILE, `the file of mounts ${path}`, { dryRun });
@@ -130,7 +130,7 @@ function lineOf(path: string, { line, column, reason }: Problem): string {
   return line === 0 ? `${path}: ${reason}` : `${path}:${line}:${column}: ${reason}`;
 }
 
-/** `mounts[3].config.x is …` as `films.config.x is …`: a file has names and no numbers. */
+/** Replaces an index by the mount's name: `mounts[3].config.x …` becomes `films.config.x …`. */
 function withoutIndex(description: string, inputs: readonly MountInput[]): string {
   return description.replace(/^mounts\[(\d+)\]/, (whole, at: string) => {
     return inputs[Number(at)]?.name ?? whole;
@@ -169,10 +169,10 @@ const MEMBERS = [
 ];
 const OVERRIDE = ["path", "config", "members"];
 
-/** Parses YAML 1.2, of which JSON is a part. No problem quotes a value. */
+/** Parses YAML 1.2, which includes JSON. Problems never quote a value. */
 export function parseMounts(text: string, interpolation: Interpolation): MountsFile {
   const lines = new LineCounter();
-  // The package's own check for equal keys compares each with each; that is done below.
+  // The package's own check for equal keys takes quadratic time; the check below does not.
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -344,7 +344,7 @@ function mapping(given: unknown, place: readonly string[], complain: Complain): 
   return {};
 }
 
-/** The keys that lead to a violation's field in the file. */
+/** Path of keys to a violation's field in the file. */
 function pathOf(field: string, inputs: readonly MountInput[]): string[] {
   const [, at, rest = ""] = /^mounts\[(\d+)\]\.?(.*)$/s.exec(field) ?? [];
   const input = inputs[Number(at ?? -1)];

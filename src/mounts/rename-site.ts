@@ -3,9 +3,9 @@ import type { IsSecret } from "./adopt.ts";
 import { draftMounts, writeMount } from "./mount.ts";
 
 /**
- * Gives mounts that name a site its next name as well, with the values that they have for it. Both names
- * stay: between this change and that of the site, and in a process that has read only one of them, the
- * site has its mounts by either. A mount that lost its site would be deleted there.
+ * Adds the new name of a site to the mounts that name the site, with the site's overrides. Both
+ * names stay, because another process may have read only one of the two changes. A mount that is no
+ * longer assigned to its site would be deleted there.
  *
  * @param options.guard throws FAILED_PRECONDITION for a mount that clients can't change.
  */

@@ -4,9 +4,9 @@ import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
 
 /**
- * Inputs that replace a value wherever mounts of one driver have it.
+ * Creates inputs that replace a value in all mounts of one driver.
  *
- * @param from the place that names the value; `site` empty: the mount itself.
+ * @param from location of the old value; `site` empty: the mount itself.
  * @throws FAILED_PRECONDITION when there is no value.
  */
 export function replaceInputs(

@@ -112,7 +112,7 @@ function missingAfter(
 }
 
 /**
- * Checks that no mount that came back has the path of another one on the same site.
+ * Checks that no restored mount has the path of another mount on the same site.
  *
  * @throws FAILED_PRECONDITION that names both.
  */

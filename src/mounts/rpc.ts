@@ -48,7 +48,7 @@ export interface MountSource {
   driverOf(name: string): DriverInfo | undefined;
 }
 
-/** mooring.v1.MountService. */
+/** Implements MountService. */
 export function mountImpl(
   source: MountSource,
   audit: Pick<Recorder, "note">,
@@ -60,7 +60,7 @@ export function mountImpl(
     grant: grantOf(context),
     origin: originOf(context, reason),
   });
-  /** Checks the scope of a request for secrets, and tells the audit whose secrets were read. */
+  /** Checks the scope of a request for secrets, and records the read secrets in the audit. */
   const revealing = (
     context: HandlerContext,
     reveal: boolean,
@@ -115,7 +115,7 @@ export function mountImpl(
       const inputs = request.mounts.map(inputFromProto);
       const caller = callerOf(context, reason);
       const saved = await mounts.save(inputs, caller, { dryRun, allowShared });
-      // Dry runs could try values of secrets.
+      // Dry runs with guessed values could reveal secrets.
       if (dryRun && !caller.grant.has("mounts:reveal"))
         audit.note(
           dryRunOf(
@@ -191,7 +191,7 @@ export function mountImpl(
     },
     exportMounts: ({ names: asked, site, reveal }, context) => {
       const grant = grantOf(context);
-      // Each once, however often it is named.
+      // Removes duplicate names.
       const names = [...new Set(asked)];
       const found =
         names.length === 0 ? mounts.list(grant) : names.map((name) => mounts.get(name, grant));
@@ -287,7 +287,7 @@ function statusToProto(status: Status, say: (text: Text) => string) {
   });
 }
 
-/** Keys of the secrets that a mount has, as the audit names them. */
+/** Names of a mount's secrets in the audit. */
 function secretKeys(
   mount: Mount,
   driverOf: (name: string) => DriverInfo | undefined,

@@ -21,9 +21,9 @@ import {
 } from "./mount.ts";
 import { itemKind, sharedCredentials } from "./site/item-kind.ts";
 
-/** Mounts of this service at most. */
+/** Maximum number of mounts. */
 const MAX_MOUNTS = 10_000;
-/** Violations of one reply at most. */
+/** Maximum number of violations in a reply. */
 const MAX_VIOLATIONS = 100;
 
 /** Result of a change for one mount. */
@@ -42,7 +42,7 @@ export function resultAs(name: string, outcome: Result["outcome"], note: Text): 
 export interface SaveRules {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
-  /** Names of the sites that there are. */
+  /** Names of all sites. */
   readonly siteNames: readonly string[];
   /** Reports whether the caller may see and change a mount at a path. */
   readonly allows: (path: string) => boolean;
@@ -50,20 +50,23 @@ export interface SaveRules {
   readonly refuse: () => never;
   /** Reports whether the caller may read secrets. */
   readonly reveals: boolean;
-  /** Manager of a mount, such as a file; undefined: clients. */
+  /** Source that manages a mount, such as a file; undefined: clients may change it. */
   readonly managedBy: (name: string) => string | undefined;
   readonly allowShared: boolean;
-  /** The values are those of a site: it has its credentials, and others get none for it. */
+  /** Whether the values were adopted from a site, so that its credentials are not sent to it. */
   readonly isTaken: boolean;
-  /** The values are those of a site, a document or another mount: members that no form has are kept. */
+  /**
+   * Whether the values come from a site, a document or another mount: members that are not in the
+   * form are kept.
+   */
   readonly carries?: boolean;
   readonly isDry: boolean;
 }
 
 /**
- * Decides a save on a draft: every mount or none.
+ * Applies a save to a draft: all mounts or none.
  *
- * @param mounts all mounts of the draft, by name; brought up to date.
+ * @param mounts all mounts of the draft, by name; updated.
  * @throws INVALID_ARGUMENT with every violation; ABORTED; FAILED_PRECONDITION; PERMISSION_DENIED.
  */
 export async function decideSave(
@@ -133,15 +136,18 @@ export async function decideSave(
 interface SavedMount {
   readonly before: Mount | undefined;
   readonly mount: Mount;
-  /** The number of the mount in messages. */
+  /** Index of the mount in messages. */
   readonly number: number;
-  /** Names of what counts as changed: the caller may not learn whether a secret is the sent value. */
+  /**
+   * Names of items that always count as changed: the caller must not learn whether the sent secret
+   * equals the stored one.
+   */
   readonly given: ReadonlySet<string>;
   /** Secret items that the client sent. */
   readonly sent: CheckedMount["given"];
 }
 
-/** The name that `changedNames` has for an item, or for the override that it is in. */
+/** Name of an item or its override as in `changedNames`. */
 function nameOfGiven({ item, site }: { readonly item: string; readonly site: string | undefined }) {
   return site === undefined ? item : `overrides.${site}`;
 }
@@ -167,9 +173,9 @@ function resultOf(
 }
 
 /**
- * Credentials that several of a mount's sites would share. Without `mounts:reveal` a stored value is not
- * compared with another one, which would tell whether a sent value is right: sites share it when they
- * have it from the same place.
+ * Credentials that several sites of a mount would share. Without `mounts:reveal`, stored values are
+ * not compared with other values, which would reveal whether a sent value is right: sites share a
+ * value if it comes from the same member.
  *
  * @param sent items that the client sent; sent values are compared with each other.
  */
@@ -210,7 +216,7 @@ function isRenewed(before: Mount | undefined, mount: Mount): boolean {
   );
 }
 
-/** Notes for whom a user has given a credential: it is sent to them once. */
+/** Records the sites for which a user has given a credential, which is sent to them once. */
 function withCredential(
   mount: Mount,
   sites: ReadonlySet<string | undefined>,
@@ -242,7 +248,7 @@ function checkRevision(before: Mount | undefined, { name, expectedRevision }: Mo
     );
 }
 
-/** Two mounts of one site can't have one path. */
+/** Violations for mounts with the same path on one site. */
 function pathViolations(
   { mount, number }: SavedMount,
   mounts: MountIndex,
@@ -259,9 +265,10 @@ function pathViolations(
 }
 
 /**
- * Finds another mount that has the path of this one on a site.
+ * Finds another mount with the same path on a site.
  *
- * @returns the other one, with the site; without a site where both are on all sites. Undefined: none.
+ * @returns the other mount with the site, or without a site if both are on all sites. Undefined:
+ *   none.
  */
 export function findClash(
   mount: Mount,
@@ -289,7 +296,7 @@ function itemOn(mount: Mount | undefined, item: string, site: string | undefined
 /**
  * Names of the members that differ between two states of a mount, without values.
  *
- * @param given names that count as different whatever their values are.
+ * @param given names that always count as different.
  */
 export function changedNames(
   before: Mount,

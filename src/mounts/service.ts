@@ -175,7 +175,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
             { ...at, mount, value },
             [...mounts.values()].filter(allowed(caller.grant)),
           );
-          // All these mounts had the same value already.
+          // All these mounts already had the same value.
           const rules = { ...rulesOf(caller, options), allowShared: true };
           return decideSave(draft, inputs, mounts, rules);
         },
@@ -196,7 +196,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
           throw failedPrecondition(
             message("COPY_SHARES_CREDENTIAL", { copy: to.name, name, items: shared.join(", ") }),
           );
-        // Secrets are copied, and not returned: a copy does not reveal them.
+        // A copy does not reveal secrets: they are copied, but not returned.
         const input: MountInput = {
           ...{ name: to.name, path: to.path, driver, disabled, content, sites },
           ...{ config: items, members, expectedRevision: 0 },
@@ -298,14 +298,14 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     rollback: async (revision, names, caller, options = {}) => {
       const base = engine.snapshot();
-      // Values of settings may have megabytes, and are not read.
+      // Values of settings are not read: they may be large.
       const before = await deps.history.diff(revision, base.revision, undefined, MOUNT_PREFIX);
       const changes = before.filter(isMountChange);
       const known = new Set(changes.map(({ key }) => key));
       const { result, revision: after } = await engine.change(
         caller.origin,
         async (draft) => {
-          // An older database has taken the place of the one that the history was read from.
+          // The database was replaced by an older one after the history was read.
           if (draft.revision < base.revision)
             throw new ServiceError(
               Code.Aborted,

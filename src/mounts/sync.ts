@@ -3,15 +3,15 @@ import { MOUNT_LIMIT } from "./site/client.ts";
 import type { MountFollow } from "./site/follow.ts";
 import type { MountRegistry } from "./site/registry.ts";
 
-/** Rounds of one sync at most. */
+/** Maximum number of rounds of a sync. */
 const ROUNDS = 3;
 /** Interval of reading the results of another process, in milliseconds. */
 const LOOK = 200;
 
 /**
- * Brings mounts to a site by choice, and waits for it. Another round reads what the first one has
- * written: only then is it known to be there. Where another process follows mounts, its work is awaited,
- * as long as one mount may take.
+ * Pushes mounts to a site on request, and waits for the result. A second round reads the result of
+ * the first one to confirm it. If another process follows mounts, this function waits for that
+ * process, at most the time limit of one mount.
  *
  * @throws SiteFailure.
  */

@@ -7,19 +7,19 @@ import type { MountInput, ValueInput } from "./input.ts";
 import type { MountIndex } from "./mount.ts";
 import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
 
-/** Inputs that can be saved, and the others with the reason. */
+/** Valid inputs, and the reasons for which others are rejected. */
 export interface Usable {
   readonly usable: readonly MountInput[];
   readonly unusable: readonly Result[];
-  /** Names of the values that were left out, by mount. */
+  /** Names of omitted values, by mount. */
   readonly left: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
- * Tries each input by itself. Values that the catalogue refuses, such as an empty choice, are left out:
- * a site keeps its own for what a mount does not have.
+ * Checks each input by itself. Invalid values, such as an empty choice, are omitted: a site keeps
+ * its value of an absent item.
  *
- * @param mounts all mounts of the draft; those of the usable inputs are put in.
+ * @param mounts all mounts of the draft; the usable inputs are added.
  */
 export async function usableInputs(
   draft: Draft,
@@ -60,7 +60,7 @@ export async function usableInputs(
   return { usable, unusable, left };
 }
 
-/** Adds to results which values were left out. */
+/** Adds the omitted values to results. */
 export function withLeft(results: readonly Result[], { left }: Usable): Result[] {
   return results.map((result) => {
     const names = left.get(result.name);
@@ -69,7 +69,7 @@ export function withLeft(results: readonly Result[], { left }: Usable): Result[]
   });
 }
 
-/** Adds to results which secrets a document does not have: these mounts are incomplete. */
+/** Adds the secrets that are missing in a document to results: these mounts are incomplete. */
 export function withLost(results: readonly Result[], inputs: readonly MountInput[]): Result[] {
   const lost = new Map(inputs.map(({ name, lost: items = [] }) => [name, items]));
   return results.map((result) => {
@@ -80,7 +80,10 @@ export function withLost(results: readonly Result[], inputs: readonly MountInput
   });
 }
 
-/** The first violation of a mount that was tried by itself: its number is no position of the document. */
+/**
+ * First violation of a mount that was checked by itself, without its index, which is not a position
+ * in the document.
+ */
 function reasonOf({ violations: [first], text }: ServiceError): Text {
   if (first === undefined) return text;
   const { field, description } = first;
@@ -90,7 +93,7 @@ function reasonOf({ violations: [first], text }: ServiceError): Text {
     : description.with({ field: place });
 }
 
-/** Names of items and members that have a wrong value. What has a default can be left out, if empty. */
+/** Names of items and members with an invalid value that can be omitted. */
 function refusedValues({ violations }: ServiceError): string[] {
   return violations.flatMap(({ field }) => {
     const [, name] = /^mounts\[0\]\.(?:config|members)\.(.+)$/s.exec(field) ?? [];

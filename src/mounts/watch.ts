@@ -14,7 +14,10 @@ export interface WatchOptions {
   readonly statuses: (mount: Mount) => readonly Status[];
 }
 
-/** All mounts, then each one that changes with its statuses. @throws UNAVAILABLE when the service stops. */
+/**
+ * Stream of all mounts, then of each changed mount with its statuses. @throws UNAVAILABLE when the
+ * service stops.
+ */
 export async function* watchMounts({
   waiting,
   isEnded,

@@ -11,7 +11,7 @@ import type { MountState } from "./state.ts";
 import { isUnfinished, nextStep, type Step, stuckState } from "./step.ts";
 import { newRow, updatedRow, type WantedMount } from "./wanted.ts";
 
-/** Calls of one run at most: the longest way through the stuck states has eight. */
+/** Maximum number of calls of one run: the longest sequence through the stuck states has eight. */
 const MAX_STEPS = 12;
 
 export interface ApplyDeps {
@@ -20,9 +20,9 @@ export interface ApplyDeps {
   readonly now: () => number;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /**
-   * Stores the state before a step that could not be made up for without it.
+   * Stores the state before a step from which a crash could not be recovered otherwise.
    *
-   * @throws when it is not stored, or this process may not write to the site any more.
+   * @throws when the write fails, or this process may no longer write to the site.
    */
   readonly persist: (state: MountState) => Promise<void>;
 }
@@ -30,13 +30,13 @@ export interface ApplyDeps {
 /** Result of a run for one mount. */
 export interface Applied {
   readonly state: MountState;
-  /** Calls that changed something, in order. */
+  /** Calls that changed the site, in order. */
   readonly steps: readonly Step[];
-  /** Content of the site that Mooring is to take. */
+  /** Content of the site for adoption. */
   readonly take: Readonly<Record<string, Scalar>>;
 }
 
-/** A row with what is derived from it. */
+/** Row with derived values. */
 interface Seen {
   readonly row: StorageRow;
   readonly addition: Addition;
@@ -44,11 +44,12 @@ interface Seen {
 }
 
 /**
- * Brings one mount of a site to where it should be, or leaves it where the next round goes on. Each
- * write follows a read of the same row by its id; nothing is sent when nothing differs.
+ * Updates one mount of a site to the desired state, or stops in a state from which the next round
+ * continues. Each write follows a read of the same row by its id. Without differences nothing is
+ * sent.
  *
  * @param wanted undefined: the mount is to be deleted.
- * @param listed the row of the list that was read in this round.
+ * @param listed row of the list of this round.
  * @throws SiteFailure when the site can't be reached; what `persist` throws.
  */
 export async function applyMount(
@@ -63,7 +64,7 @@ export async function applyMount(
   let unmounted = false;
   let error: Text = "";
   let undroppable = false;
-  // What was sent by an earlier run has been normalised meanwhile.
+  // The site has normalised the values of an earlier run in the meantime.
   let hasPushed = before.unread && (before.phase === "" || before.phase === "mount");
   let justCreated = false;
   let isFresh = false;
@@ -93,8 +94,8 @@ export async function applyMount(
       seen = look();
       if (hasPushed && seen?.row.disabled === false && wanted !== undefined) {
         if (isUnfinished(seen.row)) break;
-        // The driver has normalised what was sent: what it made of it counts as equal. AList turns this
-        // member on in each create, and takes it in an update.
+        // The driver has normalised the sent values: the result counts as equal. AList sets this
+        // member in each create, and accepts its value in an update.
         const names = seen.difference.push.filter(
           (name) => !(justCreated && name === "down_proxy_sign"),
         );
@@ -122,7 +123,7 @@ export async function applyMount(
         error = message("MOUNT_UNDER_WAY");
         break;
       }
-      // The list may be old by now: each write follows a read of the row by its id.
+      // The list may be outdated: each write follows a read of the row by its id.
       if (row !== undefined && !isFresh) {
         const { id } = row;
         row = await readBack(id);
@@ -149,7 +150,7 @@ export async function applyMount(
           undroppable = true;
         else if (refusal !== "already" && refusal !== "absent" && refusal !== "stored")
           error = failure.words === "" ? failure.text : plainMessage(failure.words, secrets);
-        // No answer: the mount may come later, and is looked at again.
+        // No answer: the mount may still be created, and is checked again.
         if (isUncertain(failure)) await save({ since: now() });
         row = step === "create" ? await byPath() : await readBack(state.id);
         if (step === "delete") {
@@ -168,7 +169,7 @@ export async function applyMount(
   }
   return { state: settle(), steps, take: seen?.difference.take ?? {} };
 
-  /** @returns whether nothing is to follow. */
+  /** @returns whether the run is complete. */
   async function run(step: Step, secrets: readonly string[]): Promise<boolean> {
     steps.push(step);
     if (step === "create") {
@@ -206,14 +207,17 @@ export async function applyMount(
       mounted(step);
       if (changesItems && row?.status === "work")
         await client.refresh(row.mount_path).catch((failure: unknown) => {
-          // The mount is there; whether it lists is the concern of its probes.
+          // The mount exists; its probes check whether it can be listed.
           if (!(failure instanceof SiteFailure)) throw failure;
         });
     }
     return false;
   }
 
-  /** A mount has ended, well or not: the row that is read next is the driver's own. */
+  /**
+   * Records the end of a mount, successful or not: the driver has written the row that is read
+   * next.
+   */
   function mounted(step: Step): void {
     isFresh = true;
     if (step === "create") {
@@ -225,7 +229,7 @@ export async function applyMount(
 
   function deleted(): void {
     error = "";
-    // The row of a mount that hangs comes back when the mount ends: it is looked for once more.
+    // The row of a hanging mount reappears when the mount ends, so the site is checked once more.
     state = { ...state, phase: "gone", since: now() };
   }
 
@@ -238,7 +242,8 @@ export async function applyMount(
     const learned = learnedHash(from, addition, hash);
     let credential = isDue;
     if (isDue && state.before !== "" && state.before !== (learned || NONE)) {
-      // An earlier push has been stored, or the server has refreshed it: that one is newer.
+      // An earlier push was stored, or the server has refreshed the item: the site's value is
+      // newer.
       credential = false;
       state = { ...state, credential: wanted?.credentialRevision ?? 0, before: "" };
     }
@@ -252,7 +257,7 @@ export async function applyMount(
     if (credential) await save({ credential: wanted?.credentialRevision ?? 0, before: "" });
   }
 
-  /** Values that the site has made of Mooring's stay as they are: pushing them would change nothing. */
+  /** Names of items that the site has normalised: a push would not change them. */
   function keptItems(): string[] {
     const push = new Set(look()?.difference.push);
     return Object.keys(state.rewritten).filter((name) => !push.has(name));
@@ -308,7 +313,7 @@ export async function applyMount(
   }
 }
 
-/** In the place of a hash of no learned items at all. */
+/** Placeholder for the hash of a row without learned items. */
 const NONE = "none";
 
 class BrokenAddition extends Error {
@@ -323,7 +328,10 @@ class BrokenAddition extends Error {
 const FIRST_PAUSE = 10_000;
 const LONGEST_PAUSE = 3_600_000;
 
-/** Every try may be a login at the provider: the pause doubles up to an hour. */
+/**
+ * Next attempt after failures. Each attempt may be a login at the provider: the pause doubles up to
+ * an hour.
+ */
 function retryOf(failures: number, time: number): Pick<MountState, "nextTry"> {
   if (failures === 0) return { nextTry: 0 };
   return { nextTry: time + Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 20), LONGEST_PAUSE) };
@@ -344,7 +352,7 @@ function hasLearned(mount: WantedMount): boolean {
   return Object.keys(mount.items).some((name) => itemKind(mount.driver, name) === "learned");
 }
 
-/** Texts that no message may show: servers quote parts of the configuration. */
+/** Texts that must not appear in messages: servers quote parts of the configuration. */
 export function secretsOf(
   wanted: WantedMount | undefined,
   row: StorageRow | undefined,

@@ -45,7 +45,7 @@ export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): St
         const row = await client.call("GET", `${at}/get?id=${known(id)}`, undefined, {
           limit: Math.min(limit, LIST_LIMIT),
         });
-        // A server answers with its first row when it does not understand the id.
+        // A server answers with its first row when the id is invalid.
         if (!isStorageRow(row) || row.id !== id)
           throw new SiteFailure("foreign", message("MOUNT_ANSWER_INVALID", { id }));
         return row;

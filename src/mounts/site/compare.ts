@@ -7,15 +7,15 @@ import type { WantedMount } from "./wanted.ts";
 
 /** Differences between the row of a site and Mooring's mount, without `disabled`. */
 export interface Difference {
-  /** Items and members that are to be pushed, in the order of the mount. */
+  /** Items and members to be pushed, in the order of the mount. */
   readonly push: readonly string[];
-  /** Content that users have edited on the site and that Mooring is to take. */
+  /** Content that users have edited on the site, for adoption. */
   readonly take: Readonly<Record<string, Scalar>>;
 }
 
 /**
- * Compares what a site has with what it is to have. Learned items are left out, and so are members
- * that the mount or the server does not have. A value that the site has made of Mooring's is equal.
+ * Compares a site's row with the desired mount. Learned items are skipped, and so are members that
+ * the mount or the server does not have. A value that the site has normalised counts as equal.
  */
 export function compareMount(
   mount: WantedMount,
@@ -52,14 +52,14 @@ export function compareMount(
     );
   }
 
-  /** The site's value counts unless Mooring's was changed since both were equal. */
+  /** Reports whether the site's value is newer: Mooring's has not changed since both were equal. */
   function isEditedThere(name: string, value: Scalar): boolean {
     const mark = state.content[name];
     return mark === undefined || hash.isOf(mark.sent, JSON.stringify(value)) === true;
   }
 }
 
-/** Marks what a site has made of the values that were sent, so that they count as equal. */
+/** Records a site's normalised forms of the sent values, so that they count as equal. */
 export function marksOf(
   names: readonly string[],
   mount: WantedMount,
@@ -78,7 +78,7 @@ export function marksOf(
   );
 }
 
-/** Marks of the content items, when both sides are equal. */
+/** Records the content items when both sides are equal. */
 export function contentMarks(
   mount: WantedMount,
   addition: Addition,

@@ -23,11 +23,11 @@ const LOOK_AGAIN = 10_000;
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
 /**
- * Between two mounts that are begun with, on any sites, in milliseconds: each costs the event loop two
- * to four, and most of the time is left to other calls.
+ * Minimum interval between the starts of work on two mounts of any sites, in milliseconds. Each
+ * takes 2 to 4 ms of the event loop; the rest is for other calls.
  */
 const GAP = 8;
-/** Time that a user's change waits for its turn. */
+/** Maximum wait of a user's change for other work on its site, in milliseconds. */
 const TURN = 5_000;
 /** Interval of checking for due work. */
 const BEAT = 1_000;
@@ -35,17 +35,17 @@ const BEAT = 1_000;
 export interface MountFollowDeps {
   readonly sites: Pick<SiteRegistry, "sites" | "byId">;
   readonly registry: MountRegistry;
-  /** One process of all on a database writes to sites. */
+  /** Lease of the one process that writes to sites. */
   readonly lease: Lease;
   readonly hash: Fingerprint;
   readonly now: () => number;
   readonly random: () => number;
   readonly driverOf: (name: string) => DriverInfo | undefined;
-  /** The mounts that a site is to have, its overrides applied. */
+  /** Desired mounts of a site, with its overrides applied. */
   readonly wantedOf: (site: Site) => readonly WantedMount[];
   /** Calls the listener after each change of mounts. @returns a function that ends this. */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Called after each round that did something, with content that Mooring is to take. */
+  /** Called after each round with an effect, with content for adoption. */
   readonly onRound: (site: Site, round: MountRound) => void | Promise<void>;
   /** Called with the rows of each list that was read in the background. */
   readonly onList?: (site: Site, rows: MountRound["rows"]) => Promise<void>;
@@ -60,44 +60,44 @@ export interface MountFollowDeps {
   };
 }
 
-/** The mounts of all sites, followed in the background. */
+/** Background work on the mounts of all sites. */
 export interface MountFollow {
-  /** Does a round now, or shares the next one. @throws SiteFailure. */
+  /** Runs a round now, or shares the next one. @throws SiteFailure. */
   follow(siteId: string): Promise<void>;
-  /** Reads a site's mounts, and writes nothing there. @throws SiteFailure. */
+  /** Reads a site's mounts without writing to the site. @throws SiteFailure. */
   look(siteId: string): Promise<MountRound>;
   /**
-   * Pushes mounts by choice, or notes those that were adopted: what has failed or is left alone is tried
-   * again, and a site that has mounts already is written to from now on. The process with the lease
-   * does it.
+   * Requests a push of mounts, or records adopted ones. Failed and paused mounts are retried, and a
+   * site with existing mounts is written to from now on. The process with the lease executes the
+   * request.
    */
   ask(siteId: string, request: MountRequest): Promise<void>;
   /**
-   * Passes a change that a user makes on the server's own pages: no round runs meanwhile that would put
-   * it right. Then reads what the site has.
+   * Forwards a change that a user makes on the server's own pages, then reads the site's mounts. No
+   * round runs in between, which would revert the change.
    *
-   * @param pass sends the request; it is sent after 5 s whatever runs.
-   * @param take takes what was changed into Mooring, and returns the states of what it took.
+   * @param pass sends the request, after at most 5 s even if a round is still running. @param
+   *   take adopts the change, and returns the states of the adopted mounts.
    */
   passing(
     siteId: string,
     pass: () => Promise<void>,
     take: (round: MountRound) => Promise<MountRequest["states"]>,
   ): Promise<void>;
-  /** The client of a site's mounts; calls wait for those that are under way. */
+  /** Client of a site's mounts; calls wait for running ones. */
   clientOf(site: Site): SiteClient;
   isLeader(): boolean;
   close(): Promise<void>;
 }
 
-/** Begins to follow the mounts of all sites, unless another process does. */
+/** Starts following the mounts of all sites, unless another process does. */
 export async function startMountFollow(deps: MountFollowDeps): Promise<MountFollow> {
   const { sites, registry, lease, now, onError } = deps;
   const { look = LOOK, lookAgain = LOOK_AGAIN, call = MOUNT_LIMIT } = deps.times ?? {};
   const clients = new Map<string, { readonly site: Site; readonly client: SiteClient }>();
   const rounds = new Map<string, ReturnType<typeof oneAtATime<void>>>();
   const next = new Map<string, number>();
-  /** Each site as it was when it failed for a reason that another try does not change. */
+  /** Sites with a failure that only a changed configuration can resolve, as they were then. */
   const stopped = new Map<string, Site>();
   const pace = createRateLimit(GAP);
   let closed = false;
@@ -105,7 +105,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     const known = clients.get(site.id);
     if (known?.site === site) return known.client;
     known?.client.close();
-    // A connection of its own: settings and other calls do not wait for a mount that hangs.
+    // A separate connection, so that settings and other calls do not wait for a hanging mount.
     const client = createSiteClient(site, 1, call);
     clients.set(site.id, { site, client });
     return client;
@@ -126,7 +126,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
       },
     );
   const turns = new Map<string, Promise<void>>();
-  /** Does work on a site's mounts after what was asked before. */
+  /** Runs work on a site's mounts after earlier work. */
   const alone = async (siteId: string, work: () => Promise<void>): Promise<void> => {
     const turn = (turns.get(siteId) ?? Promise.resolve()).then(work);
     turns.set(
@@ -194,7 +194,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     if (all.length === 0) return;
     const wasHeld = lease.isHeld();
     await lease.renew();
-    // Another process has written what is known until now, or does so from now on.
+    // Another process has written the states until now, or does so from now on.
     if (!wasHeld || !lease.isHeld()) await registry.load();
     if (!lease.isHeld()) return;
     void answer().catch(onError);
@@ -202,7 +202,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   };
   const unsubscribe = deps.subscribe(() => {
     if (!lease.isHeld()) return;
-    // Sites that observe are read: what they have may be what Mooring has now.
+    // Observed sites are read again: their mounts may be equal to Mooring's now.
     for (const site of sites.sites())
       if (!site.paused && registry.site(site.id).failures === 0)
         void follow(site.id).catch(onError);
@@ -219,12 +219,12 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         passed ??= pass();
         await passed;
         const states = await take(await lookAt(siteId));
-        // Before the next round, which would put right what was just taken.
+        // Runs before the next round, which would revert the adopted change.
         if (Object.keys(states).length === 0) return;
         await registry.ask(siteId, { insist: [], states });
         if (lease.isHeld()) await registry.answer(siteId);
       }).catch((error: unknown) => {
-        // The user's request goes its way; the next round reads what it did.
+        // The user's request is forwarded nevertheless; the next round reads its result.
         if (!(error instanceof SiteFailure)) onError(error);
       });
       await waitAtMost(TURN, turn);
@@ -236,7 +236,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
       if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
       await registry.ask(siteId, request);
       if (!lease.isHeld()) {
-        // A first site was added a moment ago, or the process that had the lease is gone.
+        // The first site was just added, or the process with the lease has ended.
         await lease.renew();
         if (lease.isHeld()) await registry.load();
       }

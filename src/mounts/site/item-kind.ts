@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 
 /**
  * Owner of the value of a driver's item.
- * - `declared`: Mooring's value holds.
- * - `learned`: the server refreshes it (tokens, cookies, once-only codes). It is pushed when a mount is
- *   created and when a user gives a new one, never compared, and taken over on request only.
+ * - `declared`: Mooring's value applies.
+ * - `learned`: the server refreshes the value (tokens, cookies, one-time codes). It is pushed when a
+ *   mount is created and when a user gives a new one, never compared, and adopted only on request.
  * - `content`: users edit it on the server.
  */
 export type ItemKind = "declared" | "learned" | "content";
@@ -19,7 +19,7 @@ interface WriteBack {
 const DATA_FILE = new URL("../../data/write-back.json", import.meta.url);
 const { drivers, members }: WriteBack = JSON.parse(readFileSync(DATA_FILE, "utf8"));
 
-/** The kind of an item, of a member that no form has as well (`src/data/write-back.json`). */
+/** Kind of an item, or of a member that is not in the form (`src/data/write-back.json`). */
 export function itemKind(driver: string, item: string): ItemKind {
   switch (kindOf(driver, item)) {
     case undefined:
@@ -38,7 +38,7 @@ function isCredential(driver: string, item: string): boolean {
   return kind === "token" || kind === "once";
 }
 
-/** Members that a new mount needs and no form has: without them the driver resets other items. */
+/** Members of a new mount that are not in the form: without them the driver resets other items. */
 export function hiddenMembers(driver: string): Readonly<Record<string, number>> {
   return members[driver] ?? {};
 }
@@ -49,11 +49,11 @@ function kindOf(driver: string, item: string): string | undefined {
 }
 
 /**
- * Credentials of one mount that several sites would share: items that their driver refreshes and that
- * have a value, which is the same on at least two sites.
+ * Credentials of one mount that several sites would share: items that their driver refreshes and
+ * whose value is the same on at least two sites.
  *
- * @param items the mount's items, of each site that has it.
- * @returns names of the items; empty: nothing is shared.
+ * @param items the mount's items on each of its sites. @returns names of the items; empty: none
+ *   is shared.
  */
 export function sharedCredentials(
   driver: string,

@@ -4,13 +4,13 @@ import { type MountStateStore, REQUEST } from "./registry.ts";
 
 export interface MountStateQueryDeps {
   readonly db: Kysely<Database>;
-  /** Runs a query; it may be run again, and rejects with a StoreError. */
+  /** Runs a query, possibly repeatedly. Rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Throws when nothing may be written. */
+  /** Throws when the database must not be written. */
   readonly check?: () => void;
 }
 
-/** The store of what is known of mounts on sites, on a database of either kind. */
+/** Creates the store of mount states for both dialects. */
 export function createMountStateStore({
   db,
   attempt,

@@ -3,7 +3,7 @@ import { reviveText } from "../../messages/message.ts";
 import { createBatches } from "../../sites/batch.ts";
 import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
 
-/** A stored state: of one mount on one site, or with an empty name of all mounts there. */
+/** Stored state of a mount on a site, or, with an empty name, of all its mounts. */
 interface StoredMountState {
   readonly siteId: string;
   readonly name: string;
@@ -12,20 +12,24 @@ interface StoredMountState {
 }
 
 /**
- * Time in which states of several sites are collected for one transaction, in milliseconds: on SQLite
- * each transaction stops the process until the disk has it. A mount waits for it twice or three times.
+ * Time for which states of several sites are collected for one transaction, in milliseconds: on
+ * SQLite each transaction blocks the process until it is on disk. A mount waits for two or three
+ * transactions.
  */
 const PACE = 20;
 
 type Changes = Parameters<MountStateStore["write"]>[0];
 
-/** Prefix of the names of rows with requests to the process with the lease. No name of a mount begins with it. */
+/**
+ * Name prefix of rows with requests to the process with the lease. Names of mounts never begin with
+ * it.
+ */
 export const REQUEST = "*";
 
 /** Maximum number of rows with requests for a site, in addition to two joined ones: a round that hangs delays requests. */
 const MAX_WAITING = 32;
 
-/** Keeps what is known of mounts on sites. Rejects with a StoreError only. */
+/** Stores states of mounts on sites. Rejects only with a StoreError. */
 export interface MountStateStore {
   /** Lists states by name. @param only `requests`: those of `ask`; undefined: all. */
   list(only?: "requests"): Promise<readonly StoredMountState[]>;
@@ -35,19 +39,19 @@ export interface MountStateStore {
   ): Promise<void>;
 }
 
-/** A change of what is known that a user asks for. The site may be written to from then on. */
+/** Change of mount states at a user's request. Afterwards the site may be written to. */
 export interface MountRequest {
-  /** Names of mounts that are to be pushed whatever has failed before. */
+  /** Names of mounts that are pushed despite earlier failures. */
   readonly insist: readonly string[];
   /** States of mounts that were adopted, by name. */
   readonly states: Readonly<Record<string, MountState>>;
-  /** Names whose states are removed, because the mounts have other names now. */
+  /** Names whose states are removed, because the mounts were renamed. */
   readonly forget?: readonly string[];
 }
 
 /** States of the mounts of all sites, in memory. The process that holds the lease writes them. */
 export interface MountRegistry {
-  /** Reads everything again: another process has written until now. */
+  /** Reads all states again, after another process has written them. */
   load(): Promise<void>;
   site(siteId: string): SiteMounts;
   /** By the names of the mounts. */
@@ -60,11 +64,14 @@ export interface MountRegistry {
       readonly mounts?: Readonly<Record<string, MountState | undefined>>;
     },
   ): Promise<void>;
-  /** Leaves a change for the process with the lease, which alone writes states. */
+  /** Stores a request for the process with the lease, which is the only one that writes states. */
   ask(siteId: string, request: MountRequest): Promise<void>;
-  /** @returns the sites that `ask` has left requests for, in any process. */
+  /** @returns the sites with requests of `ask` by any process. */
   asked(): Promise<ReadonlySet<string>>;
-  /** Carries out the requests for a site. No round of the site may run meanwhile: it stores what it read before. */
+  /**
+   * Executes the requests for a site. No round of the site may run at the same time, because it
+   * would store older states.
+   */
   answer(siteId: string): Promise<void>;
   /** Calls the listener after each change. @returns a function that ends this. */
   onChange(listener: (siteId: string) => void): () => void;
@@ -144,7 +151,7 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
         const waiting = await requestsOf(siteId);
         const joined = waiting.length < MAX_WAITING ? [] : waiting;
         const all = [...joined.map(({ state }) => readRequest(state)), request];
-        // Requests that only follow a new name stay apart: they do not let the site be written to.
+        // Requests for renames are not joined with others: they do not permit writes to the site.
         const isRename = ({ forget = [] }: MountRequest): boolean => forget.length > 0;
         const kinds = [all.filter(isRename), all.filter((each) => !isRename(each))];
         await store.write([
@@ -162,7 +169,7 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
         await registry.put(siteId, {
           site: {
             ...site,
-            // A mount that only has another name is no reason to write to a site.
+            // A rename alone does not permit writes to the site.
             met: site.met || forget.length === 0,
             insist: [...new Set([...site.insist, ...insist])],
           },
@@ -183,7 +190,7 @@ function readRequest(state: string): MountRequest {
   return JSON.parse(state, reviveText);
 }
 
-/** One request for several; of a mount's states the last one counts. */
+/** Joins several requests; the last state of a mount counts. */
 function join(requests: readonly MountRequest[]): MountRequest {
   return {
     insist: [...new Set(requests.flatMap(({ insist }) => insist))],

@@ -12,10 +12,13 @@ import { type ExtraMount, type MountState, NEW_MOUNT } from "./state.ts";
 import { isUnfinished, type Step, stuckState } from "./step.ts";
 import type { WantedMount } from "./wanted.ts";
 
-/** A mount that was put right so often within this time, in milliseconds, is left alone. */
+/** Period in milliseconds: a mount that is corrected too often within it is paused. */
 const FIGHT_WINDOW = 600_000;
 const MAX_CORRECTIONS = 3;
-/** Time that a deleted mount is watched: its row may come back when a hanging mount ends. */
+/**
+ * Time for which a deleted mount is checked, in milliseconds: its row may reappear when a hanging
+ * mount ends.
+ */
 const GONE = MOUNT_LIMIT + 20_000;
 
 export interface MountRoundDeps {
@@ -24,9 +27,9 @@ export interface MountRoundDeps {
   readonly hash: Fingerprint;
   readonly now: () => number;
   readonly driverOf: (name: string) => DriverInfo | undefined;
-  /** The mounts that the site is to have, as they are now: they may change while a round runs. */
+  /** Current desired mounts of the site, which may change during a round. */
   readonly wanted: () => readonly WantedMount[];
-  /** Resolves when the next mount may be begun with: others use the process meanwhile. */
+  /** Resolves when work on the next mount may start, after other work of the process. */
   readonly pace: () => Promise<void>;
   /** Reports whether this process may still write to the site. */
   readonly mayWrite: () => boolean;
@@ -34,9 +37,9 @@ export interface MountRoundDeps {
 
 export interface MountRoundOptions {
   readonly siteId: string;
-  /** `look`: nothing is written there. */
+  /** `look`: a round without writes. */
   readonly aim: "look" | "push";
-  /** Names of mounts that are tried whatever has failed before. */
+  /** Names of mounts that are tried despite earlier failures. */
   readonly insist: readonly string[];
 }
 
@@ -45,9 +48,9 @@ interface MountDone {
   readonly name: string;
   readonly path: string;
   readonly steps: readonly Step[];
-  /** It was changed on the site, and put right. */
+  /** Whether the mount was changed on the site, and corrected. */
   readonly drifted: boolean;
-  /** Empty: nothing went wrong. */
+  /** Empty: no error. */
   readonly error: Text;
 }
 
@@ -56,26 +59,26 @@ export interface MountRound {
   readonly rows: readonly StorageRow[];
   readonly extra: readonly ExtraMount[];
   readonly done: readonly MountDone[];
-  /** New states of the mounts that were only read, by name. */
+  /** New states of unchanged mounts, by name. */
   readonly states: Readonly<Record<string, MountState | undefined>>;
   /** Content that users have edited on the site, by mount. */
   readonly take: Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
 }
 
-/** A round that this process may not go on with: another one follows the sites now. */
+/** Error of a round that must stop: another process follows the sites now. */
 export class LeaseLost extends Error {}
 
 interface Job {
   readonly name: string;
   readonly wanted: WantedMount | undefined;
   readonly row: StorageRow | undefined;
-  /** Why nothing is sent; empty: nothing speaks against it. */
+  /** Reason for which the mount is not sent; empty: none. */
   readonly problem: Text;
 }
 
 /**
- * Reads the list of a site's mounts once, and brings each mount that differs to where it should be, one
- * at a time. Mounts that have failed before come last.
+ * Reads the list of a site's mounts once, and updates each differing mount to the desired state,
+ * one at a time. Mounts with earlier failures come last.
  *
  * @throws SiteFailure when the site can't be reached; LeaseLost; ServiceError of the database.
  */
@@ -101,7 +104,7 @@ export async function runMountRound(
       if (!mayReturn(before, now())) states[job.name] = undefined;
       continue;
     }
-    // It may have been changed or deleted since the round began.
+    // The mount may have been changed or deleted since the round began.
     const wanted = deps.wanted().find(({ name }) => name === job.name);
     if ((wanted === undefined) !== (job.wanted === undefined)) continue;
     const looked = lookAt(wanted, job, before, deps);
@@ -152,7 +155,7 @@ export async function runMountRound(
   return { rows, extra, done, states, take };
 }
 
-/** Finds the row of each mount, and the rows that belong to none. */
+/** Finds the row of each mount, and rows without a mount. */
 function identify(
   rows: readonly StorageRow[],
   wanted: readonly WantedMount[],
@@ -162,7 +165,7 @@ function identify(
   const byPath = new Map(rows.map((row) => [row.mount_path, row]));
   const byId = new Map(rows.map((row) => [row.id, row]));
   const names = new Set(wanted.map(({ name }) => name));
-  /** The row that was seen last, if it is still the same mount. */
+  /** Last known row of a mount, if it is still the same mount. */
   const lastOf = (state: MountState): StorageRow | undefined => {
     const row = byId.get(state.id);
     return row?.mount_path === state.path && row.driver === state.driver ? row : undefined;
@@ -191,7 +194,7 @@ function identify(
   const taken = new Set(jobs.flatMap(({ row }) => (row === undefined ? [] : [row.id])));
   for (const [name, state] of known) {
     if (names.has(name)) continue;
-    // Created by a call whose answer never came.
+    // Created by a call without an answer.
     const made = state.phase === "create" ? byPath.get(state.path) : undefined;
     const row = lastOf(state) ?? (made?.driver === state.driver ? made : undefined);
     const isFree = row !== undefined && !taken.has(row.id);
@@ -204,14 +207,19 @@ function identify(
   return { jobs, extra };
 }
 
-/** The state of a mount before a round. A mount that the site has already keeps its own credentials. */
+/**
+ * State of a mount before a round. A mount that already exists on the site keeps its credentials.
+ */
 function stateOf({ name, wanted, row }: Job, registry: MountRegistry, siteId: string): MountState {
   const known = registry.mounts(siteId).get(name) ?? NEW_MOUNT;
   const isFirstSight = known.id === 0 && known.phase === "" && row !== undefined;
   return isFirstSight ? { ...known, credential: wanted?.credentialRevision ?? 0 } : known;
 }
 
-/** Reports whether a row may still appear: its deletion met a hanging mount, or its create got no reply. */
+/**
+ * Reports whether a row may still appear: it was deleted during a hanging mount, or its creation
+ * had no reply.
+ */
 function mayReturn({ phase, since }: MountState, time: number): boolean {
   return (phase === "gone" || phase === "create") && time - since <= GONE;
 }
@@ -219,13 +227,13 @@ function mayReturn({ phase, since }: MountState, time: number): boolean {
 /** State of a mount after a read without changes. */
 interface Looked {
   readonly state: MountState;
-  /** Something is to be done, if only to note that all is well. */
+  /** Whether work is pending, including a change of the state alone. */
   readonly isOpen: boolean;
-  /** The site has all of it. */
+  /** Whether the site's mount is equal. */
   readonly isEqual: boolean;
-  /** It takes a call, which may be a login at the provider. */
+  /** Whether the work needs a call, which may be a login at the provider. */
   readonly isCostly: boolean;
-  /** It was changed on the site. */
+  /** Whether the mount was changed on the site. */
   readonly drifted: boolean;
 }
 

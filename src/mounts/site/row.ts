@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { Scalar } from "../../drivers/item-value.ts";
 
-/** A mount as a server lists it. Other members are sent back unchanged. */
+/** Mount in a server's list. Other members are sent back unchanged. */
 export interface StorageRow {
   /** Greater than 0. */
   readonly id: number;
@@ -9,7 +9,7 @@ export interface StorageRow {
   readonly driver: string;
   /** The driver's items as JSON text, secrets in clear. */
   readonly addition: string;
-  /** `work`, `disabled`, the error of the last mount, or empty: mounting, or broken off. */
+  /** `work`, `disabled`, the error of the last mount, or empty: mounting, or interrupted. */
   readonly status: string;
   readonly disabled: boolean;
   readonly [member: string]: unknown;
@@ -32,7 +32,7 @@ const SourceJson = JSON as unknown as {
   rawJSON(text: string): RawNumber;
 };
 
-/** @returns the members of an addition; undefined when the text is no JSON object. */
+/** @returns the members of an addition; undefined when the text is not a JSON object. */
 export function readAddition(text: string): Addition | undefined {
   try {
     const value = SourceJson.parse(text === "" ? "{}" : text, (_key, one, context) =>
@@ -56,7 +56,10 @@ export function plainValue(value: unknown, like: Scalar): unknown {
   return value;
 }
 
-/** A mount path as servers store it: slashes only, a leading one, no dot segments, no end slash. */
+/**
+ * Normalizes a mount path as servers do: forward slashes, a leading slash, no dot segments, no
+ * trailing slash.
+ */
 export function cleanPath(path: string): string {
   const clean = posix.normalize(`/${path.replaceAll("\\", "/")}`);
   return clean === "/" ? clean : clean.replace(/\/+$/, "");

@@ -15,22 +15,25 @@ export interface Rewritten {
 
 /** State of one mount on one site. Values are kept as keyed hashes only. */
 export interface MountState {
-  /** Id, path and driver of the row, as the site had it last; id 0: it was not seen yet. */
+  /** Id, path and driver of the last known row on the site; id 0: none yet. */
   readonly id: number;
   readonly path: string;
   readonly driver: string;
   readonly phase: Phase;
-  /** When the phase, or a mount without an end, was first seen; milliseconds since 1970 UTC. */
+  /**
+   * Time at which the phase, or an unfinished mount, was first observed, in milliseconds since 1970
+   * UTC.
+   */
   readonly since: number;
-  /** The site has refused to disable it, because the mount is not in its memory. */
+  /** Whether the site has refused to disable the mount, because it is not in the site's memory. */
   readonly unmounted: boolean;
-  /** The mount's revision that is on the site; 0: none. */
+  /** Revision of the mount on the site; 0: none. */
   readonly applied: number;
-  /** The mount's revision that was tried last, with or without success. */
+  /** Revision of the last attempt, with or without success. */
   readonly tried: number;
-  /** The revision of the learned items that were sent, or that the site had when it was first seen. */
+  /** Revision of the learned items that were sent, or that the site had at first contact. */
   readonly credential: number;
-  /** Hash of the site's learned items before a push of others that has not been confirmed. */
+  /** Hash of the site's learned items before an unconfirmed push of new ones. */
   readonly before: string;
   /** Hash of the site's learned items when they were last read. */
   readonly learned: string;
@@ -38,7 +41,7 @@ export interface MountState {
   readonly rewritten: Readonly<Record<string, Rewritten>>;
   /** Content by item, when both sides were last equal: `sent` is Mooring's, `got` the site's. */
   readonly content: Readonly<Record<string, Rewritten>>;
-  /** A push whose result the driver has not normalised yet. */
+  /** Whether the driver has not yet normalised the result of a push. */
   readonly unread: boolean;
   /** Names of items and members that differ. */
   readonly differs: readonly string[];
@@ -84,16 +87,18 @@ export interface ExtraMount {
 
 /** State of the mounts of one site as a whole. */
 export interface SiteMounts {
-  /** True once the mounts were adopted or pushed on request; until then nothing is written there. */
+  /**
+   * Whether the mounts were adopted or pushed on request; until then the site is not written to.
+   */
   readonly met: boolean;
-  /** When the list was last read, in milliseconds since 1970 UTC; 0: never. */
+  /** Time of the last read of the list, in milliseconds since 1970 UTC; 0: never. */
   readonly readAt: number;
   readonly extra: readonly ExtraMount[];
   readonly error: Text;
   readonly errorKind: string;
   readonly failures: number;
   readonly nextTry: number;
-  /** Names of mounts that a user wants pushed whatever was tried before. */
+  /** Names of mounts that a user has requested to push despite earlier failures. */
   readonly insist: readonly string[];
 }
 

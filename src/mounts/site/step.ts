@@ -18,13 +18,13 @@ export interface Situation {
   readonly row: StorageRow | undefined;
   /** Desired mount; undefined: none. */
   readonly wanted: { readonly driver: string; readonly disabled: boolean } | undefined;
-  /** True when items or members are to be sent. */
+  /** Whether items or members differ. */
   readonly differs: boolean;
-  /** The site has refused to disable it because the mount is not in its memory. */
+  /** Whether the site has refused to disable the mount because it is not in the site's memory. */
   readonly unmounted: boolean;
-  /** The site has refused to disable it because its driver can't be stopped. */
+  /** Whether the site has refused to disable the mount because its driver can't be stopped. */
   readonly undroppable: boolean;
-  /** True when an unfinished mount may still complete. */
+  /** Whether an unfinished mount may still complete. */
   readonly mounting: boolean;
 }
 
@@ -46,8 +46,8 @@ export function nextStep(situation: Situation): Step {
     // OpenList deletes it anyway, AList does not.
     if (wanted === undefined && situation.undroppable) return "delete";
     if (!unmounted) return "disable";
-    // Enabled, and not in the server's memory: an update that disables it is the only way out, and
-    // not while the mount may still come.
+    // Enabled, but not in the server's memory: only an update can disable the mount, and not while
+    // it may still complete.
     return mounting ? "wait" : "update";
   }
   if (wanted === undefined) return "delete";

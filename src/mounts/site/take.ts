@@ -10,9 +10,9 @@ import { plainValue, readAddition, type StorageRow } from "./row.ts";
 import { type MountState, NEW_MOUNT } from "./state.ts";
 import type { WantedMount } from "./wanted.ts";
 
-/** A mount as a site has it, to be taken into Mooring. */
+/** Mount of a site, for adoption. */
 export interface FoundMount {
-  /** The name of the mount in Mooring; a new one is made of its path. */
+  /** Name of the mount in Mooring; the name of a new mount is derived from its path. */
   readonly name: string;
   readonly isNew: boolean;
   readonly path: string;
@@ -20,7 +20,7 @@ export interface FoundMount {
   readonly items: Readonly<Record<string, Scalar>>;
   readonly members: Readonly<Record<string, Scalar>>;
   readonly disabled: boolean;
-  /** The row that it was read from. */
+  /** Row of the mount on the site. */
   readonly row: StorageRow;
 }
 
@@ -33,20 +33,20 @@ export interface Found {
   readonly refused: readonly { readonly path: string; readonly reason: Text }[];
 }
 
-/** Members that the form of some driver has. */
+/** Members in the form of any driver. */
 const CARRIED: ReadonlySet<string> = new Set(COMMON_NAMES);
-/** Members of a row that are no settings of a mount. */
+/** Members of a row that are not configuration. */
 const NO_SETTINGS = new Set([
   ...["id", "mount_path", "driver", "addition", "status", "disabled", "modified", "mount_details"],
 ]);
 
 /**
- * Finds what an adoption changes: mounts that Mooring does not have, those that differ, and those that
- * were deleted on the site.
+ * Finds what an adoption changes: mounts that Mooring does not have, those that differ, and those
+ * that were deleted on the site.
  *
- * @param round a look at the site.
+ * @param round result of a read of the site.
  * @param options.names only these mounts, or paths of new ones; empty: all.
- * @param options.known what is known of the site's mounts.
+ * @param options.known states of the site's mounts.
  */
 export function findMounts(
   round: MountRound,
@@ -55,7 +55,7 @@ export function findMounts(
     readonly wanted: readonly WantedMount[];
     readonly known: ReadonlyMap<string, MountState>;
     readonly driverOf: (name: string) => DriverInfo | undefined;
-    /** Names that mounts have already, of other sites as well. */
+    /** Names of existing mounts, including those of other sites. */
     readonly taken: readonly string[];
   },
 ): Found {
@@ -91,10 +91,10 @@ export function findMounts(
 }
 
 /**
- * Takes what a site has into Mooring, as one revision.
+ * Adopts the mounts of a site, as one revision.
  *
- * @param save stores it, and returns the mounts as the site is to have them from now on.
- * @returns what was found, and the states to be noted by `MountFollow.ask`.
+ * @param save stores the mounts, and returns the desired mounts of the site. @returns the found
+ *   mounts, and the states for `MountFollow.ask`.
  */
 export async function takeMounts(
   found: Found,
@@ -115,7 +115,10 @@ export async function takeMounts(
   );
 }
 
-/** A row in Mooring's form; undefined when its configuration can't be read. Values keep their types. */
+/**
+ * Converts a row to a mount; undefined when its configuration can't be read. Values keep their
+ * types.
+ */
 export function readMount(
   row: StorageRow,
   driver: DriverInfo | undefined,
@@ -123,13 +126,13 @@ export function readMount(
   const addition = readAddition(row.addition);
   if (addition === undefined) return undefined;
   const form = driver?.additional.map(({ name }) => name) ?? Object.keys(addition);
-  // What the form of the driver does not have, such as `cache_expiration` of Local, goes along unless it
-  // is what a server fills in for an absent member.
+  // Members that are not in the form, such as `cache_expiration` of Local, are adopted unless they
+  // have the server's value for an absent member.
   const common = new Set(driver?.common.map(({ name }) => name) ?? Object.keys(row));
   return {
     path: row.mount_path,
     driver: row.driver,
-    // Members that no form has stay on the site, unread.
+    // Other members stay on the site and are not read.
     items: scalars(form.map((name) => [name, addition[name]])),
     members: scalars(
       Object.entries(row).filter(
@@ -142,7 +145,7 @@ export function readMount(
   };
 }
 
-/** The state of a mount after it was taken: both sides are equal, credentials included. */
+/** State of an adopted mount: both sides are equal, including credentials. */
 function takenState(
   mount: WantedMount,
   row: StorageRow,
@@ -162,9 +165,9 @@ function takenState(
 /** Next number to try, by base name. */
 const nextCounts = memoize((_taken: Set<string>) => new Map<string, number>());
 
-/** A name made of a path, such as `films-4k` of `/films/4k`, that no other mount has. */
+/** Derives a free name from a path, such as `films-4k` from `/films/4k`. */
 export function freeName(path: string, taken: Set<string>): string {
-  // Decomposing may make a text eighteen times as long.
+  // Unicode decomposition can make a text eighteen times as long.
   const plain = path
     .slice(0, 256)
     .normalize("NFKD")
@@ -173,7 +176,7 @@ export function freeName(path: string, taken: Set<string>): string {
     .replace(/^[-.]+|[-.]+$/g, "");
   const base = plain.slice(0, 48) || "mount";
   let name = base;
-  // Many paths may have one base: the search goes on where the last one has ended.
+  // Many paths may have one base: the search continues after the last number.
   let count = nextCounts(taken).get(base) ?? 2;
   for (; taken.has(name); count += 1) name = `${base}-${count}`;
   nextCounts(taken).set(base, count);

@@ -3,32 +3,34 @@ import { defaultOf, type Scalar } from "../../drivers/item-value.ts";
 import { hiddenMembers, itemKind } from "./item-kind.ts";
 import type { Addition, StorageRow } from "./row.ts";
 
-/** A mount as one site is to have it, with the site's overrides applied. */
+/** Desired mount on one site, with the site's overrides applied. */
 export interface WantedMount {
   /** The name of the mount in Mooring. */
   readonly name: string;
   /** As `cleanPath` returns it. */
   readonly path: string;
   readonly driver: string;
-  /** The driver's items in the JSON types of the catalogue. Items that are absent stay the site's. */
+  /**
+   * Items of the driver in the JSON types of the catalogue. Absent items keep the site's values.
+   */
   readonly items: Readonly<Record<string, Scalar>>;
   /** Members of the row, such as `order` and `remark`, without path, driver and `disabled`. */
   readonly members: Readonly<Record<string, Scalar>>;
   readonly disabled: boolean;
   /** Policy for content that users have edited on the site. */
   readonly content: "adopt" | "overwrite";
-  /** The revision that changed the mount last. */
+  /** Revision of the mount's last change. */
   readonly revision: number;
-  /** The revision in which a user last gave a learned item; 0: none. */
+  /** Revision in which a user last set a learned item; 0: none. */
   readonly credentialRevision: number;
-  /** Items whose values are lost. Unless empty, nothing is sent to the site. */
+  /** Items without their values. If there are any, the mount is not sent to the site. */
   readonly missing: readonly string[];
 }
 
 /**
- * The row that creates a mount: every item of the driver's form in the form's order, with the form's
- * default where the mount has none. A server fills absent items with zero values and not with defaults.
- * It has no id, and is always enabled: servers mount a disabled one all the same.
+ * Row for creating a mount: all items of the driver's form in its order, with the form's default
+ * for absent items, which a server would fill with zero values. The row has no id and is always
+ * enabled, because servers mount a disabled row nevertheless.
  */
 export function newRow(
   mount: WantedMount,
@@ -55,12 +57,12 @@ export function newRow(
 }
 
 /**
- * The row of an update: the row that was read just before, whole, with the mount's values in it. It
- * says disabled, so that no driver lives between the update and the next mount.
+ * Row for an update: the current row of the site with the mount's values. It is disabled, so that
+ * no driver runs between the update and the next mount.
  *
  * @param addition the addition of that row.
- * @param options.credential whether learned items are sent; else the site's own stay.
- * @param options.keep items whose value on the site stays.
+ * @param options.credential whether learned items are sent; otherwise the site's values stay.
+ *   @param options.keep items that keep the site's value.
  */
 export function updatedRow(
   row: StorageRow,
@@ -75,7 +77,7 @@ export function updatedRow(
   const members = Object.entries(mount.members).filter(
     ([name]) => Object.hasOwn(row, name) && !options.keep.has(name),
   );
-  // Read only, and of no use to the server.
+  // Read-only member, which the server does not use.
   const { mount_details: _details, ...rest } = row;
   return {
     ...rest,
