@@ -15,13 +15,13 @@ interface Exchange {
   readonly stop: () => void;
 }
 
-/** Sends the upstream's reply. @throws Error when its head cannot be sent. */
+/** Sends the upstream's reply. @throws Error when its headers cannot be sent. */
 export function answer(reply: IncomingMessage, exchange: Exchange): void {
   const { call, request, response, hasBody, taker, stop } = exchange;
   const isEarly = hasBody && !request.complete;
   if (isEarly) {
     closeAfter(reply, exchange);
-    // The upstream reads no more: the rest would wait without limit.
+    // The upstream no longer reads the request: the rest would wait without limit.
     if (/\bclose\b/i.test(reply.headers.connection ?? "")) {
       stop();
       request.resume();
@@ -44,8 +44,8 @@ export function answer(reply: IncomingMessage, exchange: Exchange): void {
 }
 
 /**
- * For a reply before the end of its request: afterwards the rest has no receiver. The connection
- * cannot be reused, except over HTTP/2, where only its stream ends.
+ * Closes the connection after a reply that precedes the end of its request, whose rest has no
+ * receiver. Over HTTP/2 only the stream ends.
  */
 function closeAfter(reply: IncomingMessage, { request, response, stop }: Exchange): void {
   const leave = (): void => {
@@ -56,7 +56,7 @@ function closeAfter(reply: IncomingMessage, { request, response, stop }: Exchang
   // Over HTTP/2 a response reports that it is sent only when its stream is closed.
   if (request.httpVersionMajor !== 1) return void reply.once("end", leave);
   response.shouldKeepAlive = false;
-  // Before Node's own listener, which closes the connection.
+  // Runs before Node's own listener, which closes the connection.
   response.prependOnceListener("finish", leave);
 }
 

@@ -44,7 +44,7 @@ export interface Origin {
 
 /** Additional headers. */
 export interface Forwarding extends Origin {
-  /** Names this process (RFC 9110, section 7.6.3). */
+  /** Name of this process in `Via` (RFC 9110, section 7.6.3). */
   readonly via: string;
   /** The one header `authorization` to forward; undefined: none. */
   readonly authorization: string | undefined;

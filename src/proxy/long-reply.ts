@@ -2,14 +2,14 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { cutOff } from "../transport/whole-reply.ts";
 import { type Done, takeReads } from "./reading.ts";
 
-/** Bytes from which a reply is worth a connection of its own. */
+/** Minimum size of a reply that takes over its connection, in bytes. */
 const LONG = 4 * 1024 * 1024;
 
 /**
  * Sends a long body of known length from the upstream's connection, in pieces of up to two
  * megabytes: each is read while the previous one is written. The connection ends with it.
  *
- * Called at the event `response`, when the reply's head is written.
+ * Called at the event `response`, after the reply's headers are written.
  *
  * @returns false if the reply does not qualify: nothing was done.
  */
@@ -36,7 +36,7 @@ export function sendLong(
     if (left > 0) cutOff(response);
   };
   reply.on("error", onEnd).once("close", onEnd);
-  // Bytes read together with the head are in Node's parser until the end of its tick.
+  // Bytes read together with the headers are in Node's parser until the end of its tick.
   process.nextTick(() => {
     const first = reply.read() as Buffer | null;
     if (first !== null) send(first, () => undefined);

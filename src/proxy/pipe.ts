@@ -17,7 +17,7 @@ import { ReadingAgent } from "./reading.ts";
 
 /** Idle limit of a transfer, in milliseconds: storages may be loading. */
 const IDLE = 15 * 60_000;
-/** Idle connections that are kept. */
+/** Maximum number of idle connections. */
 const KEPT = 64;
 
 export interface PipeOptions {
@@ -26,7 +26,7 @@ export interface PipeOptions {
   /** Name of this process in `Via`, for the upstream and for loop detection. */
   readonly via: string;
   readonly originOf: (request: IncomingMessage) => Origin;
-  /** Concurrent requests to the upstream: each has a connection. */
+  /** Limits for concurrent requests to the upstream, each of which has a connection. */
   readonly bounds: ConnectionBounds;
   /** Header `authorization` for the upstream, derived from the first one; undefined: none. */
   readonly authorizationOf: (request: IncomingMessage) => string | undefined;
@@ -48,8 +48,8 @@ export interface Pipe {
   /**
    * Passes one request unchanged and unbuffered.
    *
-   * @param onReply called with the reply's head; its result takes the body instead of the client,
-   * and the reply is sent afterwards.
+   * @param onReply called with the reply's headers; its result receives the body instead of the
+   *   client, and the reply is sent afterwards.
    * @returns resolves when the exchange is over, in any way.
    */
   pass(
@@ -171,7 +171,8 @@ export function createPipe(options: PipeOptions): Pipe {
       resolve();
     });
     request.once("error", leave);
-    // Before the pump ends the request: an incomplete request must not look complete to the upstream.
+    // Runs before the pump ends the request: an incomplete request must not look complete to the
+    // upstream.
     request.once("end", () => {
       if (!hasEnded(request)) leave();
     });

@@ -8,7 +8,7 @@ const shared = Buffer.allocUnsafeSlow(64 * 1024);
 const ROOM = 2 * 1024 * 1024;
 /** Pieces of a reply that are written at one time; one more is read meanwhile. */
 const WRITTEN = 2;
-/** Long replies that are read so at one time: each takes three rooms. */
+/** Maximum number of long replies that are read this way at one time: each takes three rooms. */
 const LONG_READS = 4;
 
 /** Callback when bytes are written, or with the error. */
@@ -19,7 +19,7 @@ interface Reading {
   readonly agent: ReadingAgent;
   /** Target buffer of reads. */
   room: Buffer<ArrayBuffer>;
-  /** Takes what comes in the place of Node's parser. */
+  /** Receiver of the bytes instead of Node's parser. */
   taker: ((bytes: Buffer) => void) | undefined;
 }
 
@@ -30,13 +30,13 @@ const readings = new WeakMap<Duplex, Reading>();
  * the read.
  */
 export class ReadingAgent extends Agent {
-  /** Long replies that may still be taken: see takeReads. */
+  /** Number of long replies that may still be taken: see takeReads. */
   longReads = LONG_READS;
-  /** Memory for them that is free: left to the garbage collector, each would leave its own behind. */
+  /** Free memory for long replies, reused because the garbage collector would release it late. */
   readonly rooms: Buffer<ArrayBuffer>[] = [];
 
   override createConnection(options: NetConnectOpts): Socket {
-    // Elsewhere the memory of a read is given before there is something to read.
+    // On Windows, the memory of a read is allocated before data arrives.
     if (process.platform === "win32") return connect(options);
     const reading: Reading = { agent: this, room: shared, taker: undefined };
     const onread = {
@@ -88,7 +88,7 @@ export function takeReads(
   });
   reading.taker = (bytes) => {
     const { room } = reading;
-    // Node's own reader of the reply may resume a connection: it finds memory that nothing else uses.
+    // Node's own reader of the reply may resume a connection: the memory must be unused then.
     reading.room = free.pop() ?? take();
     written += 1;
     if (written >= WRITTEN) socket.pause();
