@@ -6,14 +6,14 @@ const MIN_KEY_BYTES = 32;
 const STORED = "hmac1:";
 /** Prefix of a hash whose key is derived from a sealing key: `hmac2:<key id>:`. */
 const DERIVED = /^hmac2:([0-9a-f]{12}):(past:)?/;
-/** Marks a hash that was made with a key of before: no value can be compared with it. */
+/** Mark of a hash made with an earlier key, which values cannot be compared with. */
 const PAST = "past:";
 
 /** Keyed hashes in place of secret values, in the history and in the state of sites. */
 export interface Fingerprint {
   /** Whether the key of new hashes is derived from a sealing key. */
   readonly seals: boolean;
-  /** Begins all hashes that are made with the key of now, those that `renew` returns included. */
+  /** Prefix of all hashes made with the current key, including those returned by `renew`. */
   readonly form: string;
   /** The hash of a value: equal for equal values. */
   of(value: string): string;

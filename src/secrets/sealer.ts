@@ -12,23 +12,23 @@ const TAG_BYTES = 16;
 /** `sealed:v1:<key id>:<base64url of nonce, ciphertext and tag>`. */
 const SEALED = "sealed:";
 const SEALED_V1 = /^sealed:v1:([0-9a-f]{12}):([A-Za-z0-9_-]+)$/;
-/** In front of a value in the clear that would otherwise look like something else. */
+/** Prefix of a value in the clear that begins with one of the prefixes. */
 const ESCAPE = "plain:v1:";
 
-/** Turns the values of secret settings into what the database keeps, and back. */
+/** Encrypts values of secret settings for the database, and decrypts them. */
 export interface Sealer {
   /** Whether a sealing key exists. */
   readonly seals: boolean;
-  /** @returns the text to keep: sealed with the first key, or the value itself without keys. */
+  /** @returns the text to store: sealed with the first key, or the value itself without keys. */
   seal(key: string, plaintext: string): string;
   /**
-   * @param key - of the setting; a sealed value opens for the setting it was sealed for only.
+   * @param key - key of the setting; a sealed value can be opened only for its own setting.
    * @throws FAILED_PRECONDITION when the key that sealed it is not configured; DATA_LOSS when the
-   * value was changed or belongs to another setting. Neither quotes a value.
+   *   value was changed or belongs to another setting. Neither quotes a value.
    */
   open(key: string, stored: string): string;
   isSealed(stored: string): boolean;
-  /** The public name of the key that sealed it; undefined: it is in the clear. */
+  /** Public name of the sealing key; undefined: the value is in the clear. */
   keyOf(stored: string): string | undefined;
   /**
    * Reports whether sealing it again changes more than its nonce: it is in the clear, or sealed
@@ -38,10 +38,10 @@ export interface Sealer {
 }
 
 /**
- * Makes a sealer.
+ * Creates a sealer.
  *
- * @param keys - as {@link deriveSealingKey} takes them: the first seals, all open. None: values are
- * kept as they are.
+ * @param keys - as for {@link deriveSealingKey}: the first one seals, all open. None: values stay
+ *   in the clear.
  * @throws FAILED_PRECONDITION when a key is too short.
  */
 export function createSealer(

@@ -2,7 +2,10 @@ import { createSecretKey, hkdfSync, KeyObject } from "node:crypto";
 import { failedPrecondition } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 
-/** Characters of a key that is given as any text; a random one of this length is strong enough. */
+/**
+ * Minimum length of a key given as text, in characters; a random text of this length is strong
+ * enough.
+ */
 const MIN_TEXT = 32;
 const MIN_BYTES = 32;
 
@@ -13,24 +16,25 @@ const FINGERPRINT_INFO = "mooring secret fingerprint v1";
 const ID_BYTES = 6;
 const KEY_BYTES = 32;
 
-/** The keys that are derived from one configured sealing key. */
+/** Keys derived from one configured sealing key. */
 export interface SealingKey {
-  /** Public name of the key, in what it sealed and hashed: 12 hexadecimal digits. */
+  /** Public name of the key, part of sealed values and hashes: 12 hexadecimal digits. */
   readonly id: string;
   /** AES-256 key for sealing values. */
   readonly secret: KeyObject;
   /**
    * HMAC key for the hashes of secret values.
    *
-   * @param salt random bytes of the database: two databases with one sealing key have other hashes.
+   * @param salt random bytes of the database: databases with the same sealing key have different
+   *   hashes.
    */
   fingerprintKey(salt: Buffer): KeyObject;
 }
 
 /**
- * Derives a sealing key from a configured one: a secret key object of at least 32 bytes, 32 bytes in
- * hexadecimal or base64 (either alphabet), or any text of at least 32 characters. The same bytes
- * give the same key, however they are written.
+ * Derives a sealing key from a configured one: a secret key object of at least 32 bytes, 32 bytes
+ * in hexadecimal or base64 (either alphabet), or any text of at least 32 characters. The same bytes
+ * give the same key in every notation.
  *
  * @param number place in the list of keys, from 1, for the message.
  * @throws FAILED_PRECONDITION when the key is too short; the message does not quote it.
