@@ -81,8 +81,8 @@ interface ResealDeps {
 const ORIGIN = { actor: "mooring", transport: "start", method: "seal", peer: "", requestId: "" };
 
 /**
- * Loads what is stored, and seals every secret in it that is in the clear or sealed with an older key.
- * The audit says which were sealed, and with the public names of the keys what they were before.
+ * Loads what is stored, and seals every secret in it that is in the clear or sealed with an older
+ * key. The audit lists the sealed settings with the public names of their earlier keys.
  *
  * @throws ServiceError when a sealed value does not open; StoreError.
  */
@@ -99,7 +99,7 @@ export async function loadSealed(deps: ResealDeps): Promise<StoredState> {
       value: sealer.seal(row.key, sealer.open(row.key, row.value)),
     }));
     const [first] = sealed;
-    // Another process was faster.
+    // Another process has sealed them.
     if (first === undefined) return { settings: [], audit: [] };
     const detail = {
       keys: sealed.length,

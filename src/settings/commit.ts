@@ -16,7 +16,7 @@ export interface ItemReplacement {
   readonly key: string;
   readonly before: SettingItem | undefined;
   readonly after: SettingItem | undefined;
-  /** Row of the mount of this item; undefined: a setting. */
+  /** Mount of this item; undefined: the item is a setting. */
   readonly mount?:
     | { readonly before: SettingItem | undefined; readonly after: SettingItem | undefined }
     | undefined;

@@ -28,9 +28,9 @@ export class RevisionConflict extends Error {
 }
 
 /**
- * Returns ABORTED with what has changed since, when and by which actor.
+ * Returns ABORTED with the changes since the expected revision, their times and actors.
  *
- * @param rights of the caller, who sees only permitted changes; undefined: sees all.
+ * @param rights of the caller, which restrict the visible changes; undefined: all changes.
  */
 export async function explainConflict(
   { expected, key }: RevisionConflict,
@@ -68,7 +68,7 @@ function tell(
 /** Precondition of a client on one setting. */
 export interface Expectation {
   readonly key: string;
-  /** The revision since which the setting must be unchanged; undefined: no precondition. */
+  /** Revision after which the setting must be unchanged; undefined: no precondition. */
   readonly expectedRevision?: number | undefined;
 }
 

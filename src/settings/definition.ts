@@ -25,16 +25,16 @@ export interface SettingDefinition {
   readonly group: number;
   /** 0 public, 1 private, 2 readonly, 3 deprecated. */
   readonly flag: number;
-  /** The value while none is stored. */
+  /** Value of a setting without a stored one. */
   readonly default: string;
   /** Description, if the pages of legacy sites have their own hint; empty otherwise. */
   readonly help: string;
   readonly description: string;
-  /** The name for people. */
+  /** Display name. */
   readonly label: string;
-  /** The options for people, in the order of `options`. */
+  /** Display names of the options, in the order of `options`. */
   readonly optionLabels: readonly string[];
-  /** The group's name for people. */
+  /** Display name of the group. */
   readonly groupLabel: string;
   /** The families that have this setting. */
   readonly families: readonly Family[];
@@ -42,7 +42,7 @@ export interface SettingDefinition {
   readonly secret: boolean;
   /** Whether a number may have a fraction. */
   readonly decimal: boolean;
-  /** Bounds of a number, themselves allowed. */
+  /** Inclusive bounds of a number. */
   readonly min?: number;
   readonly max?: number;
   /** Unit of a number, for display. */

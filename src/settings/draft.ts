@@ -31,13 +31,13 @@ export interface Draft extends Base {
   /** Sets a mount or a secret item of one. */
   putMount(item: SettingItem, counts?: boolean): void;
   deleteMount(key: string): void;
-  /** The position of a custom setting that is about to be added. */
+  /** Position for the next custom setting. */
   nextPosition(): number;
-  /** The changes so far, each key once. */
+  /** Changes of the draft, each key once. */
   changes(): ItemChange[];
 }
 
-/** Makes an empty draft. */
+/** Creates an empty draft. */
 export function createDraft(base: Base): Draft {
   return new StagedDraft(base);
 }

@@ -67,10 +67,10 @@ export interface Engine {
   /** Reads commits of other processes unconditionally. @throws as fresh. */
   refresh(): Promise<Snapshot>;
   /**
-   * Changes settings in one transaction. A change of the permanent token resolves when no process accepts
-   * the old one.
+   * Changes settings in one transaction. A change of the permanent token resolves when no process
+   * accepts the old one.
    *
-   * @throws as decide; INVALID_ARGUMENT for a reason that is too long; UNAVAILABLE or RESOURCE_EXHAUSTED
+   * @throws as decide; INVALID_ARGUMENT for a too long reason; UNAVAILABLE or RESOURCE_EXHAUSTED
    *   when the database cannot be written.
    */
   change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
@@ -168,7 +168,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   };
 }
 
-/** The old token has lost its rights. */
+/** Reports whether a change ends the rights of a token. */
 function endsRight({ key }: StoredChange): boolean {
   return key === TOKEN_KEY;
 }
@@ -186,7 +186,9 @@ function checkReason(reason: string): void {
     ]);
 }
 
-/** Number of Unicode characters of a text. Without an array of them: a request can hold millions. */
+/**
+ * Number of Unicode characters of a text, counted without an array: a request can contain millions.
+ */
 function countCharacters(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; count += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;

@@ -24,7 +24,7 @@ const AT_LEAST = "mooring-at-least-revision";
  * Header (or metadata) with the age of a reply that was made without the database: whole seconds
  * since the database last answered, rounded up. Absent while the database answers.
  *
- * `Age` (RFC 9111, section 5.1) is not used: caches on the way add their own time to it, and gRPC
+ * `Age` (RFC 9111, section 5.1) is not used: intermediate caches add their own time to it, and gRPC
  * does not have it.
  */
 const STALE = "mooring-stale-seconds";

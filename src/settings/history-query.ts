@@ -51,7 +51,7 @@ export async function readCommits(
   }));
 }
 
-/** Query for the keys, out of some, that occur in the history. */
+/** Query for those of the given keys that occur in the history. */
 export type KeysOf = (
   db: Db,
   keys: readonly string[],
@@ -185,7 +185,7 @@ export async function forgetRevisions(
   const doomed = isKept < 0 ? oldest : oldest.slice(0, isKept);
   const end = doomed.at(-1)?.revision;
   if (end === undefined) return 0;
-  // Always a range from the oldest on: watchers need a history without gaps.
+  // Deletes a range from the oldest revision on: watchers need a history without gaps.
   await db.deleteFrom("change").where("revision", "<=", end).execute();
   await db.deleteFrom("revision").where("revision", "<=", end).execute();
   return doomed.length;

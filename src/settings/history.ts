@@ -36,9 +36,9 @@ export interface History {
    * Difference between two revisions, as one change; `from` may be the later one.
    *
    * @param to 0: the newest.
-   * @param hides reports whether the values of a change are hidden from the caller; such a change is
-   *   included even if both values are equal. Default: none.
-   * @param prefix only of keys that begin so. Default: all.
+   * @param hides reports whether the values of a change are hidden from the caller; such a change
+   *   is included even if both values are equal. Default: none.
+   * @param prefix only keys with this prefix. Default: all.
    * @throws as get.
    */
   diff(

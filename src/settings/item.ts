@@ -9,7 +9,7 @@ export const FLAG = { public: 0, private: 1, readonly: 2, deprecated: 3 } as con
 export interface SettingItem {
   readonly key: string;
   readonly value: string;
-  /** The description, of known settings too. */
+  /** Description, also of known settings. */
   readonly help: string;
   readonly type: string;
   readonly options: string;
@@ -114,7 +114,7 @@ export function isRetired({ origin, definition }: SettingItem): boolean {
   return origin === "known" && definition === undefined;
 }
 
-/** Deprecated follows from the definition; secret must be stored. */
+/** Flag of a retired setting, which stores whether it was secret. */
 function retiredFlag({ secret }: SettingItem): number {
   return secret ? FLAG.private : FLAG.deprecated;
 }

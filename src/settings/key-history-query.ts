@@ -10,7 +10,7 @@ type Db = Kysely<Database> | Transaction<Database>;
 /** Rows per query of {@link readFirstChanges}; more than the maximum number of keys. */
 const PAGE = 10_000;
 
-/** Returns the keys, out of some, with changes in the history, in one query. */
+/** Returns those of the given keys that have changes in the history, in one query. */
 export async function readKnownKeys(
   db: Db,
   keys: readonly string[],

@@ -138,7 +138,7 @@ export function createSettingView(
 }
 
 /**
- * The origin of a change of settings.
+ * Origin of a change of settings.
  *
  * @param rights rights of the caller.
  */

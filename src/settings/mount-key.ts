@@ -53,7 +53,7 @@ export function mountDefinition(mount: SettingItem | undefined): string | null {
 }
 
 /**
- * Paths that a mount had before and after a change.
+ * Paths of a mount before and after a change.
  *
  * @returns undefined: not a change of a mount. Empty: a change from before paths were stored.
  */
@@ -74,7 +74,7 @@ export function pathsOfChange({
   return paths;
 }
 
-/** Whether a change of the history is one of a mount. */
+/** Reports whether a change in the history is that of a mount. */
 export function isMountChange(
   change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">,
 ): boolean {

@@ -30,7 +30,7 @@ export function publicImpl(service: PublicService): PublicImpl {
 /** Settings that can be read without a token. */
 export interface PublicService {
   snapshot(): Snapshot;
-  /** The newest revision of any process on this database. */
+  /** Settings at the newest revision of any process on this database. */
   fresh(): Promise<Snapshot>;
   /** Key to value of the settings with flag 0 (public) or 2 (readonly), sorted by key. */
   settings(snapshot: Snapshot): Record<string, string>;

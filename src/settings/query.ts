@@ -58,7 +58,7 @@ export async function readDelta(db: Db, after: number): Promise<StoredDelta | un
   };
 }
 
-/** Writes the values of a change as they are; the revision stays. */
+/** Writes the values of a change without conversion; the revision stays. */
 export async function rewriteValues(
   trx: Transaction<Database>,
   change: (settings: readonly StoredSetting[]) => Rewrite,

@@ -6,7 +6,7 @@ import type { Rehash } from "./store.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** Rows of the history that are read at once. */
+/** Number of rows of the history per query. */
 const BATCH = 500;
 /** A hash within the JSON of a site's state; none of its characters is escaped there. */
 const HASH = /(?<=")hmac[12]:(?:[0-9a-f]{12}:(?:past:)?)?[A-Za-z0-9_-]{43}(?=")/g;
@@ -21,7 +21,7 @@ export async function hasOtherHashes(db: Db, { form }: Pick<Rehash, "form">): Pr
 /**
  * Replaces hashes of other forms in the history and in the state of sites.
  *
- * @returns how many were replaced.
+ * @returns the number of replaced hashes.
  */
 export async function rehashRows(
   trx: Transaction<Database>,
@@ -58,7 +58,7 @@ export async function rehashRows(
   for (const { site_id, version, state } of states) {
     const next = state.replaceAll(HASH, replace);
     if (next === state) continue;
-    // A new version: processes with the old state read again before they write.
+    // A new version, so that processes with the old state read it again before they write.
     await trx
       .updateTable("site_state")
       .set({ state: next, version: version + 1 })

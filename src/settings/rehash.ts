@@ -13,8 +13,8 @@ export interface RehashDeps {
 const ORIGIN = { actor: "mooring", transport: "start", method: "rehash", peer: "", requestId: "" };
 
 /**
- * Replaces the stored hashes of secrets that were not made with the sealing key of now: those of a
- * database that had no sealing key, or another one. Does nothing without a sealing key.
+ * Replaces stored hashes of secrets that were not made with the current sealing key, but without
+ * one or with an earlier one. Does nothing without a sealing key.
  *
  * @throws StoreError.
  */

@@ -1,8 +1,8 @@
 import type { Snapshot } from "./snapshot.ts";
 
 /**
- * Caches a reply per snapshot: all calls at a revision get the same message object, and the
- * transports its encoded bytes.
+ * Caches a reply per snapshot: all calls at a revision share the message object and its encoded
+ * bytes.
  */
 export function memoizePerSnapshot<M>(make: (snapshot: Snapshot) => M): (snapshot: Snapshot) => M {
   let kept: { readonly snapshot: Snapshot; readonly reply: M } | undefined;
@@ -27,7 +27,10 @@ interface Entry {
   drop(): void;
 }
 
-/** Budget shared by several caches of replies: the oldest entry goes when a new one does not fit. */
+/**
+ * Budget shared by several caches of replies: when a new entry does not fit, the oldest one is
+ * dropped.
+ */
 export class ReplyBudget {
   readonly #bounds: ReplyBounds;
   /** In the order in which they were added. */
@@ -72,7 +75,7 @@ export class ReplyBudget {
   }
 }
 
-/** A reply for an owner (a snapshot, a commit) and a key; made when it is not kept. */
+/** Returns the reply for an owner (a snapshot, a commit) and a key, from the cache or by `make`. */
 export type ReplyCache<O extends object, M> = (owner: O, key: string, make: () => M) => M;
 
 /**
@@ -85,7 +88,7 @@ export function createReplyCache<O extends object, M>(
   sizeOf: (reply: M) => number,
 ): ReplyCache<O, M> {
   const owners = new WeakMap<O, Map<string, M>>();
-  // Most requests are for the owner of the request before.
+  // Most requests have the same owner as the previous one.
   let last: { readonly owner: O; readonly kept: Map<string, M> } | undefined;
   const keptOf = (owner: O): Map<string, M> => {
     if (last?.owner === owner) return last.kept;

@@ -19,11 +19,11 @@ export interface Rights {
   isMasked(item: Pick<SettingItem, "key" | "secret">): boolean;
   /** Reports whether the values of a change are sent as `********`. */
   isMaskedChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
-  /** Names all rights that show the same settings. */
+  /** Key that is equal for rights to the same settings. */
   readonly kind: string;
-  /** A setting as it is now, or a mount by its key in the history. */
+  /** Reports whether a current setting, or a mount by its key in the history, is visible. */
   canRead(key: string): boolean;
-  /** Changes of mounts in the history. */
+  /** Whether changes of mounts in the history are visible. */
   readonly canReadMounts: boolean;
   canReadItem(item: Pick<SettingItem, "key" | "group">): boolean;
   /**
@@ -47,7 +47,7 @@ export interface Rights {
 export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const isLimited = grant.limits.length > 0;
   const groupOf = (key: string): number | undefined => snapshot().get(key)?.group;
-  /** A change without paths is older than they are in the history. */
+  /** A change without paths was stored by a version that did not record them. */
   const seesPaths = (paths: readonly string[]): boolean =>
     !isLimited || (paths.length > 0 && paths.every(grant.allowsMount));
   const canRead = (key: string): boolean =>
@@ -110,7 +110,7 @@ const rights = memoize((grant: Grant) =>
   memoize((snapshot: () => Snapshot) => rightsOf(grant, snapshot)),
 );
 
-/** The caller's rights to single settings; made once for each grant. */
+/** Rights of a caller to single settings; created once per grant. */
 export function rightsOfCaller(
   context: Pick<HandlerContext, "values">,
   snapshot: () => Snapshot,

@@ -10,9 +10,9 @@ import type { StoredChange } from "./store.ts";
 
 export interface RollbackRules {
   readonly fingerprint: Fingerprint;
-  /** Returns the file that manages a key; undefined: clients do. */
+  /** Returns the file that manages a key; undefined: clients manage it. */
   readonly managedBy: (key: string) => string | undefined;
-  /** Reports whether the caller must not learn the values of a change. Default: none. */
+  /** Reports whether the caller may not read the values of a change. Default: none. */
   readonly hidesChange?: ((change: StoredChange) => boolean) | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface RollbackRules {
  * Changes between a snapshot and a draft, one per key. A rollback reads the history up to the
  * snapshot before it is decided, while other saves continue.
  *
- * @param of which items: `settings`, or `mounts` with their secret items.
+ * @param of kind of the items: `settings`, or `mounts` with their secret items.
  */
 export function changesAfter(
   base: Snapshot,
@@ -44,7 +44,7 @@ export function changesAfter(
 /**
  * Undoes changes on a draft.
  *
- * @returns what can't be brought back, and why.
+ * @returns the items that can't be restored, with the reasons.
  */
 export async function decideRollback(
   draft: Draft,
@@ -55,7 +55,7 @@ export async function decideRollback(
   const skipped: Skipped[] = [];
   for (const change of since) {
     if (ticks.isDue()) await ticks.next();
-    // Mounts go back by a call of their own.
+    // Mounts have their own rollback.
     if (isMountChange(change)) continue;
     const reason =
       change.oldHash !== null && hidesChange(change)

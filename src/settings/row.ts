@@ -1,7 +1,7 @@
 import type { ChangeRow, RevisionRow, SettingRow } from "../database/schema.ts";
 import type { StoredChange, StoredRevision, StoredSetting } from "./store.ts";
 
-/** Rows never leave the store: each type of row has a pair of converters here. */
+/** Converts a row. Rows never leave the store: each type of row has two converters here. */
 export function settingFromRow(row: SettingRow): StoredSetting {
   const { group_id, ...rest } = row;
   return { ...rest, group: group_id };

@@ -118,7 +118,7 @@ export function settingImpl(
     return { show, one, list, part, languageCode, reveals: mask !== "secrets" };
   };
   const views = new Map<string, ReturnType<typeof view>>();
-  /** The replies for a request of this kind, made when there is the first. */
+  /** Replies for a kind of request, created at the first one. */
   const viewOf = ({ maskSecrets, languageCode }: Reading, context: HandlerContext) => {
     const language = languageOf(context, languageCode);
     const mask = maskSecrets ? "secrets" : maskOf(rights(context));
@@ -240,7 +240,7 @@ export function settingImpl(
 
 const known = new WeakMap<readonly (Setting | undefined)[], readonly string[]>();
 
-/** The keys of secrets that a reply shows; looked for once for a list that is kept. */
+/** Keys of secrets in a reply; searched once per cached list. */
 function revealedIn(settings: readonly (Setting | undefined)[]): readonly string[] {
   const found =
     known.get(settings) ??
@@ -268,8 +268,8 @@ function maskOf({ isMasked }: Rights): Mask {
 }
 
 /**
- * Makes a function that brings asked groups into one form, so that requests which mean the same share a
- * reply: sorted, each once, and without those that no setting has. Undefined: all settings.
+ * Creates a function that normalizes requested groups, so that equivalent requests share a reply:
+ * sorted, without duplicates and empty groups. Undefined: all settings.
  */
 function createGroupsOf() {
   const present = memoizePerSnapshot(
@@ -283,10 +283,10 @@ function createGroupsOf() {
   };
 }
 
-/** Bytes of a setting's message besides its texts. */
+/** Size of a setting's message without its texts, in bytes. */
 const SETTING_SIZE = 512;
 
-/** About what a setting takes in a reply. */
+/** Approximate size of a setting in a reply, in bytes. */
 function sizeOf(setting: Setting | undefined): number {
   if (setting === undefined) return SETTING_SIZE;
   const { key, value, help, options } = setting;

@@ -9,7 +9,7 @@ import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";
 import { checkToken, TOKEN_KEY } from "./token.ts";
 import { checkValue, MASK, normalizeValue } from "./value.ts";
 
-/** A setting as a client sends it. What is undefined stays as it is. */
+/** Client's input for a setting. Undefined members stay unchanged. */
 export interface SettingInput {
   readonly key: string;
   readonly value?: string | undefined;
@@ -18,26 +18,26 @@ export interface SettingInput {
   readonly options?: string | undefined;
   readonly group?: number | undefined;
   readonly flag?: number | undefined;
-  /** Only if the setting has not changed since this revision. */
+  /** Precondition: the setting has not changed since this revision. */
   readonly expectedRevision?: number | undefined;
-  /** The revision that the setting had when the client read it. */
+  /** Revision of the setting that the client has read. */
   readonly seenRevision?: number | undefined;
 }
 
 /** Rules of a save in addition to the draft. */
 export interface SaveRules {
-  /** Returns the file that manages a key instead of clients; undefined: none. */
+  /** Returns the file that manages a key; undefined: clients manage it. */
   readonly managedBy: (key: string) => string | undefined;
-  /** UTF-8 bytes of one value at most. */
+  /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
-  /** Reports whether the caller must not learn the value of a setting. Default: none. */
+  /** Reports whether the caller may not read the value of a setting. Default: none. */
   readonly hides?: ((item: SettingItem) => boolean) | undefined;
 }
 
 /**
- * Reports whether a value is sent for a setting whose value the caller must not learn. Such a value
- * always counts as a change: otherwise a caller could find a secret by sending guesses. The mask
- * leaves the value unchanged, and an empty secret is not a secret.
+ * Reports whether a value is sent for a setting whose value the caller may not read. Such a value
+ * always counts as a change: otherwise a caller could find a secret by guesses. Exceptions: the
+ * mask, which leaves the value unchanged, and an empty stored secret.
  */
 export function isHidden(
   current: SettingItem | undefined,
@@ -48,16 +48,16 @@ export function isHidden(
   return hides(current) && (value !== "" || current.value !== "");
 }
 
-/** Items of one save at most. */
+/** Maximum number of items of a save. */
 export const MAX_SAVE_ITEMS = 1_000;
 
 /**
- * Decides a save on a draft: all or nothing, but for readonly settings. Those are left as they are,
- * because whole lists of other servers hold them.
+ * Applies a save to a draft: all settings or none. Readonly settings stay unchanged, because
+ * complete lists of other servers contain them.
  *
  * @returns the readonly settings that were sent with another value.
- * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed setting;
- * RevisionConflict when a setting has changed since an expected revision.
+ * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed
+ *   setting; RevisionConflict when a setting has changed since an expected revision.
  */
 export function decideSave(
   draft: Draft,
@@ -105,7 +105,7 @@ export async function decideItems(
 }
 
 /**
- * Refuses a change of what a file declares.
+ * Rejects a change of a setting or mount that a file declares.
  *
  * @param name key of a setting or name of a mount.
  * @param file that manages it; undefined: none.
@@ -124,7 +124,7 @@ function isReadonlyChange(
   return hidden || (value !== current.value && !(current.secret && value === MASK));
 }
 
-/** The first problem of an input; undefined when it has none. @param trial changes nothing. */
+/** Returns the first problem of an input; undefined: none. @param trial is not changed. */
 export function problemOf(
   trial: Draft,
   input: SettingInput,
@@ -178,7 +178,8 @@ function decideKnown(
   { path, maxBytes, hidden }: KnownInput,
 ): Violation[] {
   const value = current.definition === undefined ? sent : normalizeValue(current.definition, sent);
-  // Whole lists come back as they were read, values of an earlier version's rules among them.
+  // Clients send complete lists back unchanged, including values that only an earlier version
+  // accepted.
   if (!hidden && (sent === current.value || value === current.value)) return [];
   const problem = checkKnown(current, value, maxBytes);
   if (problem !== undefined)
@@ -200,9 +201,9 @@ interface KnownInput {
 }
 
 /**
- * Sets the value of a known setting on a draft, for changes that are no save of a client.
+ * Sets the value of a known setting on a draft, for changes other than saves of clients.
  *
- * @param hides as that of SaveRules.
+ * @param hides as in SaveRules.
  * @throws INVALID_ARGUMENT when the value breaks the setting's rules.
  */
 export function decideValue(

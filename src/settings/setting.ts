@@ -50,7 +50,7 @@ interface ChangeConditions extends ChangeOptions {
 /** Service for settings. Reads return the newest revision known to this process. */
 export interface SettingService extends DownloaderService {
   snapshot(): Snapshot;
-  /** Returns the file that manages a key; undefined: clients do. */
+  /** Returns the file that manages a key; undefined: clients manage it. */
   managedBy(key: string): string | undefined;
   /**
    * Settings in list order.
@@ -59,8 +59,8 @@ export interface SettingService extends DownloaderService {
    */
   list(groups: readonly number[]): readonly SettingItem[];
   /**
-   * Settings with a default, with it as their value; read-only ones with their current value.
-   * Settings with a random first value are left out.
+   * Settings with their defaults as values; read-only settings have their current values. Settings
+   * with a random initial value are omitted.
    *
    * @param groups as for list.
    */
@@ -68,13 +68,13 @@ export interface SettingService extends DownloaderService {
   /** @throws NOT_FOUND naming the key. */
   get(key: string): SettingItem;
   /**
-   * Settings in the order of their keys, each once however often its key is named.
+   * Settings in the order of the given keys, without duplicates.
    *
    * @throws NOT_FOUND naming the first unknown key; INVALID_ARGUMENT for none or too many keys.
    */
   batchGet(keys: readonly string[]): readonly SettingItem[];
   /**
-   * All or nothing, but for readonly settings.
+   * Saves all settings or none; readonly settings stay unchanged.
    *
    * @returns the readonly settings that were sent with another value, with the change.
    * @throws INVALID_ARGUMENT with every violation; FAILED_PRECONDITION; ABORTED.
@@ -91,12 +91,12 @@ export interface SettingService extends DownloaderService {
     conditions?: Pick<ChangeConditions, "expectedRevision">,
   ): Promise<Changed<void>>;
   /**
-   * Brings settings back to what they were at a revision.
+   * Restores settings to their values at a revision.
    *
-   * @param to.keys only these, at most 1,000; none: all that have changed since.
-   * @returns what could not be brought back, with the change.
-   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED; INVALID_ARGUMENT for too
-   *   many keys.
+   * @param to.keys only these, at most 1,000; empty: all changed settings.
+   * @returns the settings that could not be restored, with the change.
+   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED; INVALID_ARGUMENT for
+   *   too many keys.
    */
   rollback(
     to: { readonly revision: number; readonly keys: readonly string[] },
@@ -119,10 +119,10 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   const explain = async (error: unknown, rights: Rights | undefined): Promise<unknown> =>
     error instanceof RevisionConflict ? explainConflict(error, store, rights) : error;
   /**
-   * Inputs without those that only repeat an older state, as the history has it.
+   * Removes inputs that only repeat an older state according to the history.
    *
-   * @throws ABORTED when the history does not say what the client has changed, or a setting was deleted
-   *   since the revision that is expected of it.
+   * @throws ABORTED when the history does not show the client's changes, or a setting was deleted
+   *   after its expected revision.
    */
   const settled = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) => {
     let inputs = sent;
@@ -177,7 +177,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     },
     save: async (all, origin, conditions = {}) => {
       const { rights } = origin;
-      // One more than allowed, so that it is refused.
+      // One more than the maximum, so that the save is rejected.
       const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
       rights?.require(sent.map(({ key }) => key));
       const saveRules = { ...rules, hides: rights?.isMasked };
@@ -190,7 +190,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       const changed = await retryWhileMoved(() => {
         const base = snapshot();
         const inputs = sent.map((input) => withoutSeen(input, base, rights?.isMasked));
-        // Most saves need nothing of the history, and each wait is garbage of every save.
+        // Most saves do not need the history, and each await allocates memory in every save.
         return hasStale(inputs, base) || expectsAbsent(inputs, base)
           ? settled(inputs, base, rights).then((kept) => decide(kept, base))
           : decide(inputs, base);
@@ -213,7 +213,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       const before = await history.diff(revision, base.revision, rights?.isMaskedChange);
       const known = new Set(before.map(({ key }) => key));
       return change(origin, conditions, (draft) => {
-        // An older database has taken the place of the one that the history was read from.
+        // The database was replaced by an older one after the history was read.
         if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
         const later = changesAfter(base, draft, fingerprint).filter(({ key }) => !known.has(key));
         const undone = [...before, ...later].filter(
@@ -232,7 +232,10 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   };
 }
 
-/** The caller has not seen the value that it would be compared with. */
+/**
+ * Removes the read revision of a setting whose value the caller may not read: it cannot be
+ * compared.
+ */
 function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hides"]): SettingInput {
   if (!isHidden(base.get(input.key), input.value, hides)) return input;
   const { seenRevision: _seen, ...rest } = input;
@@ -244,7 +247,7 @@ function unknownSetting(key: string): ServiceError {
 }
 
 /**
- * A deleted setting can be brought back; a key that never was one is a mistake.
+ * Checks that keys exist or existed: a deleted setting can be restored.
  *
  * @throws NOT_FOUND naming the first unknown key.
  */

@@ -7,7 +7,7 @@ import { isPublic, type SettingItem } from "./item.ts";
 export interface SettingLimits {
   /** Number of custom settings. */
   readonly custom: number;
-  /** UTF-8 bytes of all settings: keys and values, and what clients describe custom ones with. */
+  /** UTF-8 bytes of all settings: keys, values, and definitions of custom settings. */
   readonly bytes: number;
   /** Bytes of the settings that can be read without a token. */
   readonly publicBytes: number;
@@ -50,8 +50,8 @@ export function replaceIn(
 }
 
 /**
- * Refuses a change after which the settings are beyond a limit and further than before: a database that
- * is beyond it already can be reduced.
+ * Rejects a change that increases a total above its limit. A total that exceeds its limit already
+ * may be reduced.
  *
  * @throws RESOURCE_EXHAUSTED.
  */

@@ -1,9 +1,9 @@
 import type { SettingItem } from "./item.ts";
 import { NO_TOTALS, replaceIn, type SettingTotals } from "./size.ts";
 
-/** Items of one chunk: a change copies one chunk and the list of chunks, not everything. */
+/** Items of a chunk: a change copies one chunk and the list of chunks instead of all items. */
 const CHUNK = 64;
-/** Slots of deleted settings that are kept, besides as many as there are settings. */
+/** Maximum number of slots of deleted settings, in addition to the number of settings. */
 const SPARE = 1_024;
 
 type Chunk = readonly (SettingItem | undefined)[] | undefined;
@@ -12,9 +12,9 @@ type Chunk = readonly (SettingItem | undefined)[] | undefined;
 export type ItemChange = readonly [key: string, item: SettingItem | undefined];
 
 /**
- * All settings at one revision, in the order of their definitions, custom ones last. It never
- * changes: a commit makes a new one that shares every chunk the commit did not touch, so that
- * the cost of a save depends on the size of the change.
+ * All settings at one revision, in the order of their definitions, custom ones last. Immutable: a
+ * commit creates a new snapshot that shares all unchanged chunks, so that the cost of a save
+ * depends on the size of the change.
  */
 export interface Snapshot {
   readonly revision: number;
@@ -28,14 +28,14 @@ export interface Snapshot {
   get(key: string): SettingItem | undefined;
   /** Mounts and their secret items, by key. */
   readonly mounts: ReadonlyMap<string, SettingItem>;
-  /** The item's position in a list, from 0; gaps where settings were deleted. */
+  /** Position of the item in a list, from 0, with gaps for deleted settings. */
   indexOf(key: string): number;
   items(): Iterable<SettingItem>;
-  /** The snapshot after some changes. */
+  /** Returns the snapshot after changes. */
   with(revision: number, changes: Iterable<ItemChange>): Snapshot;
 }
 
-/** Makes the first snapshot of a process from settings in list order, and mounts in any. */
+/** Creates the first snapshot of a process from settings in list order and mounts in any order. */
 export function createSnapshot(
   revision: number,
   items: Iterable<SettingItem>,

@@ -20,11 +20,11 @@ export function hasStale(inputs: readonly SettingInput[], base: Snapshot): boole
 }
 
 /**
- * Removes the items that a page sends back unchanged from a group: those that another client has
- * changed since they were read and whose value is still the one that was read.
+ * Removes items that a page sends back unchanged although another client has changed them since the
+ * page read them.
  *
- * It holds for the settings of one group, as pages send them. A list of several groups is a
- * restored backup: there every value counts.
+ * This applies to saves of one group, as pages send them. A list of several groups is a restored
+ * backup, of which every value counts.
  *
  * @throws RevisionConflict when the history no longer has the values that were read.
  */
@@ -57,7 +57,7 @@ export async function withoutStale(
       change?.oldHash === null || change?.oldHash === undefined
         ? value === input.value
         : deps.fingerprint.isOf(change.oldHash, input.value ?? "");
-    // The key of the hash is not known any more.
+    // The key of the hash is no longer known.
     if (isSame === undefined) throw new RevisionConflict(seen, key);
     if (isSame) unchanged.add(input);
   }

@@ -6,7 +6,7 @@ import { generateToken, TOKEN_KEY } from "./token.ts";
 export interface StartOptions {
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
-  /** The token to begin with when the database has none. */
+  /** Initial token for a database without one. */
   readonly adminToken: string | undefined;
   readonly randomBytes: (size: number) => Buffer;
 }

@@ -2,7 +2,7 @@ import type { AuditOrigin } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import type { JobSlots } from "../database/job.ts";
 
-/** A setting as the store keeps it. */
+/** Setting as stored. */
 export interface StoredSetting {
   readonly key: string;
   readonly value: string;
@@ -12,13 +12,13 @@ export interface StoredSetting {
   readonly group: number;
   readonly flag: number;
   /**
-   * `known`: defined by the program when it was written. `custom`: made by a client. `mount`: no setting,
-   * but a mount or one of its secret items (`mount-key.ts`).
+   * `known`: defined by the program at the time of writing. `custom`: created by a client. `mount`:
+   * a mount or one of its secret items (`mount-key.ts`).
    */
   readonly origin: "known" | "custom" | "mount";
   /** Order of custom settings among themselves; 0 for known ones. */
   readonly position: number;
-  /** The revision that wrote it last. */
+  /** Revision of the last write. */
   readonly revision: number;
 }
 
@@ -42,19 +42,19 @@ export interface RevisionOrigin extends AuditOrigin {
   readonly reason: string;
 }
 
-/** One committed change of settings. */
+/** Committed change of settings. */
 export interface StoredRevision extends RevisionOrigin {
   readonly revision: number;
   /** Milliseconds since 1970 UTC. */
   readonly time: number;
 }
 
-/** A revision that is about to be committed. */
+/** Revision to be committed, with its changes. */
 export interface RevisionCommit extends StoredRevision {
   readonly changes: readonly StoredChange[];
 }
 
-/** Everything that is stored at one revision. */
+/** Complete stored state at one revision. */
 export interface StoredState {
   readonly revision: number;
   readonly settings: readonly StoredSetting[];
@@ -65,17 +65,17 @@ export interface StoredDelta {
   readonly revision: number;
   readonly changed: readonly StoredSetting[];
   readonly deleted: readonly string[];
-  /** Each of the revisions, in order; undefined when there are too many to hold at once. */
+  /** Revisions in order; undefined: too many for memory. */
   readonly commits: readonly RevisionCommit[] | undefined;
 }
 
 /** Filter for the revisions of a page. All given members must match. */
 export interface RevisionFilter {
-  /** Only older ones than this. */
+  /** Exclusive upper bound of the revision. */
   readonly before?: number | undefined;
   readonly key?: string | undefined;
   readonly actor?: string | undefined;
-  /** At or after, in milliseconds since 1970 UTC. */
+  /** Inclusive lower bound of the time, in milliseconds since 1970 UTC. */
   readonly since?: number | undefined;
   /** Exclusive upper bound of the time. */
   readonly until?: number | undefined;
@@ -85,31 +85,33 @@ export interface RevisionFilter {
 /** Change without its values. */
 type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
 
-/** A revision with what it changed, by key. */
+/** Revision with the keys that it changed. */
 export interface RevisionSummary extends StoredRevision {
   readonly changes: readonly ChangedKey[];
 }
 
-/** A key with the revision after which its first change is looked for. */
+/** Key, and the revision after which its first change is searched. */
 export interface KeyAfter {
   readonly key: string;
   readonly after: number;
 }
 
-/** The first change of a key after a revision. */
+/** First change of a key after a revision. */
 export interface FirstChange extends KeyAfter {
   readonly change: StoredChange;
 }
 
 /** Retention of the history. */
 export interface Retention {
-  /** Revisions at most. */
+  /** Maximum number of revisions. */
   readonly count: number;
-  /** Older ones go: milliseconds since 1970 UTC. */
+  /** Older revisions are deleted: milliseconds since 1970 UTC. */
   readonly notBefore: number;
 }
 
-/** The rows that one transaction writes. What is set or deleted is among the revisions' changes. */
+/**
+ * Rows written by one transaction. All set and deleted settings are also in the revisions' changes.
+ */
 export interface StoredWrite {
   readonly revisions: readonly RevisionCommit[];
   readonly upserts: readonly StoredSetting[];
@@ -122,7 +124,7 @@ export interface StoredWrite {
  * Write transaction: it holds the write lock, so that no other process commits while it is open.
  */
 export interface SettingTransaction {
-  /** The revision in the database now. */
+  /** Current revision of the database. */
   revision(): Promise<number>;
   /** Commits after a revision; undefined when a full load is needed. */
   delta(after: number): Promise<StoredDelta | undefined>;
@@ -138,33 +140,33 @@ export interface Rewrite {
 
 /** Replacement of the hashes of secret values. */
 export interface Rehash {
-  /** Begins the hashes that stay. */
+  /** Prefix of hashes that are kept. */
   readonly form: string;
-  /** The hash in place of another one; it begins with `form`. */
+  /** Returns the replacement of a hash; it begins with `form`. */
   readonly renew: (hash: string) => string;
-  /** The audit entry, if there were any. */
+  /** Returns the audit entry for a number of replaced hashes. */
   readonly audit: (count: number) => readonly AuditEntry[];
 }
 
 /**
- * Keeps settings and their history. Every method rejects with a StoreError and nothing else.
- * Each implementation passes the contract suite in test/store.
+ * Store of settings and their history. Methods reject only with a StoreError. Each implementation
+ * passes the contract suite in test/store.
  */
 export interface SettingStore extends JobSlots {
   /**
-   * Random id of this database, which tells revisions of two databases apart. It changes when a
-   * standby is promoted, because that may reuse numbers.
+   * Random id of this database, which distinguishes revisions of different databases. It changes
+   * when a standby is promoted, because revision numbers may be reused then.
    */
   readonly databaseId: string;
   /**
    * Random key of this database for the hashes of secrets in its history. It is stored in the
-   * clear: with a sealing key it is the salt of the key derived from that.
+   * clear; with a sealing key it is the salt of a key derived from the sealing key.
    */
   readonly fingerprintKey: Buffer;
   /**
    * Reports whether another connection may have committed since the last call of load, delta or
    * transact. Synchronous and cheap: it runs for every call with a token. It becomes true soon
-   * after such a commit, and at the latest when seenEverywhere has resolved for it.
+   * after such a commit, at the latest when seenEverywhere has resolved for the commit.
    */
   changedElsewhere(): boolean;
   /**
@@ -173,9 +175,8 @@ export interface SettingStore extends JobSlots {
    */
   onNews(listener: () => void): void;
   /**
-   * Resolves when no other process can go by an older revision without changedElsewhere being true
-   * there: what ends a right has ended it everywhere then. Waits for a second at most, unless another
-   * process is in trouble.
+   * Resolves when every other process uses this revision or has changedElsewhere true, so that a
+   * revoked right is revoked everywhere. Takes at most a second unless another process fails.
    */
   seenEverywhere(revision: number): Promise<void>;
   load(): Promise<StoredState>;
@@ -187,59 +188,60 @@ export interface SettingStore extends JobSlots {
    */
   transact<T>(work: (transaction: SettingTransaction) => Promise<T>): Promise<T>;
   /**
-   * Milliseconds since the database has last answered, where it does not answer at the moment, so that
-   * what is in memory may be older than what is stored; 0: it answers.
+   * Milliseconds since the last answer if the database is unavailable, when the state in memory may
+   * be outdated; 0: it is available.
    */
   awayFor(): number;
   /** Note for the operator about a condition that is not an error; undefined: none. */
   note(): string | undefined;
-  /** The oldest revision that the history has; 0: none. */
+  /** Oldest revision in the history; 0: none. */
   oldestRevision(): Promise<number>;
-  /** A page of the history, newest first. */
+  /** Page of the history, newest first. */
   listRevisions(filter: RevisionFilter): Promise<readonly RevisionSummary[]>;
-  /** Revisions with their changes, oldest first: those after one, up to another, at most `limit`. */
+  /** Revisions in a range with their changes, oldest first, at most `limit`. */
   commits(after: number, upTo: number, limit: number): Promise<readonly RevisionCommit[]>;
   /**
-   * Changes of each key in a range of revisions, as one change: from before the first to after the
-   * last.
+   * Combined change of each key in a range of revisions: from before the first to after the last
+   * change.
    *
-   * @param prefix only of keys that begin so, without `%` and `_`. Default: all.
+   * @param prefix only keys with this prefix, without `%` and `_`. Default: all.
    */
   changesBetween(after: number, upTo: number, prefix?: string): Promise<readonly StoredChange[]>;
-  /** Returns the keys, out of at most 1,000, with changes in the history. */
+  /** Returns those of at most 1,000 keys that have changes in the history. */
   knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * First change of each key after its revision and up to another one; keys without one are left
-   * out. One pass over the history, independent of the number of keys.
+   * First change of each key after its revision and up to another one; keys without such a change
+   * are omitted. One pass over the history, independent of the number of keys.
    */
   firstChanges(asked: readonly KeyAfter[], upTo: number): Promise<readonly FirstChange[]>;
   /**
-   * Rewrites stored values without a revision, for sealing them again. The files keep the replaced
-   * values until eraseReplaced.
+   * Rewrites stored values without a revision, for sealing them again. The database files contain
+   * the replaced values until eraseReplaced.
    *
-   * @param change maps all settings, in a write transaction, to those with a new value and their
-   * audit entries.
+   * @param change receives all settings, in a write transaction; returns the settings with new
+   *   values and their audit entries.
    * @returns the stored state.
    */
   rewrite(change: (settings: readonly StoredSetting[]) => Rewrite): Promise<StoredState>;
   /**
-   * Replaces hashes of secrets in the history and in the state of sites, in one transaction and without
-   * a revision. The files have what stood there until eraseReplaced.
+   * Replaces hashes of secrets in the history and in the state of sites, in one transaction and
+   * without a revision. The database files contain the replaced hashes until eraseReplaced.
    *
-   * @returns how many were replaced.
+   * @returns the number of replaced hashes.
    */
   rehash(rehash: Rehash): Promise<number>;
   /**
-   * Takes out of the files what a rewrite, of any process at any time, has replaced.
+   * Erases replaced values of all earlier rewrites, by any process, from the database files.
    *
-   * @returns why it may still be read there, as a sentence for a person; undefined: it is gone.
+   * @returns the reason for which values may remain, as a sentence for the operator; undefined:
+   *   all are erased.
    */
   eraseReplaced(): Promise<string | undefined>;
   /**
-   * Forgets the oldest revisions beyond the retention, at most `step` of them; the newest always
-   * stays, and what stays has no gap.
+   * Deletes the oldest revisions beyond the retention, at most `step`. The newest always stays, and
+   * the rest has no gaps.
    *
-   * @returns how many were forgotten.
+   * @returns the number of deleted revisions.
    */
   compact(retention: Retention, step: number): Promise<number>;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ export const TOKEN_KEY = "token";
 const TOKEN_MIN_LENGTH = 32;
 const TOKEN_MAX_LENGTH = 512;
 
-/** Random bytes of a token that the program makes: 256 bits. */
+/** Random bytes of a generated token: 256 bits. */
 const TOKEN_BYTES = 32;
 
 /** @returns a new token, `mooring-` and 43 characters of base64url. */
@@ -15,7 +15,7 @@ export function generateToken(randomBytes: (size: number) => Buffer): string {
 }
 
 /**
- * Checks a token to be set.
+ * Checks a new token.
  *
  * @returns a description of the problem, never quoting the token; undefined when it is valid.
  */
@@ -29,15 +29,14 @@ export function checkToken(token: string): string | undefined {
   return undefined;
 }
 
-/**
- * Compares in a time that does not depend on where the two differ. An empty stored token equals
- * nothing.
- */
+/** Compares tokens in constant time. An empty stored token equals nothing. */
 export function tokenEquals(stored: string, sent: string): boolean {
   return stored !== "" && bytesEqual(Buffer.from(stored), Buffer.from(sent));
 }
 
-/** As {@link tokenEquals}, for many comparisons with one stored token: its bytes are kept. */
+/**
+ * Creates a {@link tokenEquals} for many comparisons with one stored token, whose bytes are cached.
+ */
 export function createTokenComparison(): (stored: string, sent: string) => boolean {
   let kept = { text: "", bytes: Buffer.alloc(0) };
   return (stored, sent) => {

@@ -3,12 +3,12 @@ import type { SettingDefinition } from "./definition.ts";
 import { quoted } from "./format/format.ts";
 import { formatOf } from "./format/registry.ts";
 
-/** UTF-8 bytes of one value at most, where nothing else is configured. */
+/** Default maximum size of a value, in UTF-8 bytes. */
 const MAX_VALUE_BYTES = 1_048_576;
-/** Characters of a number at most: no number that is meant has more. */
+/** Maximum length of a number, in characters. */
 const MAX_NUMBER_LENGTH = 32;
 
-/** Replaces a secret value where secrets are not shown. */
+/** Text shown in place of a secret value. */
 export const MASK = "********";
 
 /** Part of a definition that {@link checkValue} and the other functions need. */
@@ -19,12 +19,12 @@ export type ValueDefinition = Pick<
 
 /**
  * Checks a value against its setting's definition: size and characters, type, options, bounds,
- * format. It expects what {@link normalizeValue} returns.
+ * format. Expects a result of {@link normalizeValue}.
  *
- * @param maxBytes UTF-8 bytes at most.
+ * @param maxBytes maximum size in UTF-8 bytes.
  *
- * @returns what is wrong and what would be right, as the end of a sentence that begins with the key;
- *   undefined when the value is fine. It never quotes the value of a secret.
+ * @returns the problem and the valid form, as the end of a sentence that begins with the key;
+ *   undefined: valid. It never quotes a secret value.
  */
 export function checkValue(
   definition: ValueDefinition,
@@ -59,12 +59,12 @@ export function normalizeStoredValue(definition: ValueDefinition, value: string)
 }
 
 /**
- * Checks what holds for all text that is kept.
+ * Checks the rules for all stored text.
  *
- * @param maxBytes - UTF-8 bytes at most.
+ * @param maxBytes - maximum size in UTF-8 bytes.
  */
 export function checkText(text: string, maxBytes = MAX_VALUE_BYTES): Text | undefined {
-  // No character has more UTF-16 units than bytes, so a longer text need not be counted.
+  // A text has at least as many bytes as UTF-16 units, so a longer text needs no byte count.
   const bytes = text.length > maxBytes ? text.length : Buffer.byteLength(text);
   if (bytes > maxBytes) return message("TOO_MANY_BYTES", { bytes: maxBytes });
   if (text.includes("\0")) return message("NUL_CHARACTER");
@@ -109,7 +109,7 @@ function checkOption(definition: ValueDefinition, value: string): Text | undefin
   if (definition.options === "") return undefined;
   const options = definition.options.split(",");
   if (options.includes(value)) return undefined;
-  // A select that starts without a choice can go back to none.
+  // A select with an empty default may be empty again.
   if (value === "" && definition.default === "") return undefined;
   return message("OPTION_INVALID", {
     options: options.join(", "),

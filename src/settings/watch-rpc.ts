@@ -39,10 +39,10 @@ export interface WatchSource {
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
 }
 
-/** Streams events until its reader goes away. */
+/** Streams events until its reader disconnects. */
 type Watch<I, O, C = Pick<HandlerContext, "signal">> = (request: I, context: C) => AsyncIterable<O>;
 
-/** The watch methods. Events are made once and shared by all streams, encoded bytes included. */
+/** Implements the watch methods. All streams share each event and its encoded bytes. */
 export function watchImpl(
   source: WatchSource,
   translations: (language: Language) => Translate = createTranslations(),
@@ -120,7 +120,7 @@ export function watchImpl(
 
 /** Filter and view of a stream. */
 interface Wanted {
-  /** Names all streams that show the same. */
+  /** Key that is equal for streams with the same content. */
   readonly view: string;
   readonly setting: (setting: { readonly key: string }) => boolean;
   readonly change: (change: StoredChange) => boolean;
@@ -131,10 +131,10 @@ interface ViewEvent {
   readonly event: WatchSettingsResponse | undefined;
 }
 
-/** Keys of one stream at most. */
+/** Maximum number of keys of a stream. */
 const MAX_KEYS = 1_000;
 
-/** @throws INVALID_ARGUMENT for more keys than a stream holds. */
+/** @throws INVALID_ARGUMENT for too many keys. */
 function checkKeys(keys: readonly string[]): void {
   if (keys.length > MAX_KEYS)
     throw invalid([
@@ -145,13 +145,13 @@ function checkKeys(keys: readonly string[]): void {
     ]);
 }
 
-/** A short name for limits and keys: it is kept as long as the stream is open. */
+/** Short key for limits and keys, which is retained as long as the stream is open. */
 function viewOf(kind: string, keys: ReadonlySet<string>): string {
   const text = JSON.stringify([kind, [...keys].sort()]);
   return createHash("sha256").update(text).digest("base64");
 }
 
-/** About what an event takes. */
+/** Approximate size of an event, in bytes. */
 function sizeOf(message: WatchSettingsResponse | undefined): number {
   const { event } = message ?? {};
   if (event?.case === "snapshot")
@@ -166,7 +166,7 @@ function sizeOf(message: WatchSettingsResponse | undefined): number {
   );
 }
 
-/** All settings as the first event of a stream, made once for each snapshot. */
+/** All settings as the first event of a stream, created once per snapshot. */
 function settingsSnapshot(source: WatchSource, translate: Translate) {
   const show = createSettingView(
     (key) => source.settings.managedBy(key),
@@ -196,8 +196,8 @@ interface Messages<E> {
 }
 
 /**
- * One event for each commit that concerns the reader; a bookmark after a batch without one, and
- * while nothing changes.
+ * Events of a stream: one for each relevant commit, and bookmarks after batches without such a
+ * commit and during idle times.
  */
 async function* events<E>(
   { feed, publicReads }: WatchSource,

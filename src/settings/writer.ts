@@ -23,22 +23,22 @@ import type {
 const GROUP = 256;
 
 /**
- * Decides, on a draft, what a change does. It may throw: then this change alone is refused. One that
- * takes long divides itself into ticks; the transaction stays open, so that nothing else is committed
- * meanwhile.
+ * Applies a change to a draft. If it throws, only this change is rejected. Long work is divided
+ * into event-loop ticks while the transaction stays open, so that no other change is committed in
+ * between.
  */
 export type Decide<T> = (draft: Draft) => T | Promise<T>;
 
 /** Result of a change, or of its dry run. */
 export interface Changed<T> {
   readonly result: T;
-  /** The revision after it; the one before it when nothing changed or it was a dry run. */
+  /** Revision after the change; the previous one if nothing changed or for a dry run. */
   readonly revision: number;
-  /** The commit in the history; undefined when nothing changed. */
+  /** Commit in the history; undefined: nothing changed. */
   readonly commit: RevisionCommit | undefined;
 }
 
-/** A commit with the items that it changed. */
+/** Commit with its changed items. */
 export interface Committed {
   readonly commit: RevisionCommit;
   readonly items: readonly ItemReplacement[];
@@ -46,14 +46,14 @@ export interface Committed {
 
 /** Actor of a change and their rights. */
 export interface ChangeOrigin extends RevisionOrigin {
-  /** Undefined: everything, as the program itself. */
+  /** Undefined: all rights, for changes by the program itself. */
   readonly rights?: Rights;
 }
 
 export interface ChangeOptions {
-  /** Do everything but commit. */
+  /** Whether to validate the change without committing it. */
   readonly dryRun?: boolean;
-  /** A value of the program's own making, such as a new token, which is never refused for its size. */
+  /** Whether the program itself created the value, such as a new token, which has no size limit. */
   readonly isOwn?: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface WriterDeps {
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly snapshot: () => Snapshot;
-  /** Takes in what other processes committed. */
+  /** Applies commits of other processes. */
   readonly catchUp: (news: StoredDelta | StoredState) => Snapshot;
   /** Called after the commit, before any change of it is acknowledged. */
   readonly publish: (committed: readonly Committed[]) => void;
@@ -73,9 +73,9 @@ export interface WriterDeps {
 
 export interface Writer {
   /**
-   * Resolves once the change is on disk and visible; a change that changes nothing commits nothing.
+   * Resolves when the change is on disk and visible. A change without effect commits nothing.
    *
-   * @throws what decide throws, or a StoreError.
+   * @throws errors of decide, or a StoreError.
    */
   change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
 }
@@ -93,9 +93,9 @@ interface Job {
 type Settle = () => void;
 
 /**
- * Puts changes that wait at the same time into one transaction (group commit). Each is decided on
- * top of the ones before it and has a revision of its own; one that is refused takes none of its
- * neighbours along.
+ * Creates a writer with group commit: concurrently waiting changes share one transaction. Each
+ * change is applied after the previous ones and has its own revision; a rejected change does not
+ * affect the others.
  */
 export function createWriter(deps: WriterDeps): Writer {
   const waiting: Job[] = [];
@@ -154,7 +154,9 @@ export function createWriter(deps: WriterDeps): Writer {
   };
 }
 
-/** The state that a transaction starts from: ours, unless another process was faster. */
+/**
+ * State at the start of a transaction: that of this process, unless another process has committed.
+ */
 async function latest(deps: WriterDeps, transaction: SettingTransaction): Promise<Snapshot> {
   const ours = deps.snapshot();
   if ((await transaction.revision()) === ours.revision) return ours;
@@ -162,7 +164,7 @@ async function latest(deps: WriterDeps, transaction: SettingTransaction): Promis
 }
 
 interface Decisions {
-  /** One for each job. */
+  /** One function per job. */
   readonly settle: readonly Settle[];
   readonly committed: readonly Committed[];
 }
@@ -177,19 +179,22 @@ async function decide(
   const decisions = await decideAll(snapshot, jobs, deps, allowed);
   if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
     return decisions;
-  // A process with a key may have begun to seal since this one started.
+  // A process with a key may have started sealing in the meantime.
   const { settings } = await transaction.load();
   return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
 }
 
-/** A deleted secret, too, leaves a hash in the history. */
+/**
+ * Reports whether a change has a secret before or after: a deleted secret also leaves a hash in the
+ * history.
+ */
 function hasSecret({ before, after }: ItemReplacement): boolean {
   return before?.secret === true || after?.secret === true;
 }
 
 function allowed(): void {}
 
-/** A secret must not be stored in the clear beside secrets sealed by other processes. */
+/** Rejects secrets in the clear if other processes have sealed theirs. */
 function refuseSecrets(items: readonly ItemReplacement[]): void {
   const secret = items.find(hasSecret);
   if (secret !== undefined)
@@ -197,8 +202,8 @@ function refuseSecrets(items: readonly ItemReplacement[]): void {
 }
 
 /**
- * Refuses a text that PostgreSQL cannot store: it would take all of the commit along. A loop over the
- * names: a list of all texts would be a tenth of what a save leaves to be collected.
+ * Rejects text that PostgreSQL cannot store, which would fail the whole commit. Iterates over
+ * names, because an array of all texts would be a tenth of a save's garbage.
  *
  * @throws INVALID_ARGUMENT.
  */
@@ -216,7 +221,7 @@ function refuseNulIn(texts: object, path: string): void {
   }
 }
 
-/** The state that jobs of one commit are decided on: a snapshot and what the jobs before have done. */
+/** State to which jobs of one commit are applied: a snapshot with the changes of earlier jobs. */
 class Decided implements Base {
   revision: number;
   lastPosition: number;
@@ -250,7 +255,7 @@ class Decided implements Base {
     for (const [key, item] of this.#items) if (item?.origin === "mount") yield key;
   }
 
-  /** Items that a draft on this state replaces, as the next revision. */
+  /** Items replaced by a draft on this state, as the next revision. */
   replacements(draft: Draft): ItemReplacement[] {
     return draft.changes().map(([key, item]) => {
       const before = this.get(key) ?? this.mount(key);
@@ -261,7 +266,7 @@ class Decided implements Base {
     });
   }
 
-  /** Goes on to the next revision. */
+  /** Advances to the next revision. */
   apply(items: readonly ItemReplacement[], totals: SettingTotals, lastPosition: number): void {
     for (const { key, after } of items) this.#items.set(key, after);
     this.revision += 1;
@@ -270,7 +275,7 @@ class Decided implements Base {
   }
 }
 
-/** @param check refuses what a job would commit by throwing. */
+/** @param check throws to reject the changes of a job. */
 async function decideAll(
   snapshot: Snapshot,
   jobs: readonly Job[],
@@ -292,7 +297,7 @@ async function decideAll(
   return { settle, committed };
 }
 
-/** Decides one job, and adds what it commits to the state and to the list of commits. */
+/** Applies one job, and adds its changes to the state and to the list of commits. */
 async function decideOne(
   job: Job,
   state: Decided,
@@ -311,7 +316,7 @@ async function decideOne(
   refuseNulIn(origin, "");
   let { totals } = state;
   const changes: StoredChange[] = [];
-  // The one place that every change passes, whatever call it comes from.
+  // All changes pass this check, whichever call they come from.
   for (const item of items) {
     if (ticks.isDue()) await ticks.next();
     const { key, before, after } = item;

@@ -1,11 +1,11 @@
 import type { Text } from "../../messages/message.ts";
 import { type Message, message } from "../../messages/message.ts";
-/** A form that the values of a setting have beyond its type, such as a list or a URL. */
+/** Format of a setting's values in addition to its type, such as a list or a URL. */
 export interface Format {
   /**
-   * Checks a value; it never throws, and its work grows with the value's length only.
+   * Checks a value in linear time. Never throws.
    *
-   * @returns what is wrong and what would be right, for a person; undefined when nothing is.
+   * @returns the problem and the valid form; undefined: valid.
    */
   readonly check: (value: string) => Text | undefined;
   /** Normalizes a value before it is checked and stored. Default: unchanged. */
@@ -17,28 +17,31 @@ export interface Format {
   readonly quotes: boolean;
 }
 
-/** Line breaks of Windows become those of everything else. */
+/** Converts line breaks of Windows to line feeds. */
 export function unixLines(value: string): string {
   return value.replaceAll("\r\n", "\n");
 }
 
-/** A part of a value as a message shows it: escaped and short. */
+/** Escapes and truncates a part of a value for a message. */
 export function quoted(part: string): string {
   const SHOWN = 40;
   return part.length > SHOWN ? `${JSON.stringify(part.slice(0, SHOWN))}…` : JSON.stringify(part);
 }
 
-/** Lines of one value at most. */
+/** Maximum number of lines of a value. */
 const MAX_LINES = 1_000;
-/** UTF-16 units of one line at most. It bounds what one regular expression can cost to compile. */
+/**
+ * Maximum length of a line in UTF-16 units, which limits the cost of compiling a regular
+ * expression.
+ */
 const MAX_LINE = 4_096;
-/** Wrong lines that a message names. */
+/** Maximum number of invalid lines in a message. */
 const MAX_NAMED = 5;
 
 /**
  * Checks a value line by line.
  *
- * @param checkLine - what is wrong with one line; its number is put in front.
+ * @param checkLine - returns the problem of one line, to which the line number is added.
  */
 export function checkLines(
   value: string,
@@ -60,7 +63,7 @@ function checkLength(line: string): Text | undefined {
     : undefined;
 }
 
-/** The first problems as one message, and how many there are besides. */
+/** Message with the first problems and the number of further ones. */
 function summary(problems: readonly Message[]): Message | undefined {
   const count = problems.length - MAX_NAMED;
   const named = problems.slice(0, MAX_NAMED);

@@ -3,7 +3,7 @@ import { message, type Text } from "../../messages/message.ts";
 import { type Format, quoted } from "./format.ts";
 import { checkRegex } from "./regex.ts";
 
-/** Arrays and objects in one another at most. */
+/** Maximum nesting of arrays and objects. */
 const MAX_DEPTH = 32;
 
 /** A JSON object with any members. */
@@ -11,7 +11,9 @@ export const jsonObject: Format = jsonFormat((value) =>
   isObject(value) ? undefined : message("OBJECT_INVALID", { kind: kindOf(value) }),
 );
 
-/** A JSON object of text to text, without an empty name: replacing "" would hit every place. */
+/**
+ * A JSON object of text to text, without an empty name: a replacement of "" would match everywhere.
+ */
 export const stringMap: Format = jsonFormat((value) => {
   if (!isObject(value)) return message("TEXT_MAP_INVALID", { kind: kindOf(value) });
   for (const [name, member] of Object.entries(value)) {
@@ -102,7 +104,7 @@ function kindOf(value: unknown): Text {
   return message(typeof value === "number" ? "KIND_NUMBER" : "KIND_BOOLEAN");
 }
 
-/** The parser's reason with line and column where it tells them, without the text it read. */
+/** The parser's reason, with line and column if it has them, without the parsed text. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : "";
   return message

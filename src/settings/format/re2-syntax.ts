@@ -1,13 +1,13 @@
 /*
- * A reader of the RE2 syntax as Go's package regexp accepts it (https://golang.org/s/re2syntax).
- * JavaScript's own parser cannot stand in: it lacks (?U), \A, \z, \Q...\E and [[:alpha:]], and takes
- * back-references and look-around, which RE2 refuses. One pass from left to right, no recursion. A
- * grammar is one thing: longer than most files.
+ * Parser of the RE2 syntax of Go's package regexp (https://golang.org/s/re2syntax). JavaScript's
+ * own parser differs: it lacks (?U), \A, \z, \Q...\E and [[:alpha:]], and accepts back-references
+ * and look-around, which RE2 rejects. One pass from left to right, no recursion. The grammar is
+ * kept in one file.
  */
 
-/** Largest count of a repetition, and of copies that counts in one another may come to. */
+/** Maximum count of a repetition, and of the copies of nested repetitions. */
 const MAX_REPEAT = 1_000;
-/** Groups in one another at most. */
+/** Maximum nesting of groups. */
 const MAX_DEPTH = 1_000;
 
 const POSIX_CLASSES =
@@ -25,7 +25,7 @@ interface Group {
   operand: boolean;
   /** Whether a repetition directly precedes this position. */
   repeated: boolean;
-  /** Copies that the operand's repetitions come to, and the most of any operand so far. */
+  /** Number of copies of the operand by repetitions, and the maximum of all operands. */
   copies: number;
   mostCopies: number;
 }
@@ -129,7 +129,7 @@ function createReader(text: string) {
       .map(Number);
     if (least > most) fail("has a repetition {n,m} whose second number is the smaller one");
     if (most > MAX_REPEAT) fail(`repeats more than ${MAX_REPEAT} times`);
-    // Without an upper end the part before is copied for the lower one only.
+    // Without an upper bound, the operand is copied as often as the lower bound.
     repeat(most);
   }
 

@@ -4,8 +4,8 @@ import { checkLines, type Format, unixLines } from "./format.ts";
 import { checkRe2 } from "./re2-syntax.ts";
 
 /**
- * JavaScript regular expressions, one `/pattern/flags` a line; empty lines count for nothing. Web
- * pages compile them and match them against paths.
+ * JavaScript regular expressions, one `/pattern/flags` per line; empty lines are ignored. Web pages
+ * compile them and match them against paths.
  */
 export const regexLines: Format = {
   check: (value) =>
@@ -16,8 +16,8 @@ export const regexLines: Format = {
 
 /**
  * Checks one `/pattern/flags`. The pattern is compiled, never run. A pattern without slashes is
- * refused: the web pages would read all of it as flags, fail, and show no folder. The flag `v` is
- * refused: its sets of strings can take many seconds to compile, and not every browser supports it.
+ * invalid: the web pages would read it as flags, fail, and show no folder. The flag `v` is invalid:
+ * its sets of strings can take many seconds to compile, and not every browser supports it.
  */
 export function checkRegex(text: string): Text | undefined {
   const match = /^\/(.*)\/([a-z]*)$/.exec(text);
@@ -40,8 +40,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Regular expressions in the RE2 syntax of Go, one a line; an empty line is an empty expression and
- * does nothing. Servers in Go compile them; here they are only read, never run.
+ * Regular expressions in the RE2 syntax of Go, one per line; an empty line is an empty expression
+ * without effect. Servers in Go compile them; here they are only parsed, never run.
  */
 export const re2Lines: Format = {
   check: (value) => checkLines(value, checkRe2),

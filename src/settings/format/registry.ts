@@ -16,7 +16,7 @@ import {
   url,
 } from "./text.ts";
 
-/** All formats, by the name that a definition gives. What each means: docs/settings.md. */
+/** All formats, by their names in definitions. Their meanings: docs/settings.md. */
 export const formats = {
   buckets,
   charset,

@@ -1,7 +1,7 @@
 import { message, type Text } from "../../messages/message.ts";
 import { checkLines, type Format, quoted, unixLines } from "./format.ts";
 
-/** Text of one form that a pattern tells. Empty text is always fine. */
+/** Format of texts that match a pattern. Empty text is valid. */
 function textFormat(form: RegExp, problem: string): Format {
   return {
     check: (value) => (value === "" || form.test(value) ? undefined : problem),
@@ -12,7 +12,7 @@ function textFormat(form: RegExp, problem: string): Format {
 
 /**
  * A colour in CSS. The value is written into a script of every page, so quotes and brackets that
- * could end it there are refused, whatever CSS says.
+ * could end a string there are invalid, even where CSS permits them.
  */
 export const color: Format = textFormat(
   /^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|[a-z]{1,40}|[a-z-]{1,40}\([\w\s.,%/#+()-]{1,200}\))$/i,
@@ -31,7 +31,7 @@ export const host: Format = textFormat(
   "must be an IP address or a host name, without http:// and without a port",
 );
 
-/** A server of a directory. */
+/** Address of an LDAP server. */
 export const ldapServer: Format = textFormat(
   /^(?:ldaps?:\/\/)?(?:\[[0-9a-f:.]{2,45}\]|[^\s:/?#@[\]]{1,253})(?::\d{1,5})?$/i,
   "must be a server such as ldap://host:389 or ldaps://host:636",
@@ -99,15 +99,15 @@ function alternatives(names: readonly string[]): string {
   return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 
-/** Items of one list at most. */
+/** Maximum number of items of a list. */
 const MAX_ITEMS = 1_000;
-/** UTF-16 units of one item at most. */
+/** Maximum length of an item, in UTF-16 units. */
 const MAX_ITEM = 255;
 
 /**
- * Items separated by commas; empty text is the empty list. Who reads a list splits it at commas and
- * compares what is between them, spaces included, so spaces around items are taken off, and an
- * empty item is refused because it would match files without an extension.
+ * Items separated by commas; empty text is the empty list. Readers of a list compare items
+ * including spaces, so spaces around items are removed. Empty items are invalid because they would
+ * match files without an extension.
  */
 export const list: Format = {
   check: checkList,
@@ -161,17 +161,20 @@ function checkPath(line: string): Text | undefined {
   return line.startsWith("/") ? undefined : message("PATH_WITHOUT_SLASH", { value: quoted(line) });
 }
 
-/** Entries of one map at most. */
+/** Maximum number of entries of a map. */
 const MAX_ENTRIES = 1_000;
 /** The highest port number of TCP. */
 const MAX_PORT = 65_535;
-/** Ranges below it are refused: those ports belong to system services (RFC 6335, section 6). */
+/** Lowest port of a range: lower ports belong to system services (RFC 6335, section 6). */
 const MIN_RANGE_PORT = 1_024;
 
 const WHAT =
   "a port, a range such as 2122-2130, or exposed:listened such as 3122-3130:2122-2130, separated by commas or line breaks";
 
-/** Ports for passive FTP. Empty text: the system chooses. One wrong entry would void the others. */
+/**
+ * Ports for passive FTP. Empty text: the system chooses. One invalid entry would invalidate the
+ * others.
+ */
 export const portMap: Format = {
   check: checkPortMap,
   normalize: (value) => unixLines(value).trim(),
@@ -201,7 +204,7 @@ function checkEntry(entry: string): Text | undefined {
     : undefined;
 }
 
-/** @returns how many ports a range or single port has; undefined when it is neither. */
+/** @returns the number of ports of a range or single port; undefined for other text. */
 function portCount(text: string): number | undefined {
   const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text);
   if (match === null) return undefined;

@@ -1,16 +1,16 @@
 import { resolve } from "node:path";
 import { type ReadBoundedFile, textOf } from "../../files/bounded-file.ts";
 
-/** Bytes of a file that a value takes in. */
+/** Maximum size of a referenced file, in bytes. */
 const MAX_FILE_BYTES = 64 * 1024;
-/** UTF-16 units of a value with everything put in: no setting takes more bytes than that. */
+/** Maximum length of a resolved value, in UTF-16 units. */
 const MAX_VALUE = 64 * 1024;
-/** Files that one settings file may refer to. */
+/** Maximum number of files referenced by a settings file. */
 const MAX_FILES = 100;
 
 /**
- * `$${` for a literal `${`, a reference, or an opening that is never closed, which takes the rest: no
- * character is read twice.
+ * Matches `$${` for a literal `${`, a reference, or an unclosed reference with the rest of the
+ * text, so that no character is read twice.
  */
 const MARK = /\$\$\{|\$\{([^}]*)(\})?/g;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -18,14 +18,14 @@ const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** A text with its references resolved. */
 export interface Interpolated {
   readonly text: string;
-  /** Texts that came from outside; they may be secret. */
+  /** Texts from the environment or files, which may be secret. */
   readonly hidden: readonly string[];
 }
 
 export interface Interpolation {
-  /** @throws Error with what is wrong, for a person. It names the reference and quotes no value. */
+  /** @throws Error with the problem, for display. It names the reference and quotes no value. */
   readonly resolve: (text: string) => Interpolated;
-  /** Absolute paths of all files that were referred to so far, readable or not. */
+  /** Absolute paths of all files referenced so far, readable or not. */
   readonly files: () => readonly string[];
 }
 
@@ -106,7 +106,7 @@ function readText(readFile: ReadBoundedFile, path: string): string {
   }
 }
 
-/** Characters of a hidden text that may be shown by chance, such as a number or "true". */
+/** Maximum length of a hidden text that may be shown, such as a number or "true", in characters. */
 const SHOWN = 5;
 
 /** Reports whether a message contains enough of a hidden text to reveal it. */

@@ -18,28 +18,31 @@ export interface ManagedSettingsDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly engine: Engine;
   readonly definitions: readonly SettingDefinition[];
-  /** A file that cannot be used while the service runs: nothing was changed. */
+  /**
+   * Called with the problems of an invalid file while the service runs; the settings stay
+   * unchanged.
+   */
   readonly onProblems: (lines: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
-  /** Called after the file was applied: the keys that it manages. */
+  /** Called with the managed keys after the file was applied. */
   readonly onApplied: (keys: readonly string[]) => void;
   readonly times?: WatchTimes;
 }
 
 /** Settings whose values are declared by a file of the deployment. */
 export interface ManagedSettings {
-  /** The file that manages a key, as a message names it; undefined: clients do. */
+  /** Name of the file that manages a key, for messages; undefined: clients manage it. */
   managedBy(key: string): string | undefined;
   /**
-   * Applies the file as one revision and watches it from then on.
+   * Applies the file as one revision, then watches it.
    *
-   * @throws Error listing what is wrong with the file, a line each.
+   * @throws Error with the problems of the file, one line each.
    */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Origin of changes that the file makes, for the history. */
+/** Origin of changes by the file, for the history. */
 const FILE: RevisionOrigin = {
   actor: "settings-file",
   transport: "file",
@@ -49,7 +52,7 @@ const FILE: RevisionOrigin = {
   reason: "declared in the settings file",
 };
 
-/** Makes settings managed; nothing happens before start. */
+/** Creates managed settings, which are applied by `start`. */
 export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSettings {
   const { path, engine } = deps;
   let managed: ReadonlySet<string> = new Set();

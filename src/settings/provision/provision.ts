@@ -17,12 +17,12 @@ import {
 } from "./source.ts";
 import { settingText, type ValueShape } from "./value.ts";
 
-/** Bytes of a settings file. */
+/** Maximum size of a settings file, in bytes. */
 const MAX_BYTES = 1024 * 1024;
-/** Problems that are reported at once. */
+/** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100;
 
-/** A setting that the file declares. */
+/** Setting declared by the file. */
 interface ProvisionEntry {
   readonly key: string;
   readonly value: string;
@@ -36,7 +36,7 @@ export interface Provision {
   readonly entries: readonly ProvisionEntry[];
   /** In the file's order, at most 100. */
   readonly problems: readonly ProvisionProblem[];
-  /** Absolute paths of the files that values are taken from, readable or not. */
+  /** Absolute paths of the files with values, readable or not. */
   readonly files: readonly string[];
 }
 
@@ -44,8 +44,8 @@ export interface Provision {
 export interface ProvisionSetting {
   readonly shape: ValueShape;
   /**
-   * @returns what is wrong with a value, as the end of a sentence that begins with the key, never
-   * quoting a secret setting's; undefined when nothing is.
+   * @returns the problem of a value, as the end of a sentence that begins with the key; it never
+   *   quotes a secret. Undefined: valid.
    */
   readonly check: (value: string) => string | undefined;
 }
@@ -74,7 +74,7 @@ export function loadProvision(deps: ProvisionDeps): Provision {
 
 /**
  * Parses a settings file: YAML 1.2 or JSON with `settings:`, a mapping of keys to values, and
- * perhaps `version: 1`. It never throws; what is wrong is reported all at once, with its place.
+ * optionally `version: 1`. Never throws; all problems are reported at once, with their positions.
  */
 export function parseProvision(text: string, deps: ProvisionDeps): Provision {
   const { env, readFile, path, settings } = deps;
@@ -134,7 +134,9 @@ function readEntry(
   }
 }
 
-/** A value from the environment or a file may be a secret, whatever setting it is put in. */
+/**
+ * Removes a problem's text if it reveals a value of the environment or a file, which may be secret.
+ */
 function withoutHidden(problem: string, { hidden }: Interpolated): string {
   return reveals(problem, hidden)
     ? "the value taken from the environment or a file breaks the rules of this setting; it is not shown, because it may be a secret"

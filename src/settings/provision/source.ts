@@ -12,21 +12,21 @@ import {
 } from "yaml";
 import { didYouMean } from "../../messages/nearest.ts";
 
-/** Something wrong in a file of provisioned settings, for the person who is going to repair it. */
+/** Problem of a file of provisioned settings, for its author. */
 export interface ProvisionProblem {
-  /** Both count from 1; both are 0 when it is about the file as a whole. */
+  /** Line and column count from 1; both are 0 for a problem of the whole file. */
   readonly line: number;
   readonly column: number;
-  /** The setting's key; empty when it is about something else. */
+  /** Key of the setting; empty for other problems. */
   readonly key: string;
-  /** Description of the problem and its cure. It never quotes a value that may be a secret. */
+  /** Description of the problem and its remedy. It never quotes a value that may be secret. */
   readonly reason: string;
 }
 
-/** Notes a problem at an offset of the text. */
+/** Records a problem at an offset of the text. */
 export type Report = (offset: number, key: string, reason: string) => void;
 
-/** `path:line:column: key: reason`, which terminals and editors make a link of. */
+/** `path:line:column: key: reason`, which terminals and editors show as a link. */
 export function problemText(path: string, { line, column, key, reason }: ProvisionProblem): string {
   const place = line === 0 ? path : `${path}:${line}:${column}`;
   return `${place}: ${key === "" ? "" : `${key}: `}${reason}`;
@@ -43,8 +43,8 @@ export interface SourceEntry {
 const FORM = 'the form is "settings:" with one indented "key: value" for each setting';
 
 /**
- * Parses YAML 1.2, of which JSON is a part, down to the settings. Everything wrong is reported, but
- * of syntax errors only the first: most others follow from it.
+ * Parses YAML 1.2, which includes JSON, down to the settings. All problems are reported, but only
+ * the first syntax error, because it causes most of the others.
  *
  * @param lines - filled with the line breaks of the text.
  */
@@ -53,7 +53,7 @@ export function parseSource(
   lines: LineCounter,
   report: Report,
 ): SourceEntry[] | undefined {
-  // The package's own check for equal keys compares each with each; that is done here by entriesOf.
+  // The package's own check for equal keys takes quadratic time; entriesOf does it instead.
   const document = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -140,7 +140,7 @@ function offsetOf(node: unknown): number {
   return (isNode(node) && node.range?.[0]) || 0;
 }
 
-/** A name as a message shows it. */
+/** Escapes a name for messages. */
 export function shown(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name;
 }

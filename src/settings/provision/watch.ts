@@ -8,9 +8,8 @@ export interface ProvisionWatchOptions {
   readonly first: Provision;
   readonly load: () => Provision;
   /**
-   * Gets each new content once, right or wrong, in order: never two calls at a time. A rejection
-   * ends up in `onError`, and the content counts as not used: the next look that finds a change
-   * tries again.
+   * Called once with each new content, valid or not, in order and one call at a time. A rejection
+   * is passed to `onError`, and the content is tried again at the next change.
    */
   readonly onChange: (provision: Provision) => void | Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -18,11 +17,14 @@ export interface ProvisionWatchOptions {
 }
 
 export interface ProvisionWatch {
-  /** Nothing is called after it; resolves when a call of `onChange` that runs has ended. */
+  /**
+   * Ends the watch; afterwards there are no calls. Resolves when a running call of `onChange` has
+   * ended.
+   */
   readonly close: () => Promise<void>;
 }
 
-/** Follows a settings file and the files that its values are taken from. */
+/** Watches a settings file and the files with its values. */
 export function watchProvision(options: ProvisionWatchOptions): ProvisionWatch {
   const { path, first, load, onChange, onError, times } = options;
   let used: string | undefined = contentOf(first);
