@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { Site } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 
-/** Outcomes of writes to a site, by action. Other actions change nothing there. */
+/** Outcomes of writes to a site, by action. Other actions do not change the site. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   push: "OK",
   correct: "OK",

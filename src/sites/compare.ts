@@ -37,7 +37,7 @@ export interface Comparison {
   readonly secret: boolean;
   /** Whether the wanted value is an override of the site. */
   readonly overridden: boolean;
-  /** Whether it was changed on the site after Mooring's value was there. */
+  /** Whether the value was changed on the site after Mooring's value was applied. */
   readonly drifted: boolean;
   /** Note for the operator. */
   readonly note: Text;

@@ -26,7 +26,7 @@ const LOCAL_AT_START = message("MORE_PROBLEMS", { problem: LOCAL, more: RESTART 
 const ROLE = message("ROLE_BY_NAME");
 const CONNECT = message("DOWNLOAD_MANAGER_STEP");
 
-/** Policies by key, or by a pattern with `*` at one end; the first match applies. */
+/** Policies by key, or by a pattern with a `*` at its start or end; the first match applies. */
 const table: readonly (readonly [string, KeyPolicy])[] = [
   ["token", { never: true }],
   ["version", { never: true }],

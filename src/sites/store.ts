@@ -95,8 +95,8 @@ export interface SiteStore extends LeaseStore {
    * Writes states of sites and their actions in one transaction.
    *
    * @param records states with the versions that were read.
-   * @returns the new version of each; undefined if another process has written meanwhile or the site was
-   *   deleted, in which case nothing of it is written.
+   * @returns the new version of each; undefined if another process has written meanwhile or the
+   *   site was deleted, in which case nothing is written for this site.
    */
   record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
   /** Newest first. @param before only older ones; undefined: the newest. */

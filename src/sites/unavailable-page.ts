@@ -44,7 +44,10 @@ export function createUnavailablePage(
   };
 }
 
-/** Programs that take anything do not name HTML; scripts of a page say that they do not navigate. */
+/**
+ * Reports whether a request is a navigation. Other programs do not ask for HTML explicitly, and
+ * scripts of a page send another `Sec-Fetch-Mode`.
+ */
 function isNavigation({ method, headers }: IncomingMessage): boolean {
   if (method !== "GET" && method !== "HEAD") return false;
   if ((headers["sec-fetch-mode"] ?? "navigate") !== "navigate") return false;

@@ -23,7 +23,10 @@ const TURN = 5_000;
 const PROBE_TIMEOUT = 500;
 /** Maximum wait of a save for the upstream, in milliseconds. */
 const PATIENCE = 1_000;
-/** The same for values that the upstream checks: its refusal is reported to the caller. */
+/**
+ * Maximum wait for values that the upstream checks, whose refusal is reported to the caller, in
+ * milliseconds.
+ */
 const CHECKED_PATIENCE = 10_000;
 /** Maximum wait of a read for the upstream's own rows, in milliseconds. */
 const OWN_ROWS_LIMIT = 1_000;
@@ -149,8 +152,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     doneEntry(UPDATE, now(), [name], { changed });
 
   /**
-   * Creates the site if there is none and adopts its values: all of them the first time, later
-   * those that were changed there while no process followed. It follows from then on.
+   * Creates the site if there is none and adopts its values: all values at first contact, later
+   * those that were changed while no process followed. Afterwards the site follows.
    *
    * @param token a new one; empty: the stored one.
    */
@@ -166,7 +169,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   };
   const settleNow = async (token: string): Promise<void> => {
     const { id, paused } = await claim(token);
-    // An operator has paused it.
+    // An operator has paused the site.
     if (paused) return deps.onMet();
     const isNew = registry.state(id).appliedRevision === 0;
     await workers.alone(id, (turn) =>
