@@ -117,7 +117,7 @@ function namesOf<Row extends object>(row: Row): readonly (keyof Row & string)[] 
   return Object.keys(row) as (keyof Row & string)[];
 }
 
-/** Every column of an inserted setting but its key, in place of the stored one. */
+/** Columns of an inserted setting, without its key, which replace the stored ones. */
 const REPLACED_SETTING = Object.fromEntries(
   namesOf(settingColumns)
     .filter((name) => name !== "key")
