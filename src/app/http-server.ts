@@ -33,7 +33,7 @@ const KEEP_ALIVE = 72_000;
 export interface HttpServerOptions {
   readonly requestId: RequestIds;
   readonly cors: CorsOptions;
-  /** Request line and all headers, in bytes. */
+  /** Maximum size of the request line with all headers, in bytes. */
   readonly maxHeaderBytes: number;
   /** Time limit for receiving a request, in milliseconds; half of it for the headers. */
   readonly requestTimeoutMs: number;
