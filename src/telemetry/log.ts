@@ -43,8 +43,8 @@ function jsonOutput(): DestinationStream {
 }
 
 /**
- * Resolves when all lines so far are written or the reader has closed stdout. The exit of the process
- * would wait for that without a limit.
+ * Resolves when all lines so far are written or the reader has closed stdout. The exit of the
+ * process would wait for the write without a limit.
  *
  * @returns false if they are not written within `limit` milliseconds.
  */
@@ -77,7 +77,7 @@ const TROUBLES: ReadonlySet<Code> = new Set([
   Code.DeadlineExceeded,
 ]);
 
-/** A line about a failed call. */
+/** Line about a failed call. */
 interface Line {
   readonly level: "info" | "warn";
   readonly facts: Readonly<Record<string, unknown>>;
@@ -138,8 +138,8 @@ interface Counted<T> {
 const OTHERS = "";
 
 /**
- * Writes the first line of a subject at once; those of the next interval are counted, and the last
- * of them stands for all.
+ * Writes the first line of a subject at once; those of the next interval are counted, and only the
+ * last one is written.
  */
 export function createRepeats<T>(options: RepeatsOptions<T>): Repeats<T> {
   const { write, interval = 60_000, subjects = 256 } = options;

@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { type ConnectionBounds, limitConnections } from "../transport/front.ts";
 import { type Address, formatAddress, listen } from "../transport/listen.ts";
 
-/** A listening endpoint of metrics. */
+/** Listening endpoint of metrics. */
 export interface MetricsServer {
   readonly address: string;
   close(): void;

@@ -12,7 +12,7 @@ import { countCalls } from "./call-metrics.ts";
 /** Upper bounds of the histograms, in seconds. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
 
-/** Default metrics that are named like counters and are gauges. */
+/** Default gauges with names like counters. */
 const MISNAMED = ["handles", "requests", "resources"].map((name) => `nodejs_active_${name}_total`);
 
 /** Gauges, read on a scrape. */
@@ -43,11 +43,11 @@ export interface MeasuredState {
 interface MeasuredSite {
   readonly name: string;
   readonly up: boolean;
-  /** Revisions that it does not have yet. */
+  /** Number of revisions that are not on the site yet. */
   readonly lag: number;
-  /** Number of keys whose values differ there. */
+  /** Number of keys with different values on the site. */
   readonly drift: number;
-  /** Number of keys whose values it refused. */
+  /** Number of keys whose values the site refused. */
   readonly refused: number;
 }
 

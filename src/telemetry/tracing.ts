@@ -31,10 +31,11 @@ const FAULTS: ReadonlySet<Code> = new Set([
 
 /**
  * Creates a span for each call when it ends, by the semantic conventions of RPC. The client's
- * `traceparent` (W3C Trace Context) is its parent and decides about sampling.
+ * `traceparent` (W3C Trace Context) is its parent and determines sampling.
  *
- * @param env has OTEL_EXPORTER_OTLP_ENDPOINT and may have other variables that the exporter reads;
- * OTEL_SERVICE_NAME; OTEL_TRACES_SAMPLER_ARG, the share of calls without a parent that are kept.
+ * @param env contains OTEL_EXPORTER_OTLP_ENDPOINT, and optionally OTEL_SERVICE_NAME,
+ *   OTEL_TRACES_SAMPLER_ARG (the sampled share of calls without a parent) and other variables of
+ *   the exporter.
  */
 export function createTracing(
   env: Readonly<Record<string, string | undefined>>,
