@@ -79,7 +79,7 @@ export class Fault extends ConnectError {
   readonly reason?: Reason | undefined;
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // biome-ignore lint/complexity/noThisInStatic: the class that is asked, which may be a subclass.
+    // biome-ignore lint/complexity/noThisInStatic: `this` may be a subclass.
     return Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }
@@ -88,7 +88,7 @@ export class Fault extends ConnectError {
 export class BadRequest extends Fault {
   override readonly reason: Reason;
 
-  /** @param code INVALID_ARGUMENT unless given. */
+  /** @param code default: INVALID_ARGUMENT. */
   constructor(
     reason: Reason,
     message: string,
@@ -128,7 +128,7 @@ export class BodyError extends Fault {
 
 const REASONS = { 408: "BODY_TOO_LATE", 413: "BODY_TOO_LARGE", 429: "TOO_MANY_BODIES" } as const;
 
-/** A body as it arrives. @internal */
+/** Incoming body. @internal */
 export interface Incoming {
   readonly stream: Readable;
   readonly peer: string;
@@ -196,7 +196,7 @@ export async function readBody<T>(
 }
 
 /**
- * Hands a whole body on: large ones one at a time.
+ * Passes a whole body to `use`, large bodies one at a time.
  *
  * @internal
  */
@@ -212,7 +212,7 @@ const ignore = (): void => undefined;
 /** Size of a large body in bytes: it takes milliseconds to decode, and several times its size in memory. */
 const LARGE = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
-/** Bytes that a piece may retain besides the body, such as headers. */
+/** Bytes that a piece may retain in addition to the body, such as headers. */
 const BESIDE = 1_024;
 
 /**
@@ -228,7 +228,7 @@ export class Gathered {
   #size = 0;
   readonly #limit: number;
 
-  /** @param limit bytes at most. */
+  /** @param limit maximum size in bytes. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -298,7 +298,7 @@ export function discardRest(stream: Readable, cut: () => void): void {
   stream.once("end", stop).once("close", stop).on("error", stop).resume();
 }
 
-/** Error of a body that the byte budget has no room for. @internal */
+/** Error of a body that exceeds the byte budget. @internal */
 export function bodyCrowded(): ConnectError {
   const message = "the byte budget for request bodies is exhausted; try again in a moment";
   return new BodyError(429, message, Code.ResourceExhausted, { "retry-after": "1" });

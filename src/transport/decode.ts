@@ -23,15 +23,15 @@ export const MAX_DEPTH = 64;
 export const PER_TURN = 2_000;
 
 /**
- * Decodes a message; one with many values over several event-loop ticks.
+ * Decodes a message. Many values are decoded over several event-loop ticks.
  *
- * @throws INVALID_ARGUMENT for invalid bytes, and for more than MAX_VALUES values or MAX_DEPTH levels,
- * which are counted before decoding.
+ * @throws INVALID_ARGUMENT for invalid bytes, and for more than MAX_VALUES values or MAX_DEPTH
+ *   levels, which are counted before decoding.
  */
 export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
   const values = refusing(() => countValues(bytes, shapeOf(desc)));
   // The library returns `bytes` fields as views of its input, whose memory is released afterwards.
-  // Not `slice`, which is a view on a Buffer too.
+  // `slice` does not copy: it is a view of a Buffer too.
   const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
   if (values > PER_TURN) return decodeInTurns(desc, own);
   return refusing(() => fromBinary(desc, own, OPTIONS));
@@ -150,7 +150,7 @@ function structField(desc: DescMessage, number: number): DescField | undefined {
   return desc.fields.find((field) => field.number === number && isStruct(field));
 }
 
-/** Sets a Struct field, or merges into what it has. */
+/** Sets a Struct field, or merges the value into it. */
 export function assignStruct(
   message: Message,
   { localName, oneof }: DescField,

@@ -16,8 +16,8 @@ export interface ForwardedElement {
 }
 
 /**
- * Elements of the header `Forwarded` (RFC 7239), from the last one. Read from the right: the first
- * ones may be anything, including unterminated quotes, and must not hide the elements after them.
+ * Elements of the header `Forwarded` (RFC 7239), from the last one. They are parsed from the right:
+ * the first elements may be forged, including unterminated quotes, and must not hide later ones.
  *
  * @returns elements; ends with one without a client, or before an invalid one.
  */
@@ -42,7 +42,7 @@ function startOfElement(header: string, end: number): number | undefined {
   return undefined;
 }
 
-/** Each member exactly once: a duplicate makes the element invalid. */
+/** Parses an element, whose members must be unique. */
 function readElement(text: string): ForwardedElement {
   const pairs = [...text.matchAll(PAIRS)];
   const member = (wanted: string): string | undefined => {

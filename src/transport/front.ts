@@ -59,8 +59,8 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       socket.destroy();
     };
     /**
-     * Bytes received so far. They are put back only when a handler takes the connection: the stream
-     * would emit them again at once, and starve everything else.
+     * Bytes received so far. They are put back only when a handler takes the connection: earlier,
+     * the stream would emit them again immediately, in an endless loop.
      */
     let seen: Buffer = Buffer.alloc(0);
     let timer: NodeJS.Timeout | undefined;
@@ -107,7 +107,7 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
     };
     socket.setTimeout(FIRST_BYTE_TIMEOUT);
     socket.on("readable", onReadable);
-    // A reset by the client before its first byte is not a failure.
+    // A reset by the client before its first byte is not logged.
     socket.on("error", onFailure);
     socket.on("timeout", onFailure);
     socket.on("close", onFailure);

@@ -5,7 +5,7 @@ import type { Address } from "./listen.ts";
 /**
  * Lets the system choose the port of an address with port 0, and reserves it while this process
  * lives: workers and their replacements listen there, also after all have ended. Other addresses
- * are returned unchanged, as is one that is unavailable: listening reports the reason.
+ * are returned unchanged, and so is an unavailable one: listening reports the reason.
  */
 export async function holdPort(at: Address): Promise<Address> {
   // Other systems do not permit two sockets on one port, even if only one of them listens.

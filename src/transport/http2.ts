@@ -12,9 +12,9 @@ import type { ConnectionHandler } from "./front.ts";
 import { refuseWith } from "./request.ts";
 import { agreesOnHost } from "./target.ts";
 
-/** gRPC server parts. */
+/** Parts of the gRPC server. */
 export interface GrpcListener {
-  /** Keeps the connections, and serves what `direct` does not. */
+  /** Manages the connections, and serves calls that `direct` does not. */
   readonly server: GrpcServer;
   /** Direct handler of unary calls and server streams, tried first. */
   readonly direct: { handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean };
@@ -93,8 +93,8 @@ function routeStreams(
 }
 
 /**
- * Replays a missed end for listeners that expect to see it: a stream without a body emits its end
- * at once, possibly while it waited for its tick or its admission.
+ * Replays a missed `end` event for listeners: a stream without a body emits it at once, possibly
+ * while the stream waits for its tick or its admission.
  */
 function replayMissedEnd(listen: StreamListener): StreamListener {
   return (stream, headers, flags, rawHeaders) => {
@@ -108,8 +108,8 @@ const STREAMS_PER_TICK = 8;
 
 /**
  * Stream admission: one read of a connection may bring hundreds of streams; those beyond the first
- * few wait for later ticks, so that others are served in between. Streams that were reset in the
- * meantime are dropped.
+ * few wait for later ticks, so that other connections are served in between. Streams that were
+ * reset in the meantime are dropped.
  */
 function admitStreams(listen: StreamListener): StreamListener {
   const waiting: Parameters<StreamListener>[] = [];

@@ -30,10 +30,10 @@ export interface OpenListenersOptions {
   readonly grpc: GrpcListener;
   /** The shared port, which listens already. */
   readonly front: Front;
-  /** The gRPC port; undefined: it shares the other. */
+  /** Port of gRPC; undefined: the shared port. */
   readonly grpcFront: Front | undefined;
   readonly connections: ConnectionBounds;
-  /** Request line and all headers, in bytes. */
+  /** Maximum size of the request line with all headers, in bytes. */
   readonly maxHeaderBytes: number;
 }
 

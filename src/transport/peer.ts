@@ -4,8 +4,8 @@ import { type ForwardedElement, forwardedElements, xForwardedFor } from "./forwa
 
 /**
  * Reads the client address from trusted proxies, in `Forwarded` (RFC 7239) or `X-Forwarded-For`:
- * the last address that is not a trusted proxy's. Anything before it could be forged. If both
- * headers name different clients, a proxy has passed one of them through: then neither is used.
+ * the last address that is not a trusted proxy's. Anything before it could be forged. If the two
+ * headers name different clients, a proxy has forwarded one of them unchecked, and neither is used.
  *
  * @param trusted IP addresses, networks such as `10.0.0.0/8`, and `unix` for Unix sockets.
  */
@@ -25,9 +25,9 @@ export interface Origin {
 }
 
 /**
- * Like createPeerOf, with the requested scheme and host: from the outermost trusted proxy, which
- * the client has contacted. In `X-Forwarded-Proto` and `-Host` that is the value as far from the
- * right as the client in `X-Forwarded-For`; a single one applies to all.
+ * Like createPeerOf, with the requested scheme and host, according to the outermost trusted proxy.
+ * In `X-Forwarded-Proto` and `X-Forwarded-Host`, the value at the position of the client in
+ * `X-Forwarded-For` applies, counted from the right, or a single value.
  */
 export function createOriginOf(trusted: readonly string[]) {
   const isTrusted = trustIn(trusted);
@@ -70,7 +70,7 @@ type Said = Partial<ForwardedElement>;
 interface Walk {
   readonly peer: string;
   readonly last: Said;
-  /** Number of trusted proxies that were followed. */
+  /** Number of trusted proxies in the chain. */
   readonly steps: number;
 }
 
@@ -93,7 +93,7 @@ function trustIn(trusted: readonly string[]): (address: string) => boolean {
   };
 }
 
-/** One form of each address (RFC 5952), without a zone: proxies write them in any. */
+/** Canonical form of an address (RFC 5952) without its zone: proxies use any form. */
 function canonical(address: string): string {
   if (isIP(address) !== 6) return address;
   const [plain = ""] = address.split("%");

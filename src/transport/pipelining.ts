@@ -17,9 +17,9 @@ const LINE = Symbol("line");
 type Counted = ServerResponse & { _onPendingData(bytes: number): void };
 
 /**
- * Limits pipelining (RFC 9112, section 9.3.2). Node reads requests until enough output is pending; each
- * request counts as a part of it, so that Node stops reading after a few. Requests that were already
- * read wait in a queue.
+ * Limits pipelining (RFC 9112, section 9.3.2). Node reads requests until enough output is pending;
+ * each request counts as a part of that limit, so that Node stops reading after a few requests.
+ * Requests that were already read wait in a queue.
  */
 export function limitPipelining(handler: RequestListener): RequestListener {
   return (request, response) => {

@@ -1,6 +1,6 @@
 /**
- * Reasons of the errors that transports and gateway raise themselves, for `google.rpc.ErrorInfo`. An
- * error of an application has a reason of its own.
+ * Reasons of the errors that transports and gateway raise themselves, for `google.rpc.ErrorInfo`.
+ * Errors of an application have their own reasons.
  */
 export type Reason =
   | "PATH_INVALID"

@@ -9,7 +9,7 @@ function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
 
 /**
  * Reports whether a request announces a body: by its headers (RFC 9112, section 6.3), over HTTP/2
- * by not ending with them.
+ * by a missing END_STREAM flag.
  */
 export function announcesBody(request: IncomingMessage): boolean {
   const stream = streamOf(request);
@@ -47,8 +47,8 @@ export function leaveRest(request: IncomingMessage): void {
 const LEAVES = Symbol("leaves the rest");
 
 /**
- * Drains the unread body of a request that is answered early: checked when the reply ends, because
- * over HTTP/2 no event reports that without a body to send.
+ * Drains the unread body of a request that is answered early. This is checked when the reply ends,
+ * because over HTTP/2 a reply without a body emits no event.
  */
 export function drainUnreadBody(
   request: IncomingMessage,

@@ -21,7 +21,7 @@ const SMALL = 16 * 1024;
 interface Rest {
   /** Buffered bytes; a partly sent piece counts as a whole. */
   readonly bytes: number;
-  /** Time of the first observation with this number. */
+  /** Time of the first observation with this number of bytes. */
   readonly since: number;
   /** Bytes written to its connection. */
   readonly written: number | undefined;
