@@ -27,7 +27,7 @@ function Console() {
 
 followTheme();
 followLocation();
-// First: requests for the service's texts use this language.
+// Set first: requests for the service's texts use this language.
 const translated = setLanguage(preferredLanguage());
 followSettings();
 followRights();

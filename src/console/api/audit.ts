@@ -14,19 +14,19 @@ import { followCalls } from "./follow.ts";
 
 export const auditService = createClient(AuditService, transport);
 
-/** Filter of the audit, as the service takes it. */
+/** Filter of the audit in a request. */
 export type AuditFilter = Pick<
   MessageInitShape<typeof ListAuditEventsRequestSchema>,
   "actor" | "tokenId" | "methods" | "outcomes" | "subject" | "since" | "until"
 >;
 
-/** Rows as far as they were read, newest first. */
+/** Rows read so far, newest first. */
 export interface AuditRows {
   readonly events: readonly AuditEvent[];
   /** Token of the page with older rows; empty: none. */
   readonly next: string;
   readonly oldest: bigint;
-  /** The row up to which all that fit have been seen. */
+  /** Row up to which all matching rows have been read. */
   readonly seen: bigint;
   /** Newest position of the audit; undefined: no row yet. */
   readonly checkpoint: AuditCheckpoint | undefined;
@@ -36,10 +36,9 @@ export interface AuditRows {
 const MOST = 5_000;
 
 /**
- * Reads the newest rows, and then each one as it is written.
+ * Reads the newest rows, then each new one.
  *
- * @param into undefined: nothing was read yet.
- * @param signal ends it.
+ * @param into undefined: nothing was read yet. @param signal ends the stream.
  */
 export async function followAudit(
   filter: AuditFilter,
@@ -47,7 +46,7 @@ export async function followAudit(
   failure: Signal<Failure | undefined>,
   signal: AbortSignal,
 ): Promise<void> {
-  // Before a time that has passed nothing new appears.
+  // No new rows appear before a time in the past.
   const isPast = filter.until !== undefined;
   if (isPast && into.peek() !== undefined) return;
   const reads = followCalls<undefined>({
@@ -63,7 +62,7 @@ export async function followAudit(
   for await (const _ of reads) if (isPast) return;
 }
 
-/** Reads the rows after the oldest that is known, and adds them. @throws ConnectError */
+/** Reads the rows before the oldest known one, and adds them. @throws ConnectError */
 export async function readOlder(
   filter: AuditFilter,
   into: Signal<AuditRows | undefined>,
@@ -76,7 +75,7 @@ export async function readOlder(
 }
 
 async function readNewest(filter: AuditFilter, signal: AbortSignal): Promise<AuditRows> {
-  // First, so that no row falls between the list and the watch.
+  // Read first, so that no row is missed between the list and the watch.
   const checkpoint = await readCheckpoint(signal);
   const page = await auditService.listAuditEvents(filter, { signal });
   const stood = checkpoint?.sequence ?? 0n;
@@ -86,12 +85,12 @@ async function readNewest(filter: AuditFilter, signal: AbortSignal): Promise<Aud
     next: page.nextPageToken,
     oldest: page.oldestSequence,
     seen: newest > stood ? newest : stood,
-    // A row may have come between the two.
+    // A row may have been written between the two calls.
     checkpoint: newest > stood ? await readCheckpoint(signal) : checkpoint,
   };
 }
 
-/** Reads the newest rows where none are known, then each new one; yields after each change. */
+/** Reads the newest rows unless some are known, then each new one; yields after each change. */
 async function* readRows(
   filter: AuditFilter,
   into: Signal<AuditRows | undefined>,

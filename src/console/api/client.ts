@@ -19,14 +19,14 @@ const asUser: Interceptor = (next) => async (request) => {
   }
 };
 
-/** Signs out where the token itself was refused. Streams pass here what ends them. */
+/** Signs out if the token itself was refused. Streams call this with the error that ends them. */
 export function refused(error: unknown, sent: string | undefined): unknown {
   const unknown = error instanceof ConnectError && error.code === Code.Unauthenticated;
   if (unknown && sent !== undefined && sent === session.peek()?.token) signOut("tokenEnded");
   return error;
 }
 
-/** The way to the service. Clients of services that only some pages need are made there. */
+/** Transport to the service. Clients of services that only some pages need are created there. */
 export const transport = createConnectTransport({
   baseUrl: services,
   fetch: fetchOnce,

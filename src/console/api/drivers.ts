@@ -12,7 +12,7 @@ import { session } from "./session.ts";
 
 export const driverService = createClient(DriverService, transport);
 
-/** The catalogue as it was read last. */
+/** Catalogue as last read. */
 export interface Catalogue {
   readonly revision: string;
   /** Language of the texts. */
@@ -28,13 +28,13 @@ session.subscribe((now) => {
   if (now === undefined) catalogue.value = undefined;
 });
 
-/** Reads the catalogue and follows its changes until the signal: while a page shows it. */
+/** Reads the catalogue and follows its changes until the signal is aborted. */
 export async function followCatalogue(signal: AbortSignal): Promise<void> {
   const read = followCalls({ open: readChanged, failure: catalogueFailure, signal });
   for await (const changed of read) catalogue.value = changed;
 }
 
-/** The catalogue whenever it, or the language, is another one than before. */
+/** Yields the catalogue after each change of the catalogue or the language. */
 async function* readChanged(_: undefined, options: StreamOptions): AsyncGenerator<Catalogue> {
   const revision = catalogue.peek()?.revision ?? "";
   for await (const event of driverService.watchDrivers({ revision }, options)) {

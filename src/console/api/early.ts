@@ -26,7 +26,7 @@ interface Early {
   readonly response: Promise<Response>;
 }
 
-/** By address; each answers once. */
+/** Early requests by address; each response is used once. */
 const asked = new Map<string, Early>();
 
 const token = sessionStorage.getItem(KEPT_TOKEN);
@@ -36,7 +36,7 @@ if (token !== null) {
   if (!isBlind) ask("mooring.v1.SettingService/ListSettings", token, [0x10, 1]);
 }
 
-/** Sends what Connect-Web would send: https://connectrpc.com/docs/protocol#unary-request. */
+/** Sends the same request as Connect-Web: https://connectrpc.com/docs/protocol#unary-request. */
 function ask(path: string, token: string, message: readonly number[]): void {
   const headers = new Headers({
     authorization: `Bearer ${token}`,

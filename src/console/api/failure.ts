@@ -6,26 +6,26 @@ import {
 
 /** Kind of a failure, by the action to take. */
 type FailureKind =
-  /** The service was not reached: it comes back, or the network does. */
+  /** The service was not reached: retry later. */
   | "offline"
   /** The token's scopes do not allow it. */
   | "denied"
-  /** Something else has changed meanwhile. */
+  /** The object was changed in the meantime. */
   | "conflict"
   /** The requested object was deleted or never existed. */
   | "gone"
-  /** The request is wrong; the violations say where. */
+  /** The request is invalid; the violations have the fields. */
   | "invalid"
   | "other";
 
-/** A failed call, for people. */
+/** Failed call, for display. */
 export interface Failure {
   readonly kind: FailureKind;
-  /** The service's own words, in the language of the page where it has them. */
+  /** Message of the service, in the language of the page if available. */
   readonly message: string;
-  /** As in the service's log; empty when it was not reached. */
+  /** Request id as in the service's log; empty if the service was not reached. */
   readonly requestId: string;
-  /** Field such as `settings[0].value` to what is wrong with it. */
+  /** Problems by field, such as `settings[0].value`. */
   readonly violations: readonly { readonly field: string; readonly description: string }[];
 }
 
@@ -40,7 +40,7 @@ const KINDS: Partial<Record<Code, FailureKind>> = {
 
 export function failureOf(thrown: unknown): Failure {
   const error = ConnectError.from(thrown);
-  // Error of fetch when nothing answers: its text differs from browser to browser.
+  // Error of fetch without an answer: its text differs between browsers.
   const unreached = error.cause instanceof TypeError || thrown instanceof TypeError;
   const [localized] = error.findDetails(LocalizedMessageSchema);
   return {

@@ -3,18 +3,21 @@ import { effect, type Signal } from "@preact/signals";
 import { type FollowOptions, follow } from "../../client/follow.ts";
 import { type Failure, failureOf } from "./failure.ts";
 
-/** Longest pause between two attempts while a page shows that the service is away, in milliseconds. */
+/**
+ * Longest pause between two attempts while a page shows that the service is unavailable, in
+ * milliseconds.
+ */
 const LONGEST_PAUSE = 2_000;
 
-/** Errors that no further attempt mends. Fetch reports a network failure in various ways. */
+/** Reports whether a retry may succeed. Fetch reports network failures in various ways. */
 function isRetried(error: unknown): boolean {
   const { code } = ConnectError.from(error);
   return code !== Code.PermissionDenied && code !== Code.InvalidArgument;
 }
 
 /**
- * `follow` for pages: retries nearly everything, and at once when the network is back. An error that is
- * not retried ends it without throwing.
+ * `follow` for pages: retries most errors, and immediately when the network is back. Other errors
+ * end it without throwing.
  *
  * @param options.failure error of the last attempt, undefined while connected.
  */
@@ -41,7 +44,10 @@ export async function* followCalls<E, P = never>({
   }
 }
 
-/** A hidden tab closes its connections after so many milliseconds: a browser has six per host. */
+/**
+ * Time after which a hidden tab closes its connections, in milliseconds: a browser has six per
+ * host.
+ */
 const HIDDEN = 30_000;
 
 /** Resolves when a condition over signals holds. */
@@ -55,7 +61,7 @@ export function until(condition: () => boolean): Promise<void> {
   });
 }
 
-/** Resolves after so many milliseconds, or as soon as the network comes back. */
+/** Resolves after `time` milliseconds, or as soon as the network is back. */
 function pause(time: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -87,9 +93,9 @@ function untilSeen(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Tells when the page has been hidden for so many milliseconds.
+ * Calls `tell` when the page has been hidden for `time` milliseconds.
  *
- * @returns ends the watch.
+ * @returns a function that ends this.
  */
 function whenHidden(time: number, tell: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -120,7 +126,7 @@ export async function whileVisible(
     const unwatch = whenHidden(HIDDEN, () => hidden.abort());
     await follow(AbortSignal.any([left, hidden.signal]));
     unwatch();
-    // It has ended on its own.
+    // The source has ended.
     if (!hidden.signal.aborted) return;
   }
 }

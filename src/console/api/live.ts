@@ -15,34 +15,37 @@ import { rememberRevision } from "./revision.ts";
 import { may, rights } from "./rights.ts";
 import { session } from "./session.ts";
 
-/** All settings at one revision. Never changed; each revision has one of its own. */
+/** All settings at one revision. Immutable: each revision creates another object. */
 export interface Settings {
   readonly revision: bigint;
   readonly byKey: ReadonlyMap<string, Setting>;
 }
 
-/** Change that another client has just made. */
+/** New change by another client. */
 export interface Arrival {
   readonly revision: bigint;
   readonly actor: string;
   readonly keys: readonly string[];
 }
 
-/** `waiting`: nothing has come yet; `lost`: it is tried again; `refused`: the token may not read. */
+/** `waiting`: no data yet; `lost`: a retry follows; `refused`: the token has no right to read. */
 export type Connection = "waiting" | "live" | "lost" | "refused";
 
 export const connection = signal<Connection>("waiting");
-/** Why the connection is lost or refused. */
+/** Reason for which the connection is lost or refused. */
 export const trouble = signal<Failure | undefined>(undefined);
 /** Undefined until the first snapshot. */
 export const settings = signal<Settings | undefined>(undefined);
 export const arrival = signal<Arrival | undefined>(undefined);
 
-/** The service sends a bookmark every 15 s; two missed and the connection is dead. In milliseconds. */
+/**
+ * Time without data after which the connection counts as lost, in milliseconds: two missed
+ * bookmarks, which are sent every 15 s.
+ */
 const SILENCE = 40_000;
 /** Longest pause between two attempts, in milliseconds. */
 const LONGEST_PAUSE = 8_000;
-/** Changed keys that are read one by one; beyond it, everything is read. */
+/** Maximum number of changed keys that are read one by one; above it, all settings are read. */
 const FEW = 500;
 
 /** Changes by this page, so that they are not reported as another client's. */
@@ -53,7 +56,7 @@ const saving = signal(0);
 /** Whether a save of this page is in progress. */
 export const isSaving = computed(() => saving.value > 0);
 
-/** Makes a change of this page. Its result carries the revision that it made. */
+/** Runs a change of this page, whose result contains the new revision. */
 export async function asOwn<R extends { readonly revision: bigint }>(
   change: Promise<R>,
 ): Promise<R> {
@@ -108,7 +111,7 @@ async function translate(): Promise<void> {
 async function watch(token: string, signal: AbortSignal): Promise<void> {
   const events = followCalls({
     open: readChanges,
-    // Deleted, or of another database: start again.
+    // The revision was deleted or belongs to another database: start again.
     restart: () => {
       settings.value = undefined;
       return undefined;
@@ -128,11 +131,11 @@ async function watch(token: string, signal: AbortSignal): Promise<void> {
   for await (const _ of events);
 }
 
-/** Reads all settings where none are known, then each change; yields after each. */
+/** Reads all settings unless they are known, then each change; yields after each. */
 async function* readChanges(_: undefined, options: StreamOptions): AsyncGenerator<undefined> {
   const { signal } = options;
   if (settings.peek() === undefined) {
-    // A reply of its own is compressed, unlike a stream's snapshot.
+    // A unary reply is compressed, unlike a stream's snapshot.
     settings.value = await all(signal);
     options.onHeader();
   }
@@ -157,7 +160,10 @@ async function take({ revision, event }: WatchSettingsResponse, signal: AbortSig
   void tell({ revision, actor: change.actor, keys: change.changes.map(({ key }) => key) });
 }
 
-/** An event has values; definitions and marks such as `managed` are read with the settings. */
+/**
+ * Applies changes to the settings. Events contain only values: definitions and marks such as
+ * `managed` are read separately.
+ */
 async function withChanges(
   known: Settings["byKey"],
   { changes }: SettingsChange,
@@ -174,7 +180,7 @@ async function withChanges(
     for (const setting of read.settings) byKey.set(setting.key, setting);
     return byKey;
   } catch (error) {
-    // One of them has been deleted in the meantime.
+    // One of the settings has been deleted in the meantime.
     if (ConnectError.from(error).code === Code.NotFound) return (await all(signal)).byKey;
     throw error;
   }

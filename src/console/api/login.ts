@@ -15,7 +15,8 @@ export interface Credentials {
  * Outcome of a login.
  * - `in`: the session's token. `code`: a one-time code is missing or wrong.
  * - `wrong`: user name or password. `locked`: too many failed logins from this address.
- * - `silent`: the server gave no answer that could be read. `refused`: any other reason, in its words.
+ * - `silent`: the server gave no valid answer. `refused`: any other reason, with the server's
+ *   message.
  */
 export type LoginResult =
   | { readonly kind: "in"; readonly token: string }
@@ -26,7 +27,7 @@ export type LoginResult =
 const LIMIT = 20_000;
 const MAX_WORDS = 200;
 
-/** Logs in at the server behind, as its own page does. The password is kept nowhere. */
+/** Logs in at the upstream, as its own page does. The password is not stored. */
 export async function logIn({ username, password, code }: Credentials): Promise<LoginResult> {
   if (loginAddress === undefined) return { kind: "silent" };
   try {

@@ -33,7 +33,9 @@ export function rememberRevision(
   makers.value = new Map(makers.peek()).set(revision, makerOf(actor, time));
 }
 
-/** Reads the actor of a revision: with the newest ones, or alone. It may have been deleted. */
+/**
+ * Reads the actor of a revision, which may have been deleted, alone or with the newest revisions.
+ */
 export async function loadMaker(revision: bigint): Promise<void> {
   if (makers.peek().has(revision) || asked.has(revision) || !may("history:read")) return;
   asked.add(revision);
@@ -46,7 +48,7 @@ export async function loadMaker(revision: bigint): Promise<void> {
     const read = await settingService.getRevision({ revision });
     if (read.revision) rememberRevisions([read.revision]);
   } catch {
-    // The actor is optional: the number is shown without it.
+    // The actor is optional: otherwise only the number is shown.
   }
 }
 

@@ -25,14 +25,14 @@ export type Need =
 /** Principal and rights of the token. */
 export interface Rights {
   readonly principal: string;
-  /** Empty: it has none. */
+  /** Empty: none. */
   readonly tokenId: string;
   readonly needs: ReadonlySet<string>;
-  /** The settings that it is limited to, such as `key:s3_*`; empty: all. */
+  /** Limits of the token, such as `key:s3_*`; empty: all settings. */
   readonly limits: readonly string[];
-  /** When it ends, in milliseconds since 1970 UTC; undefined: never. */
+  /** Expiry, in milliseconds since 1970 UTC; undefined: never. */
   readonly end: number | undefined;
-  /** An admin of the server behind Mooring, who never gets Mooring's own token. */
+  /** Whether the user is an admin of the upstream, who cannot read Mooring's own token. */
   readonly isVisitor: boolean;
 }
 
@@ -40,10 +40,10 @@ export const accessService = createClient(AccessService, transport);
 
 /** Undefined: not signed in, or not known yet. */
 export const rights = signal<Rights | undefined>(undefined);
-/** Why it has not. */
+/** Error of the last attempt to read the rights. */
 export const rightsFailure = signal<Failure | undefined>(undefined);
 
-/** Between two attempts to reach the service, in milliseconds. */
+/** Longest pause between two attempts to reach the service, in milliseconds. */
 const LONGEST_PAUSE = 1_000;
 
 /** Reports whether the token has all of these rights; false while they are unknown. */
@@ -51,14 +51,14 @@ export function may(...needs: readonly Need[]): boolean {
   return needs.every((need) => rights.value?.needs.has(need) === true);
 }
 
-/** Signs in with a token. @throws ConnectError as the service says it, where it does not take it. */
+/** Signs in with a token. @throws ConnectError of the service if the token is refused. */
 export async function enter(token: string, options: { readonly keep: boolean }): Promise<void> {
   const headers = { authorization: `Bearer ${token}` };
   take(await accessService.whoAmI({}, { headers }));
   signIn(token, options);
 }
 
-/** Reads the rights of the page's token once. Called once. */
+/** Reads the rights after each sign-in. Called once. */
 export function followRights(): void {
   effect(() => {
     if (session.value === undefined) {
@@ -87,7 +87,7 @@ async function loadRights(signal: AbortSignal): Promise<void> {
 
 function take(answer: WhoAmIResponse): void {
   rights.value = rightsOf(answer);
-  // For the next load of the page.
+  // Used by the next load of the page.
   if (may("settings:read")) sessionStorage.removeItem(KEPT_BLIND);
   else sessionStorage.setItem(KEPT_BLIND, "1");
 }

@@ -15,7 +15,7 @@ const words = new BroadcastChannel("mooring");
 export const session = signal<Session | undefined>(kept());
 export const ended = signal<Ended | undefined>(undefined);
 
-/** @param keep also in this tab's storage, so that a reload does not ask again. */
+/** @param keep whether to store the token in this tab, so that a reload stays signed in. */
 export function signIn(token: string, { keep }: { readonly keep: boolean }): void {
   if (keep) sessionStorage.setItem(KEPT_TOKEN, token);
   else sessionStorage.removeItem(KEPT_TOKEN);
@@ -39,7 +39,7 @@ export function holdSession(): () => void {
   };
 }
 
-/** Signs out here, and in every other tab that has the same token. */
+/** Signs out in this tab and in all other tabs with the same token. */
 export function signOut(why: Ended): void {
   const token = session.peek()?.token;
   if (token === undefined || (held > 0 && why === "tokenEnded")) return;

@@ -18,7 +18,7 @@ session.subscribe((now) => {
   if (now === undefined) sites.value = undefined;
 });
 
-/** Follows the sites until the signal: while a page shows them. */
+/** Follows the sites until the signal is aborted. */
 export async function followSites(signal: AbortSignal): Promise<void> {
   const maps = followCalls({ open: readSites, failure: sitesFailure, signal });
   for await (const known of maps)

@@ -5,16 +5,16 @@ import { accessService } from "./rights.ts";
 /** Most important state of a token. */
 export type TokenState =
   | "active"
-  /** It ends before long, and nothing takes its place. */
+  /** It expires soon and has no successor. */
   | "soon"
-  /** A successor takes its place, and it has not ended yet. */
+  /** It has a successor and has not ended yet. */
   | "replaced"
   | "ended"
   | "revoked"
   /** Its principal is disabled. */
   | "disabled";
 
-/** When a token ends, in milliseconds since 1970 UTC; undefined: never. */
+/** End of a token, in milliseconds since 1970 UTC; undefined: never. */
 export function endOf({ expireTime }: Token): number | undefined {
   return expireTime && timestampMs(expireTime);
 }
@@ -28,7 +28,7 @@ export function stateOf(token: Token, now: number = Date.now()): TokenState {
   return token.endsSoon ? "soon" : "active";
 }
 
-/** All tokens, or those that open something now. */
+/** Reads all tokens, or only valid ones. */
 export function allTokens(
   filter: { readonly active?: boolean },
   signal: AbortSignal,
@@ -39,7 +39,7 @@ export function allTokens(
   });
 }
 
-/** All principals but `root`. */
+/** Reads all principals except `root`. */
 export function allPrincipals(signal: AbortSignal): Promise<Principal[]> {
   return allPages(async (pageToken) => {
     const page = await accessService.listPrincipals({ pageToken }, { signal });

@@ -7,10 +7,10 @@ import { When } from "../components/when.tsx";
 import { dateTime, timeOfDay } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
 
-/** Subjects that are named; the others are counted. */
+/** Maximum number of shown subjects; the others are counted. */
 const NAMED = 6;
 
-/** One row of the audit, with all details when opened. */
+/** Row of the audit, with all details when opened. */
 export function EventItem({ of }: { readonly of: AuditEvent }) {
   const { sequence, time, actor, door, method, outcome, subjects } = of;
   const at = time ? timestampMs(time) : 0;
@@ -82,7 +82,7 @@ function Facts({ of, detail }: { readonly of: AuditEvent; readonly detail: Detai
   );
 }
 
-/** A member of the details in words. */
+/** Text of a member of the details. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   const isList = Array.isArray(value) && value.every((one) => typeof one === "string");

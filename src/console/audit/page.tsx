@@ -47,7 +47,7 @@ const OUTCOMES = [
   "UNAVAILABLE",
 ];
 
-/** Actions and refusals, newest first, filtered by the address; live. */
+/** Live list of actions and refusals, newest first, filtered by the address. */
 export default function AuditPage() {
   const { query } = place.value;
   const rows = useSignal<AuditRows | undefined>(undefined);
@@ -117,7 +117,7 @@ export default function AuditPage() {
   );
 }
 
-/** Days are in the time zone of the browser. */
+/** Filter of a query. Days are in the time zone of the browser. */
 function filterOf(query: URLSearchParams): AuditFilter {
   const one = (name: string): string[] => [query.get(name) ?? ""].filter(Boolean);
   const since = dayOf(query.get("since"));
@@ -143,7 +143,7 @@ function byDay(events: readonly AuditEvent[]): Map<string, AuditEvent[]> {
 }
 
 /**
- * Position of the audit: stored elsewhere, it proves later whether a row was changed or is missing.
+ * Current checkpoint. Stored elsewhere, it reveals later whether a row was changed or is missing.
  */
 function Checkpoint({ of }: { readonly of: AuditCheckpoint }) {
   return (
@@ -165,7 +165,7 @@ const PAGE = 1_000;
 /** Maximum number of rows of a file, which is assembled in the browser's memory. */
 const MOST = 100_000;
 
-/** Downloads the rows that fit the filters, one JSON object a line, newest first. */
+/** Downloads the matching rows, one JSON object per line, newest first. */
 function Download({ filter }: { readonly filter: AuditFilter }) {
   const busy = useSignal(false);
   const download = async (): Promise<void> => {

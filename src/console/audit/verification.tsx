@@ -10,7 +10,7 @@ import { Field } from "../components/field.tsx";
 import { Failed, Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 
-/** Verifies the audit in this browser: by itself, or up to a stored checkpoint. */
+/** Verification of the audit in this browser, without or with a stored checkpoint. */
 export function Verification({ origin }: { readonly origin: string }) {
   const text = useSignal("");
   const verdict = useSignal<{ readonly is: Verdict; readonly kept: boolean } | undefined>(
@@ -91,12 +91,12 @@ function wrongWith(text: string, of: string | undefined, origin: string): string
 /** Position in the audit. */
 type Position = Pick<AuditCheckpoint, "origin" | "sequence" | "hash">;
 
-/** The first thing that does not fit, by the row that it is about. */
+/** First problem, with its row. */
 type Problem =
-  /** Its hash is not that of what it says. */
+  /** Its hash does not match its content. */
   | "changed"
   | "missing"
-  /** It was made after another row than the one before it. */
+  /** It follows another row than the previous one. */
   | "unchained"
   /** It differs from the row of the checkpoint. */
   | "rewritten"
@@ -134,7 +134,7 @@ async function verifyAudit(
   let pageToken = "";
   let first = 0n;
   let last = { sequence: 0n, hash: "" };
-  /** The newest row that was forgotten, as the newest row about that says. */
+  /** Newest deleted row according to the last row about deletions. */
   let named = 0;
   const stop = (kind: Problem, sequence: bigint): Verdict => ({
     first,
@@ -173,7 +173,7 @@ async function verifyAudit(
   return { first, last: last.sequence };
 }
 
-/** Rows that an audit row reports as forgotten (docs/audit.md). */
+/** Deletion that an audit row records (docs/audit.md). */
 function forgottenIn({ actor, method, subjects, detail }: AuditEvent) {
   if (actor !== "mooring" || method !== "forget" || subjects.join("\n") !== "audit")
     return undefined;
@@ -189,7 +189,7 @@ function readObject(json: string): Record<string, unknown> {
   }
 }
 
-/** -1, which is no row's, for what is no number. */
+/** Row number of a value; -1 for other values. */
 function numberOf(value: unknown): number {
   return Number.isSafeInteger(value) ? (value as number) : -1;
 }

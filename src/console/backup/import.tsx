@@ -16,7 +16,7 @@ import { number, t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { Passphrase } from "./passphrase.tsx";
 
-/** Pause after a key press in the passphrase before it is tried, in milliseconds. */
+/** Pause after a key press before the passphrase is tried, in milliseconds. */
 const TRY_AFTER = 500;
 
 interface Backup {
@@ -158,7 +158,7 @@ export function Import() {
   );
 }
 
-/** Why a backup is not taken, with every value that is refused. */
+/** Reason for which a backup is rejected, with all invalid values. */
 function Refusal({ failure }: { readonly failure: Failure | undefined }) {
   if (failure === undefined) return null;
   const { violations, message } = failure;
@@ -180,7 +180,7 @@ function Refusal({ failure }: { readonly failure: Failure | undefined }) {
   );
 }
 
-/** Takes one file: dropped, or chosen. */
+/** Input for one file, by drag and drop or selection. */
 function DropZone(props: {
   /** Name of the accepted file. */
   readonly name: string | undefined;
@@ -233,7 +233,7 @@ const OUTCOMES = {
 type Outcome = keyof typeof OUTCOMES;
 
 const ORDER = Object.keys(OUTCOMES) as Outcome[];
-/** Rows that are shown at once. */
+/** Number of rows shown at first. */
 const MOST = 200;
 
 function countOf({ settings }: ImportSettingsResponse, outcome: Outcome): number {

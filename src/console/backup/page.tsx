@@ -17,7 +17,7 @@ import "./backup.css";
 
 addMessages(backupTexts, pagesTexts);
 
-/** All settings into a file, and back. */
+/** Export and import of all settings. */
 export default function BackupPage() {
   return (
     <>
@@ -28,7 +28,7 @@ export default function BackupPage() {
   );
 }
 
-/** The contract's bound, in characters. */
+/** Minimum length of a passphrase in the contract, in characters. */
 const SHORTEST = 8;
 
 const MODES = [
@@ -37,12 +37,12 @@ const MODES = [
   { mode: SecretsMode.CLEAR, name: "clear" },
 ] as const;
 
-/** Without this, they are left out. */
+/** Reports whether secrets can be exported; otherwise they are omitted. */
 function mayTakeSecrets(): boolean {
   return may("settings:reveal") && rights.value?.isVisitor === false;
 }
 
-/** Downloads a backup, with the secrets as one chooses. */
+/** Download of a backup, with the selected treatment of secrets. */
 function Export() {
   const mode = useSignal<SecretsMode>(SecretsMode.OMIT);
   const passphrase = useSignal("");

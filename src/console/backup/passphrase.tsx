@@ -1,10 +1,10 @@
 import type { Signal } from "@preact/signals";
 import { t } from "../i18n/language.ts";
 
-/** The passphrase that seals the secrets of a backup. */
+/** Field for the passphrase that seals the secrets of a backup. */
 export function Passphrase(props: {
   readonly hint?: string;
-  /** Whether it is chosen now, or one that a backup has. */
+  /** A new passphrase, or that of an existing backup. */
   readonly autocomplete: "new-password" | "off";
   readonly value: Signal<string>;
 }) {

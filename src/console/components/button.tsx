@@ -3,14 +3,14 @@ import "./button.css";
 import "./icon.css";
 
 interface ButtonProps extends Omit<JSX.IntrinsicElements["button"], "icon" | "ref"> {
-  /** `main`: what the page is for, once at most; `bare`: beside text; default: any other. */
+  /** `main`: primary action of the page, at most one; `bare`: beside text; default: any other. */
   readonly kind?: "main" | "bare" | "danger";
   readonly icon?: IconName;
   readonly buttonRef?: Ref<HTMLButtonElement>;
   readonly children?: ComponentChildren;
 }
 
-/** A button; with an icon alone it needs an `aria-label`, which is shown as its tip as well. */
+/** Button. Without text it needs an `aria-label`, which is also shown as a tooltip. */
 export function Button({ kind, icon, children, buttonRef, ...rest }: ButtonProps) {
   const label = rest["aria-label"];
   return (
@@ -27,7 +27,7 @@ export function Button({ kind, icon, children, buttonRef, ...rest }: ButtonProps
   );
 }
 
-/** Lines on a field of 24 by 24, two wide. */
+/** SVG paths in a view box of 24 by 24, with a stroke width of 2. */
 const PATHS = {
   overview: "M4 13h6V4H4zM14 20h6v-9h-6zM4 20h6v-3H4zM14 7h6V4h-6z",
   settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4",

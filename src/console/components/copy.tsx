@@ -24,7 +24,7 @@ export function CopyButton({ text, name }: { readonly text: string; readonly nam
   );
 }
 
-/** Browsers have a clipboard where the page came by HTTPS or from this machine, and an older way elsewhere. */
+/** Copies a text: by the clipboard API over HTTPS or on this machine, else by the older command. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -8,12 +8,12 @@ import "./dialog.css";
 
 interface DialogProps {
   readonly title: string;
-  /** It was closed, by a button of it or by Escape: it is to be rendered no longer. */
+  /** Called when the dialog was closed by a button or Escape; it must no longer be rendered. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A question that has to be answered first, for as long as it is rendered. The focus stays in it. */
+/** Modal dialog, open as long as it is rendered. The focus stays in it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -25,7 +25,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-/** A button that opens a dialog to add something. */
+/** Button that opens a dialog for a new object. */
 export function AddButton(props: {
   readonly label: string;
   /** The dialog, which calls `close` at its end. */
@@ -50,7 +50,7 @@ export function AddButton(props: {
   );
 }
 
-/** The buttons of a form in a dialog: cancel and submit. */
+/** Buttons of a form in a dialog: cancel and submit. */
 export function FormActions(props: {
   readonly label: string;
   readonly busy: boolean;
@@ -72,12 +72,12 @@ interface ConfirmProps {
   readonly children: ComponentChildren;
   /** Label of the button. */
   readonly action: string;
-  /** Does it. Where it fails the dialog stays, and says why. */
+  /** Runs the action. After a failure the dialog stays open and shows the reason. */
   readonly onAction: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-/** Asks before something that can't be undone. */
+/** Dialog before an action that can't be undone. */
 export function Confirm({ title, children, action, onAction, onClose }: ConfirmProps) {
   const wrong = useSignal("");
   const busy = useSignal(false);

@@ -10,12 +10,12 @@ interface FieldProps {
   readonly value: string;
   /** Suggested values. */
   readonly options?: readonly string[];
-  /** It has several lines. */
+  /** Whether the field has several lines. */
   readonly lines?: boolean;
   readonly onChange: (text: string) => void;
 }
 
-/** A text that one types, with its name above it, and below what it is for and what is wrong. */
+/** Text field with a label above it, and a hint and the problem below. */
 export function Field({ label, hint, wrong, value, options, lines, onChange }: FieldProps) {
   const id = useId();
   const common = {
@@ -51,7 +51,7 @@ export function Field({ label, hint, wrong, value, options, lines, onChange }: F
   );
 }
 
-/** A box to check, with its label. */
+/** Checkbox with its label. */
 export function Check(props: {
   readonly label: string;
   readonly checked: boolean;
@@ -69,10 +69,10 @@ export function Check(props: {
   );
 }
 
-/** The contract's bound, in characters. */
+/** Maximum length of a reason in the contract, in characters. */
 const LONGEST = 500;
 
-/** Why one does something, for the history. */
+/** Field for the reason of a change, for the history. */
 export function ReasonField(props: {
   readonly value: string;
   readonly onChange: (value: string) => void;

@@ -20,7 +20,7 @@ export interface FilterField {
 /** Filters of a timeline in addition to days; they are in the address. */
 export function Filters(props: {
   readonly fields: readonly FilterField[];
-  /** Members of the address that have no field here, and are cleared as well. */
+  /** Members of the address without a field, which are also cleared. */
   readonly also?: readonly string[];
 }) {
   const { query } = place.value;

@@ -5,11 +5,13 @@ export interface Mistake {
   readonly column: number;
 }
 
-/** Browsers tell the place in words of their own; a scan of JSON's grammar (RFC 8259) does not. */
+/**
+ * Token of JSON (RFC 8259). A scan is used because browsers report the position in different texts.
+ */
 const TOKEN =
   /[\t\n\r ]*(?:([{}[\],:])|("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
 
-/** @returns the place of the first mistake; undefined when the text is JSON. */
+/** @returns the position of the first mistake; undefined when the text is JSON. */
 export function mistakeOf(text: string): Mistake | undefined {
   try {
     JSON.parse(text);
@@ -21,7 +23,7 @@ export function mistakeOf(text: string): Mistake | undefined {
 
 type Expected = "value" | "name" | "colon" | "next";
 
-/** Reads as far as it is JSON. @returns where it is not. */
+/** Scans a text. @returns the offset of the first mistake. */
 function scan(text: string): number {
   const open: string[] = [];
   let expected: Expected = "value";

@@ -5,7 +5,7 @@ import { t } from "../i18n/language.ts";
 import { Button, Icon, type IconName } from "./button.tsx";
 import "./state.css";
 
-/** Rows in the place of what is still on its way. */
+/** Placeholder rows during loading. */
 export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
   return (
     <div class="skeleton" role="status">
@@ -17,7 +17,7 @@ export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
   );
 }
 
-/** Nothing to show, and what to do about it. */
+/** Placeholder without content, with advice. */
 export function Empty(props: {
   readonly icon: IconName;
   readonly title: string;
@@ -34,7 +34,7 @@ export function Empty(props: {
   );
 }
 
-/** Why there is nothing to show. */
+/** Placeholder for a failed call, with the reason. */
 export function Failed({
   failure,
   retry,
@@ -80,7 +80,7 @@ export function NoRight({ needs }: { readonly needs: readonly Need[] }) {
   );
 }
 
-/** A refusal above what it is about. */
+/** Notice of a failure above its subject. */
 export function Notice(props: {
   readonly kind: "warning" | "wrong" | "good";
   readonly children: ComponentChildren;

@@ -9,16 +9,15 @@ interface Texts {
   readonly to: string;
 }
 
-/** Edits that are looked for at most: two texts that have little in common are shown whole. */
+/** Maximum number of edits in a comparison: very different texts are shown in full. */
 const MOST = 2_000;
-/** Lines around a change that are shown. */
+/** Number of context lines around a change. */
 const AROUND = 2;
 
 /**
- * Two texts as one: what went is struck and has −, what came has +.
+ * Difference of two texts: removed text is struck and has −, new text has +.
  *
- * @param from undefined: there was nothing.
- * @param to undefined: there is nothing any more.
+ * @param from undefined: no text before. @param to undefined: no text after.
  */
 export function TextDiff({ from, to }: { readonly [side in keyof Texts]: string | undefined }) {
   if (from === undefined || to === undefined)
@@ -33,11 +32,11 @@ export function TextDiff({ from, to }: { readonly [side in keyof Texts]: string 
   return lines ? <LineDiff from={from} to={to} /> : <WordDiff from={from} to={to} />;
 }
 
-/** The old line above the new one, with the words marked that differ. */
+/** Old line above the new one, with the different words marked. */
 function WordDiff({ from, to }: Texts) {
   const parts = diffWordsWithSpace(from, to, { maxEditLength: MOST });
   const common = parts?.filter((part) => !part.added && !part.removed) ?? [];
-  // Marks help where something stayed.
+  // Words are marked only if a part is unchanged.
   const marked = common.some(({ value }) => value.trim().length > 1) ? parts : undefined;
   const side = (kind: "removed" | "added", text: string) => (
     <Side kind={kind} text={text}>
@@ -75,7 +74,7 @@ function LineDiff({ from, to }: Texts) {
   );
 }
 
-/** Lines that stayed, but for those far from any change. */
+/** Unchanged lines near a change. */
 function Same(props: {
   readonly lines: readonly string[];
   readonly first: boolean;

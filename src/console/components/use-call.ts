@@ -2,9 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { whileVisible } from "../api/follow.ts";
 
-/** A call on its way, or how it ended. */
+/** State of a call: pending, or its result. */
 interface CallState<T> {
-  /** The newest result; it stays while a call is repeated. */
+  /** Newest result, which stays while a call is repeated. */
   readonly data: T | undefined;
   readonly failure: Failure | undefined;
   /** Repeats the call. */
@@ -12,8 +12,8 @@ interface CallState<T> {
 }
 
 /**
- * Calls when a component appears, and again when something that the call depends on has changed. What
- * is of no use any more is aborted.
+ * Makes a call when a component appears, and again when a dependency has changed. Outdated calls
+ * are aborted.
  */
 export function useCall<T>(
   call: (signal: AbortSignal) => Promise<T>,
@@ -33,7 +33,7 @@ export function useCall<T>(
       (thrown: unknown) => {
         if (leaving.signal.aborted) return;
         const failure = failureOf(thrown);
-        // Data stays visible while the service is away.
+        // Data stays visible while the service is unavailable.
         setState(({ data }) => ({ data: failure.kind === "offline" ? data : undefined, failure }));
       },
     );

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { ago, ahead, dateTime } from "../i18n/format.ts";
 
 /**
- * Elapsed time; the tooltip has the time itself.
+ * Elapsed time, with the exact time as a tooltip.
  *
  * @param time in milliseconds since 1970 UTC.
  * @param ahead whether it may be in the future.
@@ -16,7 +16,7 @@ export function When(props: { readonly time: number; readonly ahead?: boolean })
   );
 }
 
-/** A sentence with an element in it, where its language wants that: at `{when}`. */
+/** Sentence with an element at the position of `{when}`, which depends on the language. */
 export function Around(props: { readonly text: string; readonly children: ComponentChildren }) {
   const [before, after] = props.text.split("{when}");
   return (

@@ -1,7 +1,4 @@
-/**
- * Text with `code` between backquotes, as written by the service. No part of it is interpreted as
- * HTML.
- */
+/** Text of the service with `code` between backquotes. It is not interpreted as HTML. */
 export function Words({ text }: { readonly text: string }) {
   return (
     <>

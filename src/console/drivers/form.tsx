@@ -21,7 +21,7 @@ import { isShown, type Values } from "./shown.ts";
 /** Pause after a key press before the service checks the form, in milliseconds. */
 const CHECK_AFTER = 200;
 
-/** The live form of a driver: what depends on something is shown when it matters. Nothing is stored. */
+/** Form of a driver, which shows items by their conditions. Nothing is stored. */
 export function DriverForm({ name, info }: { readonly name: string; readonly info: DriverInfo }) {
   const values = useSignal<Values>({});
   const checked = useSignal<Checked | undefined>(undefined);
@@ -50,7 +50,7 @@ export function DriverForm({ name, info }: { readonly name: string; readonly inf
       clearTimeout(timer);
       leaving.abort();
     };
-    // Another catalogue may judge otherwise.
+    // Another catalogue may give another result.
   }, [name, info, now, checked, failure]);
 
   const change = (item: ConfigItem, value: string): void => {
@@ -115,7 +115,7 @@ export function DriverForm({ name, info }: { readonly name: string; readonly inf
   );
 }
 
-/** A driver's warning: `level|text`. */
+/** Warning of a driver: `level|text`. */
 function Alert({ text }: { readonly text: string }) {
   if (text === "") return null;
   const [level = "", words = ""] = text.split(/\|(.*)/s);
@@ -133,7 +133,7 @@ function Alert({ text }: { readonly text: string }) {
   );
 }
 
-/** Starts the form from a configuration that one has: its values, or a whole storage. */
+/** Button that fills the form from an existing configuration: values, or a whole storage. */
 function PasteButton(props: {
   readonly driver: string;
   readonly onPaste: (values: Values) => void;
@@ -186,7 +186,7 @@ function PasteButton(props: {
   );
 }
 
-/** Members of a storage that its server keeps, which are no items of a driver's form. */
+/** Members of a storage that are not items of a driver's form. */
 const KEPT = ["id", "driver", "addition", "status", "modified", "disabled", "mount_details"];
 
 /**
@@ -230,13 +230,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Result of the service's check of a configuration. */
 interface Checked {
-  /** Item name to what is wrong; `values` for the whole. */
+  /** Problems by item name; `values` for the whole configuration. */
   readonly violations: ReadonlyMap<string, string>;
-  /** The configuration with its defaults. */
+  /** Configuration with its defaults. */
   readonly values: JsonObject;
 }
 
-/** The configuration that the form makes, as the service understands it. */
+/** Configuration of the form after the service's check. */
 function Result(props: { readonly driver: string; readonly checked: Checked | undefined }) {
   const { driver, checked } = props;
   const [failure, setFailure] = useState("");

@@ -6,11 +6,11 @@ import "../components/field.css";
 
 interface ItemFieldProps {
   readonly item: ConfigItem;
-  /** Undefined: not given, the default holds. */
+  /** Undefined: not given, the default applies. */
   readonly value: string | undefined;
   /** Problem reported by the service, after the field was visited. */
   readonly wrong: string | undefined;
-  /** The service wants something here, be it said already or not. */
+  /** Whether the item is required and missing, even if that is not shown yet. */
   readonly missing: boolean;
   readonly onChange: (value: string) => void;
 }

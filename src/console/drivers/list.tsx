@@ -6,7 +6,7 @@ import type { MessageKey } from "../i18n/messages.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 
-/** Labels of a driver's behaviour flags that are worth showing. */
+/** Labels of the shown behaviour flags of a driver. */
 const FLAGS: readonly (readonly [keyof DriverConfig, MessageKey])[] = [
   ["onlyLocal", "driver.onlyLocal"],
   ["onlyProxy", "driver.onlyProxy"],
@@ -16,7 +16,7 @@ const FLAGS: readonly (readonly [keyof DriverConfig, MessageKey])[] = [
   ["onlyIndices", "driver.onlyIndices"],
 ];
 
-/** Behaviour of a driver in words. */
+/** Texts about a driver's behaviour. */
 export function behaviourOf(config: DriverConfig | undefined): string[] {
   return FLAGS.filter(([flag]) => config?.[flag] === true).map(([, word]) => t(word));
 }

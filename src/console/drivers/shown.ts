@@ -1,6 +1,6 @@
 import type { ConfigItem } from "../../../gen/mooring/v1/driver_pb.js";
 
-/** Item name to value, as text. What is not given is absent. */
+/** Values as text, by item name. Items that are not given are absent. */
 export type Values = Readonly<Record<string, string>>;
 
 /**

@@ -52,7 +52,7 @@ function readRevision(text: string | null): bigint | undefined {
 const PAGE = 50;
 const DOORS = ["connect", "grpc", "grpc-web", "rest", "file", "start", "cli"];
 
-/** Revisions, newest first, as the filters of the address say. New ones appear at the top. */
+/** Revisions that match the filters of the address, newest first. New ones appear at the top. */
 function Timeline({ title }: { readonly title: string }) {
   const { query } = place.value;
   const revisions = useSignal<readonly Revision[] | undefined>(undefined);
@@ -70,7 +70,7 @@ function Timeline({ title }: { readonly title: string }) {
     const turn = reads.current;
     try {
       const page = await settingService.listRevisions({ ...asked, pageSize: PAGE, pageToken });
-      // An answer to what was asked before must not come over a later one.
+      // An answer to an earlier request must not replace a later one.
       if (turn !== reads.current) return;
       const known = shownFor.current === filters ? (revisions.peek() ?? []) : [];
       rememberRevisions(page.revisions);
@@ -152,7 +152,7 @@ function Timeline({ title }: { readonly title: string }) {
   );
 }
 
-/** Days in the filters are those of the person who looks. */
+/** Request of a query. Days are in the time zone of the browser. */
 function requestOf(query: URLSearchParams) {
   const since = dayOf(query.get("since"));
   const until = dayOf(query.get("until"));

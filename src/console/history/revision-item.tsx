@@ -6,7 +6,7 @@ import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import "./history.css";
 
-/** Keys that are named; the others are counted. */
+/** Maximum number of shown keys; the others are counted. */
 const NAMED = 6;
 
 /** Revision in a list. With `pick` it can be chosen for a comparison. */

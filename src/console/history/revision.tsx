@@ -46,7 +46,7 @@ export function Comparison({ from, to }: { readonly from: bigint; readonly to: b
   );
 }
 
-/** One revision: its changes, and its origin. */
+/** Revision with its changes and its origin. */
 export function OneRevision({ revision }: { readonly revision: bigint }) {
   const { data, failure, again } = useCall(
     (signal) => settingService.getRevision({ revision }, { signal }),

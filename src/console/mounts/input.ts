@@ -10,10 +10,10 @@ import type { Values } from "../drivers/shown.ts";
 
 /** Replaces a secret in replies of the service. */
 export const MASK = "********";
-/** Items of the form that the mount has in members of its own. */
+/** Items of the form that are separate members of a mount. */
 export const OWN_ITEMS = new Set(["mount_path", "driver", "disabled"]);
 
-/** The values of a mount as a form has them; secrets are left empty. */
+/** Values of a mount for a form; secrets are empty. */
 export function formValues(mount: Mount | undefined): Values {
   if (mount === undefined) return {};
   const entries = Object.entries({ ...mount.members, ...mount.config });

@@ -17,7 +17,7 @@ const STATES: Readonly<Record<string, MessageKey>> = {
 /** Status of a mount on a site, or the class of its open incident there. */
 export function OnSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatus }) {
   const path = mount.overrides[of.site]?.mountPath || mount.mountPath;
-  // The row is as it should be, and the mount does not work all the same.
+  // The row is up to date, but the mount fails.
   const incident = incidents.value.find((each) => each.site === of.site && each.mountPath === path);
   const word = incident ? CLASSES[incident.class] : STATES[of.state];
   const isGood = incident === undefined && (of.state === "ok" || of.state === "waiting");
@@ -29,7 +29,7 @@ export function OnSite({ mount, of }: { readonly mount: Mount; readonly of: Moun
   );
 }
 
-/** All mounts, each with how it is on its sites. */
+/** List of all mounts with their status on their sites. */
 export function MountList({ mounts }: { readonly mounts: readonly Mount[] }) {
   return (
     <ul class="sheet mounts">

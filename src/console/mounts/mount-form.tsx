@@ -19,14 +19,14 @@ import { ReplaceCredential } from "./replace.tsx";
 import { SaveOutcome } from "./save-outcome.tsx";
 
 interface MountFormProps {
-  /** Undefined: it is new. */
+  /** Undefined: a new mount. */
   readonly mount?: Mount;
   readonly driver: string;
-  /** Undefined: the catalogue does not have the driver any more. */
+  /** Undefined: the driver is no longer in the catalogue. */
   readonly info: DriverInfo | undefined;
 }
 
-/** A mount with how it is on its sites, and its driver's form. */
+/** Mount with its status on its sites, and the form of its driver. */
 export function MountForm({ mount, driver, info }: MountFormProps) {
   const name = useSignal(mount?.name ?? "");
   const sites = useSignal(mount?.sites.join(", ") ?? "");
@@ -201,7 +201,10 @@ function isKept(mount: Mount | undefined, { name }: ConfigItem): boolean {
   return mount?.config?.[name] === MASK;
 }
 
-/** Why a mount is not as it should be on a site: the error, what differs, or the server's own status. */
+/**
+ * Reason for which a mount differs or fails on a site: the error, the differing items, or the
+ * server's status.
+ */
 function reasonOf({ error, differs, status }: MountStatus): string {
   return error || differs.join(", ") || (status === "work" ? "" : status);
 }

@@ -47,7 +47,7 @@ export default function MountPage() {
   return <MountForm key={mount.name} mount={mount} driver={mount.driver} info={info} />;
 }
 
-/** A new mount: its driver first, then the driver's form. */
+/** New mount: selection of the driver, then its form. */
 function NewMount({ driver }: { readonly driver: string }) {
   const drivers = catalogue.value?.drivers ?? new Map();
   const info = drivers.get(driver);

@@ -23,7 +23,7 @@ import "./mounts.css";
 
 addMessages(mountsTexts, pagesTexts);
 
-/** Mounts of sites: how each is on its sites, and what does not work. */
+/** Mounts of sites, with their status on each site and open incidents. */
 export default function MountsPage() {
   useFollow(followMounts, []);
   useFollow(followIncidents, []);
@@ -59,7 +59,7 @@ export default function MountsPage() {
   );
 }
 
-/** Mounts that do not work, with what to do; nothing where all do. */
+/** Open incidents with advice; empty without incidents. */
 function IncidentList() {
   const open = incidents.value;
   if (open.length === 0) return null;
@@ -130,7 +130,7 @@ function OneIncident({ of }: { readonly of: Incident }) {
   );
 }
 
-/** Takes the mounts of a site, after they were shown. */
+/** Adopts the mounts of a site after a preview. */
 function AdoptMounts() {
   const isOpen = useSignal(false);
   if (!may("sites:read")) return null;

@@ -17,7 +17,7 @@ interface Place {
   readonly site: string;
 }
 
-/** Secrets of a mount and of its overrides: what the service masks. */
+/** Secrets of a mount and of its overrides, which the service masks. */
 function placesOf({ config, overrides }: Mount): readonly Place[] {
   const of = (values: Mount["config"], site: string): Place[] =>
     Object.entries(values ?? {}).flatMap(([item, value]) =>

@@ -6,7 +6,10 @@ import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 import { Results } from "./results.tsx";
 
-/** Result of a preview or save of mounts, and the consent that a refusal of a shared credential asks for. */
+/**
+ * Result of a preview or save of mounts, with a checkbox to allow a shared credential if one was
+ * rejected.
+ */
 export function SaveOutcome(props: {
   readonly failure: Failure | undefined;
   readonly results: readonly MountResult[] | undefined;

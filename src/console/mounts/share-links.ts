@@ -3,7 +3,7 @@ import type { MountInput } from "../../../gen/mooring/v1/mount_pb.js";
 import { isShown, type Values } from "../drivers/shown.ts";
 import { inputOf } from "./input.ts";
 
-/** Items of drivers that hold the ID of a share, each with the place of the ID in a share link. */
+/** Items of drivers for the ID of a share, each with the position of the ID in a share link. */
 export const SHARE_ITEMS: Readonly<Record<string, RegExp>> = {
   share_id: /\/s\/([\w-]+)/,
   share_ids: /\/s\/([\w-]+)/,
@@ -12,16 +12,16 @@ export const SHARE_ITEMS: Readonly<Record<string, RegExp>> = {
   surl: /(?:\/s\/1|[?&]surl=)([\w-]+)/,
   sid: /\/@s\/([\w-]+)/,
 };
-/** Items of drivers that hold the extraction code of a share. */
+/** Items of drivers for the extraction code of a share. */
 export const CODE_ITEMS = new Set(["share_pwd", "receive_code", "sharepassword", "pwd"]);
-/** Members of the query of a share link that hold its extraction code. */
+/** Query parameters of a share link with its extraction code. */
 const CODE_PARAMETERS = ["pwd", "password"];
 /** Words that users copy along with an extraction code. */
 const CODE_LABEL = /^.*?(?:码|code|pwd|password)\s*[:：]\s*/i;
 /** Limit of the name of a mount. */
 const MAX_NAME = 64;
 
-/** Reason why a line is no mount. */
+/** Reason for which a line is not a mount. */
 export type LineProblem = "noAddress" | "noShare" | "noCode" | "repeated";
 
 export interface LineMounts {
@@ -35,7 +35,9 @@ export function shareItem({ additional }: DriverInfo): ConfigItem | undefined {
   return additional.find(({ name }) => Object.hasOwn(SHARE_ITEMS, name));
 }
 
-/** Required items of a driver that share links do not give: entered once for all links. */
+/**
+ * Required items of a driver that share links do not contain; they are entered once for all links.
+ */
 export function otherItems({ additional }: DriverInfo, values: Values): readonly ConfigItem[] {
   const items = new Map(additional.map((item) => [item.name, item]));
   return additional.filter(

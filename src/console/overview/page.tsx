@@ -20,7 +20,7 @@ import "./overview.css";
 
 /** The API reference opens in a new tab: leaving the page would sign out. */
 const reference = document.documentElement.dataset["reference"] ?? "";
-/** Changes that are shown. */
+/** Number of shown changes. */
 const NEWEST = 8;
 
 /** Overview: figures, conditions that need attention, and recent changes. */
@@ -76,7 +76,7 @@ function Figures() {
 function Figure(props: {
   readonly name: string;
   readonly value: number | bigint;
-  /** Undefined: the token does not open it. */
+  /** Undefined: the token has no right to it. */
   readonly address: string | undefined;
 }) {
   const content = (
@@ -203,7 +203,7 @@ function Attention() {
   );
 }
 
-/** Sites that are not as they should be. Their part of the contract comes after the page. */
+/** Sites that need attention. Their part of the contract is loaded after the page. */
 async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
   if (!may("sites:read")) return [];
   const { siteService } = await import("../api/sites.ts");
@@ -213,7 +213,7 @@ async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
   );
 }
 
-/** Tokens that end soon and have no successor. */
+/** Tokens that expire soon and have no successor. */
 async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
   if (!may("tokens:manage")) return [];
   const tokens = await allTokens({ active: true }, signal);

@@ -25,7 +25,7 @@ addMessages(pagesTexts, settingsTexts);
 export default function ReviewPage() {
   const changes = useSignal<readonly SettingChange[] | undefined>(undefined);
   const failure = useSignal<Failure | undefined>(undefined);
-  /** The last save failed. It stays until the next one, also when the edits follow other changes. */
+  /** Failure of the last save, shown until the next save. */
   const refused = useSignal<Failure | undefined>(undefined);
   const saving = useSignal(false);
   const reason = useSignal("");
@@ -128,7 +128,7 @@ export default function ReviewPage() {
   );
 }
 
-/** All values that the service refuses, each with a way to its field. */
+/** Values that the service rejects, with links to their fields. */
 function Violations() {
   const wrong = [...violations.value];
   if (wrong.length === 0) return null;
@@ -146,7 +146,7 @@ function Violations() {
   );
 }
 
-/** Reads the settings that are being edited, for when their events are still on their way. */
+/** Reads the edited settings, whose events may not have arrived yet. */
 async function catchUp(): Promise<void> {
   const keys = [...edits.peek().keys()];
   const known = settings.peek();

@@ -8,7 +8,7 @@ import { Button } from "../components/button.tsx";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 
-/** Connects aria2 and qBittorrent: each is asked whether it answers before anything is stored. */
+/** Forms for aria2 and qBittorrent. The service tests the connection before it saves. */
 export function Downloaders() {
   return (
     <section class="sheet downloaders" aria-label={t("downloader.title")}>
@@ -81,7 +81,7 @@ function Qbittorrent() {
 
 function Downloader(props: {
   readonly name: string;
-  /** @returns what to say of it. */
+  /** @returns a message about the result. */
   readonly connect: () => Promise<string>;
   readonly children: ComponentChildren;
 }) {

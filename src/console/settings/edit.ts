@@ -2,9 +2,9 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
 import { isSaving, settings } from "../api/live.ts";
 
-/** A value that is not saved yet. */
+/** Unsaved value of a setting. */
 export interface Edit {
-  /** The setting as it was when one began. */
+  /** Setting at the beginning of the edit. */
   readonly base: Setting;
   readonly mine: string;
 }
@@ -13,11 +13,14 @@ export interface Edit {
 export interface Conflict {
   readonly key: string;
   readonly edit: Edit;
-  /** Undefined: it is gone. */
+  /** Undefined: the setting was deleted. */
   readonly theirs: Setting | undefined;
 }
 
-/** By key. They outlive pages, lost connections and changes of others, until they are saved. */
+/**
+ * Edits by key. They stay across pages, lost connections and changes of other clients, until they
+ * are saved.
+ */
 export const edits = signal<ReadonlyMap<string, Edit>>(new Map());
 
 /** Problems of edits reported by the service, by key. */
@@ -32,20 +35,20 @@ export const conflicts = computed<readonly Conflict[]>(() => {
     .filter(({ edit, theirs }) => isConflict(edit, theirs));
 });
 
-/** Changes the value that one wants. One that is as it was is no edit. */
+/** Sets the value of an edit. The original value removes the edit. */
 export function edit(setting: Setting, mine: string): void {
   const known = edits.peek().get(setting.key);
   const base = known?.base ?? setting;
   const same = !setting.secret && mine === base.value;
   batch(() => {
     forget(violations, [setting.key]);
-    // A conflict is decided, not typed away.
+    // A conflict must be resolved explicitly.
     if (same && !isConflict({ base, mine }, setting)) forget(edits, [setting.key]);
     else edits.value = new Map(edits.peek()).set(setting.key, { base, mine });
   });
 }
 
-/** Leaves settings as they are. */
+/** Discards the edits of settings. */
 export function discard(keys: readonly string[]): void {
   batch(() => {
     forget(edits, keys);
@@ -68,8 +71,7 @@ function isConflict({ base, mine }: Edit, theirs: Setting | undefined): boolean 
 
 /**
  * Discards edits whose value another client has saved, and rebases those whose setting has changed
- * back. It waits during a save of this page: a value may be visible for a moment that the save does
- * not keep.
+ * back. Edits do not change during a save of this page, because a saved value may be reverted.
  */
 export function followEdits(): void {
   effect(() => {

@@ -2,7 +2,7 @@ import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
 import { memoize } from "../../memoize.ts";
 import { aboutOf, isCustom, labelOf } from "./label.ts";
 
-/** Marks that settings are filtered by. */
+/** Marks for filters of settings. */
 export const marks = ["edited", "set", "secret", "managed", "public", "custom"] as const;
 export type Mark = (typeof marks)[number];
 
@@ -16,7 +16,7 @@ export interface Search {
   readonly edited: { has(key: string): boolean };
 }
 
-/** The settings with every word of the text in key, label, help or value. Values of secrets are not. */
+/** Finds settings with all words of the text in key, label, help or value, except secret values. */
 export function find(among: Iterable<Setting>, { text, group, marks, edited }: Search): Setting[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found: Setting[] = [];
@@ -54,10 +54,10 @@ export function isPublic({ flag }: Setting): boolean {
   return flag === 0 || flag === 2;
 }
 
-/** Values beyond this are searched at their beginning only, in characters. */
+/** Maximum searched length of a value, in characters. */
 const SEARCHED = 2_000;
 
-/** The text of a setting that a search reads. Each state of a setting is another object. */
+/** Searched text of a setting. Each state of a setting is another object. */
 const haystackOf = memoize((setting: Setting): string => {
   const { key, value, secret } = setting;
   const parts = [key, labelOf(setting), aboutOf(setting), secret ? "" : value.slice(0, SEARCHED)];

@@ -2,7 +2,7 @@ import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
 import { settings } from "../api/live.ts";
 import { t } from "../i18n/language.ts";
 
-/** Something with a key, which the service may have a name for. */
+/** Object with a key and optionally a label of the service. */
 interface Named {
   readonly key: string;
   readonly label?: string;

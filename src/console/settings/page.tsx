@@ -22,10 +22,10 @@ import "./edit-bar.css";
 
 addMessages(pagesTexts, settingsTexts);
 
-/** The group of offline downloads (contract, section 2.4). */
+/** Group of offline downloads (contract, section 2.4). */
 const OFFLINE = 5;
 
-/** All settings: groups, one search over everything, and the edits that wait to be reviewed. */
+/** All settings with their groups, a search over all groups, and pending edits. */
 export default function SettingsPage() {
   const known = settings.value;
   return (
@@ -49,7 +49,7 @@ export default function SettingsPage() {
 
 function SettingList({ known }: { readonly known: Settings }) {
   const { query } = place.value;
-  // Once for each state of the settings, and not at every key press.
+  // Computed once per state of the settings, not at every key press.
   const all = useMemo(() => [...known.byKey.values()], [known]);
   const groups = useMemo(
     () =>
@@ -148,7 +148,7 @@ function MarkFilters(props: {
   );
 }
 
-/** Rows up to the scroll position: ten thousand editors would be too many. */
+/** Rows up to the scroll position, because ten thousand editors would be too slow. */
 function Rows(props: {
   readonly found: readonly Parameters<typeof Row>[0]["setting"][];
   readonly headed: boolean;
@@ -181,7 +181,10 @@ function Rows(props: {
   );
 }
 
-/** A setting that does not exist is in no group: who is limited to groups can make none. */
+/**
+ * Reports whether the token may create settings: a token limited to groups may not, because a new
+ * setting has no group.
+ */
 function mayMakeOwn(): boolean {
   const limits = rights.value?.limits ?? [];
   const fits = limits.length === 0 || limits.some((limit) => limit.startsWith("key:"));
@@ -215,9 +218,9 @@ function EditBar() {
   );
 }
 
-/** Rows that are there at once: about a screen. */
+/** Number of initial rows: about a screen. */
 const FIRST = 12;
-/** Rows that come each time one nears the end. */
+/** Number of rows added near the end of the list. */
 const STEP = 40;
 
 /**

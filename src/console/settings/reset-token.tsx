@@ -8,13 +8,13 @@ import { CopyButton } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { t } from "../i18n/language.ts";
 
-/** Replaces the admin token, after a question: the old one can't come back. */
+/** Replaces the admin token after a confirmation, because the old one can't be restored. */
 export function ResetToken() {
   const [asked, ask] = useState(false);
   const [made, setMade] = useState<string>();
   const [failure, setFailure] = useState("");
   const reset = async (): Promise<void> => {
-    // The service ends what the old token has open before it answers.
+    // The service ends the old token's streams before it answers.
     const release = holdSession();
     try {
       const { token } = await asOwn(settingService.resetToken({}));

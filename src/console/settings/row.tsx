@@ -19,7 +19,7 @@ import { aboutOf, isCustom, labelOf } from "./label.ts";
 import { ResetToken } from "./reset-token.tsx";
 import "./row.css";
 
-/** The setting that the contract's token is. It is replaced by the service, never typed. */
+/** Key of the permanent token's setting, which the service replaces; it is never typed. */
 const TOKEN = "token";
 
 /** One setting: description, editor, default, and last change. */
@@ -95,7 +95,10 @@ function isDeletable(setting: Setting): boolean {
   return setting.flag === DEPRECATED || (isCustom(setting) && may("settings:write"));
 }
 
-/** The token that opens everything shows to itself; an admin of a server behind sees that one's. */
+/**
+ * Reports whether the permanent token may be shown: only to itself. An admin of the upstream sees
+ * the upstream's token.
+ */
 function mayHaveToken(): boolean {
   return may("root") || rights.value?.isVisitor === true;
 }
@@ -123,7 +126,7 @@ function Badges({ setting, edited }: { readonly setting: Setting; readonly edite
   );
 }
 
-/** A value in a few words. */
+/** Shortened value. */
 function shortly(value: string): string {
   const LONGEST = 24;
   if (value === "") return t("value.empty");
@@ -152,10 +155,10 @@ function LastChange({ of, revision }: { readonly of: string; readonly revision: 
   );
 }
 
-/** The flag of what may be deleted (contract, section 2.4). */
+/** Flag of settings that may be deleted (contract, section 2.4). */
 const DEPRECATED = 3;
 
-/** Deletes a custom setting, or one that has no effect any more, after a question. */
+/** Deletes a custom or deprecated setting after a confirmation. */
 function DeleteSetting({ setting }: { readonly setting: Setting }) {
   const { key } = setting;
   const [asked, ask] = useState(false);
@@ -182,10 +185,10 @@ function DeleteSetting({ setting }: { readonly setting: Setting }) {
   );
 }
 
-/** Only deprecated settings can be deleted: any other becomes one first. @returns its revision. */
+/** Makes a setting deprecated, because only these can be deleted. @returns its revision. */
 async function retire({ key, flag, revision }: Setting): Promise<bigint> {
   if (flag === DEPRECATED) return revision;
-  // With its current value, which the page does not have of a secret.
+  // Keeps the current value, which the page does not have for a secret.
   const { setting } = await settingService.getSetting({ key });
   const input = { key, value: setting?.value ?? "", flag: DEPRECATED, expectedRevision: revision };
   const saved = await asOwn(settingService.saveSettings({ settings: [input] }));

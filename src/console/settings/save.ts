@@ -6,12 +6,12 @@ import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, connection, reached } from "../api/live.ts";
 import { conflicts, discard, type Edit, edits, violations } from "./edit.ts";
 
-/** Pause after a key press before the service is asked what it thinks, in milliseconds. */
+/** Pause after a key press before the service checks the edits, in milliseconds. */
 const CHECK_AFTER = 400;
 
 type Edits = ReadonlyMap<string, Edit>;
 
-/** Asks the service what the edits would change. Nothing is saved. @throws Failure */
+/** Requests the changes of a save without saving. @throws Failure */
 export async function preview(of: Edits): Promise<readonly SettingChange[]> {
   try {
     const reply = await settingService.saveSettings({ settings: inputs(of), dryRun: true });
@@ -41,8 +41,8 @@ export async function save(of: Edits, reason: string): Promise<bigint> {
 }
 
 /**
- * A save that is over when its outcome shows. A server behind may refuse a value after it was saved: the
- * service has taken its value back then, in a revision that the page may not have seen yet.
+ * Waits until the result of a save is visible. The upstream may refuse a saved value: the service
+ * then restores the upstream's value in another revision, which may not have arrived yet.
  */
 async function withOutcome<R>(of: Edits, saving: Promise<R>): Promise<R> {
   try {
@@ -80,7 +80,7 @@ function inputs(of: Edits) {
   }));
 }
 
-/** Puts the service's violations at the keys that they are about. */
+/** Assigns the service's violations to their keys. */
 function understood(of: Edits, thrown: unknown): Failure {
   const failure = failureOf(thrown);
   const keys = [...of.keys()];

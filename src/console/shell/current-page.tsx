@@ -19,7 +19,7 @@ export function pageAt(name: string): Page | undefined {
   return name === "" ? pages[0] : pages.find((page) => page.name === name);
 }
 
-/** The page that the address names. */
+/** Page of the current address. */
 export function CurrentPage() {
   const page = pageAt(place.value.page);
   useEffect(() => {

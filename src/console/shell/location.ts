@@ -10,7 +10,7 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-/** Members of a query; undefined and empty ones are left out. */
+/** Members of a query; undefined and empty ones are omitted. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
 /** The console's folder. */
@@ -25,21 +25,21 @@ export function href(page: string, query: Query = {}): string {
   return `${folder.pathname}${page}${search === "" ? "" : `?${search}`}`;
 }
 
-/** Goes to an address of the console. */
+/** Navigates to an address of the console. */
 export function go(address: string): void {
   clearTimeout(settling);
   const { page, query } = place.peek();
-  // The address may not have settled yet; one comes back to where one was.
+  // Writes a delayed address first, so that the back button returns to it.
   history.replaceState(null, "", href(page, Object.fromEntries(query)));
   history.pushState(null, "", address);
   place.value = read();
 }
 
-/** Browsers refuse addresses that change with every key press. In milliseconds. */
+/** Delay of changes of the address, in milliseconds: browsers limit their rate. */
 const SETTLED = 300;
 let settling: ReturnType<typeof setTimeout> | undefined;
 
-/** Changes members of the query of the page that one is on, without a step to go back to. */
+/** Changes members of the current page's query without a new entry in the browser's history. */
 export function refine(query: Query): void {
   const { page, query: old } = place.peek();
   const address = href(page, { ...Object.fromEntries(old), ...query });

@@ -95,7 +95,7 @@ function isHere(page: Page): boolean {
   return page === current || current?.below === page.name;
 }
 
-/** Without the right to read settings there is no live connection. */
+/** State of the live connection; absent without the right to read settings. */
 function ConnectionState() {
   const state = connection.value;
   const revision = settings.value?.revision;
@@ -119,7 +119,7 @@ function ConnectionState() {
   );
 }
 
-/** Theme, language, and the way out. */
+/** Buttons for theme, language and sign-out. */
 export function Looks() {
   const next = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? "auto";
   const icons = { auto: "half", light: "sun", dark: "moon" } as const;
@@ -154,7 +154,7 @@ export function Looks() {
   );
 }
 
-/** Signs out here, and ends the session of an admin of the upstream there too. */
+/** Signs out, and ends the session of an upstream's admin at the upstream. */
 function leave(): void {
   const token = session.peek()?.token;
   if (token !== undefined && rights.peek()?.isVisitor === true) void logOut(token);

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** The page's name, and what is done with the page as a whole. */
+/** Title of a page with its actions. */
 export function PageHead(props: { readonly title: string; readonly children?: ComponentChildren }) {
   const head = useRef<HTMLHeadingElement>(null);
-  // Keyboards and screen readers begin here. Not `useEffect`: it runs after the paint and would take the
-  // focus from a field that the user has reached meanwhile.
+  // Initial focus for keyboards and screen readers. `useEffect` would run after the paint and could
+  // move the focus from a field that the user has already selected.
   useLayoutEffect(() => head.current?.focus({ preventScroll: true }), []);
   return (
     <header class="page-head">

@@ -8,18 +8,18 @@ export interface Page {
   /** Its address below the console's folder. */
   readonly name: string;
   readonly title: MessageKey;
-  /** Absent: it is no entry of the menu. */
+  /** Absent: no entry in the menu. */
   readonly icon?: IconName;
-  /** The menu entry that it belongs to, if it has none itself. */
+  /** Menu entry of a page without its own one. */
   readonly below?: string;
   /** Required rights, at least one of them. Absent: none. */
   readonly needs?: readonly Need[];
-  /** Whether it is below the others: on small screens behind a button. */
+  /** Whether the entry is below the others, on small screens behind a button. */
   readonly rest?: boolean;
   load(): Promise<{ readonly default: ComponentType }>;
 }
 
-/** All pages, in the order of the menu; the first is where one arrives. */
+/** All pages, in the order of the menu; the first one is the start page. */
 export const pages: readonly Page[] = [
   {
     name: "overview",

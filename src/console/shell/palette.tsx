@@ -20,10 +20,10 @@ interface Goal {
   readonly address: string;
 }
 
-/** Goals that are shown. */
+/** Maximum number of shown goals. */
 const MOST = 12;
 
-/** Goes to a page, a setting or a driver by a few letters of its name. */
+/** Command palette: opens a page, a setting or a driver by a few letters of its name. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const text = useSignal("");
@@ -32,7 +32,7 @@ export function Palette() {
   useEffect(() => {
     dialog.current?.showModal();
     if (drivers.peek().length > 0 || !may("drivers:read")) return;
-    // Without them one still finds pages and settings.
+    // Without drivers, pages and settings can still be found.
     driverService.listDriverNames({}).then(
       ({ names }) => {
         drivers.value = names;
@@ -73,7 +73,7 @@ export function Palette() {
       class="palette"
       aria-label={t("palette.open")}
       onClose={(event) => {
-        // It comes late: by then another one may have been opened.
+        // The event is late: another palette may have been opened in the meantime.
         if (event.currentTarget === dialog.current) leave();
       }}
       onClick={(event) => {
@@ -99,7 +99,7 @@ export function Palette() {
       />
       <div id="palette-list" role="listbox" aria-label={t("palette.goals")}>
         {found.map((goal, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles keys.
           <div
             key={goal.address}
             id={`goal-${index}`}

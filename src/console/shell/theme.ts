@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** `auto`: as the system has it. */
+/** `auto`: the theme of the system. */
 export type Theme = "auto" | "light" | "dark";
 
 const CHOSEN = "mooring.theme";
@@ -10,7 +10,7 @@ export const theme = signal<Theme>(
   themes.find((one) => one === localStorage.getItem(CHOSEN)) ?? "auto",
 );
 
-/** Shows the page as it was chosen, now and at the next visit. */
+/** Applies the chosen theme and stores it for the next visit. */
 export function followTheme(): void {
   theme.subscribe((chosen) => {
     document.documentElement.dataset["theme"] = chosen;

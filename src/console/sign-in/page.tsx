@@ -12,7 +12,7 @@ import { Logo, Looks } from "../shell/menu.tsx";
 import "../components/field.css";
 import "./page.css";
 
-/** Signs in with a token; in front of a server also with the login of one of its admins. */
+/** Sign-in with a token, or with the login of an admin of the upstream. */
 export function SignIn() {
   const byToken = useSignal(loginAddress === undefined);
   useEffect(() => {
@@ -126,13 +126,13 @@ function LoginForm() {
   );
 }
 
-/** Signs in with a session of the server. @returns why not; empty: it is done. */
+/** Signs in with a session of the upstream. @returns the reason of a failure; empty: signed in. */
 async function opens(token: string, keep: boolean): Promise<string> {
   try {
     await signIn(token, { keep });
     return "";
   } catch (thrown) {
-    // A session that opens nothing here is of no use.
+    // Ends a session without rights here.
     await logOut(token);
     const { kind, message } = failureOf(thrown);
     if (kind === "denied") return t("login.noAdmin");
@@ -155,7 +155,7 @@ function wordsOf(result: Exclude<LoginResult, { kind: "in" }>): string {
   }
 }
 
-/** Form for a token. It is sent to the service and kept in memory; elsewhere only on request. */
+/** Form for a token, which is kept in memory, and stored only on request. */
 function TokenForm() {
   const field = useRef<HTMLInputElement>(null);
   const wrong = useSignal("");
@@ -201,12 +201,12 @@ function TokenForm() {
 }
 
 interface EntryProps {
-  /** Signs in, or says at the fields why not. @param keep as for `signIn`. */
+  /** Signs in, or shows the problem at the fields. @param keep as for `signIn`. */
   readonly onEnter: (keep: boolean) => Promise<void>;
   readonly children: ComponentChildren;
 }
 
-/** The form around the fields of a sign-in. It is sent once at a time. */
+/** Form around the fields of a sign-in. Only one submission runs at a time. */
 function Entry({ onEnter, children }: EntryProps) {
   const busy = useSignal(false);
   const keep = useSignal(false);

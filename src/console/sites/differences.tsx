@@ -31,7 +31,7 @@ const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
 /** Differences of a site, and the two ways to resolve them. */
 export function SiteDifferences(props: {
   readonly site: Site;
-  /** A new number reads again. */
+  /** A new number triggers another read. */
   readonly turn: number;
   readonly onDone: () => void;
 }) {

@@ -16,7 +16,7 @@ const HEALTH: Readonly<Record<string, MessageKey>> = {
   stopped: "site.stopped",
 };
 
-/** Health of a site as one word with an icon, which is a warning if it needs attention. */
+/** Health of a site as one word with an icon; a warning if the site needs attention. */
 export function Health({ site }: { readonly site: Site }) {
   const health = site.status?.health ?? "new";
   const word = HEALTH[health];

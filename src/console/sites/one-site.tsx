@@ -16,13 +16,13 @@ import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
 import { Health } from "./list.tsx";
 
-/** One site: status, differences and actions. */
+/** Site with its status, differences and actions. */
 export function OneSite({ site }: { readonly site: Site }) {
   const { name, url, status, mode, paused, upstream } = site;
   const wrong = useSignal("");
   const asked = useSignal(false);
   const turn = useSignal(0);
-  /** Does something at the site, and shows afterwards how it is then. */
+  /** Runs an action on the site, then shows the new state. */
   const act = async (action: Promise<unknown>): Promise<void> => {
     try {
       await action;
@@ -112,7 +112,7 @@ export function OneSite({ site }: { readonly site: Site }) {
   );
 }
 
-/** Entries that are shown. */
+/** Number of shown entries. */
 const NEWEST = 30;
 
 /** Actions at a site, newest first. */

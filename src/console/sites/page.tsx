@@ -18,7 +18,7 @@ import "../components/field.css";
 
 addMessages(pagesTexts, sitesTexts);
 
-/** Running servers that get their settings from here: how each is, and what differs there. */
+/** Sites with their health and differences. */
 export default function SitesPage() {
   useFollow(followSites, []);
   const known = sites.value;
@@ -56,7 +56,7 @@ function AddSite() {
   return <AddButton label={t("sites.add")} dialog={(close) => <AddDialog onClose={close} />} />;
 }
 
-/** Adds a site, once it has answered. Nothing is written there. */
+/** Dialog that adds a site after it has answered. Nothing is written to the site. */
 function AddDialog({ onClose }: { readonly onClose: () => void }) {
   const input = useSignal(EMPTY);
   const wrong = useSignal<readonly string[]>([]);

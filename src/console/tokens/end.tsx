@@ -4,11 +4,11 @@ import { Notice } from "../components/state.tsx";
 import { number, t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 
-/** When a token is to end: after so many days, on a day, or never, which has to be said. */
+/** Selected expiry of a token: after a number of days, on a day, or explicitly never. */
 export interface End {
   readonly kind: "same" | "days" | "date" | "never";
   readonly days: number;
-  /** As in a date field, such as `2030-01-31`: the token expires at the end of that day. */
+  /** Value of a date field, such as `2030-01-31`: the token expires at the end of that day. */
   readonly date: string;
 }
 
@@ -28,7 +28,7 @@ export function endRequest({ kind, days, date }: End) {
   };
 }
 
-/** Chooses an end. @param kinds what else one can choose than days. */
+/** Field for the expiry of a token. @param kinds choices in addition to days. */
 export function EndField(props: {
   readonly value: End;
   readonly kinds: readonly End["kind"][];
@@ -82,7 +82,7 @@ export function EndField(props: {
   );
 }
 
-/** A new token's text: here, now and never again. */
+/** Text of a new token, which is shown only once. */
 export function MadeToken({ id, secret }: { readonly id: string; readonly secret: string }) {
   return (
     <section class="sheet block" aria-label={t("token.text")}>

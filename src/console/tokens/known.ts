@@ -4,7 +4,7 @@ import { followCalls } from "../api/follow.ts";
 import { may } from "../api/rights.ts";
 import { allPrincipals, allTokens } from "../api/token.ts";
 
-/** Between two looks for what the service does not tell of: who has used a token. In milliseconds. */
+/** Polling interval for data without events, such as uses of tokens, in milliseconds. */
 const NOW_AND_THEN = 30_000;
 /** Methods that create, change or end principals and tokens. */
 const ACTIONS = [
@@ -36,7 +36,7 @@ export async function followKnown(tell: () => void, signal: AbortSignal): Promis
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 
-/** Yields when the stream is open, for what happened before, and after each action. */
+/** Yields when the stream is open, because of earlier actions, and after each action. */
 async function* readActions(_: undefined, options: StreamOptions): AsyncGenerator<undefined> {
   let isFirst = true;
   for await (const { events } of auditService.watchAudit({ methods: ACTIONS }, options)) {

@@ -22,7 +22,7 @@ interface Input {
   readonly end: End;
 }
 
-/** Makes a token; its text is shown once. */
+/** Form for a new token, whose text is shown once. */
 export function NewToken(props: { readonly known: Known; readonly onMade: () => void }) {
   const { known, onMade } = props;
   const input = useSignal<Input>({

@@ -29,7 +29,7 @@ addMessages(pagesTexts, tokensTexts);
 export default function TokensPage() {
   const { query } = place.value;
   const { data, failure, again } = useCall(readKnown, [connection.value === "live"]);
-  // Setting a turn needs no newer `again` than the first.
+  // The first `again` stays valid.
   useFollow((signal) => followKnown(again, signal), []);
   const rotated = query.get("rotate");
   if (data === undefined)
@@ -56,7 +56,7 @@ const VIEWS = {
 
 type View = keyof typeof VIEWS;
 
-/** Tokens that are shown at once, the newest; and principals. */
+/** Maximum number of shown tokens (the newest) and of principals. */
 const MOST = 300;
 
 /** All principals with their tokens, filtered by search and view. */
@@ -136,7 +136,7 @@ function haystackOf({ id, principal, comment, scopes, limits, createdBy }: Token
   return [id, principal, comment, createdBy, ...scopes, ...limits].join("\n").toLowerCase();
 }
 
-/** One principal with its tokens, and the action that ends all of them. */
+/** Principal with its tokens, and the action that ends all of them. */
 function PrincipalSheet(props: {
   readonly principal: Principal;
   readonly tokens: readonly Token[];
@@ -190,7 +190,7 @@ function PrincipalSheet(props: {
 
 const OPEN: readonly TokenState[] = ["active", "soon", "replaced"];
 
-/** One token: purpose, rights, state and actions. */
+/** Token with its purpose, rights, state and actions. */
 function TokenItem(props: { readonly token: Token; readonly onChange: () => void }) {
   const { token, onChange } = props;
   const { id, comment, scopes, limits } = token;
@@ -265,7 +265,7 @@ function TokenItem(props: { readonly token: Token; readonly onChange: () => void
   );
 }
 
-/** When it was made and used last. */
+/** Creation and last use of a token. */
 function Uses({ token }: { readonly token: Token }) {
   const { createTime, createdBy, lastUseTime, lastUsePeer } = token;
   return (

@@ -8,9 +8,9 @@ import { language, t } from "../i18n/language.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
 
 /**
- * The button and dialog that create a webhook.
+ * Button and dialog for a new webhook.
  *
- * @param props.onAdded called with the key of the signatures, which no later reply has.
+ * @param props.onAdded called with the key of the signatures, which later replies do not contain.
  */
 export function AddWebhook({ onAdded }: { readonly onAdded: (secret: string) => void }) {
   return (

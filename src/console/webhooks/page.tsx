@@ -28,7 +28,7 @@ async function listWebhooks(signal: AbortSignal): Promise<readonly Webhook[]> {
   return (await webhookService.listWebhooks({}, { signal })).webhooks;
 }
 
-/** Webhooks that incidents are sent to: list, creation, test, deliveries and resending. */
+/** Webhooks for incidents: list, creation, test, deliveries and resending. */
 export default function WebhooksPage() {
   const { data, failure, again } = useCall(listWebhooks, []);
   const secret = useSignal("");
@@ -87,7 +87,7 @@ function OneWebhook({
   const isOpen = useSignal(false);
   const busy = useSignal(false);
   const wrong = useSignal("");
-  /** Counts deliveries that this page has caused: the list is read again. */
+  /** Number of deliveries caused by this page; each one reloads the list. */
   const turn = useSignal(0);
   const act = async (work: () => Promise<unknown>): Promise<void> => {
     busy.value = true;
@@ -176,7 +176,7 @@ const STATES: Partial<Record<WebhookDeliveryState, MessageKey>> = {
 /**
  * The newest deliveries of a webhook, each with its body.
  *
- * @param props.turn read again when it changes.
+ * @param props.turn a change triggers another read.
  */
 function Deliveries({ webhook, turn }: { readonly webhook: string; readonly turn: number }) {
   const { data, failure, again } = useCall(

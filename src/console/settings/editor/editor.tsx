@@ -31,10 +31,10 @@ const BY_TYPE: Readonly<Record<string, Editor>> = {
   text: Text,
 };
 
-/** The editor that fits a setting: by its format, else by its type. */
+/** Editor of a setting, by its format or else its type. */
 export function editorOf({ secret, format, type, options }: Setting): Editor {
   if (secret) return Secret;
-  // A select without options takes any text: its options are data of each site.
+  // A select without options accepts any text: its options are data of each site.
   if (type === "select" && options === "") return Line;
   return BY_FORMAT[format] ?? BY_TYPE[type] ?? Line;
 }

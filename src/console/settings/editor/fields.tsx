@@ -9,10 +9,13 @@ export interface EditorProps {
   readonly value: string;
   /** Id of the labelled element. */
   readonly id: string;
-  /** Ids of what describes it: help, violation. */
+  /** Ids of the describing elements: help, violation. */
   readonly describedBy: string;
   readonly invalid: boolean;
-  /** Managed by a file, read-only, or not for this token: it can be read and copied. */
+  /**
+   * Whether the value can only be read and copied: managed by a file, read-only, or not permitted
+   * for this token.
+   */
   readonly fixed: boolean;
   /** Whether a secret may be shown. */
   readonly revealable: boolean;
@@ -31,7 +34,7 @@ export function common({ id, describedBy, invalid, fixed }: EditorProps) {
   } as const;
 }
 
-/** One line of text. */
+/** Editor for one line of text. */
 export function Line(props: EditorProps) {
   return (
     <input
@@ -43,7 +46,7 @@ export function Line(props: EditorProps) {
   );
 }
 
-/** Several lines; it grows with them. */
+/** Editor for several lines, which grows with its content. */
 export function Text(props: EditorProps) {
   return (
     <textarea
@@ -56,7 +59,7 @@ export function Text(props: EditorProps) {
   );
 }
 
-/** A number with what it counts, and the bounds it has. */
+/** Editor for a number, with its unit and bounds. */
 export function NumberField(props: EditorProps) {
   const { setting, value, onChange } = props;
   const { min, max, unit } = setting;
@@ -90,7 +93,7 @@ function bounds(min: number | undefined, max: number | undefined): string {
   return max === undefined ? "" : t("number.most", { max: number(max) });
 }
 
-/** On or off. */
+/** Switch with on and off. */
 export function Switch({ id, value, describedBy, invalid, fixed, onChange }: EditorProps) {
   const on = value === "true";
   return (
@@ -134,7 +137,9 @@ export function Choice({ setting, id, value, describedBy, invalid, fixed, onChan
   );
 }
 
-/** A colour, by a picker or as text: what the picker cannot say can still be typed. */
+/**
+ * Editor for a colour, by a picker or as text, because the picker does not support all notations.
+ */
 export function Colour(props: EditorProps) {
   const { value, fixed, onChange } = props;
   return (

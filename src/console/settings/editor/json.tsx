@@ -4,7 +4,7 @@ import { type Mistake, mistakeOf } from "../../components/json-mistake.ts";
 import { t } from "../../i18n/language.ts";
 import { common, type EditorProps } from "./fields.tsx";
 
-/** JSON, with the place where it stops being JSON. */
+/** Editor for JSON, with the position of the first syntax error. */
 export function Json(props: EditorProps) {
   const { value, fixed, onChange } = props;
   const area = useRef<HTMLTextAreaElement>(null);

@@ -3,7 +3,10 @@ import { Icon } from "../../components/button.tsx";
 import { t } from "../../i18n/language.ts";
 import type { EditorProps } from "./fields.tsx";
 
-/** Names between commas, each of which can be taken away; more are typed or pasted at the end. */
+/**
+ * Editor for names separated by commas. Each can be removed; new ones are typed or pasted at the
+ * end.
+ */
 export function List({ id, value, describedBy, invalid, fixed, onChange }: EditorProps) {
   const field = useRef<HTMLInputElement>(null);
   const names = split(value);

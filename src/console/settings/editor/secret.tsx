@@ -7,8 +7,8 @@ import { discard, edits } from "../edit.ts";
 import { common, type EditorProps } from "./fields.tsx";
 
 /**
- * A password, token or key. The page does not have it: to show it is a call of its own. What one
- * types replaces it.
+ * Editor for a password, token or key. The page requests the value only to show it. Typed text
+ * replaces it.
  */
 export function Secret(props: EditorProps) {
   const { setting, fixed, revealable, onChange } = props;
