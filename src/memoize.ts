@@ -1,14 +1,15 @@
-/** Keys other than objects that one memoized function keeps results for. */
+/** Maximum number of cached results of a memoized function, without those of objects. */
 const MAX_KEPT = 4_096;
 
 /**
- * A function that computes its result once for each argument and then returns the same one.
+ * Creates a function that computes its result once per argument and then returns the cached one.
  *
- * Results of objects and functions live as long as the object. Results of other arguments live as
- * long as the memoized function; after 4,096 of them, further arguments are computed at each call. A
- * call that throws keeps nothing.
+ * Results for objects and functions live as long as the object. Results for other arguments live as
+ * long as the memoized function; after 4,096 of them, results for further arguments are not cached.
+ * Errors are not cached.
  *
- * @param options.limit most arguments, other than objects, whose results are kept; default 4,096.
+ * @param options.limit maximum number of cached results for arguments other than objects; default
+ *   4,096.
  */
 export function memoize<K, V>(
   compute: (key: K) => V,

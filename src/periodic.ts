@@ -1,36 +1,41 @@
 /**
- * Most that a pause is longer than its interval, in milliseconds and as a share of it. Half of it at
- * least: a turn that any process took an interval ago is over by every clock. The rest is random, so that
- * processes that start together spread out.
+ * Maximum extension of a pause beyond its interval, in milliseconds and as a share of the interval.
+ * Half of it is constant, so that a job slot taken one interval ago has expired by every clock. The
+ * rest is random, so that processes that start together spread out.
  */
 const JITTER = 100;
 const JITTER_SHARE = 0.1;
 
-/** Work that one process repeats in the background. */
+/** Periodic work of a process in the background. */
 export interface Periodic {
   /**
-   * Runs the work at once, or once more after the run in progress: that one may have begun before the
-   * reason for this one. All calls during a run share the next one. Never rejects.
+   * Runs the work at once, or after the run in progress, which may have begun too early to include
+   * the caller's change. All calls during a run share the next one. Never rejects.
    */
   readonly run: () => Promise<void>;
-  /** Begins no run any more and aborts the signal. Resolves at the end of the run in progress. */
+  /** Prevents further runs and aborts the signal. Resolves at the end of the run in progress. */
   readonly stop: () => Promise<void>;
 }
 
 export interface PeriodicOptions {
-  /** Least pause between the end of a run and the next one, in milliseconds. */
+  /** Minimum pause between the end of a run and the next one, in milliseconds. */
   readonly interval: number;
-  /** Receives the failure of a run, once for equal failures in a row, and none after `stop`. */
+  /**
+   * Called with the failure of a run, once for consecutive equal failures, and not after `stop`.
+   */
   readonly onError: (error: unknown) => void;
-  /** Takes the turn of this work among all processes; a run without it is skipped. Default: taken. */
+  /**
+   * Acquires the slot of this work among all processes; a run without it is skipped. Default:
+   * acquired.
+   */
   readonly claim?: () => Promise<boolean>;
   /** From 0 to below 1. Default: Math.random. */
   readonly random?: () => number;
 }
 
 /**
- * Repeats work with a pause after each run, so that no two runs overlap. The first run comes after a
- * pause, or by `run`. Keeps no process alive.
+ * Repeats work with a pause after each run, so that no two runs overlap. The first run starts after
+ * a pause, or by `run`. The timer does not keep the process alive.
  *
  * @param work receives a signal that aborts at `stop`.
  */
@@ -85,7 +90,10 @@ export function startPeriodic(
   };
 }
 
-/** Waits, or returns at an aborted signal. @param delay milliseconds. Keeps no process alive. */
+/**
+ * Waits, or returns when the signal is aborted. @param delay in milliseconds. The timer does not
+ * keep the process alive.
+ */
 export function pauseFor(delay: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -100,7 +108,8 @@ export function pauseFor(delay: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Waits for a promise, but no longer than `delay` milliseconds. Keeps no process alive and leaves no timer.
+ * Waits for a promise, at most `delay` milliseconds. The timer does not keep the process alive, and
+ * ends with the promise.
  *
  * @returns the promise's value; undefined after the time.
  */

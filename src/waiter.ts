@@ -1,19 +1,19 @@
-/** Waits resolved in one event-loop tick; more of them would delay other work of the process. */
+/** Number of waits resolved in one event-loop tick; more would delay other work of the process. */
 const RESUMED_PER_TICK = 250;
 
-/** Event on which streams wait: data has come, or a source has ended. */
+/** Event that streams wait for: new data, or the end of a source. */
 export interface Waiter {
   /** Resolves the waits of all streams, at most 250 of them per event-loop tick, oldest first. */
   readonly notify: () => void;
-  /** Registers a stream. Its waits end at `close`, at the latest. */
+  /** Registers a stream. Its waits end at `close` at the latest. */
   readonly join: (signals: readonly AbortSignal[]) => Waiting;
 }
 
-/** Position of a stream at a waiter. */
+/** Registration of a stream at a waiter. */
 export interface Waiting {
   /**
-   * Waits for `notify` or an aborted signal; at once when either came since the wait before.
-   * Notifications between two waits count as one, so a slow stream has no queue here.
+   * Waits for `notify` or an aborted signal. Resolves at once if either happened since the previous
+   * wait. Notifications between two waits count as one, so a slow stream has no queue here.
    *
    * @param idle longest wait, in milliseconds; default: no limit.
    * @returns false when the wait ended by `idle`.
@@ -24,7 +24,7 @@ export interface Waiting {
 }
 
 /**
- * Waiter for streams that read the next version of something kept elsewhere. A notification carries
+ * Creates a waiter for streams that read the next version of external data. A notification carries
  * no data: the stream compares versions after each wait, so none is missed and none is buffered.
  */
 export function createWaiter(): Waiter {
@@ -39,7 +39,7 @@ export function createWaiter(): Waiter {
         resume?.(true);
       };
       streams.add(wake);
-      // Once for all waits: adding a listener costs more than a wait.
+      // Listeners are added once for all waits: adding one costs more than a wait.
       for (const signal of signals) signal.addEventListener("abort", wake);
       return {
         next: (idle) =>

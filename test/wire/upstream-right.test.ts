@@ -54,8 +54,8 @@ test("the command line calls a login a login", async () => {
   const { code, out } = await run(["whoami"], { env });
   expect(code).toBe(0);
   expect(out).toMatch(/^principal +upstream:admin$/m);
-  expect(out).toMatch(/^token +a login of the server behind$/m);
-  expect(out).toMatch(/^until +it ends there$/m);
+  expect(out).toMatch(/^token +a login of the upstream$/m);
+  expect(out).toMatch(/^until +the login ends$/m);
 });
 
 const services = [
