@@ -1,9 +1,10 @@
 // Changes the code that holds the rules of tools/mutation/rules.ts, one mutant at a time and in a copy
 // of the tree, and runs the tests that reach it: a mutant that no test notices is a gap between the tests.
 //
-//   npm run test:mutate -- [RULE …] [--file=PART] [--most=N] [--tests=N] [--quick]
+//   npm run test:mutate -- [RULE …] [--file=PART] [--most=N] [--seconds=N] [--quick]
 //
-// Of more than N mutants (0: no bound) every second, third, … is taken. --quick leaves out those
+// Of more than N mutants (0: no bound) every second, third, … is taken. A mutant runs with the tests that
+// reach it, the most likely ones first, until they take N seconds (0: with all of them). --quick leaves out those
 // that need a process of their own: mutants of what runs once, when a module loads. Ends with 1 where less than 90 %
 // of the mutants of a rule are killed, and where tools/mutation/survivors.ts is not right: a survivor that
 // it does not have, or an entry that is killed or that no mutant fits.
@@ -21,7 +22,7 @@ const { values, positionals } = parseArgs({
   options: {
     file: { type: "string", default: "" },
     most: { type: "string", default: "0" },
-    tests: { type: "string", default: "40" },
+    seconds: { type: "string", default: "10" },
     quick: { type: "boolean", default: false },
   },
 });
@@ -36,7 +37,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 const chosen = names.map((name) => rules[name] as Rule);
 const { file, quick } = values;
-const options = { most: Number(values.most), tests: Number(values.tests), file, quick, say };
+const options = { most: Number(values.most), seconds: Number(values.seconds), file, quick, say };
 const outcome = await runRules(tree, chosen, options);
 const problems = [...problemsOf(outcome)];
 for (const problem of problems) say(problem);

@@ -87,11 +87,7 @@ const LATE = 1;
  * @param throttle counts wrong tokens.
  * @param localize adds an error's message in the language of the call.
  */
-export function createAccess(
-  identity: Identity,
-  throttle: Throttle,
-  localize: Localize = (error) => error,
-): Access {
+export function createAccess(identity: Identity, throttle: Throttle, localize: Localize): Access {
   const streams = new Set<Admitted>();
   /** Admits calls of public methods at the end of the tick, as `fresh` does for the others. */
   const turn = oncePerTick(() => undefined);

@@ -75,7 +75,7 @@ export function networkOf(address: string): string {
   if (isIP(plain) !== 6) return plain;
   const [head = "", tail] = plain.split("::");
   const before = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const after = tail === undefined ? [] : tail.split(":");
   // A dotted suffix stands for two groups, neither among the first four.
   const written = before.length + after.length + (plain.includes(".") ? 1 : 0);
   const zeros = tail === undefined ? 0 : 8 - written;

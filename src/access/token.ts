@@ -218,7 +218,7 @@ const PLACE: Place<StoredToken> = {
   after: (text) => {
     const [, time, id = ""] = /^(-?\d{1,16})-([0-9A-Za-z]{12})$/.exec(text) ?? [];
     const last = { createdAt: Number(time), id };
-    return time === undefined ? undefined : (token) => byAge(last, token) < 0 && token.id !== id;
+    return time === undefined ? undefined : (token) => byAge(last, token) < 0;
   },
 };
 

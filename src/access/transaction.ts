@@ -35,11 +35,11 @@ export function transactionOn(
       return row && tokenFromRow(row);
     },
     tokenCount: async () => {
-      const row = await trx
+      const { count } = await trx
         .selectFrom("access_token")
         .select((eb) => eb.fn.countAll<number>().as("count"))
-        .executeTakeFirst();
-      return row?.count ?? 0;
+        .executeTakeFirstOrThrow();
+      return count;
     },
     endedBefore: async (time, limit) => {
       const rows = await trx

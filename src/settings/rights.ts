@@ -51,13 +51,12 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const seesPaths = (paths: readonly string[]): boolean =>
     !isLimited || (paths.length > 0 && paths.every(grant.allowsMount));
   const canRead = (key: string): boolean =>
-    grant.allows(key, isLimited ? groupOf(key) : undefined) || (isLimited && seesMount(key));
+    grant.allows(key, isLimited ? groupOf(key) : undefined) || seesMount(key);
   const seesMount = (key: string): boolean => {
     const name = readMountKey(key)?.name;
     const mount = name === undefined ? undefined : snapshot().mounts.get(mountKey(name));
-    const newDefinition = mountDefinition(mount);
-    if (newDefinition === null || !grant.has("mounts:read")) return false;
-    return seesPaths(pathsOfChange({ key, oldDefinition: null, newDefinition }) ?? []);
+    const change = { key, oldDefinition: null, newDefinition: mountDefinition(mount) };
+    return grant.has("mounts:read") && seesPaths(pathsOfChange(change) ?? []);
   };
   const canReadItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
     grant.allows(key, group);

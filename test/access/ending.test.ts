@@ -17,6 +17,8 @@ const token = (life: number | null, replacedBy: string | null = null): StoredTok
   replacedBy,
 });
 
+const later = { ...token(110 * DAY), createdAt: 100 * DAY };
+
 test.each<[string, StoredToken, number, boolean]>([
   ["90 days, 15 before its end", token(90 * DAY), 75 * DAY, false],
   ["90 days, 14 before its end", token(90 * DAY), 76 * DAY, true],
@@ -26,6 +28,7 @@ test.each<[string, StoredToken, number, boolean]>([
   ["an hour, half of it over", token(HOUR), HOUR / 2, false],
   ["90 days, with a successor", token(90 * DAY, "next"), 89 * DAY, false],
   ["for ever", token(null), 1_000 * DAY, false],
+  ["10 days from day 100 on, 3 before its end", later, 107 * DAY, false],
 ])("of %s", (_what, one, now, soon) => {
   expect(endsSoon(one, now)).toBe(soon);
 });

@@ -150,3 +150,26 @@ test("very many go in small steps, and each has its row", async () => {
     many.map(({ id }) => `name-of-p/${id}`).sort(),
   );
 });
+
+test("stopped, it ends after the step in progress", async () => {
+  const many = Array.from({ length: 120 }, (_, at) =>
+    token(`t${at}x`, { revokedAt: START, revokedBy: "anna" }),
+  );
+  const store = await storeOf(many);
+  const { pass, stop } = await forgetting(store);
+  await pass(RUNS - 1);
+  const last = pass(1);
+  await stop();
+  expect(await last).toHaveLength(70);
+});
+
+test("of two ends at one time the revocation is named", async () => {
+  const store = await storeOf([
+    token("both", { revokedAt: START, revokedBy: "anna", expiresAt: START, notAfter: START }),
+  ]);
+  const { pass } = await forgetting(store);
+  await pass(RUNS + 1);
+  expect(await allRows(store.audit)).toMatchObject([
+    { detail: expect.stringContaining("revoked") },
+  ]);
+});

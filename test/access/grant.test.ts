@@ -92,3 +92,63 @@ test("an unknown scope with a limit is one problem, of the scope", () => {
   const problems = grantProblems(["nonsense"], ["key:a"]);
   expect(problems.map(({ field }) => field)).toEqual(["scopes[0]"]);
 });
+
+test("the limits have 4,096 characters together, and scopes are named a hundred times, at most", () => {
+  const limits = (last: number) => [
+    ...Array.from({ length: 15 }, () => "key:".padEnd(256, "a")),
+    "key:".padEnd(last, "a"),
+  ];
+  const fields = (scopes: readonly string[], of: readonly string[] = []) =>
+    grantProblems(scopes, of).map(({ field }) => field);
+  expect(fields(["settings:read"], limits(256))).toEqual([]);
+  expect(fields(["settings:read"], limits(257))).toEqual(["limits"]);
+  const scopes = (count: number) => Array.from({ length: count }, () => "settings:read");
+  expect([fields(scopes(100)), fields(scopes(101))]).toEqual([[], ["scopes"]]);
+});
+
+test("a limit of mounts fits a path of 255 characters, and nothing else does", () => {
+  const { allowsMount, allows } = createGrant(["mounts:read"], ["mount:/a/*", "key:b"]);
+  expect(["/a/b", "/a/", "/a", "/b", "b"].map(allowsMount)).toEqual([
+    ...[true, true, false, false, false],
+  ]);
+  expect([allows("b", undefined), allows("/a/b", undefined)]).toEqual([true, false]);
+  const mount = (length: number) => `mount:/`.padEnd(6 + length, "a");
+  for (const limit of ["mount:a", "mount:", "mount:/\n", mount(256), "key:".padEnd(260, "a")])
+    expect(grantProblems(["mounts:read"], [limit])).toMatchObject([{ field: "limits[0]" }]);
+  expect(grantProblems(["mounts:read"], [mount(255), "key:".padEnd(259, "a")])).toEqual([]);
+  expect(createGrant(["mounts:read"], []).allowsMount("/a")).toBe(true);
+  expect(createGrant(["mounts:read"], ["key:a"]).allowsMount("/a")).toBe(false);
+});
+
+test("root has every right, a caller without a token none, and only root is root", () => {
+  const grant = createGrant([], []);
+  const rights = [ROOT, NOTHING, grant].map(({ isRoot, has, allows, allowsMount }) => [
+    ...[isRoot, has("settings:read"), allows("a", 1), allowsMount("/a")],
+  ]);
+  expect(rights).toEqual([
+    [true, true, true, true],
+    [false, false, false, false],
+    [false, false, true, true],
+  ]);
+  expect(ROOT.scopes).toEqual([...SCOPES].sort());
+});
+
+test("each scope includes the scope that it requires, and no other", () => {
+  const included = SCOPES.map((scope) => [
+    scope,
+    createGrant([scope], [])
+      .scopes.filter((one) => one !== scope)
+      .join(),
+  ]).filter(([, others]) => others !== "");
+  expect(Object.fromEntries(included)).toEqual({
+    ...{ "settings:reveal": "settings:read", "settings:write": "settings:read" },
+    ...{ "settings:delete": "settings:read", "history:rollback": "history:read" },
+    ...{ "sites:manage": "sites:read", "mounts:write": "mounts:read" },
+    ...{ "mounts:reveal": "mounts:read", "incidents:acknowledge": "incidents:read" },
+  });
+});
+
+test("a refused limit is quoted, its first 100 characters", () => {
+  const [problem] = grantProblems(["settings:read"], ["x".repeat(101)]);
+  expect(String(problem?.description)).toContain(`"${"x".repeat(100)}"`);
+});

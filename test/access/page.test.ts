@@ -16,6 +16,7 @@ describe("a page", () => {
     expect(page(2)).toEqual({ items: [1, 2], next: "2" });
     expect(page(2, "2")).toEqual({ items: [3, 4], next: "4" });
     expect(page(2, "4")).toEqual({ items: [5], next: "" });
+    expect(page(2, "0")).toEqual({ items: [1, 2], next: "2" });
     expect(page(5)).toEqual({ items: [1, 2, 3, 4, 5], next: "" });
   });
 

@@ -132,3 +132,45 @@ test("what could not be read is read at the next call, whether it is stale or no
   await reading;
   expect(registry.fresh()).toBe(undefined);
 });
+
+test("tokens of the same limits and other scopes have grants of their own", async () => {
+  const [one, other] = [makeToken(randomBytes), makeToken(randomBytes)];
+  const { registry } = await registryOf([
+    stored(one),
+    { ...stored(other), scopes: ["audit:read"] },
+  ]);
+  const scopes = [one, other].map(({ text }) => registry.find(text, () => "")?.grant.scopes);
+  expect(scopes).toEqual([["settings:read"], ["audit:read"]]);
+});
+
+test("a stored hash of another length opens nothing", async () => {
+  const made = makeToken(randomBytes);
+  const { registry } = await registryOf([{ ...stored(made), hash: made.hash.slice(1) }]);
+  expect(registry.find(made.text, () => "")).toBe(undefined);
+});
+
+test("a replaced database leaves no principal and no token of the former one", async () => {
+  const made = makeToken(randomBytes);
+  const { access } = await registryOf([stored(made)]);
+  let isReplaced = false;
+  const none = { version: 1, isWhole: true, principals: [], tokens: [] };
+  const store = {
+    ...access,
+    news: async (after: number) => (isReplaced ? none : access.news(after)),
+  };
+  const registry = await openAccessRegistry({ store, now: () => 1_000 });
+  expect(registry.find(made.text, () => "")).toBeDefined();
+  const before = registry.readings();
+  isReplaced = true;
+  await registry.reread();
+  expect([registry.principals(), [...registry.tokens()]]).toEqual([[], []]);
+  expect(registry.find(made.text, () => "")).toBe(undefined);
+  expect(registry.readings()).toBe(before + 1);
+});
+
+test("equal lists of many tokens are one object in memory", async () => {
+  const made = [makeToken(randomBytes), makeToken(randomBytes)];
+  const { registry } = await registryOf(made.map(stored));
+  const [one, other] = [...registry.tokens()];
+  expect(one?.scopes).toBe(other?.scopes);
+});

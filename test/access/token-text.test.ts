@@ -28,3 +28,17 @@ test("the largest and the smallest secret fit", () => {
     expect(isWellFormed(text)).toBe(true);
   }
 });
+
+test("the hashed part is the whole secret and the checksum", () => {
+  const { id, text } = makeToken(randomBytes);
+  expect(`mrg_${id}_${secretOf(text)}`).toBe(text);
+  expect(secretOf(text)).toHaveLength(49);
+});
+
+test("the form of a token does not change between versions", () => {
+  const { text, hash } = makeToken((size) => Buffer.alloc(size, 7));
+  expect([text, hash]).toEqual([
+    "mrg_2USBDPIBEdi3_1fJjkkpe9PiTw9KSulA8Ghct30vZz4HpdQ5c5b9cPF147uzzG",
+    "7mQEjamg4BBiiK2o4WRSNc8UeKc-v3aCHey15_DEFqg",
+  ]);
+});

@@ -27,15 +27,15 @@ export interface Options {
   readonly most: number;
   /** Part of the path of the files to take. */
   readonly file: string;
-  /** Most tests that run with one mutant; 0: all that reach it. */
-  readonly tests: number;
+  /** Time of the tests that run with one mutant, in seconds; 0: of all that reach it. */
+  readonly seconds: number;
   /** Leaves out mutants that need a process of their own. */
   readonly quick: boolean;
   readonly say: (text: string) => void;
 }
 
 /** The most likely tests run with all mutants before others do. */
-const FIRST_TESTS = 10;
+const FIRST_SECONDS = 0.2;
 
 /** Runs the tests of rules with each mutant of their files, in a copy of the tree. */
 export async function runRules(
@@ -49,8 +49,8 @@ export async function runRules(
   if (run.length === 0 || files.size === 0) throw new Error("no file fits");
   const hunt = new Hunt(tree, run, [...files].sort(), options.say);
   await hunt.cover();
-  while (await hunt.mutate(FIRST_TESTS));
-  while (await hunt.mutate(options.tests || Number.POSITIVE_INFINITY));
+  while (await hunt.mutate(FIRST_SECONDS));
+  while (await hunt.mutate(options.seconds || Number.POSITIVE_INFINITY));
   const { killed } = hunt;
   if (!options.quick) await hunt.mutateAlone();
   const notRun = new Set(options.quick ? hunt.openAlone() : []);
@@ -134,10 +134,10 @@ class Hunt {
   /**
    * Runs tests with the mutants that they reach, in one process.
    *
-   * @param most tests for a mutant, tests of earlier runs included. @returns whether some are left.
+   * @param seconds of the tests of a mutant, those of earlier runs included. @returns whether some are left.
    */
-  async mutate(most: number): Promise<boolean> {
-    const chosen = this.#choose(most);
+  async mutate(seconds: number): Promise<boolean> {
+    const chosen = this.#choose(seconds);
     const tests: Record<string, Reach> = {};
     const times = new Map<string, number>();
     for (const [id, mutants] of chosen) {
@@ -164,7 +164,7 @@ class Hunt {
   }
 
   /** The most likely tests for each mutant that is open: those named like its file, the quick ones first. */
-  #choose(most: number): Map<string, number[]> {
+  #choose(seconds: number): Map<string, number[]> {
     const chosen = new Map<string, number[]>();
     const byTime = [...this.#tests].sort(([, a], [, b]) => a.milliseconds - b.milliseconds);
     const byMutant = new Map<number, [id: string, test: Test][]>();
@@ -179,8 +179,12 @@ class Hunt {
         ...tests.filter(([, { file }]) => isNamed(file)),
         ...tests.filter(([, { file }]) => !isNamed(file)),
       ];
-      for (const [id, { tried }] of likely.slice(0, most))
+      let left = seconds * 1_000;
+      for (const [id, { tried, milliseconds }] of likely) {
+        if (left <= 0) break;
+        left -= milliseconds;
         if (!tried.has(mutant)) chosen.set(id, [...(chosen.get(id) ?? []), mutant]);
+      }
     }
     return chosen;
   }

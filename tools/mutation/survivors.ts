@@ -77,4 +77,75 @@ export const survivors: Readonly<Record<string, readonly Survivor[]>> = {
       reason: "The largest float rounds to itself.",
     },
   ],
+  "src/access/authenticate.ts": [
+    {
+      code: "if (admission.until !== undefined && admission.until <= now)",
+      change: "admission.until !== undefined && admission.until <= now → admission.until <= now",
+      reason: "Nothing is less than undefined: the other half is for the type.",
+    },
+    {
+      code: "return error instanceof ConnectError && error.code === Code.Unauthenticated;",
+      change:
+        "error instanceof ConnectError && error.code === Code.Unauthenticated → error.code === Code.Unauthenticated",
+      reason: "Other errors have no such code: the other half is for the type.",
+    },
+  ],
+  "src/access/forget.ts": [
+    {
+      code: "if (forgotten > 0) await registry.reread();",
+      change: "forgotten > 0 → (forgotten) >= (0)",
+      reason: "Reading again what has not changed changes nothing.",
+    },
+    {
+      code: "if (forgotten === STEP) await pauseFor(PAUSE, signal);",
+      change: "await pauseFor(PAUSE, signal); → (nothing)",
+      reason: "The pause lets other writers in; the result is the same.",
+    },
+    {
+      code: "if (tokens.length === 0) return 0;",
+      change: "0 → undefined",
+      reason: "The caller compares it with two numbers: neither is equal or less.",
+    },
+  ],
+  "src/access/page.ts": [
+    {
+      code: "if ((items.length === limit || bytes >= PAGE_BYTES) && last !== undefined)",
+      change:
+        "(items.length === limit || bytes >= PAGE_BYTES) && last !== undefined → items.length === limit || bytes >= PAGE_BYTES",
+      reason: "A full page has a last item: the other half is for the type.",
+    },
+  ],
+  "src/access/principal.ts": [
+    {
+      code: "registry.principals().toSorted((one, other) => (one.name < other.name ? -1 : 1)),",
+      change: "one.name < other.name → (one.name) <= (other.name)",
+      reason: "Names are unique.",
+    },
+  ],
+  "src/access/query.ts": [
+    {
+      code: "const isWhole = !isSame && (isAnew || version < after || after < (await readForgotten(db)));",
+      change: "version < after → (version) <= (after)",
+      reason: "Equal versions are the case isSame, or read anew.",
+    },
+    {
+      code: "for (let at = 0; at < tokenIds.length; at += PAGE) {",
+      change: "at < tokenIds.length → (at) <= (tokenIds.length)",
+      reason: "A query without ids has no rows.",
+    },
+  ],
+  "src/access/registry.ts": [
+    {
+      code: "if (news.isWhole) for (const map of [principals, tokens, inUse]) map.clear();",
+      change: "[principals, tokens, inUse] → [principals, tokens]",
+      reason: "A use without its token is never found: it is only memory.",
+    },
+  ],
+  "src/access/token.ts": [
+    {
+      code: "return time === undefined ? undefined : (token) => byAge(last, token) < 0;",
+      change: "byAge(last, token) < 0 → (byAge(last, token)) <= (0)",
+      reason: "Two positions are never equal: ids are unique.",
+    },
+  ],
 };

@@ -1,0 +1,54 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createLastUse } from "../../src/access/last-use.ts";
+import type { AccessStore, TokenUse } from "../../src/access/store.ts";
+
+function recording(recordUses = vi.fn(async (_uses: readonly TokenUse[]) => undefined)) {
+  const onError = vi.fn();
+  const store = { recordUses } as Pick<AccessStore, "recordUses"> as AccessStore;
+  return { recordUses, onError, lastUse: createLastUse(store, { interval: 3_600_000, onError }) };
+}
+
+test("the last use of each token is written once", async () => {
+  const { lastUse, recordUses } = recording();
+  lastUse.note("a", 1, "::1");
+  lastUse.note("b", 2, "::2");
+  lastUse.note("a", 3, "::3");
+  await lastUse.close();
+  expect(recordUses.mock.calls).toEqual([
+    [
+      [
+        { tokenId: "a", time: 3, peer: "::3" },
+        { tokenId: "b", time: 2, peer: "::2" },
+      ],
+    ],
+  ]);
+  await lastUse.close();
+  expect(recordUses.mock.lastCall).toEqual([[]]);
+});
+
+test("10,000 uses wait at most", async () => {
+  const { lastUse, recordUses } = recording();
+  for (let at = 0; at < 10_001; at += 1) lastUse.note(`${at}`, at, "");
+  await lastUse.close();
+  expect(recordUses.mock.lastCall?.[0]).toHaveLength(10_000);
+});
+
+test("a failed write at the end is reported", async () => {
+  const { lastUse, onError } = recording(vi.fn(() => Promise.reject(new Error("full"))));
+  lastUse.note("a", 1, "");
+  await lastUse.close();
+  expect(onError).toHaveBeenCalledWith(new Error("full"));
+});
+
+test("closed, it writes nothing more", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { lastUse, recordUses } = recording();
+  lastUse.note("a", 1, "");
+  await vi.advanceTimersByTimeAsync(2 * 3_600_000);
+  expect(recordUses.mock.calls[0]).toHaveLength(1);
+  await lastUse.close();
+  const { length } = recordUses.mock.calls;
+  await vi.advanceTimersByTimeAsync(2 * 3_600_000);
+  expect(recordUses.mock.calls).toHaveLength(length);
+});

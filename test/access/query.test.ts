@@ -1,0 +1,77 @@
+import { Kysely } from "kysely";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createAccessStore } from "../../src/access/query.ts";
+import type { AccessTransaction } from "../../src/access/store.ts";
+import type { Database } from "../../src/database/schema.ts";
+import { createSqliteDialect } from "../../src/database/sqlite/dialect.ts";
+import { openSqlite } from "../../src/database/sqlite/open.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { temporaryPaths } from "../store/folder.ts";
+
+const newPath = temporaryPaths();
+
+/** The store on a connection of its own, with what it calls. */
+async function opened() {
+  const path = newPath();
+  await (await openSqliteSettingStore(path)).close();
+  const dialect = createSqliteDialect(await openSqlite(path));
+  const db = new Kysely<Database>({ dialect });
+  onTestFinished(() => db.destroy());
+  const reading = { isAnew: false, done: vi.fn() };
+  const [check, committed] = [vi.fn(), vi.fn()];
+  const store = createAccessStore({
+    ...{ db, check, committed, attempt: (work) => work(), changedElsewhere: () => false },
+    ...{ reading: () => reading, seenEverywhere: async () => undefined },
+    append: async () => undefined,
+  });
+  const write = (rows: Partial<Parameters<AccessTransaction["write"]>[0]> = {}) =>
+    store.transact((trx) => trx.write({ audit: [], ...rows }));
+  return { store, reading, check, committed, write };
+}
+
+const principal = (id: string) => ({
+  ...{ id, name: id, kind: "person", createdAt: 1, createdBy: "x", disabledAt: null },
+});
+
+test("a commit is reported with its version, and only one that has written", async () => {
+  const { store, committed, write } = await opened();
+  expect(await write()).toBe(1);
+  expect(committed.mock.calls).toEqual([[1]]);
+  expect(await store.transact(async (trx) => trx.tokenCount())).toBe(0);
+  expect(committed).toHaveBeenCalledOnce();
+});
+
+test("each write checks that the database is writable, and fails before it", async () => {
+  const { store, check, write } = await opened();
+  check.mockImplementation(() => {
+    throw new Error("replaced");
+  });
+  const use = { tokenId: "a", time: 1, peer: "" };
+  for (const attempt of [write, () => store.countEnded(1, 1), () => store.recordUses([use])])
+    await expect((async () => attempt())()).rejects.toThrow("replaced");
+  await store.recordUses([]);
+  expect(await store.uses(["a"])).toEqual([]);
+  expect(await store.news(0)).toMatchObject({ version: 0 });
+});
+
+test("news are what is newer, everything after a deletion, and everything when read anew", async () => {
+  const { store, reading, write } = await opened();
+  await write({ principals: [principal("a")] });
+  await write({ principals: [principal("b")] });
+  const news = async (after: number) => {
+    const { version, isWhole, principals } = await store.news(after);
+    expect(reading.done).toHaveBeenLastCalledWith(version);
+    return [version, isWhole, principals.map(({ id }) => id).join("")];
+  };
+  expect(await news(0)).toEqual([2, false, "ab"]);
+  expect(await news(1)).toEqual([2, false, "b"]);
+  expect(await news(2)).toEqual([2, false, ""]);
+  expect(await news(3)).toEqual([2, true, "ab"]);
+  await write({ forgotten: ["t"] });
+  await write({ principals: [principal("c")] });
+  expect(await news(2)).toEqual([4, true, "abc"]);
+  expect(await news(3)).toEqual([4, false, "c"]);
+  reading.isAnew = true;
+  expect(await news(3)).toEqual([4, true, "abc"]);
+  expect(await news(4)).toEqual([4, true, "abc"]);
+});
