@@ -1,6 +1,6 @@
-// A process of its own, so that it takes no time from whoever measures: attacker.ts NAME TARGET.
-// It says "begin" and the name of each part of the attack, ends when its stdin does, and prints what
-// it did as a line of JSON.
+// Separate process for an attack, so that it does not use the CPU time of the measuring process:
+// attacker.ts NAME TARGET. It prints "begin" with the name of each part of the attack, ends at the
+// end of its stdin, and prints its counts as a line of JSON.
 import { attacks } from "./attacks.ts";
 import type { Target } from "./target.ts";
 

@@ -5,48 +5,50 @@ import * as slow from "./kind/slow.ts";
 import { nameOf, services } from "./request/services.ts";
 import type { Attack } from "./target.ts";
 
-/** What a server has to keep to while it is attacked. */
+/** Bounds of a server during an attack. */
 export interface Bounds {
-  /** Resident memory above what it was before, in MB. */
+  /** Growth of resident memory, in MB. */
   readonly memory: number;
   /**
-   * What `/ping` may take in any case, in milliseconds. Default: a turn of the event loop. A flood as
-   * fast as it can be sent takes its share of the processor as any load would.
+   * Time that `/ping` may always take, in milliseconds. Default: one event-loop tick. A flood at
+   * full speed takes its share of the processor like any load.
    */
   readonly ping?: number;
-  /** Median time of a save, as a multiple of what it was. Only where saves are the question. */
+  /** Median time of a save, as a multiple of that before the attack. Undefined: not checked. */
   readonly save?: number;
 }
 
-/** One attack, and what it must not bring about. */
+/** Attack with the bounds that must hold. */
 export interface AttackCase {
   readonly name: string;
   readonly title: string;
   readonly attack: Attack;
-  /** The attacker has the admin token. */
+  /** Whether the attacker has the admin token. */
   readonly token?: true;
-  /** Bytes of public settings that are saved before. */
+  /** Bytes of public settings that are saved before the attack. */
   readonly publicBytes?: number;
   readonly bounds: Bounds;
-  /** The only kind of run that it is part of, unless it is chosen by its name. Default: both. */
+  /** Kind of run that includes the attack, unless it is chosen by its name. Default: both. */
   readonly run?: "quick" | "full";
-  /** How long it lasts, in seconds, in a quick run and in a full one. */
+  /** Duration in seconds, in a quick run and in a full one. */
   readonly seconds: readonly [number, number];
 }
 
-/** Enough for what is bounded by itself: request bodies have 64 MiB together, a single peer half. */
+/**
+ * Bound for attacks on limited resources: request bodies have 64 MiB together, a single peer half.
+ */
 const MEMORY = { memory: 60 };
-/** Much at a time, but not as fast as it can be sent. */
+/** Bounds for large amounts below full speed. */
 const STEADY = { ...MEMORY, ping: 250 };
-/** Messages that are read, in turns of 20 ms at most, of which several are under way. */
+/** Bounds for messages that are decoded, several at a time, in ticks of at most 20 ms. */
 const WORK = { memory: 100, ping: 250 };
 
-/** What comes as fast as it can be sent. @param memory see Bounds; more for what leaves much garbage. */
+/** Flood at full speed. @param memory see Bounds; higher for attacks that cause much garbage. */
 function flooding(name: string, title: string, attack: Attack, { memory } = MEMORY): AttackCase {
   return { name, title, attack, bounds: { memory, ping: 5_000 }, seconds: [1.5, 10] };
 }
 
-/** An attack by somebody without a token, and the same with it. */
+/** Attack without a token, and the same with it. */
 function bothWays(
   stranger: AttackCase,
   { name, ...other }: Pick<AttackCase, "name"> & Partial<AttackCase>,
@@ -54,7 +56,7 @@ function bothWays(
   return [stranger, { ...stranger, title: "the same with the token", token: true, name, ...other }];
 }
 
-/** A message of a few bytes that are much work to read. */
+/** Message of a few bytes that takes long to decode. */
 function heavyMessage(
   [stranger, holder]: readonly [string, string],
   what: string,

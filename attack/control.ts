@@ -1,4 +1,4 @@
-// A server that nobody attacks, beside the one that is: how long it takes is what the machine takes.
+// Control server, which is not attacked: its response times are those of the machine.
 import { createServer } from "node:http";
 
 createServer((_request, response) => response.end("pong")).listen(

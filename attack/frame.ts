@@ -1,4 +1,4 @@
-// HTTP/2 byte by byte: a library would not send what an attacker sends.
+// Raw HTTP/2 frames: a library would not send invalid ones.
 import { connect, type Socket } from "node:net";
 import type { Target } from "./target.ts";
 
@@ -20,8 +20,8 @@ const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 const LARGEST_WINDOW = 2 ** 31 - 1;
 
 /**
- * A connection that has said its preface and lets the server send all that it likes. It never answers
- * by itself.
+ * Opens a connection with its preface and an unlimited flow-control window. It never answers by
+ * itself.
  */
 export async function openRaw({ port }: Target): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
@@ -55,14 +55,14 @@ export function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** Header fields that no table keeps (RFC 7541, section 6.2.2). */
+/** Header fields without indexing (RFC 7541, section 6.2.2). */
 export function fields(all: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat(
     Object.entries(all).flatMap(([name, value]) => [Buffer.of(0), text(name), text(value)]),
   );
 }
 
-/** The fields of a request over plain HTTP/2. */
+/** Header fields of a request over plain HTTP/2. */
 export function request(
   path: string,
   more: Readonly<Record<string, string>> = {},
@@ -71,7 +71,7 @@ export function request(
   return { ":method": method, ":scheme": "http", ":authority": "x", ":path": path, ...more };
 }
 
-/** A text with its length (RFC 7541, sections 5.1 and 5.2). */
+/** Encodes a text with its length (RFC 7541, sections 5.1 and 5.2). */
 export function text(value: string): Buffer {
   const bytes = Buffer.from(value, "latin1");
   const length = [];

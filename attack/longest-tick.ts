@@ -1,8 +1,8 @@
-// Loaded by the server that is attacked (node --import): measures each tick of its event loop in
-// processor time, which the work of other processes does not lengthen as it does wall time.
+// Loaded by the attacked server (node --import): measures each event-loop tick in processor time,
+// which is independent of other processes, unlike wall time.
 import { appendFileSync } from "node:fs";
 
-/** Shorter ticks are not reported, in milliseconds. */
+/** Minimum length of a reported tick, in milliseconds. */
 const SHORTEST = 5;
 const EVERY = 2;
 
@@ -17,7 +17,7 @@ function used(): number {
 if (file !== undefined) {
   let last = used();
   setInterval(() => {
-    // A timer fires once in a tick at most: what was used since the last time is one tick, or several
+    // A timer fires at most once per tick: the time since the last call is one tick, or several
     // within two milliseconds.
     const now = used();
     if (now - last >= SHORTEST) {

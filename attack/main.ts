@@ -67,12 +67,13 @@ async function main(args: readonly string[]): Promise<number> {
     for (const attack of chosen) {
       const { publicBytes } = attack;
       let outcome: Outcome | undefined;
-      // What is measured on a machine with other work to do may be its work: twice is no accident.
+      // A bound may break because of other work on the machine, so an attack fails only after two
+      // attempts.
       for (let attempt = 0; attempt < 2 && outcome?.broken.length !== 0; attempt += 1) {
         scene ??= await openScene({ ...plan, server }, publicBytes);
         outcome = await scene.attack(attack);
         if (outcome.broken.length === 0 && publicBytes === undefined) continue;
-        // Nothing of it is left for the next one.
+        // Each attempt has a new server.
         await scene.close();
         scene = undefined;
       }
@@ -81,7 +82,7 @@ async function main(args: readonly string[]): Promise<number> {
       failed += Math.sign(outcome.broken.length);
     }
   } finally {
-    // Its well-behaved client would go on asking, and keep this process.
+    // The well-behaved client would keep this process alive.
     await scene?.close();
     await stage.close();
   }
@@ -101,7 +102,7 @@ function chosenOf(
   return attacks.filter(({ run = kind }) => run === kind);
 }
 
-/** @throws Error for what is no whole number. */
+/** @throws Error for text other than a whole number. */
 function seedOf(text: string | undefined): number {
   if (text === undefined) return Math.floor(Math.random() * 2 ** 31);
   const seed = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
@@ -109,7 +110,7 @@ function seedOf(text: string | undefined): number {
   return seed;
 }
 
-/** Nothing of this shell changes how the server works. */
+/** Environment without variables that change the server. */
 function cleanEnvironment(): Record<string, string | undefined> {
   const entries = Object.entries(process.env);
   return Object.fromEntries(

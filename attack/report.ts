@@ -3,7 +3,7 @@ import type { AttackCase } from "./attacks.ts";
 import type { Outcome } from "./run.ts";
 
 const COLUMNS = [18, 15, 25, 15, 22, 8] as const;
-/** The heads of the columns. */
+/** Headers of the columns. */
 export const headText =
   line(["attack", "/ping p50, ms", "/ping p99, ms", "save p50, ms", "memory, MB", "tick, ms"]) +
   line([
@@ -15,7 +15,9 @@ export const headText =
     "longest",
   ]);
 
-/** What came of an attack: a row of the table, what the attacker did, and whether all bounds held. */
+/**
+ * Result of an attack as text: a row of the table, the counts of the attacker, and broken bounds.
+ */
 export function outcomeText(
   { name, title }: AttackCase,
   { before, during, memory, recovery, tick, peakPart, tally, broken }: Outcome,

@@ -13,10 +13,10 @@ import type { AttackCase } from "./attacks.ts";
 import type { Tally, Target } from "./target.ts";
 import { type Experience, startWitness } from "./witness.ts";
 
-/** How a run is made. */
+/** Options of a run. */
 export interface Plan {
   readonly stage: Stage;
-  /** The program: its file. */
+  /** Path of the program. */
   readonly server: string;
   readonly quick: boolean;
   readonly seed: number;
@@ -24,70 +24,81 @@ export interface Plan {
 }
 
 /**
- * Where an attack runs. Times of a machine that is shared tell of its other work as much as of the
- * server: there a server fails that freezes, and one that is a little slow is only shown.
+ * Machine of a run. Times on a shared machine also depend on its other work: there, only a freeze
+ * fails, and smaller delays are only reported.
  */
 export type Machine = "own" | "shared";
 
-/** What was measured; memory in MB. */
+/** Measurements; memory in MB. */
 export interface Outcome {
   readonly before: Experience;
   readonly during: Experience;
   readonly memory: { readonly before: number; readonly peak: number; readonly after: number };
-  /** Seconds until memory was back, or as long as was waited. */
+  /** Seconds until memory was released, or the time limit. */
   readonly recovery: number;
-  /** The longest tick of the server's event loop, in milliseconds of processor time. */
+  /** Longest tick of the server's event loop, in milliseconds of processor time. */
   readonly tick: Worst;
-  /** The part of the attack in which memory was highest. */
+  /** Part of the attack with the highest memory. */
   readonly peakPart: string;
   readonly tally: Tally;
-  /** Bounds that did not hold, a sentence each. */
+  /** Broken bounds, a sentence each. */
   readonly broken: readonly string[];
 }
 
-/** The highest value, and the part of the attack in which it was met. */
+/** Highest value, with its part of the attack. */
 export interface Worst {
   readonly value: number;
   readonly part: string;
 }
 
-/** `/ping`, 99 of 100, as a multiple of what it was before, or of what the machine takes by now. */
+/**
+ * Bound of the 99th percentile of `/ping`, as a multiple of that before the attack or of the
+ * control server.
+ */
 const PING_FACTOR = 5;
-/** What is never held against a server, in milliseconds: one turn of its event loop; a short freeze. */
+/**
+ * Time of `/ping` that is always accepted, in milliseconds: one event-loop tick; on a shared
+ * machine a short freeze.
+ */
 const FLOOR: Readonly<Record<Machine, number>> = { own: 25, shared: 1_000 };
-/** What memory may grow by, as a multiple of the attack's bound: how soon garbage goes is a time as well. */
+/**
+ * Permitted growth of memory, as a multiple of the attack's bound: on a shared machine garbage is
+ * collected later.
+ */
 const GROWTH: Readonly<Record<Machine, number>> = { own: 1, shared: 1.5 };
-/** Memory when the attacker has gone, as a multiple of what it was when nothing had happened yet. */
+/** Bound of memory after the attack, as a multiple of the initial memory. */
 const MEMORY_FACTOR = 1.3;
-/** And what code takes that has run for the first time, in MB. */
+/** Additional memory for code that ran for the first time, in MB. */
 const FIRST_RUN = 10;
-/** For how long memory may take to go back, in seconds. */
+/** Time limit for the release of memory, in seconds. */
 const PATIENCE = 30;
-/** Milliseconds of ordinary life before an attack. */
+/** Times of normal operation before an attack, in milliseconds. */
 const CALM = { warmUp: 1_000, measured: 1_500 };
 
 const attacker = join(import.meta.dirname, "attacker.ts");
 const control = join(import.meta.dirname, "control.ts");
 const longestTick = join(import.meta.dirname, "longest-tick.ts");
 
-/** A server with its well-behaved client, to be attacked more than once. */
+/** Server with its well-behaved client, for several attacks. */
 export interface Scene {
   attack(attack: AttackCase): Promise<Outcome>;
   close(): Promise<void>;
 }
 
-/** Starts a server and lets it live for a while. @param publicBytes of its public settings. */
+/**
+ * Starts a server and waits for normal operation. @param publicBytes size of its public settings.
+ */
 export async function openScene(
   { stage, server, quick, seed, machine }: Plan,
   publicBytes = 0,
 ): Promise<Scene> {
   const options = { plan: fullPlan, nodeFlags: [], everything: false, etcd: false };
   const lab: Lab = { ...options, stage, server, quick };
-  // As the units and the supervisor set it: glibc would keep what a flood has taken.
+  // As in the units and the supervisor: otherwise glibc would keep the memory of a flood.
   const environment = {
     MALLOC_TRIM_THRESHOLD_: "131072",
     MALLOC_MMAP_THRESHOLD_: "32768",
-    // The bounds of a server as it is shipped; experiments of the bench have wider ones.
+    // Default bounds; experiments of the bench have wider ones.
     MOORING_MAX_CUSTOM_SETTINGS: "2000",
     MOORING_MAX_SETTINGS: "8MiB",
   };
@@ -124,7 +135,7 @@ export async function openScene(
         seconds: attack.seconds[quick ? 0 : 1],
         begin: parts.begin,
       });
-      // What was left unfinished is dealt with now.
+      // Time for unfinished requests to end.
       await sleep(500);
       const during = await witness.look();
       const recovery = await recovered(resident, goal);
@@ -150,7 +161,7 @@ export async function openScene(
   };
 }
 
-/** The bounds that did not hold, a sentence each. */
+/** Returns the broken bounds, a sentence each. */
 export function brokenBounds(
   { bounds }: Pick<AttackCase, "bounds">,
   { before, during, memory }: Pick<Outcome, "before" | "during" | "memory">,
@@ -159,7 +170,7 @@ export function brokenBounds(
   const broken: string[] = [];
   const grown = memory.peak - memory.before;
   if (grown > bounds.memory * GROWTH[machine]) broken.push(`memory grew by ${grown.toFixed(0)} MB`);
-  // A machine with other work to do is slow to everybody.
+  // Other work on the machine slows both servers down.
   const slow = Math.max(before.ping.p99, during.control.p99);
   const ping = Math.max(slow * PING_FACTOR, bounds.ping ?? 0, FLOOR[machine]);
   if (!(during.ping.p99 <= ping))
@@ -173,7 +184,7 @@ export function brokenBounds(
   return broken;
 }
 
-/** Runs the attack in a process of its own. @returns what it says that it did. */
+/** Runs the attack in a separate process. @returns its counts. */
 async function attackFor(
   { name }: AttackCase,
   target: Target,
@@ -208,11 +219,11 @@ async function recovered(now: () => number, goal: number): Promise<number> {
   return seconds();
 }
 
-/** Watches memory and ticks from now on, by the parts of an attack. */
+/** Records memory and ticks by the parts of an attack. */
 function watchParts(resident: () => number, ticks: () => readonly number[]) {
   let part = "";
   let memory: Worst = { value: resident(), part };
-  // Ticks of before are nothing of this attack.
+  // Drops ticks from before the attack.
   ticks();
   let tick: Worst = { value: 0, part };
   const look = (): void => {
@@ -234,7 +245,9 @@ function watchParts(resident: () => number, ticks: () => readonly number[]) {
   };
 }
 
-/** Reads what `longest-tick.ts` has written. @returns a function with the ticks since its last call. */
+/**
+ * Reads the output of `longest-tick.ts`. @returns a function with the ticks since its last call.
+ */
 function readTicks(file: string): () => readonly number[] {
   let offset = 0;
   return () => {

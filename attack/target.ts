@@ -2,35 +2,32 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Writable } from "node:stream";
 
-/** What an attacker knows. */
+/** Target of an attack. */
 export interface Target {
-  /** Of 127.0.0.1; nothing else is ever attacked. */
+  /** Port of 127.0.0.1, the only address that is attacked. */
   readonly port: number;
-  /** The admin token; undefined: the attacker has none. */
+  /** Admin token; undefined: none. */
   readonly token?: string;
-  /** For all that is random. */
+  /** Seed of random values. */
   readonly seed: number;
 }
 
-/** How often an attacker did what, for the report. */
+/** Counts of an attacker's actions, for the report. */
 export type Tally = Record<string, number>;
 
 export function add(tally: Tally, name: string, count = 1): void {
   tally[name] = (tally[name] ?? 0) + count;
 }
 
-/**
- * Attacks until the signal, or until it has done all that it does, and leaves then. What it opens is
- * closed with its process.
- */
+/** Attacks until the signal or its own end. Its connections are closed with its process. */
 export type Attack = (
   target: Target,
   signal: AbortSignal,
-  /** Says what comes next, so that what it does to the server can be told from the rest. */
+  /** Announces the next part of the attack, to assign measurements to it. */
   begin: (part: string) => void,
 ) => Promise<Tally>;
 
-/** A plain connection that nobody reads errors of. */
+/** Opens a plain connection that ignores errors. */
 export async function dial({ port }: Target): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   socket.on("error", () => undefined);
@@ -38,7 +35,7 @@ export async function dial({ port }: Target): Promise<Socket> {
   return socket;
 }
 
-/** Writes and waits until there is room again; false when it is gone, or the attack is over. */
+/** Writes, and waits for a drain; false when the connection or the attack has ended. */
 export async function writeAll(
   stream: Writable,
   bytes: Buffer,

@@ -1,31 +1,31 @@
 import { Agent, request } from "node:http";
 import { quantile } from "../bench/statistics.ts";
 
-/** Where the well-behaved client comes from: an address that no attacker has. */
+/** Address of the well-behaved client, which no attacker has. */
 const ADDRESS = "127.0.0.2";
-/** How often it asks, in milliseconds, whether the last answer has come or not. */
+/** Interval of requests in milliseconds, independent of answers. */
 const PING_EVERY = 10;
 const SAVE_EVERY = 100;
 
-/** Milliseconds; NaN where there was none. */
+/** In milliseconds; NaN: no measurement. */
 export interface Times {
   readonly p50: number;
   readonly p99: number;
 }
 
-/** What a well-behaved client has met with. */
+/** Measurements of a well-behaved client. */
 export interface Experience {
   readonly ping: Times;
   readonly save: Times;
-  /** `ping` of the server that nobody attacks. */
+  /** `ping` of the control server. */
   readonly control: Times;
-  /** Calls that were not answered with success. */
+  /** Number of failed calls. */
   readonly failed: number;
 }
 
-/** A client that asks again and again, and notices how long it waits. */
+/** Well-behaved client that measures response times. */
 export interface Witness {
-  /** What it has met with since the last time, when all that it asked is answered. */
+  /** Measurements since the last call, after all requests are answered. */
   look(): Promise<Experience>;
   close(): void;
 }
@@ -33,12 +33,12 @@ export interface Witness {
 export interface WitnessOptions {
   readonly port: number;
   readonly token: string;
-  /** The body of its saves. */
+  /** Body of its saves. */
   readonly save: string;
   readonly controlPort: number;
 }
 
-/** Times of one stretch. */
+/** Times between two reports. */
 class Seen {
   readonly ping: number[] = [];
   readonly save: number[] = [];

@@ -1,4 +1,4 @@
-// Bodies that never end, or are much more work than their bytes tell.
+// Bodies that never end, or take much more time than their size suggests.
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { gzipSync } from "node:zlib";
@@ -17,10 +17,10 @@ import {
 const IMPORT = "/mooring.v1.SettingService/ImportSettings";
 const SAVE = "/mooring.v1.SettingService/SaveSettings";
 
-/** How many streams, spread over connections that each allow so many. */
+/** Number of streams, spread over connections with a limit of streams each. */
 const STREAMS = 1_000;
 const PER_CONNECTION = 250;
-/** What each of them sends at most, in bytes, and in one piece. */
+/** Maximum size of a body and of one piece, in bytes. */
 const BODY = 1_000_000;
 const PIECE = 16_384;
 
@@ -42,15 +42,15 @@ function start(
   return stream;
 }
 
-/** The doors that a body can come by. */
-const DOORS: readonly Readonly<Record<string, string>>[] = [
+/** Headers of requests with a body, by transport. */
+const TRANSPORTS: readonly Readonly<Record<string, string>>[] = [
   { ":path": SAVE, "content-type": "application/grpc", te: "trailers" },
   { ":path": SAVE, "content-type": "application/json" },
   { ":path": SAVE, "content-type": "application/proto" },
   { ":path": "/api/admin/setting/save", "content-type": "application/json" },
 ];
 
-/** Streams whose bodies grow as long as they may and never end. */
+/** Streams with bodies that grow up to their limit and never end. */
 export const unfinishedBodies: Attack = async (target, signal) => {
   const tally: Tally = { streams: 0, refused: 0, "MB sent": 0 };
   const piece = Buffer.alloc(PIECE, " ");
@@ -58,7 +58,7 @@ export const unfinishedBodies: Attack = async (target, signal) => {
   for (let at = 0; at < STREAMS; at += PER_CONNECTION) {
     const session = open(target);
     for (let count = 0; count < PER_CONNECTION; count += 1) {
-      const stream = start(session, target, DOORS[count % DOORS.length] ?? {});
+      const stream = start(session, target, TRANSPORTS[count % TRANSPORTS.length] ?? {});
       if (stream === undefined) break;
       add(tally, "streams");
       stream.once("close", () => add(tally, "refused"));
@@ -82,7 +82,10 @@ async function fill(
   }
 }
 
-/** 300 bodies of a megabyte of spaces, left before their end: whoever takes that for the end reads them. */
+/**
+ * 300 bodies of a megabyte of spaces, aborted before their end, which a server must not mistake for
+ * a complete body.
+ */
 export const spaces: Attack = async (target, signal) => {
   const tally: Tally = { streams: 0, "MB sent": 0 };
   const piece = Buffer.alloc(PIECE, " ");
@@ -104,7 +107,7 @@ export const spaces: Attack = async (target, signal) => {
   return tally;
 };
 
-/** The same request again and again, so many at a time. */
+/** Repeats a request, a fixed number at a time. */
 function repeated(headers: Readonly<Record<string, string>>, makeBody: (target: Target) => Buffer) {
   return (async (target, signal) => {
     const tally: Tally = { requests: 0, refused: 0 };
@@ -135,7 +138,7 @@ export const gzipBomb = repeated(
   () => gzipSync(`{"document":{"a":[${"[],".repeat(1_390_000)}[]]}}`, { level: 9 }),
 );
 
-/** Four megabytes of small values of which each costs more than its bytes. */
+/** Four megabytes of small values, which take more memory than their bytes. */
 export const wideJson = repeated(
   { ":path": IMPORT, "content-type": "application/json" },
   ({ seed }) => {

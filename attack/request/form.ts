@@ -1,4 +1,5 @@
-// Forms of requests that cost the most, made from the descriptors: a new rpc or field has some by itself.
+// Most expensive forms of requests, derived from the descriptors, so that new rpcs and fields are
+// included.
 import {
   create,
   type DescField,
@@ -9,19 +10,21 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 
-/** How a field is filled: with as much as fits, with the same again and again, or with an extreme. */
+/** Filling of a field: as large as possible, repetitive, or with extreme values. */
 export type Kind = "largest" | "repetitive" | "extreme";
 
-/** One costly form of a request. */
+/** Expensive form of a request. */
 export interface Form {
   readonly method: DescMethod;
-  /** Path of the field that is filled, such as `site.overrides.values`; empty: the request has none. */
+  /**
+   * Path of the filled field, such as `site.overrides.values`; empty: the request has no fields.
+   */
   readonly path: string;
   readonly kind: Kind;
   build(size: Size): Message;
 }
 
-/** How much a form holds. */
+/** Size of a form. */
 export interface Size {
   /** Bytes of a text. */
   readonly text: number;
@@ -31,10 +34,10 @@ export interface Size {
 
 /** Just below the bounds of one request: 8 MiB and 100,000 values. */
 export const WHOLE: Size = { text: 4_000_000, elements: 49_000 };
-/** Within most bounds of single fields, so that the work behind them is done. */
+/** Within most bounds of single fields, so that the request is accepted and executed. */
 export const ACCEPTED: Size = { text: 200, elements: 1_000 };
 
-/** Values that let a request past its first checks, by the name of the field. */
+/** Valid values by field name, so that a request passes its first checks. */
 const USUAL: Readonly<Record<string, unknown>> = {
   key: "site_title",
   keys: ["site_title"],
@@ -47,7 +50,7 @@ const USUAL: Readonly<Record<string, unknown>> = {
   passphrase: "correct horse battery",
 };
 
-/** Fields that would make a request change something or call another server. */
+/** Fields that would make a request change data or call another server. */
 const KEPT_OUT = new Set(["dry_run", "connect_downloaders"]);
 
 /** All forms of a method's request. */
@@ -72,7 +75,7 @@ interface FieldForm {
   readonly fill: (size: Size) => Members;
 }
 
-/** A message that holds other messages of its own kind is filled so deep. */
+/** Depth of filling for recursive messages. */
 const MAX_DEPTH = 4;
 
 function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
@@ -113,7 +116,7 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
     });
 }
 
-/** The member of a message object that holds a field; a oneof is one member. */
+/** Member of a message object for a field; a oneof is one member. */
 function memberOf(field: DescField): string {
   return field.oneof?.localName ?? field.localName;
 }
@@ -159,7 +162,7 @@ const EXTREMES: Readonly<Record<ScalarType, unknown>> = {
   [ScalarType.SINT64]: INT64,
 };
 
-/** The largest values that JSON has a form for. */
+/** Largest values with a JSON form. */
 const TIMES: Readonly<Record<string, unknown>> = {
   "google.protobuf.Timestamp.seconds": 253_402_300_799n,
   "google.protobuf.Timestamp.nanos": 999_999_999,
@@ -167,7 +170,7 @@ const TIMES: Readonly<Record<string, unknown>> = {
   "google.protobuf.Duration.nanos": 999_999_999,
 };
 
-/** A text that fits nothing, or one of as many parts as a pattern can have. */
+/** Text that matches nothing, or a pattern with the maximum number of parts. */
 function text(kind: Kind, size: Size): string {
   return kind === "largest" ? "k".repeat(size.text) : "a*".repeat(size.text / 2);
 }
@@ -177,7 +180,7 @@ function scalar(type: ScalarType, kind: Kind, size: Size): unknown {
   return new Uint8Array(size.text).fill(kind === "largest" ? 0x6b : 0);
 }
 
-/** Texts of which each is another, or all one that exists. */
+/** Text of an element: different for each, or the name of an existing object. */
 function element(kind: Kind, at: number): string {
   return kind === "largest" ? `key-${at}` : "attack_0";
 }
@@ -193,7 +196,7 @@ function list(field: DescField & { fieldKind: "list" }, kind: Kind, size: Size):
   return Array.from({ length: size.elements }, (_, at) => make(at));
 }
 
-/** An element with its texts, of which the key is what tells elements apart. */
+/** Element with its texts, of which the key is unique. */
 function listed(desc: DescMessage, kind: Kind, at: number): Message {
   const texts = desc.fields.flatMap((field): [string, unknown][] =>
     field.fieldKind === "scalar" && field.scalar === ScalarType.STRING && field.oneof === undefined
@@ -209,7 +212,7 @@ function map(kind: Kind, size: Size): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, value]));
 }
 
-/** Many settings, or mounts, as a backup has them, or one level within another. */
+/** Many settings or mounts as in a backup, or deeply nested values. */
 function struct({ typeName }: DescMessage, kind: Kind, size: Size): Members {
   const isOfMounts = typeName === "mooring.v1.ImportMountsRequest";
   const count = Math.min(size.elements, isOfMounts ? 5_000 : 16_000);

@@ -1,4 +1,4 @@
-// A request of any method over any transport, as bytes on an HTTP/2 stream.
+// Requests of any method over any transport, as bytes on an HTTP/2 stream.
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import {
   type DescMethod,
@@ -15,17 +15,17 @@ import { http } from "../../gen/google/api/annotations_pb.js";
 export const TRANSPORTS = ["rest", "connect-json", "connect-proto", "grpc-web", "grpc"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** A request that is ready to be sent. */
+/** Encoded request. */
 export interface Wire {
   readonly headers: OutgoingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** Longest query of a REST request: longer ones are refused with their headers. */
+/** Maximum length of a query of a REST request: longer ones are refused with their headers. */
 const MAX_QUERY = 48_000;
 
 /**
- * A message in the form of a transport.
+ * Encodes a message for a transport.
  *
  * @returns undefined where the transport has no form for it.
  */
@@ -91,7 +91,7 @@ function restOf(method: DescMethod, message: Message): Wire | undefined {
   };
 }
 
-/** The members of a message as query parameters; a list repeats its name. */
+/** Members of a message as query parameters; a list repeats its name. */
 function parameters(members: JsonObject): string[][] {
   return Object.entries(members).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((one) => [

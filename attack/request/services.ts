@@ -24,7 +24,7 @@ export const services: readonly DescService[] = [
   StatusService,
 ];
 
-/** Names a method as the report does, such as `SettingService.Rollback`. */
+/** Name of a method in the report, such as `SettingService.Rollback`. */
 export function nameOf(method: DescMethod): string {
   return `${method.parent.name}.${method.name}`;
 }
