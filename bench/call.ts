@@ -3,7 +3,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type DescMethodUnary, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
-/** One HTTP/1.1 request to 127.0.0.1. */
+/** HTTP/1.1 request to 127.0.0.1. */
 export interface HttpRequest {
   readonly port: number;
   readonly path: string;
@@ -12,16 +12,16 @@ export interface HttpRequest {
   readonly body?: string | Buffer;
 }
 
-/** Its reply. */
+/** Reply to an HTTP/1.1 request. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values as they came, in their order. */
+  /** Names and values in their original form and order. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }
 
-/** Sends one request on a connection of its own. */
+/** Sends one request over its own connection. */
 export function callHttp(call: HttpRequest): Promise<HttpReply> {
   const { port, path, method = "GET", headers = {}, body } = call;
   return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ export function callHttp(call: HttpRequest): Promise<HttpReply> {
   });
 }
 
-/** One unary call to 127.0.0.1, as bytes. */
+/** Encoded unary call to 127.0.0.1. */
 export interface GrpcRequest {
   readonly port: number;
   /** `/package.Service/Method`. */
@@ -53,7 +53,7 @@ export interface GrpcRequest {
   readonly token?: string;
 }
 
-/** Makes one call over a connection of its own. Rejects with the status when it is not OK. */
+/** Makes one call over its own connection. Rejects with a status other than OK. */
 export async function callGrpc({ port, path, body, token }: GrpcRequest): Promise<Buffer> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
     "grpc.max_receive_message_length": -1,
@@ -73,7 +73,7 @@ export async function callGrpc({ port, path, body, token }: GrpcRequest): Promis
   }
 }
 
-/** `/package.Service/Method` of a method, as gRPC and Connect spell it. */
+/** Path of a method in gRPC and Connect, such as `/package.Service/Method`. */
 export function pathOf(method: {
   readonly parent: { readonly typeName: string };
   readonly name: string;
@@ -81,7 +81,7 @@ export function pathOf(method: {
   return `/${method.parent.typeName}/${method.name}`;
 }
 
-/** The same with messages. */
+/** Like callGrpc, with messages instead of bytes. */
 export async function callMethod<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   message: MessageShape<I>,
@@ -91,7 +91,7 @@ export async function callMethod<I extends DescMessage, O extends DescMessage>(
   return fromBinary(method.output, await callGrpc({ port, path: pathOf(method), body, token }));
 }
 
-/** A message as gRPC frames it: no compression, its length, itself. */
+/** Frames a message for gRPC, without compression. */
 export function framed(body: Uint8Array): Buffer {
   const frame = Buffer.alloc(5 + body.length);
   frame.writeUInt32BE(body.length, 1);

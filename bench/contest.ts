@@ -13,44 +13,46 @@ import { count, decimal, percent, size } from "./report.ts";
 import { type Running, SERVER_CORE } from "./stage.ts";
 import { differencesOf, median, ratiosOf } from "./statistics.ts";
 
-/** What a load generator reports. */
+/** Result of a load generator. */
 export interface LoadResult {
-  /** Requests that were answered, or items that were written. */
+  /** Number of answered requests, or of written items. */
   readonly requests: number;
   readonly seconds: number;
-  /** Bytes received for one reply, heads and framing included. */
+  /** Bytes received per reply, including headers and framing. */
   readonly wireBytes?: number;
   readonly medianMillis?: number;
   readonly p99Millis?: number;
 }
 
-/** Puts load on a server for that many seconds. */
+/** Generates load for a number of seconds. */
 export type Load = (seconds: number) => Promise<LoadResult>;
 
-/** One round of one side. */
+/** Result of a round of one side. */
 export interface Round extends LoadResult {
   readonly perSecond: number;
-  /** CPU time of the server for one request, in microseconds. */
+  /** CPU time of the server per request, in microseconds. */
   readonly cpuPerRequest: number;
   /** Share of one core that the server used, 0 to 1. */
   readonly busy: number;
-  /** Share of the server's core that other programs used; it should be next to nothing. */
+  /** Share of the server's core that other programs used; close to 0 in a valid round. */
   readonly others: number;
 }
 
-/** A figure of a round that sides are compared by. */
+/** Figure for the comparison of sides. */
 export type Measure = "perSecond" | "cpuPerRequest" | "medianMillis";
 
-/** Mooring or one of its yardsticks, under the load of a contest. */
+/** Side of a contest: Mooring or a yardstick, with its load. */
 export interface Side {
   readonly name: string;
-  /** Bytes of the reply's body or message; absent where nothing is read. */
+  /** Bytes of the reply's body or message; absent without a reply. */
   readonly payloadBytes?: number;
   readonly server?: Running;
   run(seconds: number): Promise<Round>;
 }
 
-/** A side that is a server with a load on it. @param behind further servers that each request passes. */
+/**
+ * Creates a side of a server and a load. @param behind further servers that each request passes.
+ */
 export function serverSide(
   name: string,
   server: Running,
@@ -81,7 +83,7 @@ interface SideOptions {
   readonly behind?: readonly Running[];
 }
 
-/** Several loads at the same time. */
+/** Runs several loads concurrently. */
 export function together(...loads: readonly Load[]): Load {
   return async (seconds) => {
     const results = await Promise.all(loads.map((load) => load(seconds)));
@@ -93,8 +95,8 @@ export function together(...loads: readonly Load[]): Load {
 }
 
 /**
- * @param used CPU time of the server in the round, in microseconds.
- * @param usedByOthers the same of other programs on its core.
+ * @param used CPU time of the server in the round, in microseconds. @param usedByOthers that of
+ *   other programs on its core.
  */
 export function roundOf(result: LoadResult, used: number, usedByOthers = 0): Round {
   if (result.requests === 0) throw new Error("not one request was answered");
@@ -107,25 +109,25 @@ export function roundOf(result: LoadResult, used: number, usedByOthers = 0): Rou
   };
 }
 
-/** Sides that are measured by turns under the same load. */
+/** Comparison of sides that are measured alternately under the same load. */
 export interface Contest {
   readonly name: string;
   readonly title: string;
-  /** How the load is made, in one sentence. */
+  /** Description of the load, in one sentence. */
   readonly load: string;
   readonly needs: readonly Program[];
-  /** Starts everything. The first side is Mooring's. */
+  /** Starts all sides. The first one is Mooring. */
   open(lab: Lab): Promise<readonly Side[]>;
   readonly comparisons: readonly Comparison[];
 }
 
-/** One or two sides and what is to come out. Left out when a side does not take part. */
+/** Comparison of one or two sides with its target. Skipped when a side is missing. */
 export interface Comparison {
   readonly of: string;
-  /** The other side; undefined: the figure of one side stands by itself. */
+  /** Other side; undefined: the figure of one side alone. */
   readonly against?: string;
   readonly measure: Measure;
-  /** How much more it is, in place of how many times as much. */
+  /** Compares the difference instead of the ratio. */
   readonly by?: "difference";
   readonly target?: Target;
 }
@@ -135,9 +137,12 @@ interface Measured {
   readonly rounds: readonly Round[];
 }
 
-/** Below this share of a core the server had to wait, and requests per second say little. */
+/**
+ * Share of a core below which the server was not saturated, so that requests per second are not
+ * comparable.
+ */
 const SATURATED = 0.9;
-/** From this share of a core on, other programs are worth a remark. */
+/** Share of a core from which other programs are mentioned. */
 const NOISE = 0.05;
 const measureNames: Record<Measure, string> = {
   perSecond: "requests per second",
@@ -151,14 +156,14 @@ const units: Record<Measure, string> = {
   medianMillis: " ms",
 };
 
-/** Makes an experiment of a contest. */
+/** Converts a contest to an experiment. */
 export function experimentOf(contest: Contest): Experiment {
   const { name, title, needs, open } = contest;
   const measure = async (lab: Lab) => report(contest, await compete(await open(lab), lab.plan));
   return { name, title, needs, open, measure };
 }
 
-/** Warms each side up, then goes through them forwards and backwards by turns. */
+/** Warms each side up, then measures them alternately in forward and reverse order. */
 async function compete(sides: readonly Side[], plan: Plan): Promise<Measured[]> {
   for (const side of sides) await side.run(plan.warmUp);
   const rounds = new Map<Side, Round[]>(sides.map((side) => [side, []]));
@@ -214,7 +219,7 @@ function verdict(comparison: Comparison, measured: readonly Measured[]): Verdict
     : verdictOf(text, ratiosOf(of, others), "×", target);
 }
 
-/** What the figures suffered from. */
+/** Remarks on conditions that affected the figures. */
 function remarks(measured: readonly Measured[]): string[] {
   const others = Math.max(...measured.flatMap(({ rounds }) => series(rounds, "others")));
   const waiting = measured.filter(({ side, rounds }) => {

@@ -2,7 +2,7 @@ import type { Program } from "./program.ts";
 import type { Stage } from "./stage.ts";
 import { median } from "./statistics.ts";
 
-/** How long and how often to measure. */
+/** Durations and repetitions of measurements. */
 export interface Plan {
   /** Seconds of load before the first round of each side. */
   readonly warmUp: number;
@@ -10,45 +10,45 @@ export interface Plan {
   readonly rounds: number;
   /** Seconds of one round, a whole number. */
   readonly seconds: number;
-  /** Starts of each server when starting is measured. */
+  /** Number of starts of each server in measurements of start times. */
   readonly starts: number;
-  /** Streams that watch at the same time. */
+  /** Number of concurrent watch streams. */
   readonly streams: number;
 }
 
-/** A run of less than twenty minutes, for figures to keep. */
+/** Run of less than twenty minutes, for published figures. */
 export const fullPlan: Plan = { warmUp: 3, rounds: 5, seconds: 4, starts: 11, streams: 10_000 };
-/** A run of less than two minutes. */
+/** Run of less than two minutes. */
 export const quickPlan: Plan = { warmUp: 1, rounds: 2, seconds: 1, starts: 2, streams: 10_000 };
 
-/** What an experiment works with. */
+/** Environment of an experiment. */
 export interface Lab {
   readonly stage: Stage;
   readonly plan: Plan;
-  /** The program to measure: its file. */
+  /** Path of the measured program. */
   readonly server: string;
   /** Flags for its Node, such as those of a profile. */
   readonly nodeFlags: readonly string[];
   readonly quick: boolean;
-  /** Whether to make the experiments too that a quick run leaves out. */
+  /** Whether to include experiments that a quick run omits. */
   readonly everything: boolean;
-  /** Whether etcd takes part. */
+  /** Whether etcd is measured. */
   readonly etcd: boolean;
 }
 
-/** One measurement, chosen by its name. */
+/** Measurement, chosen by its name. */
 export interface Experiment {
   readonly name: string;
   readonly title: string;
-  /** Programs without which it is skipped. */
+  /** Required programs; without them the experiment is skipped. */
   readonly needs: readonly Program[];
-  /** @throws NotMeasurable when the server lacks what it would measure. */
+  /** @throws NotMeasurable when the server lacks the measured function. */
   measure(lab: Lab): Promise<Figures>;
-  /** Starts the sides alone, for a profile; the first of them is profiled. */
+  /** Starts only the sides, for a profile of the first one. */
   readonly open?: (lab: Lab) => Promise<readonly ProfiledSide[]>;
 }
 
-/** What a profile needs of a side. */
+/** Side of a profile. */
 export interface ProfiledSide {
   run(seconds: number): Promise<{ readonly requests: number }>;
   readonly server?: { stop(): Promise<void> };
@@ -56,12 +56,12 @@ export interface ProfiledSide {
 
 /** Result of an experiment. */
 export interface Figures {
-  /** How the load was made, in one sentence. */
+  /** Description of the load, in one sentence. */
   readonly load: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly verdicts: readonly Verdict[];
-  /** Conditions that limit what the figures say. */
+  /** Conditions that limit the validity of the figures. */
   readonly notes?: readonly string[];
   /** All figures, for the JSON file. */
   readonly figures: unknown;
@@ -73,7 +73,7 @@ export interface Finding extends Figures {
   readonly title: string;
 }
 
-/** One figure beside its target. */
+/** Figure with its target. */
 export interface Verdict {
   readonly text: string;
   readonly value: number;
@@ -84,15 +84,15 @@ export interface Verdict {
   readonly target?: Target;
 }
 
-/** The value to reach. */
+/** Target value of a figure. */
 export type Target =
   | { readonly atLeast: number; readonly atMost?: never }
   | { readonly atMost: number; readonly atLeast?: never };
 
-/** The reason why an experiment cannot be made with this server; it is reported as skipped. */
+/** Error for an experiment that is impossible with this server; it is reported as skipped. */
 export class NotMeasurable extends Error {}
 
-/** The median of several measurements beside its target, with the lowest and the highest. */
+/** Median of several measurements with its target, and the lowest and highest value. */
 export function verdictOf(
   text: string,
   values: readonly number[],
@@ -103,7 +103,7 @@ export function verdictOf(
   return { text, value: median(values), unit, ...range, ...(target && { target }) };
 }
 
-/** Whether a target is met; undefined when there is none. */
+/** Reports whether a target is met; undefined: no target. */
 export function reached({ value, target }: Verdict): boolean | undefined {
   if (target === undefined) return undefined;
   return target.atLeast !== undefined ? value >= target.atLeast : value <= target.atMost;

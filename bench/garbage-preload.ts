@@ -1,6 +1,6 @@
-// Loaded into a measured server by --import. SIGUSR2 goes through three steps: the first begins to add up
-// collections, the second writes their share of the CPU time into BENCH_GARBAGE_FILE and begins to sample
-// allocations, the third writes the bytes that were allocated.
+// Loaded into a measured server by --import. Each SIGUSR2 runs the next of three steps: the first
+// starts counting collections, the second writes their share of the CPU time into
+// BENCH_GARBAGE_FILE and starts sampling allocations, the third writes the allocated bytes.
 import { writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 import { PerformanceObserver } from "node:perf_hooks";

@@ -3,7 +3,7 @@ import { cpus, release, tmpdir, totalmem } from "node:os";
 import type { Program } from "./program.ts";
 import { LOAD_CORE, type Stage } from "./stage.ts";
 
-/** Where and with what the figures were made. */
+/** Machine and programs of a run. */
 export interface Head {
   readonly time: string;
   readonly command: string;
@@ -22,20 +22,20 @@ const LIBRARIES = [
   "better-sqlite3",
 ];
 
-/** Program to the arguments that make it say its version, and where that stands in its output. */
+/** Programs, with the arguments that print the version and its position in the output. */
 const PROGRAMS = {
   wrk: [["-v"], /wrk (?:debian\/)?(\S+)/],
   h2load: [["--version"], /nghttp2\/(\S+)/],
   etcd: [["--version"], /etcd Version: (\S+)/],
 } as const satisfies Partial<Record<Program, readonly [readonly string[], RegExp]>>;
 
-/** File systems in memory (statfs(2)), on which a durable commit costs nothing. */
+/** File systems in memory (statfs(2)), where durable commits are free. */
 const MEMORY_FILE_SYSTEMS = new Map([
   [0x01021994, "tmpfs"],
   [0x858458f6, "ramfs"],
 ]);
 
-/** Looks at the machine. @param command how the bench was called. */
+/** Describes the machine. @param command command line of the bench. */
 export async function describeMachine(
   stage: Stage,
   missing: readonly Program[],
@@ -45,7 +45,7 @@ export async function describeMachine(
   const gigabytes = Math.round(totalmem() / 1e9);
   return {
     time: new Date().toISOString(),
-    // Where somebody's files lie says nothing of the results.
+    // Paths of files are omitted.
     command: command.replace(/ (--json|--server|--profile) \S+/g, " $1 …"),
     machine: `${cpus().length} × ${processor?.model ?? "unknown processor"}, ${gigabytes} GB, Linux ${release()}`,
     disk: describeDisk(tmpdir()),

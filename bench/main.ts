@@ -41,7 +41,7 @@ import { createBenchStage, type Stage } from "./stage.ts";
 
 const performanceDocument = new URL("../docs/performance.md", import.meta.url);
 
-/** Every measurement, in the order of the report. */
+/** All experiments, in the order of the report. */
 const experiments: readonly Experiment[] = [
   ...[restPublic, restSetting].map(experimentOf),
   garbage,
@@ -77,12 +77,12 @@ Measures Mooring beside its yardsticks: servers on core 0, load generators on co
   --help           this text
 `;
 
-/** What a run brought. */
+/** Result of a run. */
 interface Outcome {
   readonly findings: Finding[];
-  /** Why something was left out. */
+  /** Reasons for skipped experiments. */
   readonly skipped: string[];
-  /** Why something could not be measured although it should. */
+  /** Reasons for failed experiments. */
   readonly failed: string[];
 }
 
@@ -95,7 +95,7 @@ try {
 
 type Options = ReturnType<typeof parseOptions>;
 
-/** Reads the arguments. @throws TypeError that names a wrong one. */
+/** Parses the arguments. @throws TypeError that names an invalid one. */
 function parseOptions(args: readonly string[]) {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -115,7 +115,10 @@ function parseOptions(args: readonly string[]) {
   return { ...values, only: only.filter((name) => name !== "") };
 }
 
-/** Returns the exit code: 1 when something could not be measured; a missed target is a result. */
+/**
+ * Runs the bench. @returns the exit code: 1 when an experiment failed; a missed target is not a
+ * failure.
+ */
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
   if (options.help) return print(usage);
@@ -143,7 +146,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function labOf(options: Options, stage: Stage, missing: readonly Program[]): Promise<Lab> {
-  // A profile names functions by their files.
+  // Profiles run from source, because they name functions by their files.
   const server = options.server ?? (options.profile === undefined ? undefined : SOURCE);
   return {
     stage,
@@ -151,7 +154,7 @@ async function labOf(options: Options, stage: Stage, missing: readonly Program[]
     server: server === undefined ? await makePackage(stage) : resolve(server),
     nodeFlags: [],
     quick: options.quick,
-    // What was chosen by name is measured whole.
+    // Experiments chosen by name are measured in full.
     everything: !options.quick || options.only.length > 0,
     etcd: !missing.includes("etcd"),
   };

@@ -13,27 +13,27 @@ import { freePort, until } from "./port.ts";
 import { LOAD_CORE, type Running, SERVER_CORE, type Stage } from "./stage.ts";
 
 const root = join(import.meta.dirname, "..");
-/** Where Node finds the packages that stay packages. */
+/** Folder where Node finds packages outside of the bundle. */
 const folder = join(root, "node_modules/.cache/mooring-package");
 
-/** The program as it is in the repository. */
+/** Program in the repository. */
 export const SOURCE = join(root, "src/main.ts");
 
-/** Makes the package that `npm run build` makes, and returns its program. */
+/** Builds the same package as `npm run build`, and returns its program. */
 export async function makePackage(stage: Stage): Promise<string> {
   const args = [join(root, "tools/build.ts"), folder];
   await stage.run({ program: process.execPath, args, cores: LOAD_CORE });
   return join(folder, "src/main.js");
 }
 
-/** Mooring as shipped, with a database of its own. */
+/** Mooring as packaged, with its own database. */
 export interface Mooring {
   readonly server: Running;
   readonly port: number;
   readonly token: string;
 }
 
-/** What can differ from one start to another. */
+/** Options of a start. */
 export interface MooringOptions {
   readonly cores?: string;
   readonly nodeFlags?: readonly string[];
@@ -58,7 +58,7 @@ export async function startMooring(lab: Lab, options: MooringOptions = {}): Prom
   return started;
 }
 
-/** Starts the server and does not wait. */
+/** Starts the server without waiting. */
 export async function launchMooring(lab: Lab, options: MooringOptions = {}): Promise<Mooring> {
   const port = await freePort();
   const token = options.token ?? randomBytes(32).toString("hex");
@@ -72,7 +72,7 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
       MOORING_ADMIN_TOKEN: token,
       MOORING_LOG_FORMAT: "json",
       MOORING_METRICS_LISTEN: "127.0.0.1:0",
-      // Experiments with thousands of settings are beyond the default bounds.
+      // Experiments with thousands of settings exceed the default bounds.
       MOORING_MAX_CUSTOM_SETTINGS: "100000",
       MOORING_MAX_SETTINGS: "64MiB",
       ...options.environment,
@@ -82,7 +82,7 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
   return { server, port, token };
 }
 
-/** Saves that many custom settings, named by `customKey`. */
+/** Saves `count` custom settings, named by `customKey`. */
 export async function addCustomSettings(mooring: Mooring, count: number): Promise<void> {
   for (let start = 0; start < count; start += BATCH) {
     const settings = Array.from({ length: Math.min(BATCH, count - start) }, (_, offset) => ({

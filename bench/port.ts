@@ -1,7 +1,7 @@
 import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A TCP port of 127.0.0.1 that nothing listens on at this moment. */
+/** Returns a free TCP port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -11,7 +11,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Whether something on 127.0.0.1 takes a connection on this port. */
+/** Reports whether a program listens on this port of 127.0.0.1. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port });
@@ -25,11 +25,11 @@ export function accepts(port: number): Promise<boolean> {
 }
 
 /**
- * Asks again every few milliseconds until the answer is yes.
+ * Polls a condition until it is true.
  *
- * @param interval milliseconds between two questions, 10 by default.
- * @param patience milliseconds to go on for, 20,000 by default.
- * @throws Error with `failure()` as its message when the patience ends.
+ * @param interval polling interval in milliseconds, 10 by default. @param patience time limit in
+ *   milliseconds, 20,000 by default.
+ * @throws Error with `failure()` as its message after the time limit.
  */
 export async function until(
   question: () => Promise<boolean>,

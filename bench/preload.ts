@@ -1,9 +1,9 @@
-// Loaded into a measured server by --import: writes its longest event loop turns since the last time
-// into the file BENCH_TURN_FILE when it gets SIGUSR2.
+// Loaded into a measured server by --import: on SIGUSR2, writes its longest event-loop ticks since
+// the last signal into the file BENCH_TURN_FILE.
 import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** Milliseconds between two looks; a turn delays a look by its length. */
+/** Interval of samples in milliseconds; a tick delays a sample by its length. */
 const RESOLUTION = 1;
 
 const { BENCH_TURN_FILE: file } = process.env;
@@ -27,7 +27,7 @@ if (file !== undefined) {
   });
 }
 
-/** What the event loop's thread has used of a processor: other threads and programs may keep it waiting. */
+/** CPU time of the event loop's thread, without waits for other threads and programs. */
 function threadMicros(): number {
   const { user, system } = process.threadCpuUsage();
   return user + system;

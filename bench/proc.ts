@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** Clock ticks of one second in /proc/PID/stat: USER_HZ, 100 on every Linux architecture of today. */
+/** Clock ticks per second in /proc/PID/stat: USER_HZ, 100 on every current Linux architecture. */
 const TICKS_PER_SECOND = 100;
 
-/** What the kernel says of one process (proc_pid_stat(5)). */
+/** Statistics of one process (proc_pid_stat(5)). */
 interface Stat {
   readonly pid: number;
   readonly parent: number;
@@ -11,7 +11,7 @@ interface Stat {
   readonly cpuMicros: number;
 }
 
-/** The process and everything that it started and that still runs. */
+/** Ids of a process and its running descendants. */
 export function processTree(pid: number): number[] {
   const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   const stats = all.flatMap((name) => readStat(Number(name)) ?? []);
@@ -21,25 +21,25 @@ export function processTree(pid: number): number[] {
   return tree;
 }
 
-/** Kills a process and everything that it has started: workers of a server would live on without it. */
+/** Kills a process and its descendants: workers of a server would continue to run. */
 export function killTree(pid: number): void {
   for (const member of processTree(pid)) {
     try {
       process.kill(member, "SIGKILL");
     } catch {
-      // It has ended by itself.
+      // The process has ended.
     }
   }
 }
 
-/** Whether a process does anything yet: one that waits for its parent to notice its end does not. */
+/** Reports whether a process runs; a zombie does not. */
 export function isRunning(pid: number): boolean {
   const text = readText(`/proc/${pid}/stat`);
   const state = text.slice(text.lastIndexOf(")") + 2, text.lastIndexOf(")") + 3);
   return state !== "" && state !== "Z" && state !== "X";
 }
 
-/** CPU time of a process and of everything below it, in microseconds since they started. */
+/** CPU time of a process and its descendants, in microseconds since their starts. */
 export function cpuMicros(pid: number): number {
   return sum(processTree(pid).map((member) => readStat(member)?.cpuMicros ?? 0));
 }
@@ -57,7 +57,7 @@ export function coreMicros(core: string): number {
   return ((user + nice + system + hard + soft) * 1_000_000) / TICKS_PER_SECOND;
 }
 
-/** Resident memory of a process and of everything below it, in bytes. */
+/** Resident memory of a process and its descendants, in bytes. */
 export function residentBytes(pid: number): number {
   return sum(processTree(pid).map(ownResidentBytes));
 }
@@ -82,7 +82,7 @@ function established(table: string, port: number): string[] {
 
 function readStat(pid: number): Stat | undefined {
   const text = readText(`/proc/${pid}/stat`);
-  // The second field is the program's name in brackets and may hold spaces and brackets itself.
+  // The second field is the program's name in brackets, which may contain spaces and brackets.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   if (fields.length < 20) return undefined;
   const ticks = Number(fields[11]) + Number(fields[12]);
@@ -94,7 +94,7 @@ function ownResidentBytes(pid: number): number {
   return Number(kibibytes ?? 0) * 1024;
 }
 
-/** Empty when the process has ended meanwhile. */
+/** Content of a file; empty when the process has ended. */
 function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");

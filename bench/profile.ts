@@ -8,7 +8,10 @@ const INTERVAL = 200;
 const SECONDS = 8;
 const FUNCTIONS = 30;
 
-/** Runs the first side of a contest under V8's profiler and says where its CPU time went. */
+/**
+ * Runs the first side of a contest under V8's profiler and returns its CPU time by part and
+ * function.
+ */
 export async function profile(experiment: Experiment, lab: Lab): Promise<string> {
   if (experiment.open === undefined)
     throw new Error(`${experiment.name} is not under a steady load and has no profile`);
@@ -25,7 +28,7 @@ export async function profile(experiment: Experiment, lab: Lab): Promise<string>
   return profileText(experiment, selfTime(readProfile(folder), from, to, own), requests);
 }
 
-/** The largest file: helper processes and threads of a server write profiles too. */
+/** Reads the largest profile: helper processes and threads of a server write profiles too. */
 function readProfile(folder: string): CpuProfile {
   const files = readdirSync(folder).filter((name) => name.endsWith(".cpuprofile"));
   const texts = files.map((name) => readFileSync(join(folder, name), "utf8"));
@@ -54,17 +57,17 @@ function profileText(
   ].join("\n");
 }
 
-/** V8's profiler reads the same monotonic clock. */
+/** Monotonic time, as in V8's profiler. */
 function monotonicMicros(): number {
   return Number(process.hrtime.bigint() / 1_000n);
 }
 
-/** The parts of a `.cpuprofile` file (Chrome DevTools Protocol, Profiler.Profile) that are read. */
+/** Used members of a `.cpuprofile` file (Chrome DevTools Protocol, Profiler.Profile). */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
-  /** Microseconds on the clock that `performance.now` and `process.hrtime` read too. */
+  /** Microseconds of the clock of `performance.now` and `process.hrtime`. */
   readonly startTime: number;
-  /** The node that was on top of the stack at each sample. */
+  /** Node on top of the stack at each sample. */
   readonly samples: readonly number[];
   /** Microseconds from each sample to the next. */
   readonly timeDeltas: readonly number[];
@@ -79,7 +82,7 @@ interface ProfileNode {
   };
 }
 
-/** Whose code it is. */
+/** Part of the program. */
 interface Share {
   readonly name: string;
   /** Microseconds on top of the stack. */
@@ -93,7 +96,7 @@ interface SelfTime {
   readonly functions: readonly Share[];
 }
 
-/** Folder of `node_modules` to the part that its code is counted to; the first match counts. */
+/** Parts by folder of `node_modules`; the first match applies. */
 const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/@grpc\//, "grpc-js"],
   [/@connectrpc\//, "connect"],
@@ -103,7 +106,7 @@ const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/fastify|find-my-way|avvio|light-my-request|fast-|secure-json-parse/, "fastify"],
 ];
 
-/** Own functions that run statements: native calls of SQLite count to who makes them. */
+/** Own functions that run statements: native calls of SQLite count as their callers. */
 const STATEMENTS = /\/store\/setting-(?:transaction|write)\.[jt]s$/;
 
 /** V8's names for time outside of functions. */
@@ -114,11 +117,11 @@ const SPECIAL: Readonly<Record<string, string>> = {
 };
 
 /**
- * Adds up who was on top of the stack.
+ * Sums the self time of functions.
  *
- * @param from begin and
- * @param to end of the time that counts, in microseconds on the profile's clock.
- * @param own a part of the path that the program's own files have in common, such as `/src/`.
+ * @param from begin and @param to end of the measured time, in microseconds of the profile's
+ *   clock.
+ * @param own common part of the paths of the program's own files, such as `/src/`.
  */
 export function selfTime(profile: CpuProfile, from: number, to: number, own: string): SelfTime {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Programs that the bench uses and that npm does not install: name to Debian package. */
+/** Required programs that npm does not install, with their Debian packages. */
 export const packages = {
   wrk: "wrk",
   h2load: "nghttp2-client",
@@ -12,17 +12,19 @@ export const packages = {
   curl: "curl",
 } as const;
 
-/** A program that may be missing. */
+/** Name of a required program. */
 export type Program = keyof typeof packages;
 
-/** The programs of the table that no folder of `path` (the PATH variable) holds. */
+/** Programs of the table that are in no folder of `path` (the PATH variable). */
 export function missingPrograms(path: string): Program[] {
   const folders = path.split(delimiter);
   const names = Object.keys(packages) as Program[];
   return names.filter((name) => !folders.some((folder) => executable(join(folder, name))));
 }
 
-/** The file of a program, in the folders of `path` (the PATH variable). @throws where there is none. */
+/**
+ * Path of a program in the folders of `path` (the PATH variable). @throws Error if there is none.
+ */
 export function executableOf(program: Program, path: string): string {
   const file = path
     .split(delimiter)
@@ -32,7 +34,7 @@ export function executableOf(program: Program, path: string): string {
   return file;
 }
 
-/** What to tell somebody whose machine lacks this program. */
+/** Advice for installing a missing program. */
 export function installHint(program: Program): string {
   return `${program} is not installed (Debian: apt-get install ${packages[program]})`;
 }

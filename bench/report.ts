@@ -1,7 +1,7 @@
 import { type Finding, reached, type Target, type Verdict } from "./experiment.ts";
 import type { Head } from "./machine.ts";
 
-/** The results of a run stand between these lines of docs/performance.md. */
+/** Markers in docs/performance.md around the results of a run. */
 export const BEGIN = "<!-- results: begin (written by the bench, not by hand) -->";
 export const END = "<!-- results: end -->";
 
@@ -27,13 +27,13 @@ export function resultsMarkdown(
   ].join("\n\n");
 }
 
-/** When, where and with what the figures were made. */
+/** Time, machine and programs of the figures. */
 export function headMarkdown({ time, command, machine, disk, versions }: Head): string {
   const names = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return list([`${time.slice(0, 10)}, \`${command}\``, machine, disk, names.join(", ")]);
 }
 
-/** Every figure that has a target. */
+/** All figures with a target. */
 export function targetMarkdown(findings: readonly Finding[]): string {
   const rows = findings.flatMap(({ name, verdicts }) =>
     verdicts.flatMap((verdict) => {
@@ -47,7 +47,7 @@ export function targetMarkdown(findings: readonly Finding[]): string {
   return `### Targets\n\n${table([["what", "figure", "target", "outcome"], ...rows])}`;
 }
 
-/** One finding: its table, and the figures that have no target. */
+/** Finding as text: its table, and the figures without a target. */
 export function findingMarkdown(finding: Finding): string {
   const { name, title, load, columns, rows, verdicts, notes = [] } = finding;
   const remarks = verdicts
@@ -75,13 +75,13 @@ function targetText(target: Target): string {
     : `to stay ≤ ${decimal(target.atMost)}`;
 }
 
-/** How far away a target is: the factor that is lacking. */
+/** Missing factor to a target. */
 function distanceText({ value }: Verdict, target: Target): string {
   const factor = target.atLeast !== undefined ? target.atLeast / value : value / target.atMost;
   return `NOT reached, ${decimal(factor)}× away`;
 }
 
-/** A Markdown table; the first column leans left, the others right. */
+/** Markdown table with the first column left-aligned, the others right-aligned. */
 export function table(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const [head = [], ...body] = cells;

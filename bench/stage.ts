@@ -1,4 +1,4 @@
-// Longer than other files: everything that starts a process is here, so that everything stops it.
+// Longer than other files: it has all code that starts and stops processes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,59 +6,61 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { killTree } from "./proc.ts";
 
-/** Processor that measured servers run on; nothing else of the bench does. */
+/** Processor of measured servers, which the rest of the bench does not use. */
 export const SERVER_CORE = "0";
 /** Processor of the load generators and of the bench itself. */
 export const LOAD_CORE = "1";
-/** How long a process may take to end after SIGTERM, in milliseconds. */
+/** Time limit for a process to end after SIGTERM, in milliseconds. */
 const STOP_PATIENCE = 5_000;
 
-/** What to start. */
+/** Command to start. */
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Processors to run on, as taskset takes them. */
+  /** Processors, in the notation of taskset. */
   readonly cores: string;
 }
 
-/** A server that runs. */
+/** Running server. */
 export interface Running {
   readonly pid: number;
-  /** Throws when the process has ended, with the end of what it printed. */
+  /** Throws when the process has ended, with the end of its output. */
   assertAlive(): void;
-  /** The last lines that it printed. */
+  /** Last lines of its output. */
   tail(): string;
-  /** SIGTERM, then SIGKILL; resolves when it is gone. */
+  /** Sends SIGTERM, then SIGKILL; resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
-/** A program that is talked to. */
+/** Program with a line-based dialogue. */
 export interface Conversation {
-  /** Writes a line, or nothing, and resolves with the next line that the program prints. */
+  /** Writes a line, if given, and resolves with the next line of output. */
   ask(line?: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Keeps account of processes and folders, so that nothing outlives the bench. */
+/** Owner of processes and folders, so that none outlives the bench. */
 export interface Stage {
-  /** A fresh folder that `close` removes. @param parent default: the system's temporary folder. */
+  /**
+   * Creates a folder, which `close` removes. @param parent default: the system's temporary folder.
+   */
   folder(parent?: string): string;
-  /** Starts a server; what it prints goes into a file. */
+  /** Starts a server; its output goes into a file. */
   start(command: Command): Running;
-  /** Runs a program to its end and returns what it printed on stdout. */
+  /** Runs a program to its end and returns its stdout. */
   run(command: Command): Promise<string>;
   /** Starts a program that answers lines with lines. */
   converse(command: Command): Conversation;
-  /** Runs this first when the stage closes, for what another part has started. */
+  /** Registers an action that runs first when the stage closes. */
   onClose(action: () => Promise<void>): void;
-  /** Stops and removes everything, the newest first. */
+  /** Stops processes and removes folders, the newest first. */
   close(): Promise<void>;
-  /** The same at once and without waiting, for the end of the process. */
+  /** Like close, without waiting, for the end of the process. */
   abandon(): void;
 }
 
-/** @param environment variables that every started process gets. */
+/** @param environment variables of every started process. */
 export function createStage(environment: Readonly<Record<string, string | undefined>>): Stage {
   const children = new Set<ChildProcess>();
   const folders: string[] = [];
@@ -106,8 +108,8 @@ export function createStage(environment: Readonly<Record<string, string | undefi
 }
 
 /**
- * Stage of a whole run of the bench: the measured servers get no variable of this shell that changes
- * how they work, the bench itself stays off their core, and an interrupt ends every process at once.
+ * Stage of a whole run of the bench: the measured servers get no variables of this shell that
+ * affect them, the bench itself stays off their core, and an interrupt ends every process at once.
  */
 export async function createBenchStage(): Promise<Stage> {
   const entries = Object.entries(process.env);

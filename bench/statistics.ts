@@ -1,10 +1,10 @@
-/** Middle of the numbers; the mean of the two middle ones when their count is even. NaN for none. */
+/** Median of numbers; NaN for none. */
 export function median(values: readonly number[]): number {
   if (values.length === 0) return Number.NaN;
   return quantile(values, 0.5);
 }
 
-/** The value that the share `q` (0 to 1) of the numbers stays under, interpolated. NaN for none. */
+/** Quantile `q` (0 to 1) of numbers, interpolated; NaN for none. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const position = (sorted.length - 1) * q;
@@ -14,8 +14,8 @@ export function quantile(values: readonly number[], q: number): number {
 }
 
 /**
- * Ratio of each round: what slows the machine down for a while slows both sides of a round, so ratios
- * hold where absolute figures move.
+ * Ratio of each round: a temporary slowdown of the machine affects both sides of a round, so ratios
+ * are more stable than absolute figures.
  */
 export function ratiosOf(of: readonly number[], against: readonly number[]): number[] {
   return byRound(of, against, (one, other) => one / other);

@@ -5,13 +5,13 @@ import { callGrpc, type HttpReply } from "./call.ts";
 import { accepts, freePort, until } from "./port.ts";
 import { type Running, SERVER_CORE, type Stage } from "./stage.ts";
 
-/** A server that answers on a port of 127.0.0.1. */
+/** Running server on a port of 127.0.0.1. */
 export interface Started {
   readonly server: Running;
   readonly port: number;
 }
 
-/** The programs of `yardstick/` that are servers. */
+/** Servers in `yardstick/`. */
 export type Yardstick =
   | "http.ts"
   | "fastify.ts"
@@ -22,9 +22,9 @@ export type Yardstick =
   | "connect.ts";
 
 /**
- * Starts a yardstick and waits until it takes connections.
+ * Starts a yardstick and waits until it accepts connections.
  *
- * @param args what follows the port.
+ * @param args arguments after the port.
  * @param nodeFlags such as those of a profile.
  */
 export async function startYardstick(
@@ -38,7 +38,7 @@ export async function startYardstick(
   return started;
 }
 
-/** Starts a yardstick and does not wait. */
+/** Starts a yardstick without waiting. */
 export async function launchYardstick(
   stage: Stage,
   name: Yardstick,
@@ -84,7 +84,7 @@ function untilListening(server: Running, port: number, name: string): Promise<vo
   return until(question, () => `${name} does not listen:\n${server.tail()}`);
 }
 
-/** A reply as a file, for a yardstick to send: head and body as Mooring sends them. */
+/** Reply in a file, for a yardstick: headers and body as sent by Mooring. */
 export interface FixedReply {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
@@ -92,10 +92,10 @@ export interface FixedReply {
   readonly body: string;
 }
 
-/** What Node's server adds by itself. */
+/** Headers that Node's server adds by itself. */
 const ADDED_BY_NODE = new Set(["date", "connection", "keep-alive", "transfer-encoding"]);
 
-/** Keeps a reply of Mooring's for its yardsticks; returns the file. */
+/** Stores a reply of Mooring for its yardsticks; returns the file. */
 export function keepReply(stage: Stage, { status, rawHeaders, body }: HttpReply): string {
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -105,7 +105,7 @@ export function keepReply(stage: Stage, { status, rawHeaders, body }: HttpReply)
   return keep(stage, { status, headers, body: body.toString("base64") } satisfies FixedReply);
 }
 
-/** What a gRPC yardstick answers with. */
+/** Answer of a gRPC yardstick. */
 export interface FixedMessage {
   /** `/package.Service/Method`. */
   readonly path: string;
@@ -113,7 +113,7 @@ export interface FixedMessage {
   readonly body: string;
 }
 
-/** Keeps a message of Mooring's for its yardsticks; returns the file. */
+/** Stores a message of Mooring for its yardsticks; returns the file. */
 export function keepMessage(stage: Stage, path: string, body: Buffer): string {
   return keep(stage, { path, body: body.toString("base64") } satisfies FixedMessage);
 }
@@ -128,7 +128,7 @@ function keep(stage: Stage, value: unknown): string {
 export const ETCD_RANGE = "/etcdserverpb.KV/Range";
 export const ETCD_PUT = "/etcdserverpb.KV/Put";
 
-/** RangeRequest { key = 1, serializable = 7 }: a read that asks no other member. */
+/** RangeRequest { key = 1, serializable = 7 }: a read without a query to other members. */
 export function serializableRange(key: string): Buffer {
   return Buffer.concat([textField(1, key), Buffer.of((7 << 3) | 0, 1)]);
 }
@@ -138,7 +138,7 @@ export function put(key: string, value: string): Buffer {
   return Buffer.concat([textField(1, key), textField(2, value)]);
 }
 
-/** Waits for the single member's election too: a put goes through only after it. */
+/** Writes a value to etcd, and thereby waits for the election of the single member. */
 export async function fillEtcd(port: number, key: string, value: string): Promise<void> {
   await callGrpc({ port, path: ETCD_PUT, body: put(key, value) });
 }

@@ -8,12 +8,12 @@ import { wrkSide } from "./rest.ts";
 
 const PATH = "/api/admin/setting/get?key=hide_files";
 const LOAD = "wrk, 32 keep-alive connections, HTTP/1.1; all tokens at one server";
-/** What a token of a principal may cost more than the permanent one, in microseconds of CPU time. */
+/** Permitted additional CPU time for a token of a principal, in microseconds. */
 const DEARER = 2;
 
 const [SCOPED, LIMITED, ROOT] = ["scoped token", "limited token", "permanent token"];
 
-/** What it costs to know who calls, and what they may. */
+/** Cost of authentication and authorization. */
 export const accessCall: Contest = {
   name: "access",
   title: "GET /api/admin/setting/get?key=hide_files with tokens that may do less",
@@ -42,7 +42,7 @@ async function callSide(lab: Lab, name: string, mooring: Mooring, token: string)
   return (await wrkSide(lab, name, server, job))[0];
 }
 
-/** Makes a token. @returns its text. */
+/** Creates a token. @returns its text. */
 async function makeToken(
   mooring: Mooring,
   scopes: readonly string[],

@@ -9,7 +9,10 @@ import { startMooring } from "../mooring.ts";
 import { keepMessage, startYardstick } from "../yardstick.ts";
 import { wrkSide } from "./rest.ts";
 
-/** Connect with JSON over HTTP/1.1, as a browser calls, against connect-fastify with the message. */
+/**
+ * Connect with JSON over HTTP/1.1, as from a browser, against connect-fastify with the same
+ * message.
+ */
 export const connectPublic: Contest = {
   name: "connect-public",
   title: "Connect JSON GetPublicSettings",

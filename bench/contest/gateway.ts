@@ -5,7 +5,7 @@ import { startYardstick } from "../yardstick.ts";
 import { wrkSide } from "./rest.ts";
 
 const PATH = "/v1/projects/p1/things/77?pageSize=10&filter=abc&showAll=true";
-/** Bindings besides the one that is asked: about as many as Google publishes. */
+/** Number of bindings besides the called one: about as many as Google publishes. */
 const OTHERS = 13_000;
 const CROWDED = "gateway, 13,000 other rules";
 
@@ -32,7 +32,7 @@ async function open(lab: Lab, name: string, ...args: readonly string[]) {
   return side;
 }
 
-/** The gateway beside a Fastify route that parses the same, and the time that many rules take. */
+/** The gateway against a Fastify route that parses the same, and the time for many rules. */
 export const gateway: Experiment = {
   ...experimentOf(contest),
   measure: async (lab) => {

@@ -26,7 +26,7 @@ import {
 const LOAD = "h2load, 4 connections with 8 calls in flight each";
 const KEY = "hide_files";
 
-/** `GetPublicSettings` against servers that do the same with the same message. */
+/** `GetPublicSettings` against servers with the same message. */
 export const grpcPublic: Contest = {
   name: "grpc-public",
   title: "gRPC GetPublicSettings",
@@ -55,7 +55,7 @@ export const grpcPublic: Contest = {
   },
 };
 
-/** `GetSetting` against etcd, which keeps the same key and value. */
+/** `GetSetting` against etcd with the same key and value. */
 export const grpcSetting: Contest = {
   name: "grpc-setting",
   title: `gRPC GetSetting of ${KEY} with token`,

@@ -13,10 +13,10 @@ import { saveLoad } from "./save.ts";
 const TOKEN = "bench-token-0123456789abcdefghijklmnopqr";
 const CLIENTS = 64;
 const [ONE, TWO, BARE] = ["one instance", "two instances", "one connection without Mooring"];
-/** Changes whose way to another instance is timed. */
+/** Number of changes whose delay to another instance is measured. */
 const CHANGES = 60;
 
-/** Reads with a token on PostgreSQL, which no read has to ask. */
+/** Reads with a token on PostgreSQL, which need no query. */
 export const postgresRead: Contest = {
   name: "postgres-read",
   title: "GET /api/admin/setting/get with token, on PostgreSQL",
@@ -42,7 +42,7 @@ export const postgresRead: Contest = {
   },
 };
 
-/** Saves on PostgreSQL: those that wait at the same time share a commit. */
+/** Saves on PostgreSQL: concurrent ones share a commit. */
 export const postgresSave: Contest = {
   name: "postgres-save",
   title: "SaveSettings of one item, on PostgreSQL",
@@ -67,7 +67,7 @@ export const postgresSave: Contest = {
   },
 };
 
-/** The server's own yardstick: one connection that commits the change of one row. */
+/** Yardstick of PostgreSQL itself: one connection that commits the change of one row. */
 function commitSide(url: string): Side {
   return {
     name: BARE,
@@ -110,7 +110,7 @@ export const postgresChange: Experiment = {
       await save();
       const answered = performance.now();
       while (watcher.times.length === seen) await sleep(1);
-      // It may be there before the answer.
+      // The event may arrive before the reply.
       times.push(Math.max(0, (watcher.times[seen] ?? 0) - answered));
       await sleep(30 + Math.random() * 100);
     }
@@ -134,7 +134,7 @@ async function revisionOf({ port }: Mooring): Promise<number> {
 }
 
 /**
- * Starts a PostgreSQL server of the bench's own, on the core of the load, and two instances on it.
+ * Starts a separate PostgreSQL server on the core of the load, and two instances on it.
  *
  * @returns both, and the URL of their database.
  */
@@ -143,7 +143,7 @@ async function startInstances(lab: Lab): Promise<readonly [Mooring, Mooring, str
   if (!hasPostgres)
     throw new NotMeasurable("PostgreSQL is not installed (Debian: apt-get install postgresql)");
   const folder = lab.stage.folder();
-  // The server is initialised there, by a user without rights.
+  // An unprivileged user initialises the server there.
   chmodSync(folder, 0o755);
   process.env[RUN_FOLDER] = folder;
   const server = await startPostgres({ isDurable: true });

@@ -17,7 +17,7 @@ import { wrkSide } from "./rest.ts";
 
 const VALUE = `bench-value-${COUNTER}`;
 
-/** Many clients that save one setting each: commits are shared. */
+/** Many clients that save one setting each, with shared commits. */
 export const saveMany: Contest = {
   name: "save-64",
   title: "SaveSettings of one item, 64 clients (counted in items)",
@@ -44,7 +44,7 @@ export const saveMany: Contest = {
   },
 };
 
-/** One client: what a person waits for. */
+/** Saves by one client: the waiting time of a user. */
 export const saveOne: Contest = {
   name: "save-1",
   title: "SaveSettings of one item, one client",
@@ -68,7 +68,7 @@ export const saveOne: Contest = {
 
 const COUNTS = [100, 1_000, 10_000];
 
-/** One setting out of more and more: its cost has to stay flat. */
+/** Read of one setting from a growing number of settings: its cost has to stay constant. */
 export const growthSetting: Contest = growth({
   name: "growth-setting",
   title: "GET /api/admin/setting/get with 100, 1,000 and 10,000 custom settings",
@@ -80,7 +80,7 @@ export const growthSetting: Contest = growth({
   },
 });
 
-/** A save of one setting out of more and more. */
+/** Save of one setting with a growing number of settings. */
 export const growthSave: Contest = growth({
   name: "growth-save",
   title: "SaveSettings of one item with 100, 1,000 and 10,000 custom settings, one client",
@@ -89,7 +89,7 @@ export const growthSave: Contest = growth({
   side: async (lab, name, mooring) => saveSide(lab, name, mooring, 1),
 });
 
-/** Servers of the same kind with more and more settings, the fullest first. */
+/** Servers with a growing number of settings, the largest number first. */
 function growth({
   side,
   ...contest
@@ -121,7 +121,10 @@ function saveSide(lab: Lab, name: string, mooring: Mooring, clients: number): Si
   return serverSide(name, mooring.server, saveLoad(lab, mooring, clients));
 }
 
-/** That many clients, each with a custom setting of its own. @param first number of the first one. */
+/**
+ * Load of `clients` clients, each with its own custom setting. @param first number of the first
+ * setting.
+ */
 export function saveLoad(lab: Lab, mooring: Mooring, clients: number, first = 0): Load {
   const { port, token } = mooring;
   const path = pathOf(SettingService.method.saveSettings);
@@ -139,7 +142,7 @@ async function etcdSide(lab: Lab, clients: number): Promise<Side> {
   return serverSide("etcd put", server, writeLoad(lab.stage, { port, path: ETCD_PUT, frames }));
 }
 
-/** The least that a save over gRPC can be: what Node and SQLite alone allow. */
+/** Lower bound of a save over gRPC with only Node and SQLite. */
 async function bareSaveSide(lab: Lab, clients: number): Promise<Side> {
   const path = pathOf(SettingService.method.saveSettings);
   const file = join(lab.stage.folder(), "bare.db");
@@ -153,7 +156,7 @@ function saveFrame(key: string): string {
   return framed(toBinary(SaveSettingsRequestSchema, request)).toString("base64");
 }
 
-/** The bare loop: a process that commits for the length of a round. */
+/** Loop in a process that commits for the duration of a round. */
 function sqliteSide(lab: Lab, name: string, rows: number): Side {
   const program = fileURLToPath(new URL("../yardstick/sqlite.ts", import.meta.url));
   const file = join(lab.stage.folder(), "bare.db");

@@ -17,7 +17,7 @@ const SMALL = "/small.json";
 
 /** Bytes of one transfer. */
 const BYTES = 200_000_000;
-/** Runs that count, and the ones before them. */
+/** Number of measured runs, and of runs before them. */
 const ROUNDS = 10;
 const WARM_ROUNDS = 2;
 const CORES = `${SERVER_CORE},${LOAD_CORE}`;
@@ -30,11 +30,11 @@ interface Pair {
   /** Bytes per second. */
   readonly direct: number;
   readonly through: number;
-  /** CPU time of Mooring for one of them, in microseconds. */
+  /** CPU time of Mooring per transfer, in microseconds. */
   readonly cpu: number;
 }
 
-/** A small request that is passed to the server behind, against the same request sent to it. */
+/** A small request forwarded to the upstream, against the same request sent directly. */
 export const upstreamRequest: Contest = {
   name: "upstream",
   title: `GET ${SMALL} of nginx, directly and through Mooring in front of it`,
@@ -93,8 +93,8 @@ export const upstreamTransfer: Experiment = {
 };
 
 /**
- * Direct, through, through, direct, so that what slows the machine down for a while slows both, and the
- * other way round.
+ * Transfers in the order direct, through, through, direct, so that a temporary slowdown of the
+ * machine affects both.
  */
 async function transferBoth(
   lab: Lab,
@@ -115,7 +115,7 @@ async function transferBoth(
   return { direct: rate(seconds.direct), through: rate(seconds.through), cpu: cpu / 2 };
 }
 
-/** @returns its seconds. @throws Error unless everything was transferred. */
+/** @returns the duration in seconds. @throws Error unless everything was transferred. */
 async function transfer(
   { stage }: Lab,
   { large }: Fronted,
@@ -125,7 +125,7 @@ async function transfer(
   const at = `http://127.0.0.1:${port}`;
   const form = "%{http_code} %{size_download} %{size_upload} %{time_total}";
   const common = ["-s", "-S", "--http1.1", "-o", "/dev/null", "-w", form];
-  // Without `Expect`, which holds a body up for a round trip.
+  // Without `Expect`, which delays a body by a round trip.
   const upload = ["-H", "Expect:", "-H", "Transfer-Encoding:", "-X", "PUT"];
   const job =
     direction === "download" ? [`${at}/large`] : [...upload, "-T", large, `${at}/upload/large`];
@@ -168,18 +168,18 @@ function rowOf(direction: Direction, pairs: readonly Pair[]): string[] {
   ];
 }
 
-/** Folder in memory, so that the disk has no part in a transfer. */
+/** Folder in memory, so that transfers are independent of the disk. */
 const MEMORY = "/dev/shm";
-/** nginx with files of its own, and Mooring in front of it. */
+/** nginx with its files, and Mooring in front of it. */
 interface Fronted {
   readonly nginx: Started;
   readonly mooring: Mooring;
-  /** The file behind the path `/large`. */
+  /** File at the path `/large`. */
   readonly large: string;
 }
 
 /**
- * Starts nginx, as one process, and Mooring with it as the server behind.
+ * Starts nginx, as one process, and Mooring with it as the upstream.
  *
  * @param cores processors of both; default: the servers' core.
  * @param bytes size of the file `/large`; default: none.

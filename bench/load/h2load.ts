@@ -4,7 +4,7 @@ import { framed } from "../call.ts";
 import type { Load, LoadResult } from "../contest.ts";
 import { LOAD_CORE, type Stage } from "../stage.ts";
 
-/** A unary gRPC call that h2load makes again and again. */
+/** Unary gRPC call that h2load repeats. */
 export interface H2loadJob {
   readonly port: number;
   /** `/package.Service/Method`. */
@@ -20,7 +20,7 @@ export interface H2loadJob {
 const CONNECTIONS = 4;
 const STREAMS = 8;
 
-/** Load by h2load, HTTP/2 without TLS and with prior knowledge. */
+/** Creates load by h2load, over HTTP/2 without TLS and with prior knowledge. */
 export function h2loadLoad(stage: Stage, job: H2loadJob): Load {
   const data = join(stage.folder(), "request");
   writeFileSync(data, framed(job.body));
@@ -42,8 +42,8 @@ export function h2loadLoad(stage: Stage, job: H2loadJob): Load {
 /**
  * Reads h2load's summary.
  *
- * gRPC failures have HTTP status 200, so they are told by their missing message: the bytes of all
- * messages must be what that many good replies have.
+ * gRPC failures have HTTP status 200, so they are detected by their missing message: the bytes of
+ * all messages must match the number of successful replies.
  *
  * @param replyBytes length of one reply's message with its frame.
  * @throws Error when calls failed.
@@ -56,7 +56,7 @@ export function parseH2load(output: string, seconds: number, replyBytes: number)
   };
   const requests = figure(/(\d+) succeeded/);
   const data = figure(/\((\d+)\) data/);
-  // Calls that were in flight at the end have sent part of their reply and don't count as done.
+  // Calls in flight at the end have sent part of their reply and are not counted.
   const unfinished = (data - requests * replyBytes) / replyBytes;
   if (unfinished < 0 || unfinished > CONNECTIONS * STREAMS)
     throw new Error(

@@ -1,26 +1,26 @@
-// Longer than other files: it is one client, and half of it is the frame layout of RFC 9113.
+// Longer than other files: one client, half of which is the frame layout of RFC 9113.
 import { connect } from "node:net";
 
 /**
- * An HTTP/2 client of a few microseconds a call, so that a load generator on one core can keep a
- * server on the other busy. It speaks plain HTTP/2 with prior knowledge, sends the same request
- * head on every stream and does not read reply heads.
+ * HTTP/2 client that takes a few microseconds per call, so that a load generator on one core can
+ * saturate a server on another. It speaks plain HTTP/2 with prior knowledge, sends the same request
+ * headers on every stream and does not read reply headers.
  */
 export interface Http2Socket {
   /** Opens a stream with this body and ends the sending side; returns the stream's number. */
   send(body: Buffer): number;
-  /** Stops reading, as a client does that hangs. */
+  /** Stops reading, like a hanging client. */
   pause(): void;
   close(): void;
 }
 
-/** What happens on the connection. */
+/** Events of the connection. */
 export interface Http2Listener {
-  /** Bytes of a reply came. */
+  /** Called with bytes of a reply. */
   data(stream: number, body: Buffer): void;
-  /** The reply has ended; `reset` when the server broke it off. */
+  /** Called at the end of a reply; `reset` when the server aborted it. */
   end(stream: number, reset: boolean): void;
-  /** The connection is gone. */
+  /** Called when the connection is closed. */
   close(reason: string): void;
 }
 
@@ -40,7 +40,7 @@ const FRAME_HEAD = 9;
 const LARGEST_WINDOW = 0x7fffffff;
 const DEFAULT_WINDOW = 0xffff;
 
-/** Connects to 127.0.0.1. @param head the request's fields, pseudo fields first. */
+/** Connects to 127.0.0.1. @param head fields of the request, pseudo-header fields first. */
 export async function openHttp2Socket(
   port: number,
   head: readonly (readonly [string, string])[],
@@ -103,7 +103,7 @@ function handle(frame: Frame, listener: Http2Listener, write: (reply: Buffer) =>
     listener.end(stream, false);
 }
 
-/** Hands on every whole frame and returns what is left over. */
+/** Passes complete frames on and returns the rest. */
 function readFrames(buffer: Buffer, take: (frame: Frame) => void): Buffer {
   let at = 0;
   while (buffer.length - at >= FRAME_HEAD) {
@@ -120,7 +120,7 @@ function readFrames(buffer: Buffer, take: (frame: Frame) => void): Buffer {
   return buffer.subarray(at);
 }
 
-/** Connection preface (section 3.4) that allows the server to send without waiting for windows. */
+/** Connection preface (section 3.4) with a maximum flow-control window. */
 function preface(): Buffer {
   const settings = Buffer.alloc(18);
   const values = [
@@ -152,7 +152,7 @@ function frameOf(type: number, flags: number, stream: number, payload?: Buffer):
   return frame;
 }
 
-/** Literal fields without indexing, without Huffman coding (RFC 7541, section 6.2.2). */
+/** Literal fields without indexing and Huffman coding (RFC 7541, section 6.2.2). */
 function headBlock(head: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat(
     head.flatMap(([name, value]) => [Buffer.of(0), literal(name), literal(value)]),
@@ -173,7 +173,10 @@ function literal(text: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** Fields of a gRPC request over plain HTTP/2, pseudo fields first (gRPC over HTTP/2, Requests). */
+/**
+ * Fields of a gRPC request over plain HTTP/2, pseudo-header fields first (gRPC over HTTP/2,
+ * Requests).
+ */
 export function grpcHead(
   port: number,
   path: string,

@@ -1,6 +1,6 @@
-// A program: holds many watch streams open over some connections. It prints "ready" when each has
-// had its first message. At the line "stop" it opens the connections that never read; at any other
-// line it saves the line as a public setting and prints how long that took to arrive, as JSON.
+// Program that opens many watch streams over several connections. It prints "ready" when each has
+// received its first message. On the line "stop" it opens connections that never read. It saves any
+// other line as a public setting and prints the delays until its arrival as JSON.
 import { createInterface } from "node:readline";
 import { create } from "@bufbuild/protobuf";
 import {
@@ -11,7 +11,7 @@ import { callMethod, framed } from "../call.ts";
 import { quantile } from "../statistics.ts";
 import { grpcHead, type Http2Socket, openHttp2Socket } from "./http2-socket.ts";
 
-/** Many open watch streams. */
+/** Configuration of the watch streams. */
 export interface WatchJob {
   readonly port: number;
   readonly token: string;
@@ -25,28 +25,28 @@ export interface WatchJob {
   readonly stopped: number;
 }
 
-/** How one change travelled, in milliseconds from the moment it was sent. */
+/** Delays of one change, in milliseconds after it was sent. */
 export interface Arrival {
   /** Until the save was acknowledged. */
   readonly acknowledged: number;
-  /** Until half of the streams had it. */
+  /** Until half of the streams had received it. */
   readonly median: number;
-  /** Until the last stream had it. */
+  /** Until the last stream had received it. */
   readonly last: number;
 }
 
-/** Bytes at the start of a value that tell it from every other. */
+/** Length of the unique prefix of a value, in bytes. */
 const MARKER_LENGTH = 24;
 
 const job = JSON.parse(process.argv[2] ?? "") as WatchJob;
 const request = framed(Buffer.from(job.body, "base64"));
 const perConnection = Math.ceil(job.streams / job.connections);
-/** Streams that have not had the message that is waited for. */
+/** Streams that have not received the expected message. */
 const waiting = new Set<string>();
 let heard: () => void = () => {};
 let times: number[] = [];
 let sent = 0;
-/** What a message must hold to be the one that is waited for; a bookmark doesn't. */
+/** Content of the expected message, which bookmarks do not have. */
 let marker = "";
 
 const all = Array.from({ length: job.streams }, (_, index) => index);
@@ -74,7 +74,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 process.exit(0);
 
-/** A connection with its share of the streams. */
+/** Opens a connection with its share of the streams. */
 async function open(connection: number): Promise<void> {
   const socket = await connect(String(connection), true);
   for (let at = 0; at < perConnection; at++) {
@@ -104,7 +104,7 @@ function streamName(index: number): string {
   return `${Math.floor(index / perConnection)}/${(index % perConnection) * 2 + 1}`;
 }
 
-/** A long message counts from its first frame on, which holds the marker. */
+/** A long message counts as received at its first frame, which contains the marker. */
 function arrived(name: string, body: Buffer): void {
   if (!body.includes(marker) || !waiting.delete(name)) return;
   times.push(performance.now() - sent);

@@ -1,5 +1,5 @@
-// A program: makes unary gRPC calls whose body changes each time, one at a time for each client, and
-// prints the result as JSON. Neither wrk nor h2load can change a binary body.
+// Program that makes unary gRPC calls with changing bodies, one at a time per client, and prints
+// the result as JSON. Neither wrk nor h2load can change a binary body.
 import { quantile } from "../statistics.ts";
 import { grpcHead, openHttp2Socket } from "./http2-socket.ts";
 import { COUNTER, type WriteJob } from "./write.ts";
@@ -7,7 +7,7 @@ import { COUNTER, type WriteJob } from "./write.ts";
 const job = JSON.parse(process.argv[2] ?? "") as WriteJob & { readonly seconds: number };
 const head = grpcHead(job.port, job.path, job.token);
 const times: number[] = [];
-// A value that no earlier round has written.
+// A value that differs from those of earlier rounds.
 let counter = Date.now() * 1_000;
 
 const connections = await Promise.all(job.frames.map(openConnection));
@@ -64,7 +64,7 @@ async function openConnection(): Promise<Connection> {
   };
 }
 
-/** Calls again and again until the deadline. */
+/** Repeats calls until the deadline. */
 async function client(frame: Buffer, index: number): Promise<void> {
   const at = frame.indexOf(COUNTER);
   const connection = connections[index];

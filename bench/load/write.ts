@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { Load, LoadResult } from "../contest.ts";
 import { LOAD_CORE, type Stage } from "../stage.ts";
 
-/** Stands in a frame where each call puts another number. */
+/** Placeholder in a frame for the number of each call. */
 export const COUNTER = "#".repeat(16);
 
 /** Unary gRPC calls with a changing body. */
@@ -11,13 +11,13 @@ export interface WriteJob {
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly token?: string;
-  /** A framed request for each client and connection, base64, with COUNTER in it once. */
+  /** Framed request for each client and connection, in base64, with one COUNTER. */
   readonly frames: readonly string[];
 }
 
 const program = fileURLToPath(new URL("write-client.ts", import.meta.url));
 
-/** As many clients as there are frames, each with one call at a time. */
+/** Load of one client per frame, each with one call at a time. */
 export function writeLoad(stage: Stage, job: WriteJob): Load {
   return async (seconds) => {
     const output = await stage.run({

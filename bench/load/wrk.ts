@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { Load, LoadResult } from "../contest.ts";
 import { LOAD_CORE, type Stage } from "../stage.ts";
 
-/** What wrk sends, again and again, on each of its connections. */
+/** Request that wrk repeats on each of its connections. */
 export interface WrkJob {
   readonly port: number;
   readonly path: string;
@@ -17,7 +17,7 @@ export interface WrkJob {
 
 const script = fileURLToPath(new URL("wrk.lua", import.meta.url));
 
-/** Load by wrk, HTTP/1.1 without pipelining. */
+/** Creates load by wrk, over HTTP/1.1 without pipelining. */
 export function wrkLoad(stage: Stage, job: WrkJob): Load {
   const { port, path, method = "GET", headers = {}, body, connections = 32 } = job;
   const environment = {
@@ -39,7 +39,7 @@ export function wrkLoad(stage: Stage, job: WrkJob): Load {
   };
 }
 
-/** Reads what the script prints at the end. @throws Error when a request failed. */
+/** Parses the output of the script. @throws Error when a request failed. */
 export function parseWrk(output: string): LoadResult {
   const line = /^BENCH (\{.*\})$/m.exec(output)?.[1];
   if (line === undefined) throw new Error(`wrk printed no result:\n${output}`);

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import type { Browser, Page, Request } from "playwright-core";
 import { until } from "../port.ts";
 
-/** Pages besides the first, which are loaded on first use. */
+/** Pages other than the first one, which are loaded on first use. */
 const PAGES = [
   "settings",
   "review",
@@ -21,16 +21,17 @@ const PAGES = [
 
 /** Bytes of files, as gzip. */
 export interface Weight {
-  /** Everything that the first page loads. */
+  /** All files of the first page. */
   readonly first: number;
-  /** The scripts of it. */
+  /** Scripts of the first page. */
   readonly scripts: number;
-  /** What each other page adds to the first. */
+  /** Additional files of each other page. */
   readonly pages: Readonly<Record<string, number>>;
 }
 
 /**
- * Opens each page of a console in a browser that has kept nothing, and weighs what it asks for.
+ * Opens each page of a console in a browser with an empty cache, and measures the size of its
+ * requests.
  *
  * @param origin of the service, such as `http://127.0.0.1:5244`.
  */
@@ -57,7 +58,7 @@ export async function weighConsole(
     await settled();
     const added = [...asked].filter((url) => !before.has(url) && url.includes("/assets/"));
     pages[name] = await gzipBytes(added);
-    // What one page has loaded is weighed with the next one too.
+    // Files that several pages load are measured for each of them.
     for (const url of added) asked.delete(url);
   }
   await page.context().close();
@@ -65,7 +66,7 @@ export async function weighConsole(
   return { first: await gzipBytes(first), scripts: await gzipBytes(scripts), pages };
 }
 
-/** @returns resolves when a page shows itself and waits for nothing but streams. */
+/** @returns a function that resolves when a page is shown and waits only for streams. */
 function quiet(page: Page): () => Promise<void> {
   const waiting = new Set<Request>();
   page.on("request", (request) => {

@@ -14,13 +14,13 @@ import { LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median } from "../statistics.ts";
 import { weighConsole } from "./console-weight.ts";
 
-/** A slow phone: the processor four times slower than this one, and 1.6 Mbit/s with some distance. */
+/** Slow phone: a processor four times slower than this one, and 1.6 Mbit/s with latency. */
 const SLOW = { cpu: 4, bytesPerSecond: 200_000, latencyMs: 40 } as const;
-/** Settings of the list that is filtered, besides those that the program knows. */
+/** Number of custom settings in the filtered list. */
 const MANY = 1_000;
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
 
-/** The console in a browser: what it loads, how soon it can be used, and how fast it follows. */
+/** The console in a browser: loaded bytes, time until usable, and delay of updates. */
 export const consoleInBrowser: Experiment = {
   name: "console",
   title: "The console in Chromium",
@@ -67,10 +67,12 @@ export const consoleInBrowser: Experiment = {
 };
 
 /**
- * The browser is many processes, and slowing a page down keeps a processor busy: beside the others on
- * one processor that would be far more than four times. The server has little to do meanwhile.
+ * The browser has many processes, and throttling a page keeps a processor busy: on a processor
+ * shared with others, the slowdown would far exceed the factor of four. The server is nearly idle
+ * meanwhile.
  *
- * @returns the path of a program that starts it on all processors, whatever the bench itself runs on.
+ * @returns the path of a program that starts the browser on all processors, independent of those
+ *   of the bench.
  */
 function onAllCores(lab: Lab, program: string | undefined): string {
   const path = join(lab.stage.folder(), "browser");
@@ -93,7 +95,7 @@ async function repeated(lab: Lab, measure: (round: number) => Promise<number>): 
   return times;
 }
 
-/** From the address on until the first setting can be edited, nothing of it in the browser's cache. */
+/** Time from the navigation until the first setting can be edited, with an empty cache. */
 async function usableAfter(browser: Browser, mooring: Mooring): Promise<number> {
   const page = await browser.newPage();
   await keepToken(page, mooring);
@@ -121,7 +123,7 @@ async function usableAfter(browser: Browser, mooring: Mooring): Promise<number> 
   return time;
 }
 
-/** In the page: from each of some key presses until the list is painted. */
+/** Times from key presses until the list is painted. */
 async function filterTimes(page: Page): Promise<number[]> {
   await page.locator("#setting-site_title").waitFor();
   return page.evaluate<number[]>(`(async () => {
@@ -141,7 +143,7 @@ async function filterTimes(page: Page): Promise<number[]> {
   })()`);
 }
 
-/** From the save of another client until the value stands in the page. */
+/** Time from the save of another client until the value is shown. */
 async function seenAfter(page: Page, mooring: Mooring, round: number): Promise<number> {
   const value = `Seen in round ${round}`;
   const seen = page.evaluate<number>(
@@ -167,7 +169,7 @@ async function signedIn(browser: Browser, mooring: Mooring, name: string): Promi
   return page;
 }
 
-/** As somebody who asked the console to keep the token in this tab. */
+/** Signs in with a token that is kept in the tab. */
 async function keepToken(page: Page, { token }: Mooring): Promise<void> {
   await page.addInitScript(`sessionStorage.setItem("mooring.token", ${JSON.stringify(token)})`);
 }

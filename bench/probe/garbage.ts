@@ -8,7 +8,7 @@ import { decimal, percent } from "../report.ts";
 
 const PATH = "/api/public/settings";
 
-/** What a read leaves to be collected, and what collecting costs. */
+/** Garbage of a read, and the cost of its collection. */
 export const garbage: Experiment = {
   name: "garbage",
   title: `Garbage of GET ${PATH}`,
@@ -58,7 +58,7 @@ export const garbage: Experiment = {
   },
 };
 
-/** What the server has written. */
+/** Report written by the server. */
 interface Report {
   readonly collectingShare?: number;
   readonly bytes?: number;

@@ -11,11 +11,11 @@ import { residentBytes } from "../proc.ts";
 import { size } from "../report.ts";
 import { startYardstick } from "../yardstick.ts";
 
-/** Milliseconds of rest before the memory is read. */
+/** Idle time before memory is read, in milliseconds. */
 const REST = 5_000;
 const QUICK_REST = 2_000;
 
-/** What the process keeps when nobody asks for anything. */
+/** Memory of the idle process. */
 export const idleMemory: Experiment = {
   name: "memory",
   title: "Resident memory when idle",
@@ -40,7 +40,7 @@ export const idleMemory: Experiment = {
   },
 };
 
-/** So that what is loaded on first use counts too. */
+/** Uses all transports, so that code loaded on first use is included. */
 async function useTransports(port: number): Promise<void> {
   const path = pathOf(PublicService.method.getPublicSettings);
   const request = create(GetPublicSettingsRequestSchema);

@@ -4,9 +4,10 @@ import { type Storages, startStorages } from "../../test/mounts/site/stand-in.ts
 import { startWholeSite } from "../../test/mounts/whole-site.ts";
 
 /**
- * Stand-ins of servers with mounts, in a process of their own. The first line has their addresses. Each
- * line that comes is `COUNT ORDER`: it is answered, with the time in milliseconds since 1970 and the
- * number of calls of each kind since the last answer, as soon as every server has so many mounts of this order.
+ * Stand-ins of servers with mounts, in a separate process. The first line of output has their
+ * addresses. An input line is `COUNT ORDER`. It is answered as soon as every server has COUNT
+ * mounts of this order, with the time in milliseconds since 1970 and the number of calls of each
+ * kind since the last answer.
  *
  * @param kind `whole`: servers with settings, too, which Mooring itself can follow.
  */

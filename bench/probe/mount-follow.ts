@@ -8,18 +8,18 @@ import type { Site } from "../../src/sites/site.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { driverByName, hash, memoryStore, mount } from "../../test/mounts/site/desk.ts";
 
-/** What a program of this bench is to follow. */
+/** Task of the following program. */
 export interface FollowTask {
   readonly file: string;
   readonly sites: readonly { readonly url: string; readonly token: string }[];
 }
 
 /**
- * The part of Mooring that follows mounts, in a process of its own with an SQLite file. The first line
- * is the task. Each other line is `COUNT ORDER CHANGED`: every site is to have so many mounts, of which
- * the first CHANGED have this order; the answer is the time when that was known here. `rest N` answers
- * with the rounds of so many looks at each site, `delay` with the 99th percentile of the event loop's
- * delay in milliseconds since the last one, `memory` with the bytes that 10,000 mounts take.
+ * Part of Mooring that follows mounts, in a separate process with an SQLite file. The first line of
+ * input is the task. Other lines are `COUNT ORDER CHANGED`: every site shall have COUNT mounts, of
+ * which the first CHANGED have this order; the answer is the time when this is known. `rest N`
+ * answers with the times of N idle rounds per site, `delay` with the 99th percentile of the event
+ * loop's delay in milliseconds since the last answer, `memory` with the bytes of 10,000 mounts.
  */
 async function main(): Promise<void> {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -96,7 +96,7 @@ function mountOf(at: number, order: number, revision: number): WantedMount {
   return mount({ ...{ name: `m${at}`, path: `/m/${at}`, items, members, revision } });
 }
 
-/** Ten thousand mounts with what is known of each on a site. */
+/** Memory of ten thousand mounts with their states on a site. */
 function memoryOfMounts(): number {
   const collect = (globalThis as { gc?: () => void }).gc ?? (() => undefined);
   collect();
@@ -110,6 +110,6 @@ function memoryOfMounts(): number {
   return all.length === 10_000 ? after - before : 0;
 }
 
-// Loaded before memory is read.
+// Loads the code before memory is read.
 memoryStore();
 await main();

@@ -10,19 +10,19 @@ import type { FollowTask } from "./mount-follow.ts";
 
 const CROWD = fileURLToPath(new URL("mount-crowd.ts", import.meta.url));
 const FOLLOW = fileURLToPath(new URL("mount-follow.ts", import.meta.url));
-/** Changes of one mount that are timed. */
+/** Number of measured changes of one mount. */
 const CHANGES = 20;
-/** Looks at each site of which nothing comes. */
+/** Number of idle rounds per site. */
 const IDLE = 3;
 
-/** What the stand-ins say when everything is there. */
+/** Answer of the stand-ins when all mounts have arrived. */
 interface Brought {
   readonly time: number;
   /** Number of calls since the last answer, by method and path. */
   readonly calls: Readonly<Record<string, number>>;
 }
 
-/** Mounts on their way to stand-ins: one change, a whole server, and many servers. */
+/** Pushes of mounts to stand-ins: one change, a whole server, and many servers. */
 export const mountFollow: Experiment = {
   name: "mounts",
   title: "Mounts on servers: one change, a clone of a server, and 100 servers with 20 each",
@@ -41,7 +41,7 @@ export const mountFollow: Experiment = {
     const idleDelay = Number(await many.follow.ask("delay"));
     const crowd = await bring(many, 20, 20, 1);
     const busyDelay = Number(await many.follow.ask("delay"));
-    // Rounds that were asked for meanwhile end here: they are not idle ones.
+    // Waits for requested rounds, which are not idle.
     await many.follow.ask("rest 1");
     await many.crowd.ask("20 1");
     await many.follow.ask(`rest ${IDLE}`);
@@ -96,12 +96,12 @@ export const mountFollow: Experiment = {
   },
 };
 
-/** Sites and mounts of the whole program, and idle calls that are timed. */
+/** Number of sites and mounts of the whole program, and of measured idle calls. */
 const SITES = 100;
 const MOUNTS = 20;
 const IDLE_CALLS = 2_000;
 
-/** Times calls to the whole program while it brings mounts to many servers, and before. */
+/** Measures calls to the whole program before and during a push of mounts to many servers. */
 async function callsBetween(lab: Lab): Promise<{
   readonly ms: number;
   readonly calls: number;
@@ -159,7 +159,7 @@ async function post({ port, token }: Mooring, path: string, body: object): Promi
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** Reads a setting over one connection that is kept. @returns milliseconds. */
+/** Reads a setting over a keep-alive connection. @returns the duration in milliseconds. */
 async function timeCall({ port, token }: Mooring): Promise<number> {
   const began = performance.now();
   await new Promise<void>((resolve, reject) => {
@@ -194,7 +194,7 @@ async function close({ crowd, follow }: Pair): Promise<void> {
   await crowd.stop();
 }
 
-/** Changes the order of some mounts. @returns what it took until every server had it. */
+/** Changes the order of some mounts. @returns the time until every server had the change. */
 async function bring(
   { crowd, follow }: Pair,
   count: number,

@@ -1,16 +1,16 @@
 import { createInterface } from "node:readline";
 import { type StandIn, startStandIn } from "../../test/sites/stand-in.ts";
 
-/** A site as the service is told of it. */
+/** Site for the service. */
 export interface CrowdSite {
   readonly url: string;
   readonly token: string;
 }
 
 /**
- * Stand-ins of servers in a process of their own, so that what they do counts as nobody else's. The
- * first line has their addresses; to each title that is asked for, the time when the last of them had
- * it is answered, in milliseconds since 1970.
+ * Stand-ins of servers in a separate process, so that their CPU time is not counted. The first line
+ * of output has their addresses. Each input line is a title; the answer is the time when the last
+ * server had it, in milliseconds since 1970.
  */
 async function main(count: number): Promise<void> {
   const sites = await Promise.all(Array.from({ length: count }, () => startStandIn()));

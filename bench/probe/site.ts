@@ -10,16 +10,19 @@ import { LOAD_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
 import type { CrowdSite } from "./site-crowd.ts";
 
-/** Saves that are timed, and sites that follow at once. */
+/** Number of measured saves, and of concurrently following sites. */
 const SAVES = 200;
 const SITES = 100;
-/** Saves that every site is told of, those that nothing is measured of, and the time in between in milliseconds. */
+/**
+ * Number of saves that are pushed to every site, of saves before them, and the pause in
+ * milliseconds.
+ */
 const ROUNDS = 10;
 const WARM_ROUNDS = 3;
 const SETTLED = 300;
 const CROWD = fileURLToPath(new URL("site-crowd.ts", import.meta.url));
 
-/** A save of one value with nobody behind, at the server behind before its reply, and at many. */
+/** Save of one value: without sites, to the upstream before the reply, and to many sites. */
 export const siteSave: Experiment = {
   name: "site-save",
   title: "A save of one value, alone, in front of a server, and with 100 servers that follow",
@@ -41,7 +44,7 @@ export const siteSave: Experiment = {
   },
 };
 
-/** What it takes to tell many sites of a save. */
+/** Time and CPU time for pushing a save to many sites. */
 async function tellMany(lab: Lab): Promise<Told> {
   const crowd = lab.stage.converse({
     program: process.execPath,
@@ -58,7 +61,7 @@ async function tellMany(lab: Lab): Promise<Told> {
     const began = Date.now();
     await save(mooring, title);
     const last = Number(await crowd.ask(title));
-    // What is read back and written down comes after.
+    // Time for reading back and storing states.
     await sleep(SETTLED);
     if (round < 0) continue;
     told.lags.push(last - began);
@@ -82,7 +85,7 @@ interface Told {
   readonly lags: number[];
   readonly reads: number[];
   readonly idleReads: number[];
-  /** Of the service, for each site and save, in milliseconds. */
+  /** CPU time of the service per site and save, in milliseconds. */
   readonly cpu: number[];
 }
 

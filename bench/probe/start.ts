@@ -14,7 +14,7 @@ interface Starter {
   launch(): Promise<Started>;
 }
 
-/** From the start of the process to its first reply, with everything in the page cache. */
+/** Time from the start of the process to its first reply, with a warm page cache. */
 export const startTime: Experiment = {
   name: "start",
   title: "Start to first reply, warm disk, existing database",

@@ -15,7 +15,7 @@ import { count, decimal } from "../report.ts";
 import { median } from "../statistics.ts";
 
 const SETTINGS = 10_000;
-/** How long others may wait for one call, in milliseconds. */
+/** Permitted delay of other clients by one call, in milliseconds. */
 const LONGEST = 30;
 const TIMES = 9;
 const QUICK_TIMES = 2;
@@ -25,7 +25,7 @@ interface Doing {
   run(mooring: Mooring): Promise<void>;
 }
 
-/** Each list is asked after a change, so that nothing of it has been encoded before. */
+/** Each list is requested after a change, so that no part of it is cached. */
 const doings: readonly Doing[] = [
   { name: "nothing (the machine's own noise)", run: async () => void (await sleep(100)) },
   { name: "save of one setting", run: (mooring) => save(mooring) },
@@ -34,10 +34,10 @@ const doings: readonly Doing[] = [
   { name: "list of all over gRPC, after a change", run: (mooring) => listGrpc(mooring) },
 ];
 
-/** How long other clients wait while somebody asks for a long list. */
+/** Delay of other clients while a long list is requested. */
 export const longestTurn: Experiment = {
   name: "turn",
-  title: `Longest turn of the event loop with ${count(SETTINGS)} settings`,
+  title: `Longest tick of the event loop with ${count(SETTINGS)} settings`,
   needs: [],
   measure: async (lab) => {
     const turnFile = join(lab.stage.folder(), "turn.json");
@@ -66,7 +66,7 @@ export const longestTurn: Experiment = {
   },
 };
 
-/** One turn: how long it took, and how much of a processor it used. */
+/** Event-loop tick with its duration and CPU time. */
 interface Turn {
   readonly millis: number;
   readonly cpuMillis: number;
@@ -79,7 +79,7 @@ interface Turns {
 
 const measures = ["millis", "cpuMillis"] as const;
 
-/** Its usual length, and the worst that its own work ever came to. */
+/** Verdicts on the median duration, and on the maximum CPU time. */
 function verdictsOf({ name, each }: Turns): Verdict[] {
   const target = { atMost: LONGEST };
   const cpu = Math.max(...each.map(({ cpuMillis }) => cpuMillis));
@@ -99,7 +99,7 @@ async function measureTurns(lab: Lab, mooring: Mooring, file: string): Promise<T
   const times = lab.quick ? QUICK_TIMES : TIMES;
   for (const { name, run } of doings) {
     const each: Turn[] = [];
-    // The first two let the code be compiled.
+    // The first two runs let V8 compile the code.
     for (let time = -2; time < times; time++) {
       if (name !== doings[0]?.name) await save(mooring);
       await readTurn(mooring.server.pid, file);
@@ -112,9 +112,9 @@ async function measureTurns(lab: Lab, mooring: Mooring, file: string): Promise<T
   return turns;
 }
 
-/** The longest turn since the last reading. */
+/** Reads the longest tick since the last call. */
 async function readTurn(pid: number, file: string): Promise<Turn> {
-  // Background work that the call left behind belongs to it.
+  // Background work of the call is included.
   await sleep(50);
   rmSync(file, { force: true });
   process.kill(pid, "SIGUSR2");

@@ -19,13 +19,13 @@ import { median, ratiosOf } from "../statistics.ts";
 
 const METHOD = "WatchPublicSettings";
 const PER_CONNECTION = 100;
-/** Streams beside which one stops reading, and the bytes of each change then. */
+/** Number of streams besides one that does not read, and the size of each change in bytes. */
 const FEW = 100;
 const LARGE = 60_000;
 const CHANGES = 15;
 const QUICK_CHANGES = 5;
 
-/** What it takes to tell very many clients of a change. */
+/** Cost of sending a change to very many clients. */
 export const watch: Experiment = {
   name: "watch",
   title: `gRPC ${METHOD} by many clients`,
@@ -40,7 +40,7 @@ export const watch: Experiment = {
 interface Many {
   readonly before: number;
   readonly after: number;
-  /** CPU time of the server for each delivery, in microseconds. */
+  /** CPU time of the server per delivery, in microseconds. */
   readonly cpuPerDelivery: number;
   readonly arrivals: readonly Arrival[];
 }
@@ -67,7 +67,7 @@ interface Stopped {
   readonly beside: readonly Arrival[];
 }
 
-/** The same changes without and with a client that has stopped reading. */
+/** Measures the same changes without and with a client that does not read. */
 async function measureStopped(lab: Lab): Promise<Stopped> {
   const client = await startClient(lab, await startMooring(lab), FEW, 10);
   const changes = lab.quick ? QUICK_CHANGES : CHANGES;
@@ -101,7 +101,7 @@ async function startClient(
   return client;
 }
 
-/** Saves several values, one after the other has arrived everywhere. */
+/** Saves several values, each after the previous one has arrived everywhere. */
 async function change(
   client: Conversation,
   times: number,

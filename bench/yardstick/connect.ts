@@ -1,5 +1,5 @@
-// A program: the public service with connect-node over HTTP/2, or with connect-fastify over HTTP/1.1, as
-// their manuals show it, with one message that is made once. Arguments: port, `node` or `fastify`,
+// Yardstick: the public service with connect-node over HTTP/2, or with connect-fastify over
+// HTTP/1.1, as in their manuals, with one constant message. Arguments: port, `node` or `fastify`,
 // message file.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http2";

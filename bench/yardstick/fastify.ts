@@ -1,4 +1,4 @@
-// A program: Fastify with one route that sends a fixed buffer. Arguments: port, path, reply file.
+// Yardstick: Fastify with one route that sends a fixed buffer. Arguments: port, path, reply file.
 import { readFileSync } from "node:fs";
 import fastify from "fastify";
 import type { FixedReply } from "../yardstick.ts";

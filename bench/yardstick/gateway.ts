@@ -1,6 +1,7 @@
-// A program: one GET with two path variables and three query parameters, as a rule of the gateway or as
-// a Fastify route that checks the same and sends the same bytes. Arguments: port, `gateway` or `fastify`, and the
-// number of other bindings. `/start` has the milliseconds of CPU time that registering them took.
+// Yardstick: one GET with two path variables and three query parameters, as a rule of the gateway
+// or as a Fastify route with the same checks and reply. Arguments: port, `gateway` or `fastify`,
+// and the number of other bindings. `/start` has the milliseconds of CPU time that registering them
+// took.
 import {
   createFileRegistry,
   createRegistry,
@@ -33,13 +34,13 @@ else await app.register(restGateway, { methods: rpcs, connect: false });
 await app.ready();
 const { user, system } = process.cpuUsage(began);
 millis = (user + system) / 1_000;
-// Node writes a profile when the process ends, but not when a signal ends it.
+// Node writes a profile at the end of the process, but not after a signal.
 process.once("SIGTERM", () => process.exit());
 await app.listen({ port: Number(port), host: "127.0.0.1" });
 
 function addRoute(): void {
   const text = { type: "string" };
-  // JSON numbers do not hold an int64: its range is left to the pattern.
+  // JSON numbers cannot represent an int64: the pattern checks its range.
   const long = { type: "string", pattern: "^-?\\d{1,19}$" };
   const number = { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
   const params = { type: "object", properties: { project: text, id: long } };
@@ -58,7 +59,7 @@ function addRoute(): void {
   });
 }
 
-/** The rpc that is measured, and others with paths as Google's have them. */
+/** Measured rpc, and others with paths like Google's. */
 function methods(count: number): Method[] {
   const rules = Array.from({ length: count }, (_, index) => {
     const path = `projects/*/locations/*/kind${index >> 2}s/*`;

@@ -1,5 +1,5 @@
-// A program: grpc-js whose one method writes a row and its history to SQLite, calls that wait at the
-// same time in one commit. It checks nothing and decodes nothing. Arguments: port, path, database.
+// Yardstick: grpc-js with one method that writes a row and its history to SQLite, with one commit
+// for concurrent calls. It neither checks nor decodes requests. Arguments: port, path, database.
 import { type handleUnaryCall, Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
 import SQLite from "better-sqlite3";
 

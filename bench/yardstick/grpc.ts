@@ -1,4 +1,4 @@
-// A program: grpc-js with one method that answers with an encoded message. Arguments: port, file.
+// Yardstick: grpc-js with one method that answers with an encoded message. Arguments: port, file.
 import { readFileSync } from "node:fs";
 import { type handleUnaryCall, Server, ServerCredentials } from "@grpc/grpc-js";
 import type { FixedMessage } from "../yardstick.ts";

@@ -1,4 +1,4 @@
-// A program: node:http that sends one fixed buffer for every request. Arguments: port, reply file.
+// Yardstick: node:http that sends one fixed buffer for every request. Arguments: port, reply file.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { FixedReply } from "../yardstick.ts";

@@ -1,12 +1,12 @@
-// A program: better-sqlite3 in a loop, as durable as Mooring (WAL, synchronous=FULL), and nothing
-// else. Arguments: database file, rows of one commit, seconds. Prints the result as JSON.
+// Yardstick: better-sqlite3 in a loop, as durable as Mooring (WAL, synchronous=FULL). Arguments:
+// database file, rows of one commit, seconds. Prints the result as JSON.
 import SQLite from "better-sqlite3";
 import { median } from "../statistics.ts";
 
 const [file = "", rowsText = "1", secondsText = "1"] = process.argv.slice(2);
 const rows = Number(rowsText);
 const seconds = Number(secondsText);
-/** Milliseconds of commits that are not counted. */
+/** Time of commits that are not counted, in milliseconds. */
 const WARM_UP = 300;
 
 const db = new SQLite(file);
@@ -36,7 +36,7 @@ process.stdout.write(
   }),
 );
 
-/** Commits until the time is over; the time of each in milliseconds. */
+/** Commits until the end of the time. @returns the time of each commit in milliseconds. */
 function loop(milliseconds: number): number[] {
   const taken: number[] = [];
   let now = performance.now();
