@@ -1,4 +1,5 @@
-// Fails when the contract breaks clients of what is on main (or, on main itself, of the commit before).
+// Fails when the contract breaks clients of the version on main (on main itself: of the previous
+// commit).
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,12 +20,12 @@ function git(...args: readonly string[]): string {
   return spawnSync("git", args, { encoding: "utf8" }).stdout.trim();
 }
 
-/** In a folder of its own, because imports come from packages, which are not in git. */
+/** Compares in a separate folder, because imports come from packages, which are not in git. */
 function compareWith(ref: string): number {
   const folder = mkdtempSync(join(tmpdir(), "mooring-breaking-"));
   const archive = spawnSync("git", ["archive", ref, "proto", "buf.yaml"]);
   spawnSync("tar", ["-x", "-C", folder], { input: archive.stdout });
-  // Modules are matched by their names and places, which may be others today.
+  // Modules are matched by names and paths, so the current configuration is used.
   copyFileSync("buf.yaml", join(folder, "buf.yaml"));
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
   const { status } = spawnSync("buf", ["breaking", "--against", folder], { stdio: "inherit" });

@@ -1,8 +1,8 @@
-// Makes a package: the program in a few JavaScript files beside its data and the console, in dist/ or
-// in the folder that is named. What it needs of other packages is bundled with it: to find and read a thousand small
-// files takes longer than all the rest of a start. Packages with native code or with threads of their
-// own stay packages. With --when-changed nothing is done while the package is newer than what it is
-// made from: then it needs no other package either.
+// Builds a package: the program in a few JavaScript files with its data and the console, in dist/
+// or a given folder. Code of other packages is bundled, because finding and reading a thousand
+// small files takes longer than the rest of a start. Packages with native code or threads are not
+// bundled. With --when-changed nothing is done while the package is newer than its sources; no
+// other package is needed then.
 import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -16,7 +16,10 @@ const HTTP = /^(?:node:)?https?$/;
 const root = resolve(import.meta.dirname, "..");
 const source = join(root, "src");
 
-/** Files of the program find others by their own place, which they lose in a bundle. */
+/**
+ * Keeps the paths of source files, which the program uses to find other files, and which a bundle
+ * would change.
+ */
 const keepPlaces: Plugin = {
   name: "keep-places",
   transform: (code, id) => {
@@ -29,9 +32,8 @@ const keepPlaces: Plugin = {
 };
 
 /**
- * `import … from "node:http"` reads everything that the module exports, WebSocket among it, and so
- * loads Node's whole HTTP client: 30 ms of a start. Without an import statement nothing is read that
- * is not used.
+ * Replaces `import … from "node:http"`, which reads all exports including WebSocket and thereby
+ * loads Node's whole HTTP client: 30 ms of a start.
  */
 const withoutHttpClient: Plugin = {
   name: "without-http-client",
@@ -55,7 +57,7 @@ if (!values["when-changed"] || madeAt(LAST) < Math.max(...sources().map(madeAt))
   await build();
 }
 
-/** Everything that the package is made from. */
+/** Sources of the package. */
 function sources(): string[] {
   const files = [
     "package.json",
@@ -67,12 +69,12 @@ function sources(): string[] {
   return globSync(files, { cwd: root }).map((file) => join(root, file));
 }
 
-/** When a file was written, in milliseconds since 1970 UTC; 0 for none. */
+/** Modification time of a file, in milliseconds since 1970 UTC; 0: no file. */
 function madeAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** Types are left to `npm run check`. */
+/** Builds the package without type checks, which `npm run check` does. */
 async function build(): Promise<void> {
   const { rolldown } = await import("rolldown");
   await using bundle = await rolldown({
@@ -80,7 +82,7 @@ async function build(): Promise<void> {
     platform: "node",
     external: EXTERNAL,
     plugins: [keepPlaces, withoutHttpClient],
-    // What it says of other packages' code is for their authors.
+    // Warnings about code of other packages are hidden.
     logLevel: "silent",
   });
   const { output } = await bundle.write({
@@ -95,7 +97,7 @@ async function build(): Promise<void> {
   writeFileSync(LAST, licences([...program, ...page]));
 }
 
-/** The licences of the packages whose code is in the bundle, as they ask for. */
+/** Licences of the packages in the bundle, which require this. */
 function licences(modules: readonly string[]): string {
   const packages = new Set(
     modules.flatMap((file) => /.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []),

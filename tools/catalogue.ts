@@ -1,5 +1,5 @@
-// Counts what the catalogue has: drivers, items and settings of each family, texts of each language,
-// and how large the reply with all drivers is in every variant.
+// Prints statistics of the catalogue: drivers, items and settings of each family, texts of each
+// language, and the size of the reply with all drivers in every variant.
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { toJson } from "@bufbuild/protobuf";
 import { createClient, createRouterTransport } from "@connectrpc/connect";

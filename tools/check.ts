@@ -1,5 +1,5 @@
-// All quality gates in one script, in the order in which a mistake is cheapest to find. With --ci
-// the service is attacked as well, and the last line counts tests and attacks: "N passed, N failed".
+// Runs all quality gates, the cheapest first. With --ci the service is also attacked, and the last
+// line counts tests and attacks: "N passed, N failed".
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ interface Gate {
 const folder = mkdtempSync(join(tmpdir(), "mooring-check-"));
 const report = join(folder, "tests.json");
 const forCi = process.argv.includes("--ci");
-// Every process that comes of a gate carries it in its environment, also one that left its parent.
+// Mark in the environment of all processes of a gate, including detached ones.
 const mark = `RUN_OF_CHECKS=${randomUUID()}`;
 
 const gates: readonly Gate[] = [
@@ -43,12 +43,12 @@ const attacks: Gate = {
   minutes: 10,
 };
 
-/** Runs a gate to its end, or ends it; gives whether it passed, and what it printed. */
+/** Runs a gate within its time limit. @returns whether it passed, and its output. */
 function run({ name, command: [command = "", ...args], minutes = 5 }: Gate) {
   say(`\n== ${name}`);
   const [key, value] = mark.split("=") as [string, string];
   return new Promise<{ readonly passed: boolean; readonly printed: string }>((resolve) => {
-    // No standard input: a tool that waits for its end would wait for ever.
+    // No standard input: a tool that reads it would wait without limit.
     const gate = spawn(command, args, {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, [key]: value },
@@ -62,7 +62,7 @@ function run({ name, command: [command = "", ...args], minutes = 5 }: Gate) {
       say(`\n${name}: not at its end after ${minutes} minutes, so it was ended`);
       gate.kill("SIGKILL");
     }, minutes * 60_000);
-    // What a gate leaves behind may hold its output open: "close" comes when that has ended too.
+    // Remaining processes may keep the output open: "close" is emitted when they have ended too.
     gate.on("exit", () => endWhatIsLeft(name));
     gate.on("close", (status) => {
       clearTimeout(timer);
@@ -71,7 +71,7 @@ function run({ name, command: [command = "", ...args], minutes = 5 }: Gate) {
   });
 }
 
-/** Ends processes that a gate has started and not ended, and names them. */
+/** Ends remaining processes of a gate, and names them. */
 function endWhatIsLeft(name: string): void {
   for (const entry of process.platform === "linux" ? readdirSync("/proc") : []) {
     try {
@@ -82,7 +82,7 @@ function endWhatIsLeft(name: string): void {
       process.kill(Number(entry), "SIGKILL");
       say(`${name}: left behind and ended: ${command.slice(0, 160)}`);
     } catch {
-      // It has ended by itself, or is somebody else's.
+      // The process has ended, or belongs to another user.
     }
   }
 }
@@ -105,7 +105,7 @@ for (const name of failed) say(`\nfailed: ${name}`);
 if (forCi) {
   const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0 } = readReport();
   const otherGates = failed.filter((name) => name !== "tests").length;
-  // A test file that cannot even be loaded has no tests to count.
+  // A test file that cannot be loaded has no tests to count.
   const broken = failed.includes("tests") && numFailedTests === 0 ? 1 : 0;
   if (numPendingTests > 0) say(`\n${numPendingTests} skipped`);
   const passed = numPassedTests + attacked.passed;

@@ -1,5 +1,5 @@
-// Writes what the contract's comments say of each service, method, message, field and enum, for the
-// REST reference: generated code leaves comments out.
+// Writes the contract's comments on services, methods, messages, fields and enums, for the REST
+// reference: generated code has no comments.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { readComments as readOf } from "../src/gateway/openapi/comments.ts";
 
-/** Where the comments are kept. */
+/** Path of the file with the comments. */
 export const FILE = join(import.meta.dirname, "../src/data/contract-comments.json");
 
 /** Comments by full name, such as `mooring.v1.Setting.key`. */

@@ -1,5 +1,5 @@
-// Makes the console: what a browser loads, in files that say by their names when they change, each
-// beside its compressed forms.
+// Builds the console: files with a hash of their content in their names, each with its compressed
+// forms.
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -7,11 +7,13 @@ import type { InlineConfig } from "vite";
 
 const root = join(import.meta.dirname, "..");
 
-/** Modules of the first script: the shell, the start page, and the styles, which leave no script. */
+/**
+ * Modules of the first script: the shell, the start page, and the styles, which produce no script.
+ */
 const SHARED =
   /node_modules\/(?!diff\/)|src\/client\/|src\/console\/(?:api\/(?!audit|drivers|incidents|mounts|sites|status|token|webhooks)|i18n\/(?!en\/|zh-cn)|components\/(?:button|state|use-call|when)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
-/** Modules of the script that the other pages share: texts, components, differences. */
+/** Modules of the script shared by the other pages: texts, components, differences. */
 const LATER =
   /node_modules\/diff\/|src\/console\/(?:i18n\/en\/pages|components\/.*\.tsx?$|settings\/conflict\.tsx)/;
 
@@ -25,16 +27,16 @@ export const consoleConfig = {
   // Addresses are relative: a proxy may serve the console below any path.
   base: "./",
   logLevel: "warn",
-  // Not in the source's folder: the page's files are all that is served of it.
+  // Outside of the source folder, from which only the files of the page are served.
   cacheDir: join(root, "node_modules/.cache/console"),
-  // Chrome 123, Firefox 120, Safari 17.5: the first with light-dark().
+  // Chrome 123, Firefox 120, Safari 17.5: the first versions with light-dark().
   build: { target: ["chrome123", "firefox120", "safari17.5"], modulePreload: { polyfill: false } },
 } as const satisfies InlineConfig;
 
 /**
  * Builds the console into a folder.
  *
- * @returns the paths of the modules that are in it.
+ * @returns the paths of the bundled modules.
  */
 export async function buildConsole(folder: string): Promise<readonly string[]> {
   const { build } = await import("vite");
@@ -45,8 +47,8 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
       outDir: folder,
       emptyOutDir: true,
       assetsInlineLimit: 0,
-      // A phone far away waits for each file, and for no more than six at once over HTTP/1.1: one style
-      // sheet, one script of what all pages share, one of what the later ones do.
+      // Each file costs a round trip, and browsers load six at a time over HTTP/1.1: one style
+      // sheet, one script for all pages, and one for the later pages.
       cssCodeSplit: false,
       rolldownOptions: {
         output: {
@@ -70,7 +72,7 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
   return chunks.flatMap((chunk) => chunk.moduleIds);
 }
 
-/** A script of the output: its file, what it was made from, and the scripts that it begins with. */
+/** Script of the output: its file, its modules, and its static imports. */
 interface Chunk {
   readonly name: string;
   readonly fileName: string;
@@ -79,8 +81,8 @@ interface Chunk {
 }
 
 /**
- * Writes NAME.html for each page: the document with the scripts of that page named in it, so that a
- * browser fetches all of them at once and not one after the other.
+ * Writes NAME.html for each page: the document with preloads of the page's scripts, so that a
+ * browser fetches them in parallel.
  */
 function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
   const document = withEarly(readFileSync(join(folder, "index.html"), "utf8"), chunks);
@@ -104,7 +106,7 @@ function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
   }
 }
 
-/** The document with the early script as one that waits for nothing, before the others. */
+/** Adds the early script to the document as `async`, before the others. */
 function withEarly(document: string, chunks: readonly Chunk[]): string {
   const early = chunks.find(({ name }) => name === "early")?.fileName;
   if (early === undefined) throw new Error("no script comes before the others");
@@ -114,7 +116,10 @@ function withEarly(document: string, chunks: readonly Chunk[]): string {
     .replace('<script type="module"', `${script}$&`);
 }
 
-/** Writes FILE.br and FILE.gz: once and as small as they come, so that serving costs nothing. */
+/**
+ * Writes FILE.br and FILE.gz at the highest compression level, so that serving needs no
+ * compression.
+ */
 function compress(file: string): void {
   const bytes = readFileSync(file);
   const params = {

@@ -1,5 +1,5 @@
-// Runs the program from its source and starts it again when that changes, with the console beside it:
-// a page that is made anew as its files are saved. Calls of the page go to the program.
+// Runs the program from its source and restarts it after changes. Also serves the console from its
+// source with live reload, and forwards its calls to the program.
 import { spawn } from "node:child_process";
 import { createServer } from "vite";
 import { consoleConfig } from "./console.ts";

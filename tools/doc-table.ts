@@ -13,7 +13,10 @@ import { ENVELOPE_CODE } from "../src/gateway/failure.ts";
 import { MESSAGES } from "../src/messages/table.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 
-/** Tables and counts that pages have between the comments `<!-- NAME -->` and `<!-- /NAME -->`. */
+/**
+ * Generated tables and counts, which pages have between the comments `<!-- NAME -->` and `<!--
+ * /NAME -->`.
+ */
 const tables: Readonly<Record<string, () => string>> = {
   configuration: configurationTable,
   routes: routeTable,
@@ -29,7 +32,7 @@ const tables: Readonly<Record<string, () => string>> = {
   ),
 };
 
-/** Pages that have such tables, from the project's root. */
+/** Pages with such tables, relative to the project's root. */
 export const pages = [
   "README.md",
   "README.zh-CN.md",
@@ -43,7 +46,7 @@ export const pages = [
   "docs/zh-CN/settings.md",
 ];
 
-/** The text of a page with its tables as the program makes them. */
+/** Replaces the tables in the text of a page. */
 export function withTables(page: string): string {
   return page.replace(
     /(<!-- (\w+) -->\n?)[\s\S]*?(\n?<!-- \/\2 -->)/g,
@@ -84,26 +87,23 @@ function routeTable(): string {
   );
 }
 
-/** When each code is sent, and what a client can do; codes that are never sent are not there. */
+/** Occasion of each code, and advice for clients. Codes that are never sent are absent. */
 const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> = {
-  [Code.InvalidArgument]: [
-    "a value or the request itself is wrong",
-    "correct what the fields name",
-  ],
+  [Code.InvalidArgument]: ["a value or the request itself is wrong", "correct the named fields"],
   [Code.FailedPrecondition]: [
-    "the setting can't be changed so: a file manages it, it is not deprecated",
-    "change it where it is kept",
+    "the state does not permit the change: a file manages the setting, or it is not deprecated",
+    "change the file, or the state first",
   ],
-  [Code.OutOfRange]: ["the history does not reach back so far", "read everything anew"],
+  [Code.OutOfRange]: ["the history no longer has the revision", "reload everything"],
   [Code.Unauthenticated]: ["the token is missing, wrong or reset", "send the right one"],
-  [Code.PermissionDenied]: ["the token may not do this", "use one that may"],
+  [Code.PermissionDenied]: ["the token does not have the right", "use a token with the right"],
   [Code.NotFound]: [
     "there is no such setting, driver or revision",
     "use the name that the message suggests",
   ],
-  [Code.AlreadyExists]: ["something of that name exists", "choose another"],
+  [Code.AlreadyExists]: ["the name exists already", "choose another name"],
   [Code.Aborted]: [
-    "something has changed since the revision that was expected",
+    "the settings have changed since the expected revision",
     "read again, then save",
   ],
   [Code.ResourceExhausted]: [
@@ -120,7 +120,7 @@ const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> =
     "set a longer deadline; the call may have been carried out",
   ],
   [Code.Canceled]: ["the client ended the call", "nothing"],
-  [Code.Internal]: ["a fault of this side", "tell the operator the request id"],
+  [Code.Internal]: ["a fault of the service", "tell the operator the request id"],
 };
 
 function errorTable(): string {

@@ -1,4 +1,4 @@
-// Writes the tables of the pages that the program itself knows: routes and configuration.
+// Writes the generated tables of the pages, such as routes and configuration.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pages, withTables } from "./doc-table.ts";

@@ -1,10 +1,10 @@
-// Runs a tier of the tests again and again, and names each test that has ever failed: one that fails
-// now and then has a race, in itself or in the program.
+// Runs a tier of the tests repeatedly, and names each test that has failed: a test that fails
+// sometimes has a race, in itself or in the program.
 //
 //   npm run test:flaky -- N [--all] [--load] [--minutes=M] [FILE …]
 //
-// N runs of the tests of `npm test`, with --all of `npm run test:all`. --load keeps every core busy
-// meanwhile. A run that takes longer than M minutes (30) is ended and counts as failed.
+// N runs of the tests of `npm test`, with --all of `npm run test:all`. --load keeps all cores busy.
+// A run that takes longer than M minutes (30) is ended and counts as failed.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -50,7 +50,7 @@ if (values.load)
   for (let core = 0; core < availableParallelism(); core += 1)
     start([process.execPath, "-e", "for (;;);"]);
 
-/** By test, in how many runs it has failed. */
+/** Number of failed runs by test. */
 const failures = new Map<string, number>();
 for (let run = 1; run <= runs; run += 1) {
   const begun = performance.now();
@@ -86,7 +86,7 @@ async function runOnce(report: string): Promise<Set<string>> {
 function start([command = "", ...args]: readonly string[]): ChildProcess {
   const child = spawn(command, args, { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
   children.add(child);
-  // Its process id may then be another's.
+  // Its process id may be reused then.
   child.once("exit", () => children.delete(child));
   return child;
 }

@@ -1,4 +1,4 @@
-// Fails when gen/ is not what the contract generates.
+// Fails when gen/ differs from the code generated from the contract.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

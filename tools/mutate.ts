@@ -1,13 +1,13 @@
-// Changes the code that holds the rules of tools/mutation/rules.ts, one mutant at a time and in a copy
-// of the tree, and runs the tests that reach it: a mutant that no test notices is a gap between the tests.
+// Runs mutation tests for the code of tools/mutation/rules.ts, one mutant at a time in a copy of
+// the tree, with the tests that reach it. A mutant without a failing test is a gap in the tests.
 //
 //   npm run test:mutate -- [RULE …] [--file=PART] [--most=N] [--seconds=N] [--quick]
 //
-// Of more than N mutants (0: no bound) every second, third, … is taken. A mutant runs with the tests that
-// reach it, the most likely ones first, until they take N seconds (0: with all of them). --quick leaves out those
-// that need a process of their own: mutants of what runs once, when a module loads. Ends with 1 where less than 90 %
-// of the mutants of a rule are killed, and where tools/mutation/survivors.ts is not right: a survivor that
-// it does not have, or an entry that is killed or that no mutant fits.
+// Of more than N mutants (0: no bound) every second, third, … is used. A mutant runs with the tests
+// that reach it, the most likely ones first, for at most N seconds (0: all of them). --quick skips
+// mutants that need their own process: those of code that runs when a module loads. Exits with 1 if
+// less than 90 % of the mutants of a rule are killed, or if tools/mutation/survivors.ts is wrong: a
+// survivor without an entry, or an entry that is killed or matches no mutant.
 import { globSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { copyTree } from "./mutation/copy.ts";

@@ -1,10 +1,10 @@
-// Makes what is handed out, in out/ or in the folder that is named:
-//   mooring-VERSION.tgz              an npm package: the command `mooring` on a Node that is there
+// Builds the distributed packages, in out/ or in a given folder:
+//   mooring-VERSION.tgz              an npm package: the command `mooring` for an installed Node
 //   mooring-client-VERSION.tgz       the contract for TypeScript and JavaScript
-//   mooring-gateway-VERSION.tgz             the gateway alone, for services that are not Mooring
-//   mooring-VERSION-linux-x64/       a folder that needs nothing, its own Node included
+//   mooring-gateway-VERSION.tgz      the gateway alone, for other services
+//   mooring-VERSION-linux-x64/       a self-contained folder with its own Node
 //   mooring-VERSION-linux-x64.tar.gz the same in one file
-// With --only npm, client, gateway or linux one of them.
+// --only npm, client, gateway or linux builds one of them.
 import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -33,9 +33,9 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
-/** Packages of which a program that uses the client needs one. */
+/** Packages of which a program with the client needs one. */
 const TRANSPORTS = ["@connectrpc/connect-node", "@connectrpc/connect-web"];
-/** Packages that a program with the gateway has already. */
+/** Packages that a program with the gateway provides. */
 const GATEWAY_NEEDS = ["@bufbuild/protobuf", "@connectrpc/connect", "fastify"];
 /** Proto files that contracts import: rules, and the gateway's options. */
 const GATEWAY_PROTOS = [
@@ -43,18 +43,18 @@ const GATEWAY_PROTOS = [
   "google/api/http.proto",
   "mooring/rest/v1/rest.proto",
 ];
-/** Packages that a build leaves outside of its bundle: native code, and threads of their own. */
+/** Packages outside of the bundle: those with native code or threads. */
 const APART = ["better-sqlite3", "pino", "pino-pretty"];
 /** Packages that only compile native code, which is shipped compiled. */
 const FOR_COMPILERS = ["node-addon-api"];
-/** The first line of each licence that a build writes: name, version, licence. */
+/** First line of each licence in a build: name, version, licence. */
 const LICENCE_HEAD = /(?:^|----\n\n)(\S+ \S+) \([^\n]*\)\n/g;
 const ATOMIC_LICENCE = `libatomic.so.1 is a part of the GNU Compiler Collection, unchanged, by the Free Software Foundation.
 GNU General Public License, version 3 or later, with the GCC Runtime Library Exception, version 3.1:
 https://www.gnu.org/licenses/gpl-3.0.html https://www.gnu.org/licenses/gcc-exception-3.1.html
 Its sources: https://gcc.gnu.org
 `;
-/** For people, beside the program. */
+/** Documents for users, beside the program. */
 const PAPERS = ["LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "proto"];
 
 const { values, positionals } = parseArgs({
@@ -72,7 +72,7 @@ if (only === undefined || only === "client") makeClientPackage();
 if (only === undefined || only === "gateway") await makeGatewayPackage();
 if (only === undefined || only === "linux") makeLinuxFolder();
 
-/** JavaScript and declarations: a package's code is not run by type stripping. */
+/** Builds the client as JavaScript with declarations: Node does not strip types in packages. */
 function makeClientPackage(): void {
   const folder = join(target, "client-package");
   rmSync(folder, { recursive: true, force: true });
@@ -108,7 +108,7 @@ function makeClientPackage(): void {
   rmSync(folder, { recursive: true });
 }
 
-/** One bundle, and the declarations that its entry leads to. */
+/** Builds the gateway as one bundle with the declarations of its entry. */
 async function makeGatewayPackage(): Promise<void> {
   const folder = join(target, "gateway-package");
   const declarations = join(target, "gateway-declarations");
@@ -123,11 +123,11 @@ async function makeGatewayPackage(): Promise<void> {
     },
     external: [/^node:/, ...GATEWAY_NEEDS.map((one) => new RegExp(`^${one}(?:/|$)`))],
     platform: "node",
-    // An import of Node's without a name in use would still load it.
+    // Otherwise an unused import of a Node module would still load it.
     treeshake: { moduleSideEffects: false },
     output: {
       ...{ dir: folder, format: "esm", minify: true, sourcemap: true, comments: false },
-      // What requests need is one file: more of them would import forty names from each other.
+      // Code for requests is one file: several would import forty names from each other.
       codeSplitting: {
         groups: [{ name: "gateway", test: (id) => !id.includes("/openapi/"), minShareCount: 2 }],
       },
@@ -146,7 +146,7 @@ async function makeGatewayPackage(): Promise<void> {
     mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
     const text = readFileSync(from, "utf8");
     const [licence = ""] = /^(?:\/\/.*\n)+/.exec(text) ?? [];
-    // Google's page has the comments; its licence stays.
+    // Without comments, which are on Google's page; its licence stays.
     writeFileSync(
       join(folder, "proto", file),
       file.startsWith("google/")
@@ -155,7 +155,7 @@ async function makeGatewayPackage(): Promise<void> {
     );
   }
   copyFileSync(join(root, "src/gateway/README.md"), join(folder, "README.md"));
-  // The appendix after the terms only says how to apply the licence (SPDX: optional).
+  // The appendix only describes how to apply the licence (optional in SPDX).
   const [terms = ""] = readFileSync(join(root, "LICENSE"), "utf8").split(/^ +APPENDIX:/m);
   writeFileSync(join(folder, "LICENSE"), `${terms.trimEnd()}\n`);
   const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
@@ -180,7 +180,7 @@ async function makeGatewayPackage(): Promise<void> {
   rmSync(folder, { recursive: true });
 }
 
-/** A text without its comments and the lines that they leave. */
+/** Removes comments and the empty lines that remain. */
 function withoutComments(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, "")
@@ -192,11 +192,11 @@ function majorOf(path: string): string {
   return readManifest(path).version.split(".", 1)[0] ?? "";
 }
 
-/** Copies a file of declarations and all that it imports, by the names that its readers resolve. */
+/** Copies a declaration file and its imports, with the names that compilers resolve. */
 function copyDeclaration(from: string, to: string, file: string): void {
   if (existsSync(join(to, file))) return;
   const whole = readFileSync(join(from, file), "utf8").replace(/("\.[^"\n]*)\.ts"/g, '$1.js"');
-  // Options keep their comments; what else is documented is on the page.
+  // Options keep their comments; other documentation is on the page.
   const isOpen =
     /gateway\/(?:entry|fetch|gateway|options|openapi\/standalone|rest\/tolerance)\.d\.ts$/.test(
       file,
@@ -240,18 +240,18 @@ function makeLinuxFolder(): void {
   copyFileSync(nodeLicence(), join(folder, "bin/LICENSE"));
   copyAtomic(join(folder, "bin"));
   const archive = `${folder}.tar.gz`;
-  // The same bytes from the same input: names in order, nobody's name and no time of their own.
+  // Reproducible archive: sorted names, no owners, one fixed time.
   const plain = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"];
   run("tar", [...plain, "-czf", archive, `${name}-linux-x64`], target);
 }
 
-/** The documentation site, beside the program. */
+/** Adds the documentation site to the program. */
 function addSite(folder: string): void {
   run(process.execPath, [join(root, "tools/site.ts"), "--when-changed"], root);
   cpSync(join(root, "site/dist"), join(folder, "src/docs"), { recursive: true });
 }
 
-/** The bundled program with its data, and a package.json that says what it needs. */
+/** Builds the bundled program with its data, and a package.json with its dependencies. */
 function makeProgram(folder: string): void {
   run(process.execPath, [join(root, "tools/build.ts"), folder], root);
   addSite(folder);
@@ -283,7 +283,7 @@ function copyPapers(folder: string): void {
     cpSync(join(root, paper), join(folder, paper), { recursive: true, force: true });
 }
 
-/** Proto files that the contract imports, so that `protoc -I proto` finds all of them. */
+/** Copies the proto files imported by the contract, so that `protoc -I proto` finds all of them. */
 function copyContract(folder: string): void {
   for (const file of ["google/api/annotations.proto", "google/api/http.proto"]) {
     mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
@@ -291,7 +291,7 @@ function copyContract(folder: string): void {
   }
 }
 
-/** Folders of packages and of all that they need, below node_modules. */
+/** Folders of packages and their dependencies, below node_modules. */
 function closure(
   names: readonly string[],
   parent = "",
@@ -307,7 +307,10 @@ function closure(
   return [...found].sort();
 }
 
-/** Files that run, and the licence: no sources of native code, no binaries of other systems. */
+/**
+ * Copies executed files and the licence, without sources of native code and binaries of other
+ * systems.
+ */
 function copyModule(path: string, to: string): void {
   const from = join(modules, path);
   const skipped = /\/(?:deps|src\/.*\.[ch]pp|binding\.gyp|test|docs|benchmarks|node_modules)$/;
@@ -322,7 +325,10 @@ function copyModule(path: string, to: string): void {
   });
 }
 
-/** The one library that Node needs and small systems lack. It is found where this Node finds it. */
+/**
+ * Copies the one library that Node needs and minimal systems lack, from the path where this Node
+ * finds it.
+ */
 function copyAtomic(folder: string): void {
   const env = { LD_TRACE_LOADED_OBJECTS: "1" };
   const { stdout } = spawnSync(process.execPath, { env, encoding: "utf8" });
@@ -346,9 +352,9 @@ function readManifest(folder: string): Manifest {
 }
 
 function run(command: string, args: readonly string[], cwd: string): void {
-  // Whatever mode somebody is in: a console for development names the files that it is made from.
+  // Always the production mode: a development build of the console contains paths of source files.
   const env = { ...process.env, NODE_ENV: "production" };
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
-  // The compiler names its errors on its output.
+  // The compiler prints its errors on stdout.
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}${stdout}`);
 }

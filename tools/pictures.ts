@@ -1,5 +1,5 @@
-// Makes the pictures of the console that the pages show, from a service of its own in a real browser:
-// `npm run pictures`. Needs chromium.
+// Creates the screenshots of the console in the documentation, with a separate service and a real
+// browser: `npm run pictures`. Needs chromium.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,7 +51,7 @@ async function addressOf(lines: AsyncIterable<string>): Promise<string> {
   throw new Error("the service has ended");
 }
 
-/** Something that differs from the defaults. */
+/** Saves settings that differ from the defaults. */
 async function fill(address: string): Promise<void> {
   await fetch(`http://${address}/api/admin/setting/save`, {
     method: "POST",

@@ -1,6 +1,6 @@
-// Builds the documentation site into site/dist: `npm run docs:site`. Installs VitePress in site/, whose
-// packages are no part of Mooring's own. With --when-changed nothing is done while the site is newer
-// than what it is made from.
+// Builds the documentation site into site/dist: `npm run docs:site`. Installs VitePress in site/,
+// whose packages are no part of Mooring's own. With --when-changed nothing is done while the site
+// is newer than its sources.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -22,7 +22,7 @@ if (!values["when-changed"] || madeAt(join(built, MANIFEST)) < Math.max(...sourc
   await publish(built);
 }
 
-/** Installs as the lock file has it, unless that was done. Scripts of packages are not run. */
+/** Installs the versions of the lock file, unless installed. Scripts of packages are not run. */
 function install(): void {
   const lock = join(site, "package-lock.json");
   const done = join(site, "node_modules/.installed-lock.json");
@@ -31,7 +31,7 @@ function install(): void {
   copyFileSync(lock, done);
 }
 
-/** Everything that the site is made from. */
+/** Sources of the site. */
 function sources(): string[] {
   const files = [
     ...["docs/**", "*.md", "package.json", "tools/site.ts", "tools/site/**", "src/data/**"],
@@ -40,7 +40,7 @@ function sources(): string[] {
   return globSync(files, { cwd: root }).map((file) => join(root, file));
 }
 
-/** When a file was written, in milliseconds since 1970 UTC; 0 for none. */
+/** Modification time of a file, in milliseconds since 1970 UTC; 0: no file. */
 function madeAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
 
-/** Prints at the end of a test run what was skipped and why, a line for each reason. */
+/** Prints skipped tests at the end of a run, one line per reason. */
 export default class SkipReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = new Map<string, number>();
@@ -14,7 +14,7 @@ export default class SkipReporter implements Reporter {
   }
 }
 
-/** Note of the skipped test, or the name of a suite that was skipped as a whole. */
+/** Note of the skipped test, or the name of a skipped suite. */
 function reasonOf(test: TestCase): string {
   const result = test.result();
   if ("note" in result && result.note !== undefined) return result.note;

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** A component or a line of dependencies in CycloneDX, as far as it is looked at. */
+/** Used members of a component or a dependency entry in CycloneDX. */
 interface Entry {
   readonly "bom-ref"?: string;
   readonly ref?: string;
@@ -13,10 +13,10 @@ interface Bill {
 }
 
 /**
- * The software bill of materials (CycloneDX, by `npm sbom`) of what is handed out: of all packages
- * that are installed, those whose code is inside.
+ * Creates the software bill of materials (CycloneDX, by `npm sbom`) of a distributed package: the
+ * installed packages whose code it contains.
  *
- * @param inside as `NAME@VERSION`; each has to be among those that are installed.
+ * @param inside packages as `NAME@VERSION`; each has to be installed.
  */
 export function softwareBill(root: string, inside: ReadonlySet<string>): Bill {
   const args = ["sbom", "--sbom-format=cyclonedx", "--sbom-type=application"];

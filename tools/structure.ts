@@ -1,5 +1,5 @@
-// Size of the repository by folder, and how many files of src one request executes; with --files
-// their names, too.
+// Prints the size of the repository by folder, and the number of src files that one request
+// executes; with --files also their names.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -13,12 +13,17 @@ import { PublicService } from "../gen/mooring/v1/public_service_pb.js";
 
 const root = join(import.meta.dirname, "..");
 const TOKEN = "the-admin-token-of-a-measured-process";
-/** Requests before the measurement: lazily made parts exist, and the connection is open. */
+/**
+ * Number of requests before the measurement, so that lazy parts exist and the connection is open.
+ */
 const WARM = 50;
-/** Measured requests: files that run in each of them count, as background work runs in some. */
+/**
+ * Number of measured requests: files that run in each of them count, because background work runs
+ * in some.
+ */
 const MEASURED = 8;
 
-/** Sizes of each folder of src, of its general parts, and of what stands beside src. */
+/** Sizes of each folder of src, of its general parts, and of the other folders. */
 export function sizes(): readonly ReturnType<typeof sizeOf>[] {
   const source = globSync("src/**/*.{ts,tsx}", { cwd: root })
     .map((file) => file.split(sep).join("/"))
@@ -40,7 +45,7 @@ function sizeOf(name: string, files: readonly string[]) {
   return { name, files: files.length, lines: lines.reduce((sum, each) => sum + each, 0) };
 }
 
-/** A script's functions, as `Profiler.takePreciseCoverage` reports them. */
+/** Functions of a script as in `Profiler.takePreciseCoverage`. */
 interface Script {
   readonly url: string;
   readonly functions: readonly {
@@ -117,7 +122,7 @@ function filesOf(scripts: readonly Script[]): string[] {
   return run.flatMap(({ url }) => /\/(src\/.*)$/.exec(url)?.[1] ?? []).sort();
 }
 
-/** The first match in what a process prints. */
+/** Waits for the first match in a process's output. */
 async function printed(output: Readable, pattern: RegExp): Promise<string> {
   let text = "";
   for await (const part of output.iterator({ destroyOnReturn: false })) {
@@ -128,7 +133,9 @@ async function printed(output: Readable, pattern: RegExp): Promise<string> {
   throw new Error(`the service ended before it served: ${text}`);
 }
 
-/** Connects to the inspector. @returns what sends one command and returns its `result`. */
+/**
+ * Connects to the inspector. @returns a function that sends one command and returns its `result`.
+ */
 async function connect(address: string) {
   const socket = new WebSocket(address);
   await once(socket, "open");

@@ -1,4 +1,4 @@
-// What there is to translate: every text of the catalogue and the settings that is for people.
+// Texts to be translated: all display texts of the catalogue and the settings.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
@@ -9,7 +9,7 @@ import { MESSAGES } from "../src/messages/table.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 import { UNAVAILABLE_TEXTS } from "../src/sites/unavailable-page.ts";
 
-/** An English text, each once, under the first name that has it. */
+/** English text under its first name. */
 export interface SourceText {
   /** File in a language's folder, such as `drivers/s3.json`. */
   readonly file: string;

@@ -1,5 +1,6 @@
-// Brings the files of translations in line with their English texts: what has changed or gone is taken
-// out, what is new is listed. Translate it there: { "source": …, "text": … } under its name.
+// Updates the translation files for their English texts: translations of changed or removed texts
+// are deleted, and new texts are listed. Add a translation under its name: { "source": …, "text": …
+// }.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LANGUAGES, readTranslations, TRANSLATIONS } from "../src/messages/language.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Copies the files that git knows of or does not ignore; packages are shared. @returns its folder. */
+/** Copies all files that git does not ignore; packages are shared. @returns the folder. */
 export function copyTree(): string {
   const folder = mkdtempSync(join(tmpdir(), "mooring-mutants-"));
   const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], {

@@ -1,11 +1,11 @@
 import type { Mutant } from "./mutants.ts";
 
-/** A mutant with the number that switches it on. */
+/** Mutant with the number of its switch. */
 export interface Numbered extends Mutant {
   readonly id: number;
 }
 
-/** A part of the source text, the mutants of exactly this part, and the parts inside it. */
+/** Part of the source text, with its mutants and nested parts. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -13,7 +13,10 @@ interface Part {
   readonly parts: Part[];
 }
 
-/** In programs that tests start, the environment has the mutant. On the first line: line numbers stay. */
+/**
+ * Prelude that reads the mutant from the environment, for programs that tests start. It is on the
+ * first line, so that line numbers stay.
+ */
 const PRELUDE =
   "globalThis.isMutant ??= ((own) => (id) => id === own)(Number(process.env.MOORING_MUTANT));";
 

@@ -5,7 +5,7 @@ export interface Mutant {
   readonly line: number;
   /** The change for people: `a < b → a <= b`. */
   readonly change: string;
-  /** The first and one behind the last character that `other` replaces. */
+  /** Offset of the first replaced character; `end` is exclusive. */
   readonly start: number;
   readonly end: number;
   /** An expression, or `;` for a statement. */
@@ -19,7 +19,7 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
-/** Others for an operator: its boundary, its negation, its counterpart. */
+/** Replacements of an operator: its boundary, its negation, its counterpart. */
 const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   "<": ["<=", ">="],
   "<=": ["<", ">"],
@@ -37,13 +37,13 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   "??": ["&&"],
 };
 
-/** Nodes of the type system that hold an expression. */
+/** Type-level nodes around an expression. */
 const AROUND = /^TS(?:As|Satisfies|NonNull)|^TSInstantiationExpression/;
 
 /**
- * Makes all mutants of a file: negated conditions and operands of `&&` and `||` that are left out,
- * boundaries of comparisons, other operators, booleans, list elements that are left out, removed
- * statements and returned values.
+ * Creates all mutants of a file: negated conditions, omitted operands of `&&` and `||`, boundaries
+ * of comparisons, other operators, booleans, omitted list elements, removed statements and returned
+ * values.
  */
 export function mutantsOf(path: string, source: string): Mutant[] {
   const found: Mutant[] = [];
@@ -77,7 +77,7 @@ function mutate(node: Node, { add, code }: Making): void {
       const { left, right, operator } = node as unknown as Record<"left" | "right", Node> & {
         readonly operator: string;
       };
-      // Texts are joined, not added.
+      // Concatenation of texts is not an addition.
       if (operator === "+" && [left, right].some(isText)) return;
       for (const other of OPERATORS[operator] ?? []) {
         add(node, `(${code(left)}) ${other} (${code(right)})`);

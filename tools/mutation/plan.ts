@@ -1,8 +1,9 @@
-/** What the runner of the tests does, as JSON in the file that the environment variable PLAN names. */
+/** Plan of the test runner, as JSON in the file named by the environment variable PLAN. */
 export interface Plan {
   /**
-   * `cover`: each test runs twice, and says which mutants it reaches. `mutate`: each test runs once for
-   * each mutant that it reaches. `load`: all tests run with one mutant that is on before any module loads.
+   * `cover`: each test runs twice, and reports the mutants that it reaches. `mutate`: each test
+   * runs once for each mutant that it reaches. `load`: all tests run with one mutant that is on
+   * before any module loads.
    */
   readonly phase: "cover" | "mutate" | "load";
   /** Test files, in the order of their runs. */
@@ -15,11 +16,11 @@ export interface Plan {
   readonly mutant: number;
 }
 
-/** What a test reaches, and how long it takes. */
+/** Mutants reached by a test, and its duration. */
 export interface Reach {
   readonly mutants: readonly number[];
   readonly milliseconds: number;
-  /** Switches that it passes. */
+  /** Number of switches that it passes. */
   readonly passes: number;
 }
 

@@ -7,26 +7,26 @@ import {
 } from "vitest";
 import { type Line, PLAN, type Plan } from "./plan.ts";
 
-/** A test with a mutant has so many times the time and the switches that it takes without… */
+/** Limit of the time and switches of a test with a mutant, as a multiple of those without it… */
 const SLOWER = 8;
-/** …but at least these. */
+/** …and the minimum of this limit. */
 const LEAST_MILLISECONDS = 5_000;
 const LEAST_PASSES = 100_000;
 
-/** Those of tests with a clock of their own do not run. */
+/** The real timers: tests may replace the global ones. */
 const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis;
 
 const plan: Plan = JSON.parse(readFileSync(process.env[PLAN] ?? "", "utf8"));
 
 /** The mutant that is on; 0: none. */
 let active = 0;
-/** Switches that have been passed. */
+/** Number of passed switches. */
 let passes = 0;
 let maxPasses = Number.POSITIVE_INFINITY;
-/** Mutants that were reached: inside the test that runs, and otherwise. */
+/** Reached mutants: inside the running test, and otherwise. */
 let reached = new Set<number>();
 const killed = new Set<number>();
-/** Whether a test has failed after a mutant, and others may for the same reason. */
+/** Whether a test failed after a mutant was off, so that others may fail for the same reason. */
 let isSpoiled = false;
 
 function isMutant(id: number): boolean {
@@ -47,17 +47,19 @@ function write(line: Line): void {
   appendFileSync(plan.output, `${JSON.stringify(line)}\n`);
 }
 
-/** What one test does with its mutants, one repetition each. */
+/** Course of a test through its mutants, one repetition each. */
 interface Course {
   readonly left: number[];
-  /** Has failed the last repetition; the next one shows whether the test still passes without it. */
+  /**
+   * Mutant of the last failed repetition; the next one shows whether the test passes without it.
+   */
   suspect: { readonly mutant: number; readonly by: "failure" | "time" } | undefined;
   milliseconds: number;
   isFit: boolean;
   begun: number;
 }
 
-/** Runs tests as the plan says, with the mutants of instrumented modules. */
+/** Runs tests by the plan, with the mutants of instrumented modules. */
 export default class MutationRunner extends TestRunner {
   readonly #courses = new WeakMap<RunnerTestCase, Course>();
   #isLate = false;
@@ -73,11 +75,11 @@ export default class MutationRunner extends TestRunner {
     const left = mutants.filter((mutant) => !killed.has(mutant));
     this.#courses.set(test, { left, suspect: undefined, milliseconds, isFit: true, begun: 0 });
     maxPasses = Math.max(LEAST_PASSES, SLOWER * most);
-    // Tests on a running service build on those before them.
+    // Tests on a running service depend on earlier ones.
     if (plan.phase === "mutate" && left.length === 0 && !test.file.filepath.includes("/wire/"))
       test.mode = "skip";
-    // Twice without a mutant, as a test that can't run again is no evidence; then with each, and after
-    // one that fails without again. Repetitions that are left over do nothing.
+    // First twice without a mutant, because a test that can't be repeated is no evidence. Then with
+    // each mutant, and after a failure once more without one. Remaining repetitions do nothing.
     test.repeats = left.length === 0 ? 0 : 1 + 2 * left.length;
   }
 

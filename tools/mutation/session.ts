@@ -6,20 +6,20 @@ import { setTimeout as wait } from "node:timers/promises";
 import { killTree } from "../../bench/proc.ts";
 import { type Line, PLAN, type Plan } from "./plan.ts";
 
-/** A run without a new line for so long hangs, in milliseconds. */
+/** Time without output after which a run counts as hanging, in milliseconds. */
 const SILENCE = 600_000;
 
 export interface Session {
   readonly lines: readonly Line[];
   /** Whether all tests have passed. */
   readonly hasPassed: boolean;
-  /** Whether the run was ended because it did not go on. */
+  /** Whether the run was ended because it hung. */
   readonly hasHung: boolean;
-  /** What vitest has written to standard error. */
+  /** Standard error of vitest. */
   readonly errors: string;
 }
 
-/** Runs the tests of a plan in a copy of the tree, in one process that vitest starts. */
+/** Runs the tests of a plan in a copy of the tree, in one process of vitest. */
 export async function runSession(
   tree: string,
   plan: Omit<Plan, "output">,
@@ -63,7 +63,10 @@ export async function runSession(
   };
 }
 
-/** @returns whether the file did not grow for so long, or false when the signal comes first. */
+/**
+ * @returns true if the file did not grow for `silence` milliseconds, false if the signal was
+ *   aborted before.
+ */
 async function watchFile(path: string, silence: number, signal: AbortSignal): Promise<boolean> {
   let [size, since] = [-1, performance.now()];
   while (performance.now() - since < silence) {

@@ -1,8 +1,8 @@
-/** A mutant that survives, and why that is right. */
+/** Mutant that may survive, with the reason. */
 export interface Survivor {
-  /** The text of its line, trimmed. */
+  /** Text of its line, trimmed. */
   readonly code: string;
-  /** The change, as the run prints it. */
+  /** Change in the notation of the run's output. */
   readonly change: string;
   readonly reason: string;
 }

@@ -13,7 +13,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   "SECURITY.md": "security",
 };
 
-/** The first page of each language is made of its README. */
+/** READMEs from which the first page of each language is generated. */
 const FIRST_PAGES: readonly (readonly [Language, string, string])[] = [
   ["en", "README.md", "index"],
   ["zh-CN", "README.zh-CN.md", "zh-CN/index"],
@@ -25,10 +25,10 @@ const LANGUAGE_ROOTS: readonly (readonly [Language, string])[] = [
 ];
 
 /**
- * Writes what VitePress builds: the pages of docs/ and three others, and the generated pages of
- * drivers and settings in each language, with the sidebars that list them.
+ * Writes the input of VitePress: the pages of docs/ and three others, and generated pages of
+ * drivers and settings in each language, with their sidebars.
  *
- * @param root of the repository. @param target a folder, which is made anew.
+ * @param root of the repository. @param target folder, which is replaced.
  */
 export function writeContent(root: string, target: string): void {
   rmSync(target, { recursive: true, force: true });
@@ -82,8 +82,7 @@ function placeOf(file: string): string {
 }
 
 /**
- * Links of a page as the site needs them: to other pages by their place there, and those to files that
- * the site does not have are only their text.
+ * Converts the links of a page for the site. Links to files that are not in the site become text.
  */
 function relinked(text: string, file: string, places: ReadonlyMap<string, string>): string {
   return text.replace(
@@ -101,7 +100,10 @@ function relinked(text: string, file: string, places: ReadonlyMap<string, string
   );
 }
 
-/** A README from its picture on, without its list of pages, below a heading with buttons. */
+/**
+ * First page: a README from its picture on, without its list of pages, below a heading with
+ * buttons.
+ */
 function firstPage(readme: string, language: Language): string {
   const { claim, tagline, buttons } = WORDS[language].first;
   const root = language === "en" ? "/" : `/${language}/`;
@@ -118,14 +120,14 @@ function firstPage(readme: string, language: Language): string {
   return `---\nlayout: home\nhero: ${JSON.stringify(hero)}\n---\n${body}\n`;
 }
 
-/** A page in Chinese that leads to the English one: the switch of languages keeps the address. */
+/** Chinese page that links to the English one, for the language switch, which keeps the address. */
 function englishOnly(place: string): string {
   const { onlyEnglish, colon } = WORDS["zh-CN"];
   const link = place.replace(/(^|\/)index$/, "$1");
   return `---\nsearch: false\ntitle: ${onlyEnglish}\n---\n\n# ${onlyEnglish}\n\n${onlyEnglish}${colon}[${link}](/${link})\n`;
 }
 
-/** A text without the marks of tables that are written by a program. */
+/** Removes the markers of generated tables. */
 function withoutMarks(text: string): string {
   return text.replace(/<!-- \/?\w+ -->\n?/g, "");
 }

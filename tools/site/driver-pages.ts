@@ -8,7 +8,7 @@ import { code, type Field, fieldHtml, heading, title } from "./html.ts";
 import type { Page } from "./page.ts";
 import { FAMILY_NAMES, WORDS, type Words } from "./words.ts";
 
-/** A page for each driver of any family, one of the common items, and a list of all. */
+/** Pages of all drivers of any family, of the common items, and a list of all drivers. */
 export function driverPages(language: Language): readonly Page[] {
   const translate = createDriverTranslation(createTranslations()(language));
   const words = WORDS[language];
@@ -99,7 +99,7 @@ function listText(drivers: readonly DriverInfo[], words: Words): string {
   ].join("\n\n");
 }
 
-/** Each common item once, as the first driver has it. */
+/** Common items, each once, in the form of the first driver. */
 function commonText(drivers: readonly DriverInfo[], words: Words): string {
   const items = new Map(
     drivers.toReversed().flatMap(({ common }) => common.map((item) => [item.name, item])),

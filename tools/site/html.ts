@@ -3,7 +3,7 @@ import { FAMILIES } from "../../src/config/family.ts";
 import { escapeHtml } from "../../src/messages/html.ts";
 import { FAMILY_NAMES, type Words } from "./words.ts";
 
-/** A value of a form: an item of a driver, or a setting. */
+/** Field of a form: an item of a driver, or a setting. */
 export interface Field {
   readonly name: string;
   readonly label: string;
@@ -14,7 +14,7 @@ export interface Field {
   readonly families: readonly Family[];
   readonly secret: boolean;
   readonly required?: boolean;
-  /** The default of each family that has the field. */
+  /** Defaults of the families with the field. */
   readonly defaults: Readonly<Partial<Record<Family, string>>>;
   readonly unit?: string;
   readonly min?: number | undefined;
@@ -24,7 +24,7 @@ export interface Field {
   readonly marks?: readonly string[];
 }
 
-/** Elements without directives of Vue: two braces in a text are text. */
+/** Disables Vue's directives: two braces in a text are text. */
 const STATIC = "v-pre";
 
 export function heading(level: 2 | 3, id: string, text: string): string {
@@ -36,7 +36,7 @@ export function code(text: string): string {
   return `<code>${escapeHtml(text)}</code>`;
 }
 
-/** A field with everything that is known of it. Lines of a Markdown HTML block: none is empty. */
+/** Description of a field as an HTML block in Markdown, which must not have empty lines. */
 export function fieldHtml(field: Field, words: Words, among: readonly Family[]): string {
   const options = field.options === "" ? [] : field.options.split(",");
   const named = options.map((option, at) => {
@@ -79,7 +79,7 @@ function factsOf(field: Field, words: Words, among: readonly Family[]): string[]
   ];
 }
 
-/** One default, or that of each family where they differ. */
+/** One default, or different defaults by family. */
 function defaultsOf({ defaults }: Field, words: Words): string[] {
   const shown = (value = ""): string => (value === "" ? words.empty : code(oneLine(value)));
   const known = FAMILIES.filter((family) => defaults[family] !== undefined);
@@ -102,7 +102,7 @@ function paragraph(text: string): string {
   return escapeHtml(text).replaceAll("\n", "<br>");
 }
 
-/** A heading of Markdown: no sign of it has a meaning. */
+/** Escapes a Markdown heading. */
 export function title(text: string): string {
   return `# ${text.replace(/[\\`*_{}[\]<>#|~]/g, "\\$&")}`;
 }

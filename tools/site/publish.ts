@@ -8,16 +8,16 @@ import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 /** Manifest of a built site, which the service reads. Written last. */
 export const MANIFEST = "site.json";
 
-/** Files that are compressed already. */
+/** Extensions of compressed formats. */
 const COMPRESSED = [".png", ".woff2"];
-/** Half a percent larger than the highest quality, in a tenth of the time. */
+/** Quality of Brotli: half a percent larger than the highest quality, in a tenth of the time. */
 const QUALITY = 9;
-/** Files at a time: the pool of threads has four. */
+/** Number of concurrent files: the thread pool has four threads. */
 const AT_A_TIME = 8;
 
 /**
- * Turns the files of a built site into those that the service sends: each text as Brotli and as gzip,
- * and a list of all of them with their entity tags and the hashes of inline scripts.
+ * Converts the files of a built site for the service: each text as Brotli and gzip, and a manifest
+ * with entity tags and the hashes of inline scripts.
  */
 export async function publish(folder: string): Promise<void> {
   const names = globSync("**/*.*", { cwd: folder }).map((name) => name.split(sep).join("/"));
@@ -47,7 +47,7 @@ async function compress(path: string, bytes: Buffer): Promise<void> {
   await Promise.all([writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz), rm(path)]);
 }
 
-/** The texts of scripts without `src`. */
+/** Contents of scripts without `src`. */
 function inlineScripts(html: string): string[] {
   return [...html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)]
     .filter(([, attributes = ""]) => !/\bsrc=/.test(attributes))

@@ -6,7 +6,7 @@ import { code, type Field, fieldHtml, title } from "./html.ts";
 import type { Page } from "./page.ts";
 import { WORDS, type Words } from "./words.ts";
 
-/** A page for each group of settings, and a list of the groups. */
+/** Pages of all groups of settings, and a list of the groups. */
 export function settingPages(language: Language): readonly Page[] {
   const words = WORDS[language];
   const translate = createTranslations()(language);
@@ -42,7 +42,7 @@ export function settingPages(language: Language): readonly Page[] {
 
 function slugOf(label: string): string {
   const slug = label.toLowerCase().replace(/[^a-z\d]+/g, "-");
-  // The list of groups has that name.
+  // `index` is the name of the list of groups.
   return slug === "index" ? "search-index" : slug;
 }
 

@@ -8,9 +8,9 @@ export interface Words {
     readonly tagline: string;
     readonly buttons: Readonly<Record<string, string>>;
   };
-  /** On a page that exists in English only. */
+  /** Text of a page that exists only in English. */
   readonly onlyEnglish: string;
-  /** Between a word and what it names. */
+  /** Separator between a label and its value. */
   readonly colon: string;
   readonly allDrivers: string;
   readonly driversAbout: string;
