@@ -117,8 +117,8 @@ export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> 
   endingTokens: EndingToken[];
 
   /**
-   * Mounts of sites that do not work; at most 1,000 are counted. 0 for callers
-   * without `incidents:read`.
+   * Number of open incidents, at most 1,000. 0 for callers without
+   * `incidents:read`.
    *
    * @generated from field: uint32 open_incident_count = 13;
    */
