@@ -66,7 +66,7 @@ export async function openAccess({
 }: AccessParts): Promise<OpenAccess> {
   const lastUse = createLastUse(store.access, {
     interval: LAST_USE_INTERVAL,
-    onError: (error) => log.warn({ err: error }, "when tokens were used last is not written"),
+    onError: (error) => log.warn({ err: error }, "failed to write the last use of tokens"),
   });
   const registry = await openAccessRegistry({
     store: store.access,
@@ -121,12 +121,12 @@ export async function openAccess({
         },
         "tokens end soon: mooring token rotate makes a successor",
       ),
-    onError: (error) => log.warn({ err: error }, "tokens that end soon are not named"),
+    onError: (error) => log.warn({ err: error }, "failed to report tokens that end soon"),
   });
   const forgetting = startForgetting({
     ...{ store: store.access, registry, tryAcquireJobSlot: store.tryAcquireJobSlot },
     ...{ age: endedTokenAge, interval: FORGET_INTERVAL, now: Date.now },
-    onError: (error) => log.warn({ err: error }, "tokens that ended long ago can't be forgotten"),
+    onError: (error) => log.warn({ err: error }, "failed to delete ended tokens"),
   });
   return {
     authentication,

@@ -35,7 +35,7 @@ export function openAudit({ store: { audit: store }, log }: AuditParts): OpenAud
   });
   const recorder = createRecorder({
     ...{ store, now: Date.now, interval: COUNT_INTERVAL },
-    onError: (error, dropped) => log.error({ err: error, dropped }, "the audit can't be written"),
+    onError: (error, dropped) => log.error({ err: error, dropped }, "failed to write the audit"),
   });
   return { ...service, ...recorder };
 }
@@ -49,13 +49,13 @@ export function keepAudit(
   const checkpoints = startCheckpoints({
     ...{ store: audit, interval: CHECKPOINT_INTERVAL, now: Date.now },
     onPublished: (checkpoint) => log.info({ checkpoint }, "audit checkpoint"),
-    onError: (error) => log.warn({ err: error }, "no checkpoint of the audit can be made"),
+    onError: (error) => log.warn({ err: error }, "failed to publish a checkpoint of the audit"),
   });
   const compaction = startCompaction({
     ...{ task: "audit", tryAcquireJobSlot },
     forget: (retention, step) => audit.forget(retention, step, Date.now()),
     ...{ maxCount: auditRows, maxAge: auditAgeMs, interval: COMPACTION_INTERVAL, now: Date.now },
-    onError: (error) => log.warn({ err: error }, "old rows of the audit can't be forgotten"),
+    onError: (error) => log.warn({ err: error }, "failed to delete old rows of the audit"),
   });
   return {
     ...checkpoints,

@@ -87,7 +87,7 @@ export async function openMounts(
         { webhook, delivery: id, type, state, status, attempts, reason: error },
         "webhook",
       ),
-    onError: (error) => log.error({ err: error }, "incidents can't be followed"),
+    onError: (error) => log.error({ err: error }, "failed to follow incidents"),
     times: {
       ...(times.beat !== undefined && { beat: times.beat }),
       ...(times.watch !== undefined && { look: times.watch }),
@@ -111,7 +111,7 @@ export async function openMounts(
           declare: mounts.declare,
           onApplied: (names) => log.info({ mounts: names }, "file of mounts applied"),
           onProblems: (problems) =>
-            log.error({ problems }, "the file of mounts is wrong; nothing changed"),
+            log.error({ problems }, "the file of mounts is invalid; nothing was changed"),
           onError: (error) => log.error({ err: error }, "the file of mounts could not be applied"),
         });
   opened.defer(async () => stopFile?.());
@@ -155,7 +155,7 @@ export async function openMounts(
         });
     },
     onList: incidents.listed,
-    onError: (error) => log.error({ err: error }, "mounts can't be followed"),
+    onError: (error) => log.error({ err: error }, "failed to follow mounts"),
     times,
   });
   opened.defer(follow.close);

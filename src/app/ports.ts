@@ -60,7 +60,7 @@ function renewCredentials(
       log[level]({ until: new Date(until).toISOString() }, "certificate read");
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      log.error({ reason }, "the new certificate can't be used; the old one stays");
+      log.error({ reason }, "the new certificate cannot be used; the old one stays in use");
     }
   };
   const { certificate, key, clientAuthorities } = tls;

@@ -129,7 +129,7 @@ export async function startSettingServices(
     interval: ERASE_INTERVAL,
     onLeft: (reason) =>
       log.warn({ reason }, "secrets are sealed, but their clear text is still in a file"),
-    onGone: () => log.info("the clear text of sealed secrets is in no file any more"),
+    onGone: () => log.info("the clear text of sealed secrets was removed from all files"),
     onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
   });
   opened.defer(stopErasing);
@@ -154,7 +154,7 @@ export async function startSettingServices(
       onSkipped: (skipped, { requestId }) =>
         log.info(
           { keys: skipped.map(({ key }) => key), requestId },
-          "readonly settings of a save were left as they are",
+          "read-only settings of a save were not changed",
         ),
       randomBytes,
     }),

@@ -70,8 +70,8 @@ export async function openSites(
     onRename,
     onEvent,
     onClosed: (name, error) =>
-      log.error({ site: name, reason: error.message }, "the site's secrets don't open"),
-    onError: (error) => log.error({ err: error }, "the sites can't be followed"),
+      log.error({ site: name, reason: error.message }, "the site's secrets cannot be decrypted"),
+    onError: (error) => log.error({ err: error }, "failed to follow the sites"),
   });
   await using opened = new AsyncDisposableStack();
   opened.defer(sites.close);
@@ -115,7 +115,7 @@ export function openUpstream(
       log.info({ site: site.name, action, keys, result }, "site"),
     onMet: sites.met,
     onNotice: (message) => log.info({ upstream: url }, message),
-    onError: (error) => log.error({ err: error }, "the upstream can't be followed"),
+    onError: (error) => log.error({ err: error }, "failed to follow the upstream"),
   });
 }
 

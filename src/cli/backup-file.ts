@@ -39,7 +39,7 @@ export async function readBackupFile(
   try {
     if (file !== "-" && (await isDatabase(path))) return await readDatabase(path, table, world);
     if (table !== undefined)
-      throw usage("--table goes with a database, and this is no SQLite file");
+      throw usage("--table requires a database, and this is not an SQLite file");
     return toDocument(parseBackupJson(await readText({ path: file, limit: LIMITS.bytes }, world)));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -91,10 +91,7 @@ function toDocument(value: unknown): BackupFile {
   // A bare list of settings is not a JSON object: it is wrapped as the `data` of a reply.
   const document = Array.isArray(value) ? { data: value } : value;
   if (!isObject(document))
-    throw new CliFailure(
-      EXIT.refused,
-      "this JSON is no backup: it is neither an object nor a list",
-    );
+    throw new CliFailure(EXIT.refused, "invalid backup: the JSON is neither an object nor a list");
   const { encrypted, secrets } = document;
   return { document, isSealed: Boolean(encrypted) || isObject(secrets), skipped: [] };
 }

@@ -51,7 +51,7 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
     );
   if (code === Code.ResourceExhausted) return fail(`this is too large for one call (${message})`);
   if (isBroken(error)) return new CliFailure(EXIT.unavailable, explainBroken(error, place));
-  return fail(`${place} gave no answer that a Mooring gives (${message}): is the address right?`);
+  return fail(`${place} sent a reply that is not from Mooring (${message}): is the address right?`);
 }
 
 /** Reports whether the service answered: each of its replies has this header. */

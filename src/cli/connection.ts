@@ -84,7 +84,7 @@ function context({ cwd }: Pick<World, "cwd">): ParseContext {
 function readTimeout(text: string, world: World): number {
   const parsed = duration({ longest: "1h" })(text, context(world));
   if ("complaint" in parsed) throw usage(`--timeout ${quote(text)} ${parsed.complaint}`);
-  if (parsed.value === 0) throw usage("--timeout is 0, which no answer can keep");
+  if (parsed.value === 0) throw usage("--timeout must be more than 0");
   return parsed.value;
 }
 
@@ -143,7 +143,9 @@ async function openDatabase(
 ): Promise<Connection> {
   const foreign = (["address", "token", "token-file"] as const).find((name) => args.text(name));
   if (foreign !== undefined)
-    throw usage(`--${foreign} is of a service, and --database works without one: leave one out`);
+    throw usage(
+      `--${foreign} concerns a service, and --database works without one: omit one of them`,
+    );
   const config = readDatabaseConfig(database, world);
   const place = databaseName(config.database);
   checkIsThere(config.database);

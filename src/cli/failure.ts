@@ -17,13 +17,13 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** Meaning of each code, for help and documentation. */
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [EXIT.ok]: "done",
-  [EXIT.failed]: "failed for another reason, or a question was answered with no",
-  [EXIT.usage]: "the command line is wrong",
-  [EXIT.notFound]: "there is no such setting, revision or file",
-  [EXIT.refused]: "refused: a wrong value, a managed or read-only setting, a file that exists",
+  [EXIT.failed]: "failed for another reason, or not confirmed",
+  [EXIT.usage]: "invalid command line",
+  [EXIT.notFound]: "the setting, revision or file does not exist",
+  [EXIT.refused]: "refused: an invalid value, a managed or read-only setting, an existing file",
   [EXIT.unauthenticated]: "the token is missing or wrong",
-  [EXIT.unavailable]: "the service does not answer, or not in time",
-  [EXIT.conflict]: "something has changed meanwhile; nothing was done",
+  [EXIT.unavailable]: "the service does not answer in time",
+  [EXIT.conflict]: "conflict with another change; nothing was changed",
 };
 
 /** Failure of a command: exit code and message for the terminal. */

@@ -174,7 +174,7 @@ export async function readItem(
 ): Promise<{ readonly item: string; readonly site: string; readonly value: string }> {
   const [, item, site = "", value] = /^([^=@]+)(?:@([^=]+))?=(.*)$/s.exec(text) ?? [];
   if (item === undefined || value === undefined)
-    throw usage("an argument is no ITEM=VALUE, such as refresh_token=@token.txt");
+    throw usage("invalid argument: write ITEM=VALUE, such as refresh_token=@token.txt");
   return { item, site, value: await textOf(run, value) };
 }
 

@@ -47,7 +47,7 @@ async function ask(
     return await answer;
   } catch (error) {
     if (!left.signal.aborted) throw error;
-    throw new CliFailure(EXIT.failed, "not answered; nothing was done");
+    throw new CliFailure(EXIT.failed, "no answer; nothing was done");
   } finally {
     lines.close();
   }

@@ -34,7 +34,7 @@ export function pointInTime(text: string, what: string, now: number): number {
   const time = DATE.test(text) ? Date.parse(`${text}T00:00`) : parseDateTime(text);
   if (!Number.isNaN(time)) return time;
   throw usage(
-    `${what} ${quote(text)} is no time: write 2h or 7d for so long ago, 2026-11-20, or 2026-11-20T09:30`,
+    `${what} ${quote(text)} is not a time: write 2h or 7d for a time ago, 2026-11-20, or 2026-11-20T09:30`,
   );
 }
 

@@ -52,7 +52,7 @@ export function readClientCertificate(world: World): ClientCertificate | undefin
   const key = given("MOORING_CLIENT_KEY_FILE", MOORING_CLIENT_KEY_FILE);
   if (cert === undefined && key === undefined) return undefined;
   if (cert === undefined || key === undefined)
-    throw usage("MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE go together: give both");
+    throw usage("MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE must be set together");
   const read = ({ source, text }: Sourced): string => {
     try {
       return readFileText(resolve(world.cwd, text));

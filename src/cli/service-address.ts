@@ -59,7 +59,7 @@ function readAddress(text: string, source: string, { world }: AddressContext): S
   if ("complaint" in at) throw usage(`${source} ${quote(text)} ${at.complaint}`);
   if ("path" in at.value) return { url: "http://localhost", socket: at.value.path, place: text };
   const { host, port } = at.value;
-  if (port === 0) throw usage(`${source} ${quote(text)} has port 0, where nothing can be called`);
+  if (port === 0) throw usage(`${source} ${quote(text)} has port 0, which cannot be called`);
   return { url: `http://${formatAddress({ host: hostToCall(host), port })}`, place: text };
 }
 
@@ -74,7 +74,7 @@ function readUrl(text: string, source: string): ServiceAddress {
   // The message does not repeat other parts, such as a password.
   if (url === null || url.href !== `${url.origin}/`)
     throw usage(
-      `${source} is no address of a service: write it as https://HOST or https://HOST:PORT, with nothing after it`,
+      `${source} is not an address of a service: write https://HOST or https://HOST:PORT, without a path`,
     );
   // TLS sends the host name (RFC 6066, section 3), which can't be an IP address.
   if (url.protocol === "https:" && isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0)
@@ -95,7 +95,7 @@ function withTls(at: ServiceAddress, { world, anonymous }: AddressContext): Serv
   if (at.socket !== undefined || !certificate) return at;
   if (!anonymous)
     throw usage(
-      "the service of these variables speaks TLS (MOORING_TLS_CERT_FILE): say in MOORING_ADDRESS which name its certificate is for, as https://NAME:PORT",
+      "these variables enable TLS (MOORING_TLS_CERT_FILE): set MOORING_ADDRESS to https://NAME:PORT with the name of the certificate",
     );
   return { ...at, url: at.url.replace("http:", "https:"), isUnnamed: true };
 }

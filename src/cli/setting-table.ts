@@ -109,7 +109,7 @@ function after(change: SettingChange): string {
   const text = shown(newValue);
   if (oldValue !== newValue || newValue === undefined) return text;
   // Equal texts: a mask hides both values, or the definition of a custom setting changed.
-  return secret ? `${text} (another)` : `${text} (defined otherwise)`;
+  return secret ? `${text} (another)` : `${text} (other definition)`;
 }
 
 function shown(value: string | undefined): string {
@@ -130,7 +130,7 @@ export interface Saved {
 export async function writeSaved(output: Output, saved: Saved): Promise<void> {
   const { revision, preview, dryRun, before } = saved;
   if (!dryRun) {
-    const text = before === revision ? "nothing to change: still" : "saved:";
+    const text = before === revision ? "no changes:" : "saved:";
     return output.write(`${text} revision ${revision}\n`);
   }
   const changes = preview?.changes ?? [];

@@ -25,9 +25,9 @@ const STANDINGS: Readonly<Record<SiteStanding, string>> = {
   [SiteStanding.UNSPECIFIED]: "",
   [SiteStanding.SAME]: "same",
   [SiteStanding.DIFFERS]: "differs",
-  [SiteStanding.MISSING]: "not there",
-  [SiteStanding.EXTRA]: "only there",
-  [SiteStanding.EXCLUDED]: "left out",
+  [SiteStanding.MISSING]: "missing",
+  [SiteStanding.EXTRA]: "extra",
+  [SiteStanding.EXCLUDED]: "excluded",
   [SiteStanding.HELD]: "pinned",
   [SiteStanding.REFUSED]: "refused",
   [SiteStanding.FOUGHT]: "flapping",
@@ -88,7 +88,7 @@ export async function writeDifferences(
     await output.table(
       [
         { title: "KEY" },
-        { title: "STANDING" },
+        { title: "STATUS" },
         { title: "HERE", flexible: true },
         { title: "THERE", flexible: true },
         { title: "NOTE", flexible: true },
@@ -174,14 +174,14 @@ export function readMember(
     else overrides[key] = value;
     return;
   }
-  if (value === undefined) throw usage("an argument is no MEMBER=VALUE, such as mode=follow");
+  if (value === undefined) throw usage("invalid argument: write MEMBER=VALUE, such as mode=follow");
   switch (name) {
     case "mode":
-      if (value !== "follow" && value !== "observe") throw usage("mode is follow or observe");
+      if (value !== "follow" && value !== "observe") throw usage("mode must be follow or observe");
       input.mode = value === "follow" ? SiteMode.FOLLOW : SiteMode.OBSERVE;
       return;
     case "paused":
-      if (value !== "true" && value !== "false") throw usage("paused is true or false");
+      if (value !== "true" && value !== "false") throw usage("paused must be true or false");
       input.paused = value === "true";
       return;
     case "name":

@@ -187,7 +187,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     deps.onMet();
     // Pushes changes that were saved meanwhile.
     if (sites.isLeader()) void sites.follow(id).catch(onError);
-    if (isNew) onNotice("the upstream's settings were taken; from now on it follows");
+    if (isNew) onNotice("the upstream's settings were adopted; it follows from now on");
   };
   const claim = async (token: string): Promise<Site> => {
     await registry.load();
@@ -243,7 +243,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         });
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        if (message !== said) onNotice(`the upstream answers for itself as yet: ${message}`);
+        if (message !== said)
+          onNotice(`requests for settings are still forwarded to the upstream: ${message}`);
         said = message;
         // Without a token no attempt is possible before the first admin calls.
         if (deps.token === undefined && mine() === undefined) return;
@@ -280,7 +281,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       })()
         .catch((error: unknown) => {
           onNotice(
-            `the upstream's settings can't be taken: ${error instanceof Error ? error.message : ""}`,
+            `the upstream's settings cannot be adopted: ${error instanceof Error ? error.message : ""}`,
           );
         })
         .finally(() => {

@@ -94,7 +94,7 @@ test("whoami of the permanent token", async () => {
 });
 
 test.each<[string[], number, string]>([
-  [["token", "create", "x"], 2, "--scopes says"],
+  [["token", "create", "x"], 2, "--scopes is missing"],
   [["token", "create"], 2, "takes one argument"],
   [["token", "create", "x", "--scopes", "settings:all"], 4, "unknown scope"],
   [
@@ -102,7 +102,7 @@ test.each<[string[], number, string]>([
     4,
     "in the past",
   ],
-  [["token", "create", "x", "--scopes", "settings:read", "--expires", "soon"], 2, "is no time"],
+  [["token", "create", "x", "--scopes", "settings:read", "--expires", "soon"], 2, "is not a time"],
   [["token", "revoke", "nothing", "--yes"], 3, "there is no token"],
   [["token", "show", "--scopes", "settings:read"], 2, "goes with token create only"],
   [["token", "list", "more"], 2, "takes no arguments"],

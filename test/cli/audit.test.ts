@@ -56,7 +56,7 @@ test("list has the newest rows first, and those that fit", async () => {
     ["--until", "2020-01-01"],
   ] as const)
     expect(await cli(["audit", "list", flag, value])).toMatchObject({
-      ...{ code: 0, out: "", err: "mooring: no such row is in the audit\n" },
+      ...{ code: 0, out: "", err: "mooring: the audit has no matching row\n" },
     });
 });
 
@@ -86,7 +86,7 @@ test.each<[string[], number, RegExp]>([
   [
     ["audit", "verify", "--checkpoint", "mooring.db"],
     1,
-    /not UTF-8 text|is no checkpoint|more than/,
+    /not UTF-8 text|is not a checkpoint|more than/,
   ],
   [["audit", "export", "--after", "x"], 2, /is not the number of a row/],
   [["audit", "export", "--after", "999999"], 0, /^$/],

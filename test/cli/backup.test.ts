@@ -24,7 +24,7 @@ describe("export", () => {
     const { code, out } = await cli(["export", "site.json"]);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^exported \d+ settings of revision \d+ to site\.json; secrets are left out\n$/,
+      /^exported \d+ settings of revision \d+ to site\.json; secrets are omitted\n$/,
     );
     expect((await stat(inFolder("site.json"))).mode & 0o777).toBe(0o600);
     const text = await readFile(inFolder("site.json"), "utf8");
@@ -182,7 +182,7 @@ describe("import", () => {
   test("says that the token is another one afterwards", async () => {
     const token = "another-token-0123456789-0123456789";
     const ended = await cli(["import", "-"], { stdin: backup({ key: "token", value: token }) });
-    expect(ended.err).toContain("the admin token is now the one of the backup");
+    expect(ended.err).toContain("the admin token is now that of the backup");
     expect((await cli(["list"])).code).toBe(5);
     const back = { env: { MOORING_TOKEN: token }, stdin: TOKEN };
     expect((await cli(["token", "set"], back)).code).toBe(0);
@@ -190,7 +190,7 @@ describe("import", () => {
 
   test.each([
     ["no JSON", '{"settings": [{"value": "secret', 4, "line 1"],
-    ["JSON that is no backup", "17", 4, "no backup"],
+    ["JSON that is no backup", "17", 4, "invalid backup"],
     ["an object that is no backup", '{"a": 1}', 4, "unknown JSON format"],
   ])("refuses %s without quoting it", async (_what, stdin, code, reason) => {
     const ended = await cli(["import", "-"], { stdin });

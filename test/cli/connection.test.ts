@@ -66,7 +66,7 @@ describe("the address", () => {
   test("of a service that speaks TLS needs the name of its certificate, where a secret is sent", () => {
     const env = { MOORING_LISTEN: ":8443", MOORING_TLS_CERT_FILE: "/etc/tls.pem" };
     expect(() => read(undefined, undefined, env)).toThrow(
-      "say in MOORING_ADDRESS which name its certificate is for, as https://NAME:PORT",
+      "set MOORING_ADDRESS to https://NAME:PORT with the name of the certificate",
     );
     expect(read(undefined, undefined, env, true)).toMatchObject({
       ...{ url: "https://127.0.0.1:8443", isUnnamed: true },

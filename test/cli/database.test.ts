@@ -76,7 +76,7 @@ describe("database check", () => {
     handle.close();
     const { code, err } = await run(["database", "check", "--database", path]);
     expect(code).toBe(1);
-    expect(err).toContain(`${path} is not whole`);
+    expect(err).toContain(`${path} is damaged`);
     expect(err).toMatch(problem);
   });
 
@@ -93,8 +93,8 @@ describe("database check", () => {
   });
 
   test.each([
-    [["database", "check"], 2, "database check takes --database"],
-    [["database", "copy", "--from", "x"], 2, "database copy takes --from and --to"],
+    [["database", "check"], 2, "database check requires --database"],
+    [["database", "copy", "--from", "x"], 2, "database copy requires --from and --to"],
     [["database", "copy", "--from", "x", "--to", "x"], 3, "there is no database file"],
     [["database", "chek"], 2, "did you mean database check?"],
     [["database", "copy", "--from", "mysql://u:pw@h/x", "--to", "x"], 2, '--from "mysql:…" names'],

@@ -74,7 +74,7 @@ test("docs says when no browser could be started", async () => {
   const { code, err } = await docs(["--address", address], false);
   expect([code, err]).toEqual([
     0,
-    "mooring: no browser could be started: open the address in one\n",
+    "mooring: no browser could be started: open the address yourself\n",
   ]);
 });
 

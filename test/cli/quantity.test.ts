@@ -20,7 +20,7 @@ describe("a time", () => {
   test.each(["yesterday", "2026-13-01", "20-11-2026", "5", "-2h", "2026-11-20T25:00"])(
     "%s is refused",
     (text) => {
-      expect(() => pointInTime(text, "--since", now)).toThrow(/^--since .* is no time/);
+      expect(() => pointInTime(text, "--since", now)).toThrow(/^--since .* is not a time/);
     },
   );
 

@@ -109,7 +109,7 @@ describe("set", () => {
     await cli(["set", "site_title=Same"]);
     const revision = await newest();
     const { out } = await cli(["set", "site_title=Same"]);
-    expect(out).toBe(`nothing to change: still revision ${revision}\n`);
+    expect(out).toBe(`no changes: revision ${revision}\n`);
   });
 
   test("refuses a read-only setting, and saves nothing of the same command", async () => {
@@ -316,7 +316,7 @@ describe("history, diff and rollback", () => {
     expect(second).toMatch(new RegExp(`^${last - 1} .*site_title`));
     const narrowed = await cli(["history", "--key", "site_title", "-n", "1", "--json"]);
     expect(JSON.parse(narrowed.out).revisions[0].revision).toBe(String(last - 1));
-    expect((await cli(["history", "--actor", "nobody"])).err).toContain("no such change");
+    expect((await cli(["history", "--actor", "nobody"])).err).toContain("no matching change");
     expect((await cli(["history", "--since", "1h", "--until", "2100-01-01"])).out).toContain(
       "admin",
     );

@@ -66,9 +66,9 @@ test("compare, adopt and sync say what they do; secrets are masked", async () =>
   expect(compared.out).toContain("4 settings differ\n");
   expect((await cli("set", "home", "mode=follow")).err).toContain("cannot follow yet");
   const dry = await cli("adopt", "home", "announcement", "privacy_regs", "--dry-run");
-  expect(dry.out).toContain("dry run: 2 settings would be taken from home");
+  expect(dry.out).toContain("dry run: 2 settings would be adopted from home");
   const taken = await cli("adopt", "home", "announcement", "privacy_regs", "share_summary_content");
-  expect(taken.out).toContain("taken from home: 3 settings");
+  expect(taken.out).toContain("adopted from home: 3 settings");
   const would = await cli("sync", "home", "--dry-run");
   expect(would.out).toContain("dry run: 1 setting differs at home");
   expect(site.saves).toEqual([]);

@@ -23,7 +23,7 @@ export async function createToken(run: CommandRun, [principal = ""]: readonly st
   const { args, output, connectTo, world } = run;
   const scopes = listOf(args.text("scopes"));
   if (scopes.length === 0)
-    throw usage("--scopes says what the token is for, such as --scopes settings:read,history:read");
+    throw usage("--scopes is missing, such as --scopes settings:read,history:read");
   const expires = args.text("expires");
   const request = {
     principal,
@@ -81,7 +81,7 @@ async function handOver(
     const text = await made();
     if (args.is("json")) return;
     await output.value(text);
-    return notice(`${about}; it is shown only this once`);
+    return notice(`${about}; it is shown only once`);
   }
   try {
     await writeNewFile(resolve(world.cwd, path), made, { force: true });
@@ -142,7 +142,7 @@ export async function revokeToken(run: CommandRun, [id = ""]: readonly string[])
 export const whoamiCommand: Command = {
   name: "whoami",
   usage: ["whoami"],
-  summary: "Print whose the token is, and what it may do",
+  summary: "Print the owner and the rights of the token",
   details: [],
   flags: [],
   offline: false,

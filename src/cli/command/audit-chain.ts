@@ -97,7 +97,7 @@ async function readCheckpointFile({ args, world }: CommandRun): Promise<Checkpoi
   if (checkpoint === undefined)
     throw new CliFailure(
       EXIT.failed,
-      `${nameOf(path)} is no checkpoint: it has four lines, as "mooring audit checkpoint" prints them`,
+      `${nameOf(path)} is not a checkpoint: a checkpoint has four lines, as "mooring audit checkpoint" prints them`,
     );
   return checkpoint;
 }

@@ -50,14 +50,13 @@ export const auditCommand: Command = {
     "audit export [--after ROW]",
     "audit checkpoint [--output PATH] [--force]",
   ],
-  summary: "Print who did what, and prove that nothing of it was changed",
+  summary: "Print recorded calls, and verify that no record was changed",
   details: [
-    "list --follow prints rows as they are written, or those after a row and then on.",
-    "When the connection breaks it is made again, and no row in between is missed.",
-    "verify reads all rows that are kept and names the first one that does not fit.",
-    "A checkpoint says where the audit stands; kept elsewhere it shows later whether",
-    "rows up to it were changed or removed. export prints a JSON object a line, the",
-    "oldest row first, with everything that the hashes are of.",
+    "list --follow prints new rows, or all rows after a given one. After a broken",
+    "connection it connects again without missing a row. verify checks all rows that",
+    "are kept and names the first invalid one. checkpoint prints the current position:",
+    "stored elsewhere, it reveals later whether earlier rows were changed or removed.",
+    "export prints one JSON object per line, oldest first, with all hashed members.",
   ],
   flags: [...filters, "follow", "checkpoint", "after", "output", "force"],
   offline: true,
@@ -133,7 +132,7 @@ async function listAudit(run: CommandRun): Promise<void> {
     Object.assign(reply, { ...page, events });
   } while (reply.nextPageToken !== "" && reply.events.length < limit);
   if (args.is("json")) return output.json(ListAuditEventsResponseSchema, reply);
-  if (reply.events.length === 0) return notice("no such row is in the audit");
+  if (reply.events.length === 0) return notice("the audit has no matching row");
   await output.table(
     [
       { title: "ROW" },

@@ -28,7 +28,7 @@ const MODES = {
 } as const;
 
 const FATE = {
-  omit: "secrets are left out",
+  omit: "secrets are omitted",
   seal: "secrets are sealed",
   clear: "secrets are in the clear",
 } as const;
@@ -38,10 +38,10 @@ export const exportCommand: Command = {
   usage: ["export [FILE] [--secrets MODE] [--passphrase-file PATH] [--force]"],
   summary: "Write a backup of all settings",
   details: [
-    "Writes FILE, which only its owner can read and which is never incomplete,",
-    "or standard output. Secret settings are left out, sealed with a passphrase",
-    "(of --passphrase-file or MOORING_PASSPHRASE, else asked for), or with clear",
-    "written as they are. import reads the file.",
+    "Writes to FILE atomically, readable only by its owner, or to standard output.",
+    "Secret settings are omitted, sealed with a passphrase (from --passphrase-file or",
+    "MOORING_PASSPHRASE, otherwise typed), or written in the clear. import reads the",
+    "file.",
   ],
   flags: ["secrets", "passphrase-file", "force"],
   offline: true,
@@ -112,14 +112,14 @@ const OUTCOMES: readonly (readonly [ImportOutcome, string])[] = [
 export const importCommand: Command = {
   name: "import",
   usage: ["import FILE [--dry-run] [--skip-invalid] [--passphrase-file PATH]"],
-  summary: "Read a backup, or the settings of an AList or OpenList server",
+  summary: "Import a backup, or the settings of an AList or OpenList server",
   details: [
-    "FILE is what export has written, the backup file of the AList or OpenList web",
-    "page (plain or encrypted), or the SQLite database of such a server, whatever the",
-    "prefix of its tables; - is a JSON backup on standard input. Everything is saved",
-    "as one revision or not at all; --skip-invalid leaves out wrong values. The",
-    "passphrase is that of --passphrase-file or MOORING_PASSPHRASE, else asked for.",
-    "A token in the backup becomes the token of this service.",
+    "FILE is a file of export, a backup file of the AList or OpenList web page (plain",
+    "or encrypted), or the SQLite database of such a server with any table prefix; - is",
+    "a JSON backup on standard input. All settings are saved as one revision, or none;",
+    "--skip-invalid skips invalid values. The passphrase comes from --passphrase-file",
+    "or MOORING_PASSPHRASE, otherwise it is typed. A token in the backup becomes the",
+    "token of this service.",
   ],
   flags: ["dry-run", "skip-invalid", "passphrase-file", "table", "reason"],
   offline: true,
@@ -168,12 +168,12 @@ async function writeReport({ args, output }: CommandRun, reply: ImportSettingsRe
     ([outcome, word]) =>
       `${reply.settings.filter((setting) => setting.outcome === outcome).length} ${word}`,
   );
-  const begin = args.is("dry-run") ? "dry run, still" : "imported,";
+  const begin = args.is("dry-run") ? "dry run at" : "imported,";
   await output.write(`${begin} revision ${reply.revision}: ${counts.join(", ")}\n`);
 }
 
 function tellOfToken({ notice }: CommandRun, { settings }: ImportSettingsResponse): void {
   const token = settings.find(({ key }) => key === TOKEN_KEY);
   if (token?.outcome === ImportOutcome.CHANGED || token?.outcome === ImportOutcome.ADDED)
-    notice("the admin token is now the one of the backup; the old one is refused");
+    notice("the admin token is now that of the backup; the old one is refused");
 }

@@ -18,12 +18,12 @@ export const databaseCommand: Command = {
   usage: ["database copy --from DB --to DB [--dry-run]", "database check --database DB"],
   summary: "Copy a database to another one, or check one",
   details: [
-    "copy takes everything from SQLite to PostgreSQL or back, into a database that",
-    "has nothing in it: settings, history, and secrets as they are sealed. Stop the",
-    "service before: what it saves meanwhile is refused or not copied. check looks",
-    "at every page, and whether settings and history agree; it ends with 1 when",
-    "something is wrong. DB is a PATH, sqlite:PATH or postgres://USER@HOST/NAME; a",
-    "password is better given in PGPASSWORD or ~/.pgpass than on the command line.",
+    "copy copies everything (settings, history, sealed secrets) from SQLite to",
+    "PostgreSQL or back, into an empty database. Stop the service before: its saves",
+    "would be refused or not copied. check verifies all pages, and that settings and",
+    "history agree; it exits with 1 after a problem. DB is PATH, sqlite:PATH or",
+    "postgres://USER@HOST/NAME; a password is safer in PGPASSWORD or ~/.pgpass than",
+    "on the command line.",
   ],
   flags: ["from", "to", "dry-run"],
   offline: true,
@@ -34,7 +34,7 @@ export const databaseCommand: Command = {
 async function copy({ args, world, output, notice }: CommandRun): Promise<void> {
   const [fromText, toText] = [args.text("from"), args.text("to")];
   if (fromText === undefined || toText === undefined)
-    throw usage("database copy takes --from and --to");
+    throw usage("database copy requires --from and --to");
   const from = readDatabaseConfig(fromText, world, "--from").database;
   const to = readDatabaseConfig(toText, world, "--to").database;
   checkIsThere(from);
@@ -52,11 +52,11 @@ async function copy({ args, world, output, notice }: CommandRun): Promise<void> 
 
 async function check({ args, world, output }: CommandRun): Promise<void> {
   const text = args.text("database");
-  if (text === undefined) throw usage("database check takes --database");
+  if (text === undefined) throw usage("database check requires --database");
   const { database }: { readonly database: Database } = readDatabaseConfig(text, world);
   checkIsThere(database);
   const problems = await world.databases.check(database);
   if (problems.length > 0)
-    throw new CliFailure(EXIT.failed, `${databaseName(database)} is not whole`, problems);
+    throw new CliFailure(EXIT.failed, `${databaseName(database)} is damaged`, problems);
   await output.write(`${databaseName(database)} is whole\n`);
 }

@@ -12,8 +12,8 @@ const PATIENCE = 10_000;
 export const docsCommand: Command = {
   name: "docs",
   usage: ["docs [--print]"],
-  summary: "Open the documentation that the service serves",
-  details: ["Prints its address and opens it in the browser of this machine. It needs no token."],
+  summary: "Open the documentation of the service",
+  details: ["Prints the address and opens it in the browser of this machine. Needs no token."],
   flags: ["print"],
   offline: false,
   anonymous: true,
@@ -26,7 +26,8 @@ export const docsCommand: Command = {
     if (args.is("json")) await output.write(`${JSON.stringify({ url })}\n`);
     else await output.write(`${url}\n`);
     if (args.is("print") || args.is("json")) return;
-    if (!(await world.openUrl(url))) notice("no browser could be started: open the address in one");
+    if (!(await world.openUrl(url)))
+      notice("no browser could be started: open the address yourself");
   },
 };
 

@@ -28,11 +28,11 @@ export const historyCommand: Command = {
     "history [--key KEY] [--actor NAME] [--since TIME] [--until TIME] [-n N]",
     "history REVISION",
   ],
-  summary: "Print who changed what and when, the newest first",
+  summary: "Print changes with time and author, newest first",
   details: [
-    "With the number of a revision: what it changed, with old and new values. Values",
-    "of secret settings are not kept. Times are those of this machine's time zone; in",
-    "JSON they are UTC.",
+    "With the number of a revision, prints its changes with old and new values. Values",
+    "of secret settings are not stored. Times are in this machine's time zone, in JSON",
+    "in UTC.",
   ],
   flags: ["key", "actor", "since", "until", "limit"],
   offline: true,
@@ -48,7 +48,7 @@ async function writeHistory({ args, output, world, connect, notice }: CommandRun
   const filter = readFilter(args, world.now());
   const reply = await readRevisions(await connect(), filter, limit);
   if (args.is("json")) return output.json(ListRevisionsResponseSchema, reply);
-  if (reply.revisions.length === 0) return notice("no such change is in the history");
+  if (reply.revisions.length === 0) return notice("the history has no matching change");
   await output.table(
     [
       { title: "REVISION" },
@@ -121,7 +121,7 @@ function via({ door, method }: Revision): string {
 async function writeRevision({ args, output, connect }: CommandRun, text: string): Promise<void> {
   const filters = ["key", "actor", "since", "until", "limit"] as const;
   const given = filters.find((name) => args.text(name) !== undefined);
-  if (given !== undefined) throw usage(`--${given} goes with a list, not with one revision`);
+  if (given !== undefined) throw usage(`--${given} is for a list, not for one revision`);
   const revision = revisionNumber(text, "the revision");
   const client = await connect();
   const reply = await client.getRevision({ revision });
@@ -142,10 +142,10 @@ function describe(revision: Revision): string {
 export const diffCommand: Command = {
   name: "diff",
   usage: ["diff FROM [TO]"],
-  summary: "Print what differs between two revisions",
+  summary: "Print the differences between two revisions",
   details: [
-    "FROM and TO are numbers of revisions; without TO it is the newest. FROM may be",
-    "the later one. The exit code is 0 whether or not something differs.",
+    "FROM and TO are numbers of revisions; TO is the newest by default. FROM may be",
+    "the later one. The exit code is 0 with or without differences.",
   ],
   flags: [],
   offline: true,

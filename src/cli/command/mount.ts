@@ -69,15 +69,15 @@ export const mountCommand: Command = {
     "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
     "mount watch",
   ],
-  summary: "Keep mounts of sites, also called storages, as data",
+  summary: "Manage mounts of sites, also called storages",
   details: [
     "ITEM is an item of the driver or a member of every mount (order, remark, ...), or",
     "path, disabled, sites and content. ITEM@SITE=VALUE is a value of one site, and",
     "ITEM alone removes a value. ITEM=@PATH reads it from a file, ITEM=@- from standard",
-    "input: the way for secrets, as a process list shows arguments. compare shows what",
-    "sync would do; adopt takes a server's mounts as Mooring's. replace gives an item",
-    "another value in every mount that has the same one now. import reads backups of",
-    "OpenList and AList, and storages.json.",
+    "input: use these for secrets, because a process list shows arguments. compare",
+    "prints what sync would change; adopt copies a server's mounts to Mooring. replace",
+    "replaces an item's value in every mount that has the same value. import reads",
+    "backups of OpenList and AList, and storages.json.",
   ],
   flags: [
     "allow-shared-credential",
@@ -206,7 +206,7 @@ async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise
   const reply = await (await client(run)).compareMounts({ site }, patience(run));
   if (args.is("json")) return output.json(CompareMountsResponseSchema, reply);
   const open = reply.results.filter(({ outcome }) => outcome !== "unchanged");
-  if (open.length === 0) return notice(`the mounts of ${site} are as they are here`);
+  if (open.length === 0) return notice(`the mounts of ${site} are equal to those here`);
   await writeResults(output, open);
 }
 
@@ -217,7 +217,7 @@ async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): 
   if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
   else await writeStatus(output, reply.status);
   if (reply.status.some(({ state }) => state !== "ok"))
-    throw new CliFailure(EXIT.refused, "not every mount is there as it should be");
+    throw new CliFailure(EXIT.refused, "some mounts are not up to date on the site");
 }
 
 async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {
@@ -232,19 +232,19 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   }
   const reply = await mounts.adoptMounts({ ...request, dryRun }, patience(run));
   if (args.is("json")) return output.json(AdoptMountsResponseSchema, reply);
-  if (reply.results.length === 0) return notice(`the mounts of ${site} are as they are here`);
+  if (reply.results.length === 0) return notice(`the mounts of ${site} are equal to those here`);
   await writeResults(output, reply.results);
   if (dryRun) notice("nothing was changed");
 }
 
 async function rollback(run: CommandRun, [text = "", ...names]: readonly string[]): Promise<void> {
-  if (!/^\d{1,15}$/.test(text)) throw usage("mount rollback takes the number of a revision");
+  if (!/^\d{1,15}$/.test(text)) throw usage("mount rollback requires the number of a revision");
   const { args, output, notice } = run;
   const dryRun = args.is("dry-run");
   if (!dryRun) await agree(run, `Restore mounts of revision ${text}?`);
   const request = { revision: BigInt(text), names, dryRun, reason: reasonOf(run) };
   const reply = await (await client(run)).rollbackMounts(request);
-  if (reply.results.length === 0) return notice(`mounts are as in revision ${text}`);
+  if (reply.results.length === 0) return notice(`the mounts are already those of revision ${text}`);
   await writeResults(output, reply.results);
   if (dryRun) notice("nothing was changed");
 }
@@ -259,7 +259,7 @@ async function importFile(run: CommandRun, [path = ""]: readonly string[]): Prom
   try {
     document = JSON.parse(text);
   } catch {
-    throw usage(`${quote(path)} is no JSON`);
+    throw usage(`${quote(path)} is not JSON`);
   }
   if (document === null || typeof document !== "object")
     throw usage(`${quote(path)} has no list of mounts`);

@@ -35,10 +35,10 @@ export const principalCommand: Command = {
     "principal create NAME [--kind KIND]",
     "principal disable NAME [--yes]",
   ],
-  summary: "Print, make and end those who have tokens",
+  summary: "List, create and disable the owners of tokens",
   details: [
-    "A principal is a program or a person; token create makes one that is missing, as a",
-    "program. disable ends all of its tokens at once and for good: it gets no others.",
+    "A principal is a program or a person. token create creates a missing one as a",
+    "program. disable ends all its tokens permanently; it cannot get new ones.",
   ],
   flags: ["kind", "limit", "yes"],
   offline: false,

@@ -21,10 +21,10 @@ export const getCommand: Command = {
   usage: ["get KEY...", "get --reveal KEY..."],
   summary: "Print the value of a setting, or several as a table",
   details: [
-    "One key prints the bare value and a line break, as $(mooring get site_title)",
-    "wants it. Secret values are printed only with --reveal: on a terminal ********",
-    "stands for them; in a pipe or file, where the mask could be taken for the value,",
-    "the command is refused instead (exit code 4).",
+    "One key prints the bare value and a line break, for $(mooring get site_title).",
+    "Secret values are printed only with --reveal. Without it, a terminal shows",
+    "********, and a pipe or file makes the command fail (exit code 4), because a",
+    "program would read the mask as the value.",
   ],
   flags: ["reveal"],
   offline: true,
@@ -76,7 +76,7 @@ export const listCommand: Command = {
   details: [
     "Groups: 0 single, 1 site, 2 style, 3 preview, 4 global, 5 download, 6 index,",
     "7 sso, 8 ldap, 9 s3, 10 ftp, 11 traffic. Secret values are ******** without",
-    "--reveal. On a terminal long values are cut; in a pipe they are whole.",
+    "--reveal. A terminal shows shortened values, a pipe or file whole ones.",
   ],
   flags: ["group", "changed", "reveal"],
   offline: true,

@@ -17,8 +17,8 @@ export const rollbackCommand: Command = {
   details: [
     "Restores all settings that have changed since, or only the given keys, as a new",
     "revision, which can itself be rolled back. On a terminal it shows the changes and",
-    "asks; --yes does not ask. Secret settings cannot be restored, because",
-    "the history does not keep their values; they are listed as skipped.",
+    "asks for confirmation, except with --yes. Secret settings cannot be restored,",
+    "because the history does not contain their values; they are listed as skipped.",
   ],
   flags: ["dry-run", "expect-revision", "reason", "yes"],
   offline: true,

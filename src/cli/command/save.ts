@@ -26,11 +26,11 @@ export const setCommand: Command = {
   usage: ["set KEY=VALUE...", "set KEY VALUE", "set KEY --from-file PATH", "set KEY -"],
   summary: "Save settings, all or none",
   details: [
-    "All values of one command are saved as one revision, or none is. KEY - reads",
-    "the value from standard input: the way for secrets, because a process list shows",
-    "arguments. One line break at the end of a file or input is not part of the value.",
-    "A value that is empty clears the setting; unset brings the default back. A key",
-    "that does not exist is refused unless --new makes a custom setting of it.",
+    "All values are saved as one revision, or none. KEY - reads the value from",
+    "standard input: use it for secrets, because a process list shows arguments. One",
+    "line break at the end of a file or input is removed. An empty value clears the",
+    "setting; unset restores the default. A key that does not exist is refused",
+    "without --new, which creates a custom setting.",
   ],
   flags: ["from-file", "new", "dry-run", "expect-revision", "reason"],
   offline: true,
@@ -101,14 +101,14 @@ async function readAssignments(
   const [key = "", value, ...others] = args.positionals;
   const path = args.text("from-file");
   if (path !== undefined) {
-    if (value !== undefined) throw usage("--from-file goes with one KEY and no value");
+    if (value !== undefined) throw usage("--from-file requires one KEY without a value");
     return [{ key, value: await readValue(path, world) }];
   }
   // Keys that contain `=` are set with --from-file.
   if (value === undefined || others.length > 0 || key.includes("="))
     return args.positionals.map(splitAssignment);
   if (value !== "-") return [{ key, value }];
-  if (world.stdin.isTTY) notice("type the value; Ctrl-D on an empty line ends it");
+  if (world.stdin.isTTY) notice("type the value, and end it with Ctrl-D on an empty line");
   return [{ key, value: await readValue("-", world) }];
 }
 
@@ -116,9 +116,7 @@ function splitAssignment(argument: string): Assignment {
   const at = argument.indexOf("=");
   if (at > 0) return { key: argument.slice(0, at), value: argument.slice(at + 1) };
   // The argument may be a secret whose key was forgotten: it is not repeated.
-  throw usage(
-    "an argument is no KEY=VALUE: write KEY=VALUE for each setting, or KEY VALUE for one",
-  );
+  throw usage("invalid argument: write KEY=VALUE for each setting, or KEY VALUE for one");
 }
 
 /** Flag of a setting that can be deleted (docs/rest-contract.md, section 2.4). */
@@ -127,12 +125,12 @@ const DEPRECATED = 3;
 export const unsetCommand: Command = {
   name: "unset",
   usage: ["unset KEY..."],
-  summary: "Bring settings back to their defaults, or delete those that have none",
+  summary: "Restore defaults of settings, or delete custom ones",
   details: [
-    "A setting that the service knows gets its default value, all keys in one",
-    "revision. A custom or deprecated setting is deleted; a custom one takes two",
-    "revisions, because only deprecated settings can be deleted. If that is",
-    "interrupted in between, the same command finishes it.",
+    "Known settings get their default values, all keys in one revision. Custom and",
+    "deprecated settings are deleted. A custom one takes two revisions, because only",
+    "deprecated settings can be deleted. After an interruption between them, run the",
+    "command again.",
   ],
   flags: ["dry-run", "reason"],
   offline: true,

@@ -58,16 +58,16 @@ export const siteCommand: Command = {
     "site watch",
     "site remove NAME [--yes]",
   ],
-  summary: "Guide running OpenList and AList servers by these settings",
+  summary: "Manage running OpenList and AList servers with these settings",
   details: [
-    "add asks a server for its settings and writes nothing there. compare shows what",
-    "differs; adopt takes the server's values as Mooring's, sync brings Mooring's",
-    "there. After one of these two, set NAME mode=follow lets it get every change.",
-    "Members of set: mode (follow, observe), paused (true, false), name, url, include",
-    "and exclude (keys, patterns with *, group:N; separated by commas),",
-    "certificate_sha256, override:KEY=VALUE for a value of its own, and override:KEY",
-    "to end that. The server's token is read from a file, from standard input (-), or",
-    "asked for; never from the command line, which a process list shows.",
+    "add reads the settings of a server and writes nothing there. compare prints the",
+    "differences; adopt copies the server's values to Mooring, sync copies Mooring's",
+    "values to the server. After one of these two, set NAME mode=follow sends it every",
+    "change. Members of set: mode (follow, observe), paused (true, false), name, url,",
+    "include and exclude (keys, patterns with *, group:N; separated by commas),",
+    "certificate_sha256, override:KEY=VALUE for a site's own value, and override:KEY to",
+    "remove it. The server's token is read from a file, from standard input (-), or",
+    "typed; never from the command line, which a process list shows.",
   ],
   flags: [
     "all",
@@ -142,7 +142,7 @@ async function adopt(run: CommandRun, [name = "", ...keys]: readonly string[]): 
   if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
     const preview = await client.adoptSite({ ...request, dryRun: true }, patience(run));
     await writeResults(errors, preview.results);
-    if (preview.results.length > 0) await agree(run, `Take these values from ${name}?`);
+    if (preview.results.length > 0) await agree(run, `Adopt these values from ${name}?`);
   }
   const dryRun = args.is("dry-run");
   const reply = await client.adoptSite({ ...request, dryRun }, patience(run));
@@ -151,8 +151,8 @@ async function adopt(run: CommandRun, [name = "", ...keys]: readonly string[]): 
   const taken = reply.results.filter(({ outcome }) => outcome === "changed" || outcome === "added");
   await output.write(
     dryRun
-      ? `dry run: ${counted(taken.length, "setting")} would be taken from ${name}\n`
-      : `taken from ${name}: ${counted(taken.length, "setting")}, revision ${reply.revision}\n`,
+      ? `dry run: ${counted(taken.length, "setting")} would be adopted from ${name}\n`
+      : `adopted from ${name}: ${counted(taken.length, "setting")}, revision ${reply.revision}\n`,
   );
 }
 
@@ -208,7 +208,7 @@ async function log(run: CommandRun, [name = ""]: readonly string[]): Promise<voi
   const pageSize = count(args.text("limit") ?? "20", "--limit", 1_000);
   const reply = await (await connectTo(SiteService)).listSiteLog({ name, pageSize });
   if (args.is("json")) return output.json(ListSiteLogResponseSchema, reply);
-  if (reply.entries.length === 0) return notice(`nothing was done at ${name} yet`);
+  if (reply.entries.length === 0) return notice(`nothing was done on ${name} yet`);
   await writeLog(output, reply.entries);
 }
 
@@ -228,9 +228,9 @@ async function watch(run: CommandRun): Promise<void> {
 
 async function remove(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
   const client = await run.connectTo(SiteService);
-  await agree(run, `Forget ${name}? Nothing changes there.`);
+  await agree(run, `Remove ${name}? Nothing changes on the site.`);
   await client.deleteSite({ name }, patience(run));
-  await run.output.write(`${name}: removed; its settings stay as they are\n`);
+  await run.output.write(`${name}: removed; its settings are not changed\n`);
 }
 
 async function agree({ args, world }: CommandRun, question: string): Promise<void> {

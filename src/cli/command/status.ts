@@ -17,11 +17,10 @@ import { counted, localTime, untilText } from "../quantity.ts";
 export const statusCommand: Command = {
   name: "status",
   usage: ["status"],
-  summary: "Print how the service is",
+  summary: "Print the status of the service",
   details: [
-    "Version, since when it runs, database, revision, open streams, sites, tokens that",
-    "end soon, and whether it is ready. Where there are several workers, one of them",
-    "answers.",
+    "Version, start time, database, revision, open streams, sites, tokens that end",
+    "soon, and readiness. With several workers, one of them answers.",
   ],
   flags: [],
   offline: false,
@@ -94,10 +93,10 @@ function uptime(ms: number): string {
 export const healthCommand: Command = {
   name: "health",
   usage: ["health"],
-  summary: "Tell whether the service serves, for probes: no token, exit code 6 when not",
+  summary: "Check whether the service is serving, for probes",
   details: [
-    "Asks the standard health service of gRPC. It needs no token, so that a container",
-    "or a supervisor can ask it.",
+    "Calls the standard gRPC health service. Exits with 6 if it is not serving.",
+    "Needs no token, so that containers and supervisors can use it.",
   ],
   flags: [],
   offline: false,

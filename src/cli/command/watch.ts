@@ -14,8 +14,8 @@ export const watchCommand: Command = {
   usage: ["watch [KEY...] [--after REVISION]"],
   summary: "Print every change as it happens",
   details: [
-    "All settings, or only the keys that are named. When the connection breaks it is",
-    "made again, and no change in between is missed. Ctrl-C ends it with exit code 0.",
+    "Prints changes of all settings, or of the given keys. After a broken connection",
+    "it connects again and prints all changes since. Ctrl-C ends it with exit code 0.",
     "With --json each event is one line: a snapshot, a change, or neither (progress).",
   ],
   flags: ["after"],

@@ -44,12 +44,12 @@ export const webhookCommand: Command = {
     "webhook resend ID",
     "webhook remove NAME [--yes]",
   ],
-  summary: "Send incidents to other services, signed",
+  summary: "Send incidents to other services, with signatures",
   details: [
     "add prints the key of the signatures (Standard Webhooks) once. The address is read",
-    "from a file, from standard input (-), or asked for; never from the command line,",
-    "because addresses of chat services are secrets. Failed messages are tried again",
-    "for three days; deliveries shows them, and resend sends one once more.",
+    "from a file, from standard input (-), or typed; never from the command line,",
+    "because addresses of chat services are secrets. Failed messages are retried for",
+    "three days; deliveries lists them, and resend sends one again.",
   ],
   flags,
   offline: false,
@@ -96,7 +96,7 @@ async function test(
   if (args.is("json")) await output.json(TestWebhookResponseSchema, reply);
   else await output.write(`${name}: ${resultOf(reply.delivery)}\n`);
   if (reply.delivery?.state !== WebhookDeliveryState.DELIVERED)
-    throw new CliFailure(EXIT.failed, "the target has not taken the message");
+    throw new CliFailure(EXIT.failed, "the target did not accept the message");
 }
 
 async function deliveries(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
@@ -129,7 +129,7 @@ async function resend(
   if (args.is("json")) await output.json(ResendWebhookDeliveryResponseSchema, reply);
   else await output.write(`${id}: ${resultOf(reply.delivery)}\n`);
   if (reply.delivery?.state !== WebhookDeliveryState.DELIVERED)
-    throw new CliFailure(EXIT.failed, "the target has not taken the message");
+    throw new CliFailure(EXIT.failed, "the target did not accept the message");
 }
 
 async function remove(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
@@ -146,7 +146,7 @@ async function inputOf({ args, world }: CommandRun) {
   const sites = args.text("site");
   const disabled = args.text("disabled");
   if (disabled !== undefined && disabled !== "true" && disabled !== "false")
-    throw usage("--disabled is true or false");
+    throw usage("--disabled must be true or false");
   const secret = args.text("secret-file");
   const language = args.text("language");
   return {

@@ -71,7 +71,7 @@ export class Notifications {
       // The connection was lost meanwhile.
       if (this.#again !== Number.POSITIVE_INFINITY) return;
       if (isProved && !this.#isClosed) {
-        if (this.#isTold) notify("info", "notifications of the database arrive again");
+        if (this.#isTold) notify("info", "notifications of the database work again");
         this.#isTold = false;
         this.#listening = listening;
         return;

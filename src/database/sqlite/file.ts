@@ -72,10 +72,13 @@ export function tightenFiles(path: string, notify: Notify): void {
     const shown = `${file} (mode ${(mode & 0o777).toString(8)})`;
     try {
       chmodSync(file, mode & PRIVATE);
-      notify("warn", `others had rights on ${shown}: now only its owner has`);
+      notify("warn", `removed permissions of other users on ${shown}`);
     } catch (error) {
       if (!isCode(error, "EPERM")) throw error;
-      notify("warn", `others have rights on ${shown}, which is another user's: chmod 600 it`);
+      notify(
+        "warn",
+        `other users have permissions on ${shown}, which belongs to another user: run chmod 600 on it`,
+      );
     }
   }
 }
@@ -150,8 +153,8 @@ export function watchPlace(path: string, notify: Notify = () => undefined): Plac
   const look = (): string | undefined => {
     const lost = loss();
     if (lost === told) return lost;
-    if (lost !== undefined) notify("error", `${lost}: nothing is saved any more; ${CURE}`);
-    else notify("info", `the files of the database ${path} are back in their place`);
+    if (lost !== undefined) notify("error", `${lost}: saves are refused; ${CURE}`);
+    else notify("info", `the files of the database ${path} were restored`);
     told = lost;
     return lost;
   };

@@ -40,7 +40,7 @@ export function checkIntegrity(
     if (table === LARGEST && !isWhole && size > MAX_UNASKED) {
       notify(
         "warn",
-        `the database ${path} is larger than ${MAX_UNASKED / 2 ** 20} MiB: after a stop that was not clean only its settings were checked, not its history; MOORING_INTEGRITY_CHECK=always checks all of it`,
+        `the database ${path} is larger than ${MAX_UNASKED / 2 ** 20} MiB: after an unclean stop only its settings were checked, not its history; MOORING_INTEGRITY_CHECK=always checks everything`,
       );
       continue;
     }
@@ -48,7 +48,7 @@ export function checkIntegrity(
     if (problem !== undefined) throw damaged(path, table, problem);
   }
   const took = Math.round(performance.now() - began);
-  notify("info", `the database ${path} was checked and is whole (${took} ms)`);
+  notify("info", `the database ${path} was checked and is intact (${took} ms)`);
 }
 
 function pageSize(handle: SQLite.Database): number {

@@ -133,7 +133,7 @@ export class Follower {
     this.#isReplaced = true;
     this.#isAccessReplaced = true;
     const { notify, server } = this.#deps;
-    notify("warn", `a standby has taken the place of ${server.place}: everything is read anew`);
+    notify("warn", `a standby has replaced ${server.place}: reloading all data`);
   }
 
   /** Begins to follow, with a lease. @throws StoreError. */

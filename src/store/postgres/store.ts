@@ -182,7 +182,7 @@ export async function openPostgresSettingStore(
         await attempt(() => unmarkRewrite(db, rewrite));
         notify(
           "warn",
-          `the clear text of sealed secrets is gone from the tables of ${place}; its write-ahead log, standbys and backups may have it for a while: change what is worth it`,
+          `the clear text of sealed secrets is gone from the tables of ${place}; its write-ahead log, standbys and backups may contain it for a while: replace important secrets`,
         );
         return undefined;
       },

@@ -186,7 +186,7 @@ describe("while it runs", () => {
     mooring.kill("SIGKILL");
     await mooring.ended;
     const again = await startedMooring({ folder, env });
-    await again.logged(({ msg }) => String(msg).includes("was checked and is whole"));
+    await again.logged(({ msg }) => String(msg).includes("was checked and is intact"));
   });
 
   test("a full disk is RESOURCE_EXHAUSTED, and reads are still served", async (context) => {

@@ -59,7 +59,7 @@ describe("the files of a database", () => {
     expect(said).toEqual([]);
   });
 
-  test("that others had rights on are tightened, and the log says so", async () => {
+  test("that removed permissions of other users on are tightened, and the log says so", async () => {
     const { path, store } = await opened();
     await store.close();
     chmodSync(path, 0o664);
@@ -74,7 +74,7 @@ describe("the files of a database", () => {
     left.close();
     const { said } = await opened(copy);
     expect(modesBeside(copy)).toEqual(PRIVATE);
-    expect(said).toContain(`warn: others had rights on ${copy} (mode 664): now only its owner has`);
+    expect(said).toContain(`warn: removed permissions of other users on ${copy} (mode 664)`);
   });
 
   test("are found beside the file that a link leads to", async () => {
@@ -95,7 +95,7 @@ describe("files that are gone", () => {
       const { path, store, said } = await opened();
       rmSync(path + suffix);
       await expect.poll(() => said).toHaveLength(1);
-      expect(said[0]).toMatch(/^error: .* was deleted while the service used it: nothing is saved/);
+      expect(said[0]).toMatch(/^error: .* was deleted while the service used it: saves are refused/);
       await expect(save(store)).rejects.toThrow(
         `${path}${suffix} was deleted while the service used it; stop the service, put the files back`,
       );
@@ -129,7 +129,7 @@ describe("files that are gone", () => {
     await expect(save(store)).rejects.toThrow("was deleted");
     renameSync(`${path}.away`, path);
     await save(store);
-    expect(said.at(-1)).toMatch(/^info: .* are back in their place/);
+    expect(said.at(-1)).toMatch(/^info: .* were restored/);
   });
 });
 
@@ -166,7 +166,7 @@ describe("after a stop that was not clean", () => {
 
   test("all pages are looked at, and the log says so", async () => {
     const { said } = await opened(await killed());
-    expect(said).toEqual([expect.stringMatching(/^info: .* was checked and is whole \(\d+ ms\)/)]);
+    expect(said).toEqual([expect.stringMatching(/^info: .* was checked and is intact \(\d+ ms\)/)]);
   });
 
   test("a damaged page is found, and the sentence says what to do", async () => {
@@ -185,7 +185,7 @@ describe("after a stop that was not clean", () => {
     await (await openSqliteSettingStore(path, { notify })).close();
     expect(said).toEqual([]);
     await (await openSqliteSettingStore(path, { notify, integrityCheck: "always" })).close();
-    expect(said).toEqual([expect.stringContaining("was checked and is whole")]);
+    expect(said).toEqual([expect.stringContaining("was checked and is intact")]);
     await open(await killed(), { notify, integrityCheck: "off" });
     expect(said).toHaveLength(1);
   });
