@@ -20,6 +20,7 @@ import { createSettingService, type SettingService } from "../settings/setting.t
 import { startSettings } from "../settings/start.ts";
 import type { SettingStore } from "../settings/store.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { createCollector } from "./idle-memory.ts";
 
 /** Interval of bookmarks for watchers, in milliseconds. */
 const BOOKMARK_INTERVAL = 15_000;
@@ -79,6 +80,7 @@ export async function startSettingServices(
       bytes: config.maxSettings,
       publicBytes: config.maxPublicSettings,
     },
+    collect: createCollector(),
     now: Date.now,
     onReadFailure: throttle(REPORT_INTERVAL, (error) =>
       log.warn({ err: error }, "the database cannot be read; reads are served from memory"),

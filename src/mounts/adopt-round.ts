@@ -7,12 +7,12 @@ import type { Site } from "../sites/site.ts";
 import { foundInput, type IsSecret, leaveSite } from "./adopt.ts";
 import type { MountInput } from "./input.ts";
 import { draftMounts, isOnSite, type Mount } from "./mount.ts";
-import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
+import { type Result, resultAs, type SaveRules } from "./save.ts";
 import type { MountRegistry, MountRequest } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
 import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
 import type { WantedMount } from "./site/wanted.ts";
-import { usableInputs, withLeft } from "./usable.ts";
+import { saveUsable } from "./usable.ts";
 
 export interface AdoptRoundOptions {
   readonly site: Site;
@@ -67,16 +67,8 @@ export async function adoptRound(
     const { result, revision } = await engine.change(
       origin,
       async (draft) => {
-        const tried = await usableInputs(
-          draft,
-          found.mounts.map(inputOf),
-          draftMounts(draft),
-          rules,
-        );
-        const results =
-          tried.usable.length === 0
-            ? []
-            : await decideSave(draft, tried.usable, draftMounts(draft), rules);
+        const inputs = found.mounts.map(inputOf);
+        const results = await saveUsable(draft, inputs, draftMounts(draft), rules);
         const gone = found.gone.flatMap((each) =>
           declared.has(each)
             ? [
@@ -88,7 +80,7 @@ export async function adoptRound(
               ]
             : leaveSite(draft, each, { site: site.name, siteNames, isSecret }),
         );
-        return [...withLeft(results, tried), ...gone, ...tried.unusable];
+        return [...results, ...gone];
       },
       { dryRun },
     );

@@ -177,13 +177,14 @@ const EMPTY: Override = { path: "", items: {}, members: {} };
  * @param isSecret whether an item of its driver is secret.
  * @param given keys of secret rows that always count as changed: the caller must not learn whether
  *   the sent value equals the stored one.
+ * @returns whether it is a change.
  */
 export function writeMount(
   draft: Draft,
   { name, revision: _revision, missing, ...mount }: Mount,
   isSecret: (item: string) => boolean,
   given: ReadonlySet<string> = new Set(),
-): void {
+): boolean {
   const secrets = new Map<string, Scalar>();
   const split = (items: Values, site?: string): Values => {
     const open: Record<string, Scalar> = {};
@@ -202,12 +203,15 @@ export function writeMount(
     ...{ ...mount, items: split(mount.items), overrides },
     ...(missing.length > 0 && { missing }),
   };
-  draft.putMount(mountItem(mountKey(name), JSON.stringify(stored), false));
-  for (const row of secretRows(draft, name)) if (!secrets.has(row.key)) draft.deleteMount(row.key);
+  let isChange = draft.putMount(mountItem(mountKey(name), JSON.stringify(stored), false));
+  for (const row of secretRows(draft, name))
+    if (!secrets.has(row.key)) isChange = draft.deleteMount(row.key) || isChange;
   for (const [key, value] of secrets) {
-    draft.putMount(mountItem(key, JSON.stringify(value), true), given.has(key));
+    const item = mountItem(key, JSON.stringify(value), true);
+    isChange = draft.putMount(item, given.has(key)) || isChange;
     addTo(secretKeys(draft), name, key);
   }
+  return isChange;
 }
 
 /** Deletes a mount with its secrets. */

@@ -4,7 +4,7 @@ import type { Scalar } from "../drivers/item-value.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
-import { mountKey, readMountKey } from "../settings/mount-key.ts";
+import { mountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
 import { createTicks } from "../ticks.ts";
 import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
@@ -64,7 +64,7 @@ export interface SaveRules {
 }
 
 /**
- * Applies a save to a draft: all mounts or none.
+ * Applies a save to a draft: all mounts or none. A single mount that is rejected leaves the draft unchanged.
  *
  * @param mounts all mounts of the draft, by name; updated.
  * @throws INVALID_ARGUMENT with every violation; ABORTED; FAILED_PRECONDITION; PERMISSION_DENIED.
@@ -102,15 +102,8 @@ export async function decideSave(
       (!rules.reveals || itemOn(before, item, site) !== itemOn(checked.mount, item, site));
     const renewed = rules.isTaken ? [] : checked.given.filter(isLearned);
     const mount = withCredential(checked.mount, new Set(renewed.map(({ site }) => site)), draft);
-    writeMount(
-      draft,
-      mount,
-      (item) => isSecretItem(rules.driverOf(mount.driver), item),
-      new Set(given.map(({ item, site }) => mountKey(mount.name, item, site))),
-    );
     mounts.set(mount.name, mount);
-    const hidden = new Set(given.map(nameOfGiven));
-    saved.push({ before, mount, number, given: hidden, sent: checked.given });
+    saved.push({ before, mount, number, given, sent: checked.given });
   }
   const taken: Violation[] = [];
   for (const each of saved) {
@@ -124,11 +117,18 @@ export async function decideSave(
       Code.ResourceExhausted,
       message("TOO_MANY_MOUNTS", { count: mounts.size, most: MAX_MOUNTS }),
     );
-  const changed = new Set(draft.changes().map(([key]) => readMountKey(key)?.name));
   const results: Result[] = [];
   for (const each of saved) {
     if (ticks.isDue()) await ticks.next();
-    results.push(resultOf(each, changed.has(each.mount.name), rules));
+    const note = noteOf(each, rules);
+    const { mount, given } = each;
+    const isChanged = writeMount(
+      draft,
+      mount,
+      (item) => isSecretItem(rules.driverOf(mount.driver), item),
+      new Set(given.map(({ item, site }) => mountKey(mount.name, item, site))),
+    );
+    results.push(resultOf(each, note, isChanged));
   }
   return results;
 }
@@ -138,11 +138,8 @@ interface SavedMount {
   readonly mount: Mount;
   /** Index of the mount in messages. */
   readonly number: number;
-  /**
-   * Names of items that always count as changed: the caller must not learn whether the sent secret
-   * equals the stored one.
-   */
-  readonly given: ReadonlySet<string>;
+  /** Secret items that always count as changed: the caller must not learn whether one equals the sent value. */
+  readonly given: CheckedMount["given"];
   /** Secret items that the client sent. */
   readonly sent: CheckedMount["given"];
 }
@@ -152,24 +149,23 @@ function nameOfGiven({ item, site }: { readonly item: string; readonly site: str
   return site === undefined ? item : `overrides.${site}`;
 }
 
-function resultOf(
-  { before, mount, given, sent }: SavedMount,
-  changed: boolean,
-  rules: SaveRules,
-): Result {
-  const { name } = mount;
+/** @throws FAILED_PRECONDITION for a credential that several sites would share, unless allowed. */
+function noteOf({ before, mount, sent }: SavedMount, rules: SaveRules): Text {
   const shared = sharedItems(mount, rules, sent);
   const wasShared = before === undefined ? [] : sharedItems(before, rules, []);
   const isNew = shared.some((item) => !wasShared.includes(item)) || isRenewed(before, mount);
-  const note =
-    shared.length > 0 && isNew ? message("CREDENTIAL_SHARED", { items: shared.join(", ") }) : "";
-  if (note !== "" && !rules.allowShared && !rules.isDry)
-    throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name, problem: note }));
+  if (shared.length === 0 || !isNew) return "";
+  const note = message("CREDENTIAL_SHARED", { items: shared.join(", ") });
+  if (rules.allowShared || rules.isDry) return note;
+  throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name: mount.name, problem: note }));
+}
+
+function resultOf({ before, mount, given }: SavedMount, note: Text, isChanged: boolean): Result {
+  const { name } = mount;
   if (before === undefined) return { name, outcome: "created", note, differs: [] };
-  return {
-    ...{ name, outcome: changed ? "changed" : "unchanged", note },
-    differs: changed ? changedNames(before, mount, given) : [],
-  };
+  if (!isChanged) return { name, outcome: "unchanged", note, differs: [] };
+  const differs = changedNames(before, mount, new Set(given.map(nameOfGiven)));
+  return { name, outcome: "changed", note, differs };
 }
 
 /**

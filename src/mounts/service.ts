@@ -45,7 +45,7 @@ import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/wanted.ts";
 import { type Status, statusOf } from "./status.ts";
 import { syncSite } from "./sync.ts";
-import { usableInputs, withLeft, withLost } from "./usable.ts";
+import { saveUsable } from "./usable.ts";
 import { watchMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
@@ -332,29 +332,24 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     import: async (document, sites, caller, options = {}) => {
       for (const site of sites) siteNamed(site);
-      const rows = await readDocument(document, { mounts: all(), driverOf, sites });
-      if (rows === undefined)
-        throw invalid([
-          {
-            field: "document",
-            description: message("DOCUMENT_INVALID"),
-          },
-        ]);
-      const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
-      const skipped = rows.flatMap((row) =>
-        "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
-      );
       const rules = rulesOf(caller, options);
-      const { result, revision } = await engine.change(
+      const { result: results, revision } = await engine.change(
         caller.origin,
+        // Read here: a change that waits for others holds its document alone, and names are free.
         async (draft) => {
-          const tried = await usableInputs(draft, inputs, draftMounts(draft), rules);
-          const results = await decideSave(draft, tried.usable, draftMounts(draft), rules);
-          return [...withLost(withLeft(results, tried), tried.usable), ...tried.unusable];
+          const mounts = draftMounts(draft);
+          const rows = await readDocument(document, { mounts, driverOf, sites });
+          if (rows === undefined)
+            throw invalid([{ field: "document", description: message("DOCUMENT_INVALID") }]);
+          const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
+          const skipped = rows.flatMap((row) =>
+            "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
+          );
+          return [...(await saveUsable(draft, inputs, mounts, rules)), ...skipped];
         },
         { dryRun: options.dryRun ?? false },
       );
-      return { revision, results: [...result, ...skipped] };
+      return { revision, results };
     },
     export: (names, site, grant, reveals) => {
       const place = site === "" ? "" : siteNamed(site).name;

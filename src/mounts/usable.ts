@@ -1,42 +1,35 @@
 import { Code } from "@connectrpc/connect";
-import { ServiceError } from "../messages/error.ts";
+import { invalid, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
-import { createTrial, type Draft } from "../settings/draft.ts";
+import type { Draft } from "../settings/draft.ts";
 import { createTicks } from "../ticks.ts";
 import type { MountInput, ValueInput } from "./input.ts";
 import type { MountIndex } from "./mount.ts";
 import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
 
-/** Valid inputs, and the reasons for which others are rejected. */
-export interface Usable {
-  readonly usable: readonly MountInput[];
-  readonly unusable: readonly Result[];
-  /** Names of omitted values, by mount. */
-  readonly left: ReadonlyMap<string, readonly string[]>;
-}
-
 /**
- * Checks each input by itself. Invalid values, such as an empty choice, are omitted: a site keeps
- * its value of an absent item.
+ * Saves each input by itself on a draft. Invalid values, such as an empty choice, are omitted: a site
+ * keeps its value of an absent item. An input that is still rejected is skipped, with the reason.
  *
- * @param mounts all mounts of the draft; the usable inputs are added.
+ * @param mounts all mounts of the draft, by name; updated.
+ * @returns the results of the saved inputs, followed by those of the skipped ones.
+ * @throws PERMISSION_DENIED.
  */
-export async function usableInputs(
+export async function saveUsable(
   draft: Draft,
   inputs: readonly MountInput[],
   mounts: MountIndex,
   rules: SaveRules,
-): Promise<Usable> {
+): Promise<Result[]> {
   const ticks = createTicks();
-  const trial = createTrial(draft);
-  const usable: MountInput[] = [];
-  const unusable: Result[] = [];
-  const left = new Map<string, readonly string[]>();
-  const fits = async (input: MountInput): Promise<ServiceError | undefined> => {
+  const saved: Result[] = [];
+  const skipped: Result[] = [];
+  const names = new Set<string>();
+  const save = async (input: MountInput): Promise<Result | ServiceError> => {
     const before = mounts.get(input.name);
     try {
-      await decideSave(trial, [input], mounts, rules);
-      return undefined;
+      const [result] = await decideSave(draft, [input], mounts, rules);
+      return result as Result;
     } catch (error) {
       if (before === undefined) mounts.delete(input.name);
       else mounts.set(input.name, before);
@@ -46,38 +39,36 @@ export async function usableInputs(
   };
   for (const input of inputs) {
     if (ticks.isDue()) await ticks.next();
-    const first = await fits(input);
-    const names = first === undefined ? [] : refusedValues(first);
-    const rest = names.length === 0 ? input : without(input, names);
-    const error = names.length === 0 ? first : await fits(rest);
-    if (error !== undefined) {
-      unusable.push(resultAs(input.path ?? input.name, "skipped", reasonOf(error)));
+    const first = names.has(input.name) ? repeated(input) : await save(input);
+    const left = first instanceof ServiceError ? refusedValues(first) : [];
+    const result = left.length === 0 ? first : await save(without(input, left));
+    if (result instanceof ServiceError) {
+      skipped.push(resultAs(input.path ?? input.name, "skipped", reasonOf(result)));
       continue;
     }
-    if (names.length > 0) left.set(input.name, names);
-    usable.push(rest);
+    names.add(input.name);
+    saved.push(withLost(withLeft(result, left), input));
   }
-  return { usable, unusable, left };
+  return [...saved, ...skipped];
 }
 
-/** Adds the omitted values to results. */
-export function withLeft(results: readonly Result[], { left }: Usable): Result[] {
-  return results.map((result) => {
-    const names = left.get(result.name);
-    if (names === undefined) return result;
-    return { ...result, note: result.note || message("LEFT_OUT", { names: names.join(", ") }) };
-  });
+/** Adds the omitted values to a result. */
+function withLeft(result: Result, left: readonly string[]): Result {
+  if (left.length === 0) return result;
+  return { ...result, note: result.note || message("LEFT_OUT", { names: left.join(", ") }) };
 }
 
-/** Adds the secrets that are missing in a document to results: these mounts are incomplete. */
-export function withLost(results: readonly Result[], inputs: readonly MountInput[]): Result[] {
-  const lost = new Map(inputs.map(({ name, lost: items = [] }) => [name, items]));
-  return results.map((result) => {
-    const items = result.outcome === "created" ? (lost.get(result.name) ?? []) : [];
-    if (items.length === 0) return result;
-    const names = items.map((item) => `config.${item}`).join(", ");
-    return { ...result, note: message("MOUNT_SECRETS_NOT_IN_DOCUMENT", { items: names }) };
-  });
+/** Adds the secrets that are missing in a document to a result: the mount is incomplete. */
+function withLost(result: Result, { lost = [] }: MountInput): Result {
+  if (result.outcome !== "created" || lost.length === 0) return result;
+  const items = lost.map((item) => `config.${item}`).join(", ");
+  return { ...result, note: message("MOUNT_SECRETS_NOT_IN_DOCUMENT", { items }) };
+}
+
+function repeated({ name }: MountInput): ServiceError {
+  const field = "mounts[0].";
+  const description = message("MOUNT_REPEATED", { field, name });
+  return invalid([{ field: `${field}name`, description }]);
 }
 
 /**

@@ -28,9 +28,9 @@ export interface Draft extends Base {
    */
   put(item: SettingItem, counts?: boolean): void;
   delete(key: string): void;
-  /** Sets a mount or a secret item of one. */
-  putMount(item: SettingItem, counts?: boolean): void;
-  deleteMount(key: string): void;
+  /** Sets a mount or a secret item of one. @returns whether this is a change. */
+  putMount(item: SettingItem, counts?: boolean): boolean;
+  deleteMount(key: string): boolean;
   /** Position for the next custom setting. */
   nextPosition(): number;
   /** Changes of the draft, each key once. */
@@ -92,26 +92,28 @@ class StagedDraft implements Draft {
     this.#stage(key, undefined);
   }
 
-  putMount(item: SettingItem, counts?: boolean): void {
+  putMount(item: SettingItem, counts?: boolean): boolean {
     requireKind(item.key, item.origin === "mount" && this.#base.get(item.key) === undefined);
-    this.#stage(item.key, item, counts);
+    return this.#stage(item.key, item, counts);
   }
 
-  deleteMount(key: string): void {
+  deleteMount(key: string): boolean {
     requireKind(key, this.#base.get(key) === undefined);
-    this.#stage(key, undefined);
+    return this.#stage(key, undefined);
   }
 
   changes(): ItemChange[] {
     return [...this.#staged];
   }
 
-  #stage(key: string, item: SettingItem | undefined, counts = false): void {
+  /** @returns whether it is a change. */
+  #stage(key: string, item: SettingItem | undefined, counts = false): boolean {
     const before = this.#base.get(key) ?? this.#base.mount(key);
     const isKept =
       before === item || (before !== undefined && item !== undefined && isSame(before, item));
     if (isKept && !counts) this.#staged.delete(key);
     else this.#staged.set(key, item);
+    return !isKept || counts;
   }
 }
 
@@ -125,9 +127,13 @@ class TrialDraft extends StagedDraft {
 
   override delete(): void {}
 
-  override putMount(): void {}
+  override putMount(): boolean {
+    return false;
+  }
 
-  override deleteMount(): void {}
+  override deleteMount(): boolean {
+    return false;
+  }
 
   override nextPosition(): number {
     return this.lastPosition;

@@ -35,6 +35,8 @@ export interface EngineDeps {
   readonly fingerprint: Fingerprint;
   /** Bounds of all settings together. Default: none. */
   readonly limits?: SettingLimits;
+  /** Called between large changes, to collect their garbage. Default: none. */
+  readonly collect?: () => void;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Called when the database cannot be read; reads continue from memory. */
@@ -139,6 +141,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     snapshot: () => snapshot,
     catchUp,
     publish,
+    collect: deps.collect ?? (() => undefined),
   });
 
   return {

@@ -21,6 +21,8 @@ import type {
 
 /** Maximum number of waiting changes in one commit. */
 const GROUP = 256;
+/** Minimum number of items of a large change, which ends its commit: its memory is released before the next. */
+const LARGE = 500;
 
 /**
  * Applies a change to a draft. If it throws, only this change is rejected. Long work is divided
@@ -69,6 +71,8 @@ export interface WriterDeps {
   readonly catchUp: (news: StoredDelta | StoredState) => Snapshot;
   /** Called after the commit, before any change of it is acknowledged. */
   readonly publish: (committed: readonly Committed[]) => void;
+  /** Called after a large change, before the next change is decided. */
+  readonly collect: () => void;
 }
 
 export interface Writer {
@@ -105,7 +109,7 @@ export function createWriter(deps: WriterDeps): Writer {
     running = true;
     while (waiting.length > 0) {
       await gather();
-      await commit(waiting.splice(0, GROUP));
+      await commit();
     }
     running = false;
   };
@@ -123,7 +127,8 @@ export function createWriter(deps: WriterDeps): Writer {
     } while (waiting.length > before && waiting.length < GROUP);
   };
 
-  const commit = async (jobs: readonly Job[]): Promise<void> => {
+  const commit = async (): Promise<void> => {
+    const jobs = waiting.slice(0, GROUP);
     let decisions: Decisions;
     try {
       decisions = await deps.store.transact(async (transaction) => {
@@ -134,10 +139,13 @@ export function createWriter(deps: WriterDeps): Writer {
       });
       if (decisions.committed.length > 0) deps.publish(decisions.committed);
     } catch (error) {
-      for (const job of jobs) job.reject(error);
+      for (const job of waiting.splice(0, jobs.length)) job.reject(error);
       return;
     }
-    for (const settle of decisions.settle) settle();
+    const { settle, isLarge } = decisions;
+    waiting.splice(0, settle.length);
+    for (const each of settle) each();
+    if (isLarge && waiting.length > 0) deps.collect();
   };
 
   return {
@@ -164,8 +172,9 @@ async function latest(deps: WriterDeps, transaction: SettingTransaction): Promis
 }
 
 interface Decisions {
-  /** One function per job. */
+  /** One function per applied job; jobs after a large one are left to the next commit. */
   readonly settle: readonly Settle[];
+  readonly isLarge: boolean;
   readonly committed: readonly Committed[];
 }
 
@@ -286,31 +295,44 @@ async function decideAll(
   const committed: Committed[] = [];
   const state = new Decided(snapshot);
   const ticks = createTicks();
+  let isLarge = false;
+  const noteSize = (items: number): void => {
+    isLarge = items >= LARGE;
+  };
   for (const job of jobs) {
     try {
-      const changed = await decideOne(job, state, ticks, committed, deps, check);
+      const changed = await decideOne(job, { state, ticks, committed, check, noteSize }, deps);
       settle.push(() => job.resolve(changed));
     } catch (error) {
       settle.push(() => job.reject(error));
     }
+    if (isLarge) break;
   }
-  return { settle, committed };
+  return { settle, isLarge, committed };
+}
+
+interface Deciding {
+  readonly state: Decided;
+  readonly ticks: Ticks;
+  readonly committed: Committed[];
+  /** Refuses by throwing. */
+  readonly check: (items: readonly ItemReplacement[]) => void;
+  /** Takes the number of items that the job replaces. */
+  readonly noteSize: (items: number) => void;
 }
 
 /** Applies one job, and adds its changes to the state and to the list of commits. */
 async function decideOne(
   job: Job,
-  state: Decided,
-  ticks: Ticks,
-  committed: Committed[],
+  { state, ticks, committed, check, noteSize }: Deciding,
   { codec, now, limits }: WriterDeps,
-  check: (items: readonly ItemReplacement[]) => void,
 ): Promise<Changed<unknown>> {
   const { origin } = job;
   const draft = createDraft(state);
   const deciding = job.decide(draft);
   const result = deciding instanceof Promise ? await deciding : deciding;
   const items = state.replacements(draft);
+  noteSize(items.length);
   if (items.length === 0) return { result, revision: state.revision, commit: undefined };
   check(items);
   refuseNulIn(origin, "");

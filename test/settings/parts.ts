@@ -36,6 +36,8 @@ export interface PartsOptions {
   readonly keys?: readonly string[];
   readonly now?: () => number;
   readonly limits?: SettingLimits;
+  /** Called between large changes. */
+  readonly collect?: () => void;
   readonly managedBy?: (key: string) => string | undefined;
   readonly aria2?: Aria2Client;
   readonly qbittorrent?: QbittorrentClient;
@@ -77,6 +79,7 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
       definitions: options.definitions ?? definitions,
       sealer: createSealer(options.keys ?? []),
       fingerprint,
+      ...(options.collect && { collect: options.collect }),
       now,
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       onReadFailure: options.onReadFailure ?? (() => undefined),

@@ -74,6 +74,26 @@ describe("changes that wait at the same time", () => {
     expect(seen.transactions).toBeLessThan(640 / 8);
   });
 
+  test("end a commit with a large one, whose garbage is collected before the next", async () => {
+    const { seen, wrap } = watched();
+    const collected: number[] = [];
+    const collect = (): void => void collected.push(seen.commits);
+    const parts = await testParts(newPath(), { wrap, collect });
+    const large = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`l${at}`, "1"]));
+    const saved = await Promise.all([
+      save(parts, { a: "1" }),
+      save(parts, large),
+      save(parts, { b: "1" }),
+      save(parts, { c: "1" }),
+    ]);
+    expect(saved.map(({ revision }) => revision)).toEqual([1, 2, 3, 4]);
+    expect(seen.transactions).toBe(2);
+    expect(collected).toEqual([1]);
+    // Nothing waits for it.
+    await save(parts, Object.fromEntries(Object.keys(large).map((key) => [key, "2"])));
+    expect(collected).toEqual([1]);
+  });
+
   test("are each decided on top of the ones before", async () => {
     const parts = await testParts(newPath());
     const append = (letter: string) =>

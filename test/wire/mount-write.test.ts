@@ -236,3 +236,28 @@ test("the binary and the JSON form of a save are the same mount", async () => {
   expect(await reply.json()).toMatchObject({ results: [{ outcome: "unchanged" }] });
   await client.deleteMounts({ names: ["first"] }, { headers });
 });
+
+test("imports at the same time give each new path a name of its own; a row that repeats a mount is skipped", async () => {
+  const client = createClient(
+    MountService,
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` }),
+  );
+  const headers = { authorization: TOKEN };
+  const row = (path: string) => ({ mount_path: path, driver: "Local" });
+  const load = (...paths: string[]) =>
+    client.importMounts({ document: { storages: paths.map(row) } }, { headers });
+  const both = await Promise.all([load("/films!"), load("/films?")]);
+  expect(both.map(({ results }) => results.map(({ outcome }) => outcome))).toEqual([
+    ["created"],
+    ["created"],
+  ]);
+  const { mounts } = await client.listMounts({}, { headers });
+  const pathsOf = new Map(mounts.map(({ name, mountPath }) => [name, mountPath]));
+  expect(new Set([pathsOf.get("films"), pathsOf.get("films-2")])).toEqual(
+    new Set(["/films!", "/films?"]),
+  );
+  const { results } = await load("/films!", "/films!", "/new");
+  expect(results.map(({ outcome }) => outcome)).toEqual(["unchanged", "created", "skipped"]);
+  expect(results[2]?.note).toContain("occurs twice");
+  await client.deleteMounts({ names: ["films", "films-2", "new"] }, { headers });
+});
