@@ -78,9 +78,11 @@ export async function openSites(
   // A site that was the upstream until the configuration changed.
   for (const site of sites.registry.sites())
     if (site.upstream && upstream === undefined)
-      await sites.registry.update({ ...site, upstream: false }, [
-        doneEntry(START, Date.now(), [site.name], { changed: ["upstream"] }),
-      ]);
+      await sites.registry.change(
+        site.id,
+        (now) => ({ ...now, upstream: false }),
+        () => [doneEntry(START, Date.now(), [site.name], { changed: ["upstream"] })],
+      );
   opened.move();
   return {
     ...sites,

@@ -85,7 +85,10 @@ export async function adoptRound(
       { dryRun },
     );
     saved = { revision, results: result };
-    return wantedOf(site);
+    const taken = new Set(
+      result.flatMap(({ name, outcome }) => (outcome === "skipped" ? [] : [name])),
+    );
+    return wantedOf(site).filter(({ name }) => taken.has(name));
   };
   let states: MountRequest["states"] = {};
   if (dryRun) await take();

@@ -21,7 +21,7 @@ export type IsSecret = (driver: string, item: string) => boolean;
 
 /**
  * Converts a site's mount to an input. For a mount of several sites or with an override, differing
- * values become the site's override.
+ * values become the site's override. The input is rejected when the mount has changed since.
  *
  * @param before the current mount; undefined: none.
  * @param isShared whether other sites have it.
@@ -33,10 +33,12 @@ export function foundInput(
   isShared: boolean,
 ): MountInput {
   const { name, path, driver, items, members, disabled } = found;
+  const values = { config: items, members, disabled };
   if (before === undefined)
-    return { name, path, driver, disabled, config: items, members, sites: [site] };
+    return { name, path, driver, ...values, sites: [site], expectedRevision: 0 };
+  const expectedRevision = before.revision;
   if (!isShared && before.overrides[site] === undefined)
-    return { name, path, config: items, members, disabled };
+    return { name, path, ...values, expectedRevision };
   // A server fills absent items with empty values, which are not a difference.
   const isEmpty = (value: unknown): boolean => value === "" || value === 0 || value === false;
   const lost = new Set(missingOn(before, site));
@@ -49,7 +51,7 @@ export function foundInput(
       ),
     );
   return {
-    name,
+    ...{ name, expectedRevision },
     overrides: {
       [site]: {
         path: path === before.path ? "" : path,

@@ -38,10 +38,21 @@ export interface SiteRegistry {
    */
   insert(site: Site, audit: readonly AuditEntry[]): Promise<boolean>;
   /**
-   * @param before the site that was changed; undefined: any.
+   * @param before the site that was changed.
    * @returns as insert; undefined if another call or process has changed `before` meanwhile.
    */
-  update(site: Site, audit: readonly AuditEntry[], before?: Site): Promise<boolean | undefined>;
+  update(site: Site, audit: readonly AuditEntry[], before: Site): Promise<boolean | undefined>;
+  /**
+   * Changes the current row of a site. Repeats when another call or process has changed it meanwhile.
+   *
+   * @param edit returns the changed site; undefined: no change.
+   * @param audit returns the entries that are written with the change.
+   */
+  change(
+    id: string,
+    edit: (site: Site) => Site | undefined,
+    audit: (before: Site, after: Site) => readonly AuditEntry[],
+  ): Promise<void>;
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
   /**
    * Writes the state of a site.
@@ -161,9 +172,18 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
     load,
     insert: (site, audit) => changed(store.insert(toStored(site, sealer), audit)),
     update: async (site, audit, before) => {
-      const known = before && rows.get(before.id);
+      const known = rows.get(before.id);
       if (known?.site !== before) return undefined;
-      return changed(store.update(toStored(site, sealer), audit, known?.row));
+      return changed(store.update(toStored(site, sealer), audit, known.row));
+    },
+    change: async (id, edit, audit) => {
+      let isDone: boolean | undefined;
+      while (isDone === undefined) {
+        const before = rows.get(id)?.site;
+        const after = before && edit(before);
+        if (before === undefined || after === undefined) return;
+        isDone = await registry.update(after, audit(before, after), before);
+      }
     },
     delete: (id, audit) => changed(store.delete(id, audit)),
     record: async (siteId, { appliedRevision, storedVersion, ...rest }, events = [], options) => {

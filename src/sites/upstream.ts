@@ -148,8 +148,15 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   let meeting: Promise<unknown> | undefined;
   /** First contact in progress; afterwards the site follows. */
   let settling: Promise<unknown> | undefined;
-  const noted = ({ name }: Site, ...changed: string[]) =>
-    doneEntry(UPDATE, now(), [name], { changed });
+  /** Changes members of a site, and audits those that differ. */
+  const change = (id: string, members: Partial<Site>, origin: AuditOrigin = UPDATE) =>
+    registry.change(
+      id,
+      (site) => ({ ...site, ...members }),
+      (before, after) => [
+        doneEntry(origin, now(), [before.name], { changed: changedMembers(before, after) }),
+      ],
+    );
 
   /**
    * Creates the site if there is none and adopts its values: all values at first contact, later
@@ -179,9 +186,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         { keys: [], dryRun: false, origin: ORIGIN, onlyDrifted: !isNew },
       ),
     );
-    const site = mine();
-    if (isNew && site !== undefined)
-      await registry.update({ ...site, mode: "follow" }, [noted(site, "mode")]);
+    if (isNew) await change(id, { mode: "follow" });
     // Cached public replies contain the old version.
     engine.touch();
     deps.onMet();
@@ -194,12 +199,10 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     const address = addressOf(url);
     const known = mine();
     const same = registry.sites().find((site) => addressOf(site.url) === address);
-    if (known !== undefined && known !== same)
-      await registry.update({ ...known, upstream: false }, [noted(known, "upstream")]);
+    if (known !== undefined && known !== same) await change(known.id, { upstream: false });
     if (same !== undefined) {
       if (same.upstream && token === "" && same.url === url) return same;
-      const next = { ...same, url, upstream: true, token: token || same.token };
-      await registry.update(next, [noted(same, ...changedMembers(same, next))]);
+      await change(same.id, { url, upstream: true, ...(token !== "" && { token }) });
       await registry.clearError(same.id);
       return same;
     }
@@ -210,7 +213,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     );
     const made = registry.sites().find((site) => addressOf(site.url) === address);
     if (made === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
-    await registry.update({ ...made, upstream: true }, [noted(made, "upstream")]);
+    await change(made.id, { upstream: true });
     return made;
   };
   const freeName = (): string => {
@@ -358,9 +361,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       if (site === undefined) return;
       const origin: AuditOrigin =
         by === undefined ? UPDATE : { ...originOf(by), method: UPDATE.method };
-      await registry.update({ ...site, token }, [
-        doneEntry(origin, now(), [site.name], { changed: ["token"] }),
-      ]);
+      await change(site.id, { token }, origin);
       await registry.clearError(site.id);
     },
     connect: async (call, body) => {

@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { ROOT } from "../../src/access/grant.ts";
+import { adoptRound } from "../../src/mounts/adopt-round.ts";
+import { draftMounts, type Mount, readMounts, wantedMounts } from "../../src/mounts/mount.ts";
+import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
+import { createMountRegistry } from "../../src/mounts/site/registry.ts";
+import type { MountRound } from "../../src/mounts/site/round.ts";
+import type { StorageRow } from "../../src/mounts/site/row.ts";
+import type { Site } from "../../src/sites/site.ts";
+import { type Parts, tester, testParts } from "../settings/parts.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { driverByName, hash, memoryStore } from "./site/desk.ts";
+
+const newPath = temporaryPaths();
+
+const rules: SaveRules = {
+  ...{ driverOf: driverByName, driverNames: () => [], siteNames: ["one", "two"] },
+  ...{ allows: ROOT.allowsMount, reveals: true, managedBy: () => undefined },
+  ...{ allowShared: true, isTaken: true, carries: true, isDry: false },
+  refuse: () => {
+    throw new Error("refused");
+  },
+};
+
+function films(remark: string): StorageRow {
+  const addition = JSON.stringify({ root_folder_path: "/srv" });
+  return {
+    ...{ id: 1, mount_path: "/films", driver: "Local", addition, remark },
+    ...{ status: "work", disabled: false },
+  };
+}
+
+/** Adopts a row of a site, decided on the mounts of an earlier moment. */
+async function adopt(
+  { engine }: Parts,
+  name: string,
+  round: Partial<MountRound>,
+  mounts: ReadonlyMap<string, Mount>,
+) {
+  const registry = createMountRegistry(memoryStore());
+  await registry.load();
+  return adoptRound(
+    { rows: [], extra: [], done: [], states: {}, take: {}, ...round },
+    {
+      ...{ site: { id: name, name } as Site, names: [], dryRun: false, origin: tester, rules },
+      ...{ engine, registry, hash, mounts, siteNames: ["one", "two"], declared: new Map() },
+      ...{ driverOf: driverByName, isSecret: () => false },
+      wantedOf: (site) => wantedMounts(readMounts(engine.snapshot().mounts), site),
+    },
+  );
+}
+
+const extra = [{ id: 1, path: "/films", driver: "Local" }] as MountRound["extra"];
+
+test("two sites that adopt one new path at the same time: the second takes no mount of the first", async () => {
+  const parts = await testParts(newPath());
+  const none = new Map<string, Mount>();
+  const round = { rows: [films("")], extra };
+  const first = await adopt(parts, "one", round, none);
+  const second = await adopt(parts, "two", round, none);
+  expect(first.saved.results).toMatchObject([{ name: "films", outcome: "created" }]);
+  expect(second.saved.results).toMatchObject([{ name: "/films", outcome: "skipped" }]);
+  expect(Object.keys(second.states)).toEqual([]);
+  expect(readMounts(parts.engine.snapshot().mounts).get("films")?.sites).toEqual(["one"]);
+});
+
+test("a mount that is saved between the read and the adoption keeps the saved value, and no state is stored", async () => {
+  const parts = await testParts(newPath());
+  await adopt(parts, "one", { rows: [films("old")], extra }, new Map());
+  const before = readMounts(parts.engine.snapshot().mounts);
+  await parts.engine.change(tester, (draft) =>
+    decideSave(draft, [{ name: "films", members: { remark: "saved" } }], draftMounts(draft), {
+      ...rules,
+      isTaken: false,
+    }),
+  );
+  const states = { films: { id: 1, applied: 1, differs: ["remark"] } };
+  const round = { rows: [films("at the site")], states } as unknown as MountRound;
+  const adopted = await adopt(parts, "one", round, before);
+  expect(adopted.saved.results).toMatchObject([{ outcome: "skipped" }]);
+  expect(adopted.states).toEqual({});
+  const { members } = readMounts(parts.engine.snapshot().mounts).get("films") ?? {};
+  expect(members?.["remark"]).toBe("saved");
+});
