@@ -62,3 +62,23 @@ test("a change keeps what another process changes between its reading and its wr
   expect(service.get("one").site).toEqual(changed);
   await other.close();
 });
+
+test("a change of the program keeps what an operator changes meanwhile in another process", async () => {
+  const { registry, service } = mooring.sites;
+  const other = await startFollower({ folder: mooring.folder, times });
+  let isFirst = true;
+  gate = async (name) => {
+    if (name !== "update" || !isFirst) return;
+    isFirst = false;
+    await other.sites.service.update("one", { exclude: ["site_logo"] }, ORIGIN);
+  };
+  const { site } = service.get("one");
+  await registry.change(
+    site.id,
+    (now) => ({ ...now, token: "renewed" }),
+    () => [],
+  );
+  expect(isFirst).toBe(false);
+  expect(service.get("one").site).toMatchObject({ token: "renewed", exclude: ["site_logo"] });
+  await other.close();
+});
