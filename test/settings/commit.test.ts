@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { toChange, toCommit, toWrite } from "../../src/settings/commit.ts";
+import type { SettingItem } from "../../src/settings/item.ts";
+import { mountItem } from "../../src/settings/mount-key.ts";
+import { tester } from "./parts.ts";
+import { customItem, item } from "./staged.ts";
+
+const codec = { hash: (value: string) => `#${value}` };
+const change = (before: SettingItem | undefined, after: SettingItem | undefined) =>
+  toChange({ key: "a", before, after }, codec);
+
+const custom = customItem("a", "1");
+const described = JSON.stringify({ type: "string", options: "", help: "", group: 0, flag: 1 });
+
+test.each<[string, SettingItem | undefined, SettingItem | undefined, object]>([
+  [
+    "a new custom setting",
+    undefined,
+    custom,
+    { oldValue: null, newValue: "1", oldDefinition: null, newDefinition: described },
+  ],
+  [
+    "a deleted custom setting",
+    custom,
+    undefined,
+    { oldValue: "1", newValue: null, oldDefinition: described, newDefinition: null },
+  ],
+  [
+    "a new value",
+    custom,
+    { ...custom, value: "2" },
+    { oldValue: "1", newValue: "2", oldDefinition: described, newDefinition: described },
+  ],
+  [
+    "a new description",
+    custom,
+    { ...custom, help: "new" },
+    { oldDefinition: described, newDefinition: described.replace('"help":""', '"help":"new"') },
+  ],
+  [
+    "a setting of the program",
+    item("1", { key: "a" }),
+    item("2", { key: "a" }),
+    { oldValue: "1", newValue: "2", oldDefinition: null, newDefinition: null },
+  ],
+  [
+    "a setting of the program that becomes a custom one of the same description",
+    item("1", { key: "a" }),
+    { ...item("1", { key: "a" }), definition: undefined, origin: "custom" },
+    { oldDefinition: null, newDefinition: expect.stringContaining('"type"') },
+  ],
+  [
+    "a secret",
+    item("1", { key: "a", secret: true }),
+    item("2", { key: "a", secret: true }),
+    { oldValue: null, newValue: null, oldHash: "#1", newHash: "#2" },
+  ],
+])("the history has %s", (_, before, after, expected) => {
+  expect(change(before, after)).toMatchObject({ key: "a", ...expected });
+});
+
+test("a mount has its paths in the history, before and after", () => {
+  const mount = (path: string) =>
+    mountItem("mount:m", JSON.stringify({ path, overrides: {} }), false);
+  const [before, after] = [mount("/a"), mount("/b")];
+  expect(
+    toChange({ key: "mount:m", before, after, mount: { before, after } }, codec),
+  ).toMatchObject({
+    ...{ oldDefinition: '{"paths":["/a"]}', newDefinition: '{"paths":["/b"]}' },
+  });
+});
+
+test("a write has the last state of each key, and an audit row for each revision", async () => {
+  const committed = (revision: number, reason: string, after: SettingItem | undefined) => ({
+    commit: toCommit({ revision, time: 5, origin: { ...tester, reason } }, [
+      change(custom, after),
+      { ...change(custom, after), key: "b" },
+    ]),
+    items: [
+      { key: "a", before: custom, after },
+      { key: "b", before: custom, after: undefined },
+    ],
+  });
+  const commits = [committed(1, "", custom), committed(2, "why", { ...custom, value: "2" })];
+  const all = { seals: false, isSealed: () => false, toStored: (one: unknown) => one as never };
+  const write = await toWrite(commits, { ...codec, ...all });
+  expect(write).toMatchObject({
+    ...{ upserts: [{ key: "a", value: "2" }], deletes: ["b"] },
+    revisions: [{ revision: 1 }, { revision: 2 }],
+  });
+  expect(write.audit.map(({ subjects, detail, time }) => [subjects, detail, time])).toEqual([
+    [["a", "b"], { revision: 1, keys: 2 }, 5],
+    [["a", "b"], { revision: 2, keys: 2, reason: "why" }, 5],
+  ]);
+});

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import { RevisionConflict } from "../../src/settings/conflict.ts";
+import { createDraft } from "../../src/settings/draft.ts";
+import { FLAG, type SettingItem } from "../../src/settings/item.ts";
+import {
+  decideItems,
+  decideValue,
+  isHidden,
+  problemOf,
+  type SaveRules,
+  type SettingInput,
+} from "../../src/settings/save.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
+import { checkValue, MASK } from "../../src/settings/value.ts";
+import { failureOf } from "../backup/setting.ts";
+import { defined } from "./parts.ts";
+import { baseOf, customItem, item } from "./staged.ts";
+
+const plain = customItem("plain", "a");
+const secret = (value: string) => item(value, { key: "secret", secret: true });
+
+const rules: SaveRules = {
+  ...{ managedBy: () => undefined, maxValueBytes: 100, hides: (one) => one.secret },
+};
+
+/** What a save of one input does at revision 4 to a site with one setting. */
+async function decided(
+  there: SettingItem,
+  input: Omit<SettingInput, "key">,
+  { hides = rules.hides }: Partial<SaveRules> = {},
+) {
+  const draft = createDraft(baseOf(createSnapshot(4, [there])));
+  const inputs = [{ key: there.key, ...input }];
+  const skipped = await decideItems(draft, inputs, { ...rules, hides });
+  return { skipped: skipped.map(({ key }) => key), changes: draft.changes() };
+}
+const fieldsOf = async (work: Promise<unknown>) =>
+  (await failureOf(() => work)).violations.map(({ field }) => field);
+
+test.each<[string, SettingItem | undefined, string | undefined, boolean]>([
+  ["of no setting", undefined, "a", false],
+  ["that is not sent", secret("a"), undefined, false],
+  ["that is the mask", secret("a"), MASK, false],
+  ["of a readable setting", plain, "b", false],
+  ["that is empty, of an empty secret", secret(""), "", false],
+  ["of an empty secret", secret(""), "a", true],
+  ["that empties a secret", secret("a"), "", true],
+  ["that is the secret", secret("a"), "a", true],
+])("a value %s counts as hidden: %s", (_, current, value, hidden) => {
+  expect(isHidden(current, value, rules.hides)).toBe(hidden);
+  expect(isHidden(current, value)).toBe(false);
+});
+
+describe("a read-only setting", () => {
+  const open = () => false;
+  const fixed = (isSecret: boolean) =>
+    item("v1", { key: "fixed", flag: FLAG.readonly, secret: isSecret });
+
+  test.each<[string, boolean, string, SaveRules["hides"], boolean]>([
+    ["with its value", false, "v1", rules.hides, false],
+    ["with another value", false, "v2", rules.hides, true],
+    ["with the mask, which is no mask of it", false, MASK, rules.hides, true],
+    ["secret, with its mask", true, MASK, rules.hides, false],
+    ["secret, with its value", true, "v1", rules.hides, true],
+    ["secret, with its value of a caller who may read it", true, "v1", open, false],
+    ["secret, with another value of that caller", true, "v2", open, true],
+  ])("%s is skipped: %s", async (_, isSecret, value, hides, isSkipped) => {
+    const { skipped, changes } = await decided(fixed(isSecret), { value }, { hides });
+    expect([skipped, changes]).toEqual([isSkipped ? ["fixed"] : [], []]);
+  });
+
+  test("without a value is refused as any other", async () => {
+    expect(await fieldsOf(decided(fixed(false), {}))).toEqual(["settings[0].value"]);
+  });
+
+  test("is no setting to set by the program's own changes", async () => {
+    const draft = createDraft(baseOf(createSnapshot(4, [fixed(false)])));
+    const failure = await failureOf(async () => decideValue(draft, "fixed", "v2"));
+    expect(failure.violations).toMatchObject([{ field: "fixed.value" }]);
+    expect(() => decideValue(draft, "none", "")).toThrow('knows no setting "none"');
+  });
+});
+
+test("a value equal to the stored one after normalization is accepted, though the rules refuse it", async () => {
+  const lots = item("lots", { key: "count", type: "number" });
+  for (const value of ["lots", " lots"])
+    expect(await decided(lots, { value })).toEqual({ skipped: [], changes: [] });
+  expect(await fieldsOf(decided(lots, { value: "many" }))).toEqual(["settings[0].value"]);
+});
+
+test("the value of a secret that the caller may not read is checked and counts as a change", async () => {
+  const current = secret("a");
+  expect((await decided(current, { value: "a" })).changes).toHaveLength(1);
+  expect((await decided(current, { value: MASK })).changes).toEqual([]);
+  expect(await fieldsOf(decided(current, { value: "\0" }))).toEqual(["settings[0].value"]);
+  const draft = createDraft(baseOf(createSnapshot(4, [current])));
+  decideValue(draft, "secret", "a");
+  expect(draft.changes()).toEqual([]);
+  decideValue(draft, "secret", "a", rules.hides);
+  expect(draft.changes()).toHaveLength(1);
+});
+
+describe("a custom setting", () => {
+  const choice = customItem("choice", "a", { type: "select", options: "a,b", revision: 3 });
+
+  test.each<[string, Partial<SettingItem>, Omit<SettingInput, "key">, boolean]>([
+    ["other options that have its value", {}, { options: "a,c" }, true],
+    ["other options without its value", {}, { options: "b,c" }, false],
+    ["another type that its value does not fit", {}, { type: "number", options: "" }, false],
+    ["another help and a value of former rules", { value: "z" }, { help: "new" }, true],
+    ["a value that is none of its options", {}, { value: "z" }, false],
+  ])("with %s is accepted: %s", async (_, members, input, isAccepted) => {
+    const current = { ...choice, ...members };
+    const saved = decided(current, { value: current.value, ...input });
+    if (!isAccepted) return expect(await fieldsOf(saved)).toEqual(["settings[0].value"]);
+    expect((await saved).changes).toMatchObject([["choice", { ...input, revision: 3 }]]);
+  });
+
+  test("of a value that it has, and of none, has no change and a problem", () => {
+    const draft = createDraft(baseOf(createSnapshot(4, [choice])));
+    expect(problemOf(draft, { key: "choice", value: "a" }, rules)).toBe(undefined);
+    expect(problemOf(draft, { key: "choice", value: "b" }, rules)).toBe(undefined);
+    expect(String(problemOf(draft, { key: "choice", value: "z" }, rules))).toContain("a, b");
+    expect(String(problemOf(draft, { key: "choice" }, rules))).toContain("choice");
+  });
+});
+
+test.each<[number, boolean]>([
+  [2, false],
+  [3, true],
+  [4, true],
+  [5, false],
+])(
+  "a save of a setting of revision 3 that expects revision %d of 4 is made: %s",
+  async (expectedRevision, isMade) => {
+    const there = customItem("plain", "a", { revision: 3 });
+    const saved = decided(there, { value: "b", expectedRevision });
+    if (isMade) return expect((await saved).changes).toHaveLength(1);
+    await expect(saved).rejects.toBeInstanceOf(RevisionConflict);
+  },
+);
+
+test.each([
+  ["7", /7/],
+  ["", /30/],
+])("a wrong number is answered with an example: the default %j, or 30", (value, example) => {
+  const definition = defined({ key: "count", type: "number", default: value });
+  expect(String(checkValue(definition, "x"))).toMatch(example);
+});

@@ -1,0 +1,156 @@
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test, vi } from "vitest";
+import {
+  type Expectation,
+  expectsAbsent,
+  explainConflict,
+  RevisionConflict,
+  refuseDeleted,
+  refuseDeletedSince,
+} from "../../src/settings/conflict.ts";
+import { createDraft } from "../../src/settings/draft.ts";
+import type { SettingItem } from "../../src/settings/item.ts";
+import type { SettingInput } from "../../src/settings/save.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
+import { hasStale, withoutStale } from "../../src/settings/stale.ts";
+import type { RevisionSummary, SettingStore } from "../../src/settings/store.ts";
+import { MASK } from "../../src/settings/value.ts";
+import { failureOf } from "../backup/setting.ts";
+import { changed, commit } from "../store/sample.ts";
+import { baseOf, customItem, item } from "./staged.ts";
+
+const conflict = expect.objectContaining({ code: Code.Aborted });
+const codeOf = async (work: Promise<unknown>) => (await failureOf(() => work)).code;
+
+const revision = (number: number, keys: readonly string[]): RevisionSummary => ({
+  ...commit({ revision: number }),
+  changes: keys.map((key) => ({ key, oldDefinition: null, newDefinition: null })),
+});
+const listing = (...revisions: readonly RevisionSummary[]) => ({
+  listRevisions: vi.fn<SettingStore["listRevisions"]>(async () => revisions),
+});
+
+test.each([
+  [["a", "b", "c"], "a, b, c"],
+  [["a", "b", "c", "d"], "a, b, c …"],
+])("a conflict names three settings: %j as %s", async (keys, named) => {
+  const error = await explainConflict(new RevisionConflict(1), listing(revision(2, keys)));
+  expect(error).toEqual(conflict);
+  expect(error.message).toContain(`Z: ${named}.`);
+});
+
+describe("an expectation", () => {
+  const there = createSnapshot(4, [customItem("a", "1")]);
+
+  test.each<[readonly Expectation[], boolean]>([
+    [[{ key: "a", expectedRevision: 1 }], false],
+    [[{ key: "b", expectedRevision: 0 }], false],
+    [[{ key: "b" }], false],
+    [[{ key: "b", expectedRevision: 1 }], true],
+    [
+      [
+        { key: "a", expectedRevision: 1 },
+        { key: "b", expectedRevision: 1 },
+      ],
+      true,
+    ],
+    [[], false],
+  ])("%j is one of a setting that does not exist: %s", (inputs, isAbsent) => {
+    expect(expectsAbsent(inputs, there)).toBe(isAbsent);
+  });
+
+  test("of a deleted setting is refused where the deletion is newer", async () => {
+    const refused = (expectedRevision: number, ...last: readonly RevisionSummary[]) =>
+      refuseDeleted([{ key: "b", expectedRevision }], there, listing(...last));
+    expect(await codeOf(refused(2, revision(3, ["b"])))).toBe(Code.Aborted);
+    await refused(3, revision(3, ["b"]));
+    await refused(2);
+    const store = listing(revision(3, ["a"]));
+    await refuseDeleted([{ key: "a", expectedRevision: 1 }], there, store);
+    expect(store.listRevisions).not.toHaveBeenCalled();
+  });
+
+  test.each<[Expectation, boolean]>([
+    [{ key: "a", expectedRevision: 1 }, true],
+    [{ key: "a", expectedRevision: 0 }, false],
+    [{ key: "a" }, false],
+    [{ key: "b", expectedRevision: 1 }, false],
+    [{ key: "kept", expectedRevision: 1 }, false],
+  ])("%j of a setting that is deleted meanwhile is refused: %s", (input, isRefused) => {
+    const base = createSnapshot(4, [customItem("a", "1"), customItem("kept", "1")]);
+    const draft = createDraft(baseOf(base));
+    draft.delete("a");
+    const check = () => refuseDeletedSince(draft, [input], base);
+    if (isRefused) expect(check).toThrow(RevisionConflict);
+    else check();
+  });
+});
+
+describe("a setting that was read", () => {
+  const now = customItem("a", "new", { revision: 3 });
+
+  test.each<[string, SettingItem, Partial<SettingInput>, boolean]>([
+    ["before its change, with the old value", now, { seenRevision: 2, value: "old" }, true],
+    ["before its change, with the new value", now, { seenRevision: 2, value: "new" }, false],
+    ["after its change", now, { seenRevision: 3, value: "old" }, false],
+    ["at an unknown revision", now, { value: "old" }, false],
+    ["and does not exist", now, { key: "b", seenRevision: 2, value: "old" }, false],
+    ["as a plain text like the mask", now, { seenRevision: 2, value: MASK }, true],
+    ["as the mask of a secret", { ...now, secret: true }, { seenRevision: 2, value: MASK }, false],
+    ["as a secret", { ...now, secret: true }, { seenRevision: 2, value: "old" }, true],
+  ])("%s is stale: %s", (_, there, input, isStale) => {
+    expect(hasStale([{ key: "a", ...input }], createSnapshot(4, [there]))).toBe(isStale);
+  });
+
+  const known = item("new", { key: "a", default: "default" }, 3);
+  type First = { readonly oldValue?: string; readonly oldHash?: string };
+  const left = async (
+    there: SettingItem,
+    seenRevision: number,
+    value: string,
+    { oldest = 1, first, isOf }: { oldest?: number; first?: First; isOf?: boolean | undefined },
+  ) => {
+    const change = first && changed({ key: "a", ...first });
+    const store = {
+      oldestRevision: async () => oldest,
+      firstChanges: async (asked: readonly { readonly key: string; readonly after: number }[]) =>
+        asked.flatMap((one) => (change === undefined ? [] : [{ ...one, change }])),
+    };
+    const fingerprint = { isOf: () => isOf } as never;
+    const input = { key: "a", value, seenRevision };
+    const inputs = await withoutStale([input], createSnapshot(4, [there]), { store, fingerprint });
+    return inputs.length;
+  };
+  const refused = async (work: Promise<unknown>) =>
+    expect(work).rejects.toBeInstanceOf(RevisionConflict);
+
+  test("and comes back unchanged is left out, as far as the history goes back", async () => {
+    const first = { oldValue: "old" };
+    expect(await left(now, 2, "old", { oldest: 3, first })).toBe(0);
+    expect(await left(now, 2, "typed", { oldest: 3, first })).toBe(1);
+    await refused(left(now, 2, "old", { oldest: 4, first }));
+  });
+
+  test("at its default needs no history", async () => {
+    expect(await left(known, 0, "default", { oldest: 3 })).toBe(0);
+    expect(await left(known, 0, "typed", { oldest: 3 })).toBe(1);
+    await refused(left(known, 1, "default", { oldest: 3 }));
+    await refused(left(now, 0, "old", { oldest: 3 }));
+  });
+
+  test("as a secret is compared by its hash, and refused where the hash has no key", async () => {
+    const first = { oldHash: "h" };
+    expect(await left(now, 2, "old", { first, isOf: true })).toBe(0);
+    expect(await left(now, 2, "old", { first, isOf: false })).toBe(1);
+    await refused(left(now, 2, "old", { first, isOf: undefined }));
+  });
+
+  test("in a list of several groups is meant as it is", async () => {
+    const there = createSnapshot(4, [now, customItem("b", "", { group: 1 })]);
+    const inputs = [
+      { key: "a", value: "old", seenRevision: 2 },
+      { key: "b", value: "" },
+    ];
+    expect(await withoutStale(inputs, there, {} as never)).toBe(inputs);
+  });
+});

@@ -1,0 +1,192 @@
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test, vi } from "vitest";
+import { createGrant } from "../../src/access/grant.ts";
+import type { Draft } from "../../src/settings/draft.ts";
+import { mountItem } from "../../src/settings/mount-key.ts";
+import { rightsOf } from "../../src/settings/rights.ts";
+import type { SettingStore } from "../../src/settings/store.ts";
+import { failureOf } from "../backup/setting.ts";
+import { temporaryPaths } from "../store/folder.ts";
+import { type Parts, save, tester, testParts } from "./parts.ts";
+import { customItem } from "./staged.ts";
+
+const newPath = temporaryPaths();
+
+const mount = (path: string) => JSON.stringify({ path, overrides: {} });
+const change = <T>({ engine }: Parts, decide: (draft: Draft) => T) => engine.change(tester, decide);
+
+/** A store that counts its transactions and the loads in them. */
+function counted() {
+  const counts = { transactions: 0, loads: 0 };
+  const wrap = (store: SettingStore): SettingStore => ({
+    ...store,
+    transact: (work) => {
+      counts.transactions += 1;
+      return store.transact((trx) =>
+        work({
+          ...trx,
+          load: () => {
+            counts.loads += 1;
+            return trx.load();
+          },
+        }),
+      );
+    },
+  });
+  return { counts, wrap };
+}
+
+/** Settings and mounts that a draft has. */
+const seenBy = (draft: Draft) => ({
+  mounts: [...draft.mountKeys()].sort(),
+  own: [...draft.keys()].filter((key) => ["a", "b", "mount:m", "mount:n"].includes(key)).sort(),
+  path: draft.mount("mount:m")?.value,
+  mixed: [draft.get("mount:m"), draft.mount("a")],
+});
+
+describe("a change in a group", () => {
+  test("sees settings and mounts of the changes before it, each kind apart", async () => {
+    const parts = await testParts(newPath());
+    const steps = [
+      (draft: Draft) => {
+        draft.putMount(mountItem("mount:m", mount("/a"), false));
+        draft.putMount(mountItem("mount:n", mount("/n"), false));
+        draft.put(customItem("a", "1"));
+        draft.put(customItem("b", "1"));
+      },
+      seenBy,
+      (draft: Draft) => {
+        draft.putMount(mountItem("mount:m", mount("/b"), false));
+        draft.deleteMount("mount:n");
+        draft.delete("b");
+      },
+      seenBy,
+    ];
+    const made = await Promise.all(steps.map((step) => change<unknown>(parts, step)));
+    const [, first, , second] = made.map(({ result }) => result);
+    const mixed = [undefined, undefined];
+    const all = ["mount:m", "mount:n"];
+    expect(first).toEqual({ mounts: all, own: ["a", "b"], path: mount("/a"), mixed });
+    expect(second).toEqual({ mounts: ["mount:m"], own: ["a"], path: mount("/b"), mixed });
+    // The same in a later commit, where the snapshot has them.
+    expect((await change(parts, seenBy)).result).toEqual(second);
+    const definitions = (at: number) =>
+      made[at]?.commit?.changes.map(({ key, oldDefinition, newDefinition }) => [
+        ...[key, oldDefinition, newDefinition],
+      ]);
+    const paths = (path: string) => JSON.stringify({ paths: [path] });
+    expect(definitions(2)).toEqual([
+      ["mount:m", paths("/a"), paths("/b")],
+      ["mount:n", paths("/n"), null],
+      ["b", expect.stringContaining("type"), null],
+    ]);
+  });
+
+  test("that comes tick by tick shares the commit", async () => {
+    const { counts, wrap } = counted();
+    const parts = await testParts(newPath(), { wrap });
+    const saves: Promise<unknown>[] = [];
+    const done = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        saves.push(save(parts, { b: "1" }));
+        setImmediate(() => {
+          saves.push(save(parts, { c: "1" }));
+          resolve();
+        });
+      });
+    });
+    saves.push(save(parts, { a: "1" }));
+    await done;
+    await Promise.all(saves);
+    expect(counts.transactions).toBe(1);
+  });
+
+  test("that changes nothing is not published", async () => {
+    const parts = await testParts(newPath());
+    const listener = { append: vi.fn(), skipTo: vi.fn(), reset: vi.fn() };
+    parts.engine.listen(listener);
+    await change(parts, () => undefined);
+    expect(listener.append).not.toHaveBeenCalled();
+    await save(parts, { a: "1" });
+    expect(listener.append).toHaveBeenCalledOnce();
+  });
+
+  test("without rights to it is refused, whatever has called for it", async () => {
+    const parts = await testParts(newPath());
+    const grant = createGrant(["settings:write"], ["key:b"]);
+    const origin = { ...tester, rights: rightsOf(grant, parts.engine.snapshot) };
+    const put = (key: string) =>
+      parts.engine.change(origin, (draft) => draft.put(customItem(key, "1")));
+    expect((await failureOf(() => put("a"))).code).toBe(Code.PermissionDenied);
+    expect((await put("b")).revision).toBe(1);
+  });
+});
+
+describe("a process without a sealing key", () => {
+  const newKey = () => Buffer.alloc(32, 7).toString("base64url");
+
+  test("commits no secret beside sealed ones, be it new, changed or deleted", async () => {
+    const path = newPath();
+    const { counts, wrap } = counted();
+    const a = await testParts(path, { wrap });
+    await save(a, { aria2_secret: "old", token: "t".repeat(40) });
+    const b = await testParts(path, { keys: [newKey()] });
+    const refused = async (decide: (draft: Draft) => void) =>
+      (await failureOf(() => change(a, decide))).code;
+    const code = Code.FailedPrecondition;
+    expect(await refused((draft) => draft.delete("aria2_secret"))).toBe(code);
+    const added = mountItem("mount:m:password", "x", true);
+    expect(await refused((draft) => draft.putMount(added))).toBe(code);
+    const decide = vi.fn((draft: Draft) => draft.put(customItem("a", "1")));
+    counts.loads = 0;
+    await change(a, decide);
+    expect([decide.mock.calls.length, counts.loads]).toEqual([1, 0]);
+    await save(b, { aria2_secret: "new" });
+  });
+});
+
+describe("the engine", () => {
+  const listening = ({ engine }: Parts) => {
+    const listener = { append: vi.fn(), skipTo: vi.fn(), reset: vi.fn() };
+    engine.listen(listener);
+    return listener;
+  };
+
+  test("that reads everything skips to its revision, and is reset by an older one only", async () => {
+    let isWhole = false;
+    const parts = await testParts(newPath(), {
+      wrap: (store) => ({
+        ...store,
+        delta: async (after) => (isWhole ? undefined : store.delta(after)),
+      }),
+    });
+    await save(parts, { a: "1" });
+    isWhole = true;
+    const listener = listening(parts);
+    const snapshot = await parts.engine.refresh();
+    expect([snapshot.revision, snapshot]).toEqual([1, parts.engine.snapshot()]);
+    expect(listener.skipTo.mock.calls).toEqual([[1]]);
+    expect(listener.reset).not.toHaveBeenCalled();
+  });
+
+  test("gives a setting its default again where another process has deleted its row", async () => {
+    const path = newPath();
+    const [a, b] = [await testParts(path), await testParts(path)];
+    const value = () => b.engine.snapshot().get("site_title")?.value;
+    const before = value();
+    await save(a, { site_title: "Harbour" });
+    await b.engine.refresh();
+    expect(value()).toBe("Harbour");
+    await change(a, (draft) => draft.delete("site_title"));
+    await b.engine.refresh();
+    expect(value()).toBe(before);
+  });
+
+  test("has a new snapshot of the same state after touch", async () => {
+    const { engine } = await testParts(newPath());
+    const before = engine.snapshot();
+    engine.touch();
+    expect(engine.snapshot()).not.toBe(before);
+    expect(engine.snapshot().revision).toBe(before.revision);
+  });
+});

@@ -1,0 +1,146 @@
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test, vi } from "vitest";
+import { startCompaction } from "../../src/settings/compaction.ts";
+import { createDraft } from "../../src/settings/draft.ts";
+import { createHistory } from "../../src/settings/history.ts";
+import type { HistoryStore } from "../../src/settings/history-store.ts";
+import { mountItem } from "../../src/settings/mount-key.ts";
+import { changesAfter } from "../../src/settings/rollback.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
+import type { RevisionSummary } from "../../src/settings/store.ts";
+import { failureOf } from "../backup/setting.ts";
+import { changed, commit } from "../store/sample.ts";
+import { baseOf } from "./staged.ts";
+
+/** A history at revision 1,000 on a store that answers as the test says. */
+function historyOf(store: Partial<HistoryStore>) {
+  const engine = { snapshot: () => ({ revision: 1_000 }) } as never;
+  return createHistory({ store: { oldestRevision: async () => 1, ...store } as never, engine });
+}
+
+/** Revisions in memory, each of this summary, and the sizes of the queries for them. */
+function listing(summary: Partial<RevisionSummary>) {
+  const limits: number[] = [];
+  const store: Partial<HistoryStore> = {
+    listRevisions: async ({ before = 1_001, limit }) => {
+      limits.push(limit);
+      const count = Math.min(limit, before - 1);
+      return Array.from({ length: count }, (_, at) => ({
+        ...commit({ revision: before - 1 - at }),
+        ...summary,
+      }));
+    },
+  };
+  return { limits, history: historyOf(store) };
+}
+
+const SIZE = 2 ** 16;
+const text = (length: number) => "x".repeat(length);
+const change = (members: { key?: string; oldDefinition?: string; newDefinition?: string }) => ({
+  changes: [{ key: "", oldDefinition: null, newDefinition: null, ...members }],
+});
+
+describe("a page", () => {
+  test.each<[string, Partial<RevisionSummary>]>([
+    ["the reason", { reason: text(SIZE - 512) }],
+    ["the key", change({ key: text(SIZE - 512 - 64) })],
+    ["the old definition", change({ oldDefinition: text(SIZE - 512 - 64) })],
+    ["the new definition", change({ newDefinition: text(SIZE - 512 - 64) })],
+  ])(
+    "ends at 2 MiB, counted with %s, and is read in two queries of that size",
+    async (_, summary) => {
+      const { limits, history } = listing(summary);
+      const { revisions, next } = await history.list({ pageSize: 1_000 });
+      expect([revisions.length, next]).toEqual([32, 969]);
+      expect(limits).toEqual([9, 25]);
+    },
+  );
+
+  test("ends with the revision that fills it", async () => {
+    const { limits, history } = listing({ reason: text(2 ** 18 - 512) });
+    expect((await history.list({ pageSize: 1_000 })).revisions).toHaveLength(8);
+    expect(limits).toEqual([9]);
+  });
+
+  test("takes one revision at a time where the next one may fill it", async () => {
+    const { limits, history } = listing({ reason: text(250_000) });
+    expect((await history.list({ pageSize: 1_000 })).revisions).toHaveLength(9);
+    expect(limits).toEqual([9, 2]);
+  });
+});
+
+describe("a difference", () => {
+  const diff = (
+    [from, to]: readonly [number, number],
+    oldest: () => number,
+    changesBetween = vi.fn(async () => [changed({ key: "a", newValue: "1" })]),
+  ) => {
+    const history = historyOf({ changesBetween, oldestRevision: async () => oldest() });
+    return { changesBetween, found: history.diff(from, to) };
+  };
+
+  test.each<[number, number, Code]>([
+    [-1, 5, Code.NotFound],
+    [5, 1_001, Code.NotFound],
+    [1, 5, Code.OutOfRange],
+    [5, 1, Code.OutOfRange],
+  ])("from %d to %d is refused before the history is read", async (from, to, code) => {
+    const { found, changesBetween } = diff([from, to], () => 3);
+    expect((await failureOf(() => found)).code).toBe(code);
+    expect(changesBetween).not.toHaveBeenCalled();
+  });
+
+  test("whose first revisions are deleted during the read is refused", async () => {
+    let oldest = 3;
+    const changesBetween = vi.fn(async () => {
+      oldest = 4;
+      return [];
+    });
+    const { found } = diff([2, 5], () => oldest, changesBetween);
+    expect((await failureOf(() => found)).code).toBe(Code.OutOfRange);
+    expect(await diff([2, 5], () => 3).found).toHaveLength(1);
+  });
+});
+
+test("compaction that is stopped ends after the step in progress", async () => {
+  const step = Promise.withResolvers<number>();
+  const forget = vi.fn(() => step.promise);
+  const job = startCompaction({
+    ...{ task: "t", tryAcquireJobSlot: async () => true, forget, maxCount: 1, maxAge: 1 },
+    ...{ interval: 60_000, now: () => 0 },
+    onError: (error) => expect.unreachable(String(error)),
+  });
+  const run = job.run();
+  await vi.waitFor(() => expect(forget).toHaveBeenCalled());
+  const stopped = job.stop();
+  step.resolve(200);
+  await Promise.all([run, stopped]);
+  expect(forget).toHaveBeenCalledOnce();
+});
+
+test("changes of mounts since a revision are those that were set, replaced and deleted", () => {
+  const mount = (name: string, path: string, revision: number) => ({
+    ...mountItem(`mount:${name}`, JSON.stringify({ path, overrides: {} }), false),
+    revision,
+  });
+  const base = createSnapshot(
+    2,
+    [],
+    [mount("a", "/a", 1), mount("b", "/b", 1), mount("c", "/c", 1)],
+  );
+  const now = createSnapshot(
+    3,
+    [],
+    [mount("b", "/b2", 3), mount("c", "/c", 1), mount("d", "/d", 3)],
+  );
+  const changes = (of: "mounts" | "settings") =>
+    changesAfter(base, createDraft(baseOf(now)), { of: String } as never, of).map(
+      ({ key, oldValue, newValue }) => [key, oldValue !== null, newValue !== null],
+    );
+  expect(changes("mounts").sort()).toEqual([
+    ["mount:a", true, false],
+    ["mount:b", true, true],
+    ["mount:d", false, true],
+  ]);
+  expect(changes("settings")).toEqual([]);
+});
