@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { oncePerTick } from "../../src/database/shared-run.ts";
+import { oncePerTick, oneAtATime } from "../../src/database/shared-run.ts";
 
 describe("who asks in the same turn", () => {
   test("shares one look, and the next turn has its own", async () => {
@@ -40,5 +40,52 @@ describe("who asks in the same turn", () => {
     const both = await Promise.allSettled([ask(), ask()]);
     expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(await ask()).toBe("fine");
+  });
+});
+
+describe("work that runs one at a time", () => {
+  /** Work whose runs end when the test says, in their order. */
+  const started = () => {
+    const runs: PromiseWithResolvers<number>[] = [];
+    const shared = oneAtATime(() => {
+      const run = Promise.withResolvers<number>();
+      runs.push(run);
+      return run.promise;
+    });
+    return { runs, ...shared };
+  };
+
+  test("has one further run for all calls during a run", async () => {
+    const { runs, run, isRunning } = started();
+    expect(isRunning()).toBe(false);
+    const first = run();
+    const later = [run(), run()];
+    expect([runs.length, isRunning()]).toEqual([1, true]);
+    runs[0]?.resolve(1);
+    expect(await first).toBe(1);
+    await expect.poll(() => runs.length).toBe(2);
+    expect(isRunning()).toBe(true);
+    const third = run();
+    runs[1]?.resolve(2);
+    expect(await Promise.all(later)).toEqual([2, 2]);
+    await expect.poll(() => runs.length).toBe(3);
+    runs[2]?.resolve(3);
+    expect(await third).toBe(3);
+    expect(isRunning()).toBe(false);
+    void run();
+    expect(runs).toHaveLength(4);
+    runs[3]?.resolve(4);
+  });
+
+  test("goes on after a run that failed, and is running until the next one has begun", async () => {
+    const { runs, run, isRunning } = started();
+    const first = run();
+    const second = run();
+    const running = first.catch(() => isRunning());
+    runs[0]?.reject(new Error("away"));
+    expect(await running).toBe(true);
+    await expect.poll(() => runs.length).toBe(2);
+    runs[1]?.resolve(2);
+    expect(await second).toBe(2);
   });
 });

@@ -1,0 +1,276 @@
+import { describe, expect, test } from "vitest";
+import { message } from "../../src/messages/message.ts";
+import type { SiteClient, SiteRow } from "../../src/sites/client.ts";
+import { SiteFailure, type SiteFailureKind } from "../../src/sites/failure.ts";
+import { push, type Wanted } from "../../src/sites/push.ts";
+
+type Values = Readonly<Record<string, string>>;
+
+const row = (key: string, value: string, group = 1): SiteRow => ({
+  ...{ key, value, type: "string", options: "", help: "kept", group, flag: 0, index: 7 },
+});
+const failure = (kind: SiteFailureKind): SiteFailure =>
+  new SiteFailure(kind, message("NO_ANSWER"), { code: kind === "refused" ? 500 : 0 });
+
+interface Options {
+  /** What a save does besides storing; it may throw before or after. @param at number of the save. */
+  readonly onSave?: (rows: readonly SiteRow[], store: () => void, at: number) => void;
+  readonly groups?: Readonly<Record<string, number>>;
+  readonly secrets?: readonly string[];
+  /** The group in which a list shows a key, in place of its own. */
+  readonly moved?: Readonly<Record<string, number>>;
+}
+
+/** A site in memory that stores what is saved, and a push of values to it. */
+async function pushed(before: Values, values: Values, options: Options = {}) {
+  const { onSave = (_rows, store) => store(), groups = {}, secrets = [], moved = {} } = options;
+  const stored = new Map(Object.entries(before));
+  const saves: string[] = [];
+  const limits: (number | undefined)[] = [];
+  const hidden: (readonly string[])[] = [];
+  const lists: (number | undefined)[] = [];
+  const rowsOf = () => [...stored].map(([key, value]) => row(key, value, groups[key]));
+  const client = {
+    list: async ({ group }: { readonly group?: number } = {}) => {
+      lists.push(group);
+      const inGroup = (one: SiteRow) => (moved[one.key] ?? one.group) === group;
+      return rowsOf().filter((one) => group === undefined || inGroup(one));
+    },
+    save: async (rows, { limit, secrets: own = [] } = {}) => {
+      saves.push(rows.map(({ key, value }) => `${key}=${value}`).join());
+      limits.push(limit);
+      hidden.push(own);
+      expect(rows.every(({ help, index }) => help === "kept" && index === 7)).toBe(true);
+      const store = (): void => {
+        for (const { key, value } of rows) stored.set(key, value);
+      };
+      onSave(rows, store, saves.length);
+    },
+  } as Partial<SiteClient> as SiteClient;
+  const listed = rowsOf();
+  const wanted = Object.entries(values).map(([key, value]): Wanted => {
+    const own = listed.find((one) => one.key === key) as SiteRow;
+    return { key, value, row: own, secret: secrets.includes(key) };
+  });
+  const { results, rows } = await push(client, wanted, listed);
+  const outcomes = Object.fromEntries(results.map(({ key, outcome }) => [key, outcome]));
+  const values2 = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+  return { saves, limits, hidden, lists, results, outcomes, there: values2 };
+}
+
+describe("values are sent", () => {
+  test("together, and those with side effects alone, the slow ones last and with their time", async () => {
+    const keys = ["ignore_paths", "a", "default_role", "b", "privacy_regs"];
+    const old = Object.fromEntries(keys.map((key) => [key, "0"]));
+    const values = Object.fromEntries(keys.map((key) => [key, "1"]));
+    const { saves, limits, outcomes, there } = await pushed(old, values);
+    expect(saves).toEqual(["a=1,b=1", "privacy_regs=1", "default_role=1", "ignore_paths=1"]);
+    expect(limits).toEqual([undefined, undefined, undefined, 150_000]);
+    expect(new Set(Object.values(outcomes))).toEqual(new Set(["applied"]));
+    expect(there).toEqual(values);
+  });
+
+  test("with the secrets that no message may quote", async () => {
+    const { hidden } = await pushed({ a: "", b: "" }, { a: "s", b: "p" }, { secrets: ["a"] });
+    expect(hidden).toEqual([["s"]]);
+  });
+
+  test("and read again by their group, or all of them where that does not show each", async () => {
+    const old = { a: "", b: "", c: "3" };
+    const values = { a: "1", b: "2" };
+    const there = { ...old, ...values };
+    const one = await pushed(old, values);
+    expect([one.lists, one.there]).toEqual([[1], there]);
+    const two = await pushed(old, values, { groups: { a: 2 } });
+    expect([two.lists, two.there]).toEqual([[undefined], there]);
+    const moved = await pushed(old, values, { moved: { a: 2 } });
+    expect([moved.lists, moved.there]).toEqual([[1, undefined], there]);
+  });
+});
+
+describe("a refused value", () => {
+  test("is found among many by sending each that is not there alone", async () => {
+    const { saves, results, outcomes } = await pushed(
+      { a: "", b: "", c: "" },
+      { a: "1", b: "2", c: "3" },
+      {
+        onSave: (rows, store, at) => {
+          if (at === 1) {
+            // Stored and refused: some servers do that.
+            store();
+            throw failure("refused");
+          }
+          if (rows[0]?.key === "b") throw failure("refused");
+          store();
+        },
+      },
+    );
+    expect(saves).toEqual(["a=1,b=2,c=3"]);
+    expect(outcomes).toEqual({ a: "applied", b: "applied", c: "applied" });
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 0]);
+  });
+
+  test("is refused alone, with code and reason, and the others are stored", async () => {
+    const { saves, results, outcomes } = await pushed(
+      { a: "", b: "", c: "" },
+      { a: "1", b: "2", c: "3" },
+      {
+        onSave: (rows, store) => {
+          if (rows.some(({ key }) => key === "b")) throw failure("refused");
+          store();
+        },
+      },
+    );
+    expect(saves).toEqual(["a=1,b=2,c=3", "a=1", "b=2", "c=3"]);
+    expect(outcomes).toEqual({ a: "applied", b: "refused", c: "applied" });
+    expect(results[1]).toMatchObject({ code: 500, now: "" });
+    expect(String(results[1]?.reason)).toBe(failure("refused").message);
+  });
+
+  test("that is the only one is not sent again", async () => {
+    const onSave = () => {
+      throw failure("refused");
+    };
+    const { saves, outcomes } = await pushed({ a: "" }, { a: "1" }, { onSave });
+    expect([saves, outcomes]).toEqual([["a=1"], { a: "refused" }]);
+  });
+
+  test("of a setting that needs its old value to work is followed by that", async () => {
+    const { saves, outcomes } = await pushed(
+      { search_index: "none", default_role: "1", privacy_regs: "" },
+      { search_index: "bleve", default_role: "2", privacy_regs: "x" },
+      {
+        onSave: (rows, store) => {
+          if (rows[0]?.value === "bleve" || rows[0]?.value === "x") throw failure("refused");
+          store();
+        },
+      },
+    );
+    expect(saves).toEqual([
+      ...["privacy_regs=x", "search_index=bleve", "search_index=none", "default_role=2"],
+    ]);
+    expect(outcomes).toEqual({
+      ...{ search_index: "refused", default_role: "applied", privacy_regs: "refused" },
+    });
+  });
+});
+
+describe("a call without an answer", () => {
+  test.each<SiteFailureKind>(["silent", "unreachable", "too_large"])(
+    "(%s) ends the push; what is there all the same is applied",
+    async (kind) => {
+      const { saves, outcomes } = await pushed(
+        { a: "", b: "", default_role: "" },
+        { a: "1", b: "2", default_role: "3" },
+        {
+          onSave: (rows, store) => {
+            if (rows.length === 2) store();
+            throw failure(kind);
+          },
+        },
+      );
+      expect(saves).toEqual(["a=1,b=2"]);
+      expect(outcomes).toEqual({ a: "applied", b: "applied", default_role: "unknown" });
+    },
+  );
+
+  test("while values are sent one by one ends it, too", async () => {
+    const { saves, outcomes } = await pushed(
+      { a: "", b: "", c: "", default_role: "" },
+      { a: "1", b: "2", c: "3", default_role: "4" },
+      {
+        onSave: (rows, store, at) => {
+          if (at === 1) throw failure("refused");
+          if (rows[0]?.key === "b") throw failure("silent");
+          store();
+        },
+      },
+    );
+    expect(saves).toEqual(["a=1,b=2,c=3", "a=1", "b=2"]);
+    expect(outcomes).toMatchObject({ a: "applied", b: "unknown", default_role: "unknown" });
+  });
+
+  test("of a value alone ends it", async () => {
+    const { saves, outcomes } = await pushed(
+      { privacy_regs: "", default_role: "" },
+      { privacy_regs: "1", default_role: "2" },
+      {
+        onSave: () => {
+          throw failure("silent");
+        },
+      },
+    );
+    expect(saves).toEqual(["privacy_regs=1"]);
+    expect(outcomes).toEqual({ privacy_regs: "unknown", default_role: "unknown" });
+  });
+
+  test.each([failure("unauthorized"), new Error("a fault")])(
+    "is none: %s is thrown",
+    async (error) => {
+      const onSave = () => {
+        throw error;
+      };
+      await expect(pushed({ a: "" }, { a: "1" }, { onSave })).rejects.toBe(error);
+    },
+  );
+});
+
+describe("a site that has another value", () => {
+  const kept = () => undefined;
+  const rewriting =
+    (make: (value: string) => string) => (rows: readonly SiteRow[], store: () => void) => {
+      for (const one of rows) Object.assign(one, { value: make(one.value) });
+      store();
+    };
+
+  test("has made it of the one that was sent, where its kind does that", async () => {
+    const onSave = rewriting((value) => `${value}!`);
+    const { results, saves } = await pushed({ logo: "0" }, { logo: "1" }, { onSave });
+    expect(results).toMatchObject([{ key: "logo", outcome: "rewritten", now: "1!", code: 0 }]);
+    expect(saves).toHaveLength(2);
+  });
+
+  test("differs by white space alone, where it means nothing", async () => {
+    const onSave = rewriting((value) => value.trim());
+    const policy = "multipart_chunk_size";
+    expect((await pushed({ [policy]: "0" }, { [policy]: "1 " }, { onSave })).outcomes).toEqual({
+      [policy]: "applied",
+    });
+    const other = rewriting(() => "9");
+    expect(
+      (await pushed({ [policy]: "0" }, { [policy]: "1" }, { onSave: other })).outcomes,
+    ).toEqual({ [policy]: "overtaken" });
+    expect((await pushed({ a: "0" }, { a: "1 " }, { onSave })).outcomes).toEqual({
+      a: "overtaken",
+    });
+  });
+
+  test("has kept its own, though the value was sent twice", async () => {
+    const values = { a: "1", b: "2" };
+    const { saves, outcomes } = await pushed({ a: "0", b: "0" }, values, { onSave: kept });
+    expect(saves).toEqual(["a=1,b=2", "a=1", "b=2"]);
+    expect(outcomes).toEqual({ a: "refused", b: "refused" });
+  });
+
+  test("has stored an earlier save late: the second one counts", async () => {
+    const { outcomes, saves } = await pushed(
+      { a: "0", b: "0" },
+      { a: "1", b: "2" },
+      { onSave: (_rows, store, at) => (at === 1 ? undefined : store()) },
+    );
+    expect([outcomes, saves.length]).toEqual([{ a: "applied", b: "applied" }, 3]);
+  });
+
+  test("and does not answer the second save is sent no further one", async () => {
+    const { saves } = await pushed(
+      { a: "0", b: "0" },
+      { a: "1", b: "2" },
+      {
+        onSave: (_rows, _store, at) => {
+          if (at > 1) throw failure("silent");
+        },
+      },
+    );
+    expect(saves).toEqual(["a=1,b=2", "a=1"]);
+  });
+});

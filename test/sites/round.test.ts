@@ -1,0 +1,114 @@
+import { describe, expect, test, vi } from "vitest";
+import { createFingerprint } from "../../src/secrets/fingerprint.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
+import type { SiteClient, SiteRow } from "../../src/sites/client.ts";
+import { type RoundOptions, runRound } from "../../src/sites/round.ts";
+import { type Fight, NEW_STATE, type Site, type SiteState } from "../../src/sites/site.ts";
+import { item } from "../settings/staged.ts";
+
+const NOW = 10_000_000;
+const WINDOW = 600_000;
+const hash = createFingerprint(Buffer.alloc(32, 7));
+const site: Site = {
+  ...{ id: "1", name: "one", url: "http://192.0.2.1", token: "t", ca: "", pin: "", mode: "follow" },
+  ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
+};
+
+/** A round with a site in memory; Mooring has "here" for each key. */
+async function round(
+  there: Readonly<Record<string, string>>,
+  state: Partial<SiteState> = {},
+  options: Partial<RoundOptions> = {},
+) {
+  const rows = Object.entries(there).map(([key, value]): SiteRow => {
+    return { key, value, type: "string", options: "", help: "", group: 1, flag: 0 };
+  });
+  const stored = new Map(rows.map((row) => [row.key, row]));
+  const save = vi.fn<SiteClient["save"]>(async (saved) => {
+    for (const row of saved) stored.set(row.key, row);
+  });
+  const client = { save, list: async () => [...stored.values()] } as Partial<SiteClient>;
+  const items = Object.keys(there).map((key) => item("here", { key }));
+  return runRound(
+    site,
+    { ...NEW_STATE, appliedRevision: 5, ...state },
+    { aim: "push", actor: "test", ...options },
+    {
+      ...{ client: client as SiteClient, hash, now: () => NOW },
+      snapshot: createSnapshot(9, items),
+    },
+  );
+}
+
+test.each([
+  ["openlist-x", "", "openlist"],
+  ["", "v4.1.0", "openlist"],
+  ["alist-x", "", "alist"],
+  ["", "v3.40.0", "alist"],
+  ["x", "v5.0.0", "unknown"],
+  ["x-openlist-", "xv4.", "unknown"],
+])(
+  "a site with the token %j and the version %j is of the kind %s",
+  async (token, version, kind) => {
+    const { state } = await round({ token, version }, {}, { aim: "look" });
+    expect([state.kind, state.version, state.known]).toEqual([kind, version, ["token", "version"]]);
+  },
+);
+
+test("a look writes nothing, and a push of some keys is no whole push", async () => {
+  const looked = await round({ k: "there" }, {}, { aim: "look" });
+  expect(looked).toMatchObject({ results: [], events: [], state: { appliedRevision: 5 } });
+  expect(looked.state.drift).toEqual(["k"]);
+  const some = await round({ k: "there", l: "there" }, {}, { keys: ["k"] });
+  expect(some.results.map(({ key }) => key)).toEqual(["k"]);
+  expect([some.state.appliedRevision, some.state.drift]).toEqual([5, ["l"]]);
+  const all = await round({ k: "there", l: "there" });
+  expect([all.state.appliedRevision, all.state.drift, all.state.reachedAt]).toEqual([9, [], NOW]);
+});
+
+describe("a value that drifts again and again", () => {
+  const fight = (...ages: readonly number[]): Fight => {
+    return { times: ages.map((age) => NOW - age), left: false };
+  };
+
+  test("is corrected three times in ten minutes, and then left alone", async () => {
+    const third = await round({ k: "there" }, { fights: { k: fight(2, 1) } });
+    expect(third.state.fights).toEqual({ k: { times: [NOW - 2, NOW - 1, NOW], left: false } });
+    expect(third.events.map(({ action }) => action)).toEqual(["correct"]);
+    const fourth = await round({ k: "there" }, { fights: { k: fight(3, 2, 1) } });
+    expect(fourth.results).toEqual([]);
+    expect(fourth.comparisons).toMatchObject([{ key: "k", sync: "flapping" }]);
+    expect(fourth.state.fights).toEqual({ k: { times: [NOW - 3, NOW - 2, NOW - 1], left: true } });
+    expect(fourth.events).toMatchObject([{ action: "fight", keys: ["k"], revision: 9, time: NOW }]);
+    expect(fourth.state.drift).toEqual(["k"]);
+  });
+
+  test("counts again when a correction is ten minutes old", async () => {
+    const old = await round({ k: "there" }, { fights: { k: fight(WINDOW, 2, 1) } });
+    expect(old.state.fights).toEqual({ k: { times: [NOW - 2, NOW - 1, NOW], left: false } });
+    const over = await round({ k: "here" }, { fights: { k: fight(WINDOW) } });
+    expect(over.state.fights).toEqual({});
+    const young = await round({ k: "here" }, { fights: { k: fight(WINDOW - 1) } });
+    expect(young.state.fights).toEqual({ k: fight(WINDOW - 1) });
+  });
+
+  test("is corrected on request, however often", async () => {
+    const { results, state } = await round(
+      { k: "there" },
+      { fights: { k: { ...fight(3, 2, 1), left: true } } },
+      { insist: true },
+    );
+    expect(results).toMatchObject([{ key: "k", outcome: "applied" }]);
+    expect(state.fights).toEqual({});
+  });
+});
+
+test("a refused value is tried again on request, and only the requested one", async () => {
+  const refused = { hash: hash.of("here"), reason: "no", code: 500 };
+  const state = { refused: { k: refused, l: refused } };
+  const both = { k: "there", l: "there" };
+  expect((await round(both, state)).results).toEqual([]);
+  const { results, state: after } = await round(both, state, { insist: true, keys: ["k"] });
+  expect(results).toMatchObject([{ key: "k", outcome: "applied" }]);
+  expect(after.refused).toEqual({ l: refused });
+});
