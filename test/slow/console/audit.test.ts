@@ -46,16 +46,16 @@ test("filters narrow it, and stand in the address", async () => {
   await page.getByRole("button", { name: "Clear" }).click();
   await rows(page).filter({ hasText: "site_title" }).first().waitFor();
   await page.getByLabel("Outcome").selectOption("PERMISSION_DENIED");
-  await page.getByText("There is no such row.").waitFor();
+  await page.getByText("No row matches.").waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
   await rows(page).first().waitFor();
-  await page.getByLabel("Who").fill("nobody-like-it");
+  await page.getByLabel("Actor").fill("nobody-like-it");
   await page.keyboard.press("Enter");
-  await page.getByText("There is no such row.").waitFor();
+  await page.getByText("No row matches.").waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
   await rows(page).first().waitFor();
   await page.getByLabel("From date").fill("2100-01-01");
-  await page.getByText("There is no such row.").waitFor();
+  await page.getByText("No row matches.").waitFor();
 });
 
 test("older rows come a page at a time, all of them in a file", async () => {
@@ -64,7 +64,7 @@ test("older rows come a page at a time, all of them in a file", async () => {
   const all = Number(checkpoint?.sequence);
   const page = await console.enter("audit");
   await expect.poll(() => rows(page).count()).toBe(50);
-  await page.getByRole("button", { name: "Show older ones" }).click();
+  await page.getByRole("button", { name: "Show older revisions" }).click();
   await expect.poll(() => rows(page).count()).toBe(Math.min(all, 100));
   const file = page.waitForEvent("download");
   await page.getByRole("button", { name: "Download" }).click();
@@ -129,19 +129,19 @@ test("is verified row by row, by itself and up to a checkpoint that was kept", a
   await change("site_title", "After");
   const page = await console.enter("audit");
   const verify = () => page.getByRole("button", { name: "Verify" }).click();
-  const field = page.getByLabel("A checkpoint that was kept");
+  const field = page.getByLabel("Stored checkpoint");
   await verify();
-  await page.getByText(`Whole: rows 1 to ${row + 1} follow each other.`).waitFor();
+  await page.getByText(`Intact: rows 1 to ${row + 1} form a chain.`).waitFor();
   await field.fill(kept);
   await verify();
-  await page.getByText("follow each other, and fit the checkpoint.").waitFor();
+  await page.getByText("form a chain and match the checkpoint.").waitFor();
   await field.fill("neither this nor that");
-  await page.getByText("This is no checkpoint").waitFor();
+  await page.getByText("This is not a checkpoint").waitFor();
   await field.fill(kept.replace(/^./, (first) => (first === "x" ? "y" : "x")));
-  await page.getByText("This checkpoint is of another database.").waitFor();
+  await page.getByText("This checkpoint belongs to another database.").waitFor();
   await field.fill(kept.replace(`\n${row}\n`, `\n${row + 1}\n`));
   await verify();
-  await page.getByText(`Row ${row + 1} is another one than the checkpoint’s`).waitFor();
+  await page.getByText(`Row ${row + 1} differs from the checkpoint`).waitFor();
   await field.fill(kept.replace(`\n${row}\n`, `\n${row + 100}\n`));
   await verify();
   await page.getByText(`of row ${row + 100}, and the audit ends before it`).waitFor();

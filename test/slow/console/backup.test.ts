@@ -14,7 +14,7 @@ describe("backup, by keyboard alone", () => {
     await change("site_title", "In the backup");
     const page = await console.enter("backup");
     const press = (key: string) => page.keyboard.press(key);
-    await tabTo(page, /^Left out/);
+    await tabTo(page, /^Omitted/);
     await press("ArrowDown");
     await tabTo(page, "Passphrase");
     await page.keyboard.type("a passphrase");
@@ -86,7 +86,7 @@ describe("backup", () => {
     await give('{ "settings": [ }');
     await page.getByText("This is not JSON at line 1, column 17").waitFor();
     await give("[]");
-    await page.getByText("This is no backup").waitFor();
+    await page.getByText("This is not a backup").waitFor();
     const wrong = await console.settings.exportSettings({});
     const document = JSON.parse(JSON.stringify(wrong.document));
     for (const setting of document.settings)
@@ -94,7 +94,7 @@ describe("backup", () => {
       else if (setting.key === "site_title") setting.value = "Also in it";
     await give(JSON.stringify(document));
     await page.locator(".notice", { hasText: "default_page_size" }).waitFor();
-    await page.getByLabel(/^Leave out settings whose value is refused/).check();
+    await page.getByLabel(/^Skip settings with invalid values/).check();
     await page.locator(".outcomes code", { hasText: "default_page_size" }).waitFor();
     await page.getByRole("button", { name: "Import 1 change" }).click();
     await page.getByText("The backup is imported:").waitFor();

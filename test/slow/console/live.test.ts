@@ -136,10 +136,10 @@ describe("a service", () => {
       await console.settings.saveSettings({ settings: [{ key: "site_title", value }] });
     await forget();
     expect(await page.getByText("Soon forgotten").count()).toBe(1);
-    await page.getByRole("link", { name: `Go back to ${revision - 1n}` }).click();
+    await page.getByRole("link", { name: `Restore ${revision - 1n}` }).click();
     await page.getByText("has been deleted").waitFor();
     await page.getByRole("link", { name: "History" }).last().click();
-    await page.getByText(/^Revisions before \d+ are not kept any more/).waitFor();
+    await page.getByText(/^Revisions before \d+ are no longer kept/).waitFor();
   });
 
   /** Keeps the newest revision alone. The service does so by itself, but in its own time. */
@@ -158,9 +158,9 @@ describe("a service", () => {
     ];
     await field(other, "site_title").waitFor();
     await one.getByRole("button", { name: "Replace the token" }).click();
-    await one.getByRole("button", { name: "Replace it now" }).click();
+    await one.getByRole("button", { name: "Replace now" }).click();
     const made = await one.locator("[data-token]").innerText();
-    await other.getByText("Your token is not accepted any more").waitFor();
+    await other.getByText("Your token is no longer valid").waitFor();
     await one.getByRole("button", { name: "Close" }).first().click();
     await expect.poll(() => connection(one).getAttribute("class")).toContain("live");
     await signIn(other, made);
@@ -220,6 +220,6 @@ describe("a catalogue of drivers", () => {
     await page.getByRole("link", { name: /^Shelf/ }).click();
     await page.getByLabel("Shelf number").waitFor();
     rmSync(join(folder, "shelf.json"));
-    await page.getByText("There is no driver Shelf here.").waitFor();
+    await page.getByText("There is no driver Shelf.").waitFor();
   });
 });

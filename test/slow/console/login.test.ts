@@ -89,7 +89,7 @@ test("a user who is no admin stays outside, and their session is ended", async (
   const page = await console.open("");
   const out = site.count("GET /api/auth/logout");
   await logIn(page, "ann", "ann-password");
-  await alert(page).getByText("You are no admin of the server").waitFor();
+  await alert(page).getByText("You are not an admin of the server").waitFor();
   expect(site.count("GET /api/auth/logout")).toBe(out + 1);
   expect(await page.locator(".shell").count()).toBe(0);
 });
@@ -142,7 +142,7 @@ test("a logout at the server ends it here", async () => {
   // A stream of the page may have noticed already, and a page that is signed out forgets the token.
   await page.addInitScript(`sessionStorage.setItem("mooring.token", ${JSON.stringify(token)})`);
   await page.reload();
-  await page.getByText("Your token is not accepted any more").waitFor();
+  await page.getByText("Your token is no longer valid").waitFor();
   await page.getByLabel("User name", { exact: true }).waitFor();
 });
 
@@ -180,7 +180,7 @@ test("a server that does not answer is named", async () => {
   const page = await console.open("");
   await site.stop();
   await logIn(page, "admin", "admin-password");
-  await alert(page).getByText("The server behind Mooring does not answer.").waitFor();
+  await alert(page).getByText("The upstream server does not answer.").waitFor();
   await site.start();
 });
 
@@ -191,5 +191,5 @@ test("an address that the server has locked is told so", async () => {
     await logIn(page, "admin", `wrong ${tries}`);
     await page.getByRole("button", { name: "Sign in", exact: true, disabled: false }).waitFor();
   }
-  await alert(page).getByText("Too many logins from this address have failed.").waitFor();
+  await alert(page).getByText("Too many failed logins from this address.").waitFor();
 });

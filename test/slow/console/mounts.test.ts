@@ -38,7 +38,7 @@ describe("mounts", () => {
       config: { username: "bob", password: "console-secret" },
     });
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("button", { name: "Delete it now" }).click();
+    await page.getByRole("button", { name: "Delete now" }).click();
     await page.getByText("There are no mounts.").waitFor();
   });
 
@@ -58,23 +58,20 @@ describe("mounts", () => {
         site: { name: "harbour", url: site.url, token: site.token() },
       });
       const page = await console.enter("mounts");
-      await page.getByRole("button", { name: "Take mounts of a site" }).click();
+      await page.getByRole("button", { name: "Adopt mounts of a site" }).click();
       await page.locator("dialog select").selectOption("harbour");
-      await page.getByRole("button", { name: "Show what would be taken" }).click();
+      await page.getByRole("button", { name: "Preview the adoption" }).click();
       await page.locator(".mount-results", { hasText: "films created" }).waitFor();
-      await page.getByRole("button", { name: "Take them" }).click();
+      await page.getByRole("button", { name: "Adopt them" }).click();
       await page.locator("[data-mount=films]", { hasText: "harbour: credential" }).waitFor();
       const incident = page.locator(".incidents li", { hasText: "/films" });
       await incident.getByText("Get a new credential").waitFor();
-      await incident.getByRole("button", { name: "I deal with it" }).click();
+      await incident.getByRole("button", { name: "Acknowledge" }).click();
       await incident.getByText("acknowledged by admin").waitFor();
       await visit(page, "mount?name=films");
       await page.locator(".mounts", { hasText: "login failed: 401" }).waitFor();
       await visit(page, "");
-      await page
-        .locator(".lines li", { hasText: "1 mount does not work" })
-        .getByRole("link")
-        .click();
+      await page.locator(".lines li", { hasText: "1 mount fails" }).getByRole("link").click();
       await page.getByRole("heading", { name: "Mounts", exact: true }).waitFor();
       await console.client(SiteService).deleteSite({ name: "harbour" });
       await page.locator(".incidents").waitFor({ state: "detached" });

@@ -43,7 +43,7 @@ describe("history", () => {
   test("keeps what one types into a filter, and the older ones one has asked for, as new ones come", async () => {
     for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
     const page = await console.enter("history");
-    await page.getByRole("button", { name: "Show older ones" }).click();
+    await page.getByRole("button", { name: "Show older revisions" }).click();
     const rows = () => page.locator(".revision").count();
     await expect.poll(rows).toBeGreaterThan(60);
     const before = await rows();
@@ -80,13 +80,13 @@ describe("history", () => {
     const page = await console.enter(`history?back=${before}`);
     await page.getByText("1 setting can’t be brought back").waitFor();
     await page.locator(".changes").waitFor();
-    await page.getByRole("button", { name: "Leave default_page_size as it is" }).focus();
+    await page.getByRole("button", { name: "Discard the edit of default_page_size" }).focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => page.locator(".changes > li").count()).toBe(1);
     await page.getByLabel("Reason").focus();
     await page.keyboard.type("It was a mistake");
     await page.keyboard.press("Enter");
-    await page.getByText("The settings are those of revision").waitFor();
+    await page.getByText("The settings of revision").waitFor();
     expect(await saved("site_title")).toBe("The good old title");
     expect(await saved("default_page_size")).toBe("99");
     const { revisions } = await console.settings.listRevisions({ pageSize: 1 });
@@ -138,11 +138,11 @@ describe("drivers", () => {
     await page.getByRole("button", { name: "Paste a configuration" }).click();
     const area = page.getByLabel(/^JSON/);
     await area.fill('{ "mount_path": "/here", }');
-    await page.getByRole("button", { name: "Take it" }).click();
+    await page.getByRole("button", { name: "Use it" }).click();
     await page.getByText("This is not JSON at line 1, column 26").waitFor();
     await area.fill(JSON.stringify({ driver: "S3", mount_path: "/here" }));
-    await page.getByRole("button", { name: "Take it" }).click();
-    await page.getByText("This is a configuration of S3.").waitFor();
+    await page.getByRole("button", { name: "Use it" }).click();
+    await page.getByText("This is a configuration of the driver S3.").waitFor();
     const storage = {
       id: 7,
       driver: "Local",
@@ -151,7 +151,7 @@ describe("drivers", () => {
       addition: JSON.stringify({ root_folder_path: "/srv/files", no_such_item: "x" }),
     };
     await area.fill(JSON.stringify(storage));
-    await page.getByRole("button", { name: "Take it" }).click();
+    await page.getByRole("button", { name: "Use it" }).click();
     await page.getByText("no items called no_such_item").waitFor();
     expect(await page.locator("#item-root_folder_path").inputValue()).toBe("/srv/files");
     await expect.poll(() => page.locator(".result pre").innerText()).toContain('"/srv/files"');
@@ -184,7 +184,7 @@ describe("drivers, by keyboard alone", () => {
     await press("Enter");
     await tabTo(page, /^JSON/);
     await type('{"mount_path":"/files","username":"reader","order":"one"}');
-    await tabTo(page, "Take it");
+    await tabTo(page, "Use it");
     await press("Enter");
     await page.locator(".result a", { hasText: "order" }).waitFor();
     await tabTo(page, "order");
@@ -358,7 +358,7 @@ describe("the console", () => {
 
   test("has no page for an address that is none", async () => {
     const page = await console.enter("nowhere");
-    await page.getByText("There is no such page.").waitFor();
+    await page.getByText("This page does not exist.").waitFor();
   });
 });
 

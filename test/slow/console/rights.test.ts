@@ -65,7 +65,7 @@ const deeper: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Buttons by which a token would end itself, and one whose key decides whether it may. */
-const LEFT = ["Disable it now", "Revoke it now", "Make it"];
+const LEFT = ["Disable now", "Revoke now", "Create"];
 
 describe("a token", () => {
   test.each(tokens)(

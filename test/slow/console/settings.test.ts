@@ -223,17 +223,17 @@ describe("a setting of one's own", () => {
   test("is made, and deleted after a question", async () => {
     const page = await console.enter("settings");
     await page.getByRole("button", { name: "New" }).click();
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     await page.locator("dialog .wrong").waitFor();
     await page.getByLabel("Key").fill("opening_hours");
     await page.getByLabel("Value").fill("9 to 5");
-    await page.getByLabel("What it is for").fill("Shown at the transport.");
-    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByLabel("Description").fill("Shown at the transport.");
+    await page.getByRole("button", { name: "Create" }).click();
     await expect.poll(() => field(page, "opening_hours").inputValue()).toBe("9 to 5");
     const row = page.locator('[data-key="opening_hours"]');
     await row.getByRole("button", { name: "Delete" }).click();
-    await row.getByRole("button", { name: "Delete it" }).click();
-    await page.getByText("No setting fits.").waitFor();
+    await row.getByRole("button", { name: "Delete now" }).click();
+    await page.getByText("No setting matches.").waitFor();
     await expect(saved("opening_hours")).rejects.toThrow("not_found");
   });
 });
@@ -267,6 +267,6 @@ describe("finding", () => {
     await expect.poll(keys).toEqual(["s3_secret_access_key"]);
     await expect.poll(() => page.url()).toContain("q=S3+key&marks=secret");
     await page.getByRole("searchbox").fill("no such thing");
-    await page.getByText("No setting fits.").waitFor();
+    await page.getByText("No setting matches.").waitFor();
   });
 });

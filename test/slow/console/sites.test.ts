@@ -20,26 +20,26 @@ describe("sites", () => {
       await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
       await page.getByRole("heading", { name: "harbour" }).waitFor();
 
-      await page.getByRole("button", { name: /^Take its/ }).waitFor();
+      await page.getByRole("button", { name: /^Adopt its/ }).waitFor();
       // It is one of the things to look at.
       await visit(page, "");
       await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
-      await page.getByRole("button", { name: /^Take its/ }).click();
-      await page.getByText("Nothing: the site has what it should have.").waitFor();
+      await page.getByRole("button", { name: /^Adopt its/ }).click();
+      await page.getByText("No differences: the site is up to date.").waitFor();
       await console.settings.saveSettings({
         settings: [{ key: "site_title", value: "From the console" }],
       });
       await page.getByRole("button", { name: "Check now" }).click();
       await page.locator(".side.added", { hasText: "From the console" }).waitFor();
       expect(site.value("site_title")).not.toBe("From the console");
-      await page.getByRole("button", { name: "Bring 1 value there" }).click();
-      await page.getByText("Nothing: the site has what it should have.").waitFor();
+      await page.getByRole("button", { name: "Write 1 value to the site" }).click();
+      await page.getByText("No differences: the site is up to date.").waitFor();
       expect(site.value("site_title")).toBe("From the console");
 
-      await page.getByRole("button", { name: "Let it follow" }).click();
+      await page.getByRole("button", { name: "Follow" }).click();
       await page.getByRole("button", { name: "Only compare" }).waitFor();
-      await page.getByRole("button", { name: "Forget it" }).click();
-      await page.getByRole("button", { name: "Forget it now" }).click();
+      await page.getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("button", { name: "Remove now" }).click();
       await page.getByText("No site gets its settings from here.").waitFor();
     } finally {
       await site.stop();
@@ -62,8 +62,8 @@ describe("sites", () => {
       await visit(page, "");
       await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
       await page.getByText("connection refused").first().waitFor();
-      await page.getByRole("button", { name: "Forget it" }).click();
-      await page.getByRole("button", { name: "Forget it now" }).click();
+      await page.getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("button", { name: "Remove now" }).click();
       await page.getByText("No site gets its settings from here.").waitFor();
     } finally {
       await site.stop();
@@ -89,16 +89,16 @@ describe("sites", () => {
       await type(site.token());
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "quay" }).waitFor();
-      const take = page.getByRole("button", { name: /^Take its/ });
+      const take = page.getByRole("button", { name: /^Adopt its/ });
       await take.waitFor();
-      await tabTo(page, /^Take its/);
+      await tabTo(page, /^Adopt its/);
       await page.keyboard.press("Enter");
-      await page.getByText("Nothing: the site has what it should have.").waitFor();
-      await enter("Let it follow");
+      await page.getByText("No differences: the site is up to date.").waitFor();
+      await enter("Follow");
       await enter("Pause");
       await enter("Resume");
-      await enter("Forget it");
-      await enter("Forget it now");
+      await enter("Remove");
+      await enter("Remove now");
       await page.getByText("No site gets its settings from here.").waitFor();
     } finally {
       await site.stop();

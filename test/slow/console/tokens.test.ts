@@ -12,29 +12,29 @@ const tokens = async (principal: string) =>
 describe("a token", () => {
   test("is made with scopes, limits and an end, is shown once, and opens what was said", async () => {
     const page = await console.enter("tokens");
-    await page.getByText("There are no tokens besides the admin token.").waitFor();
+    await page.getByText("There are no tokens except the admin token.").waitFor();
     await page.getByRole("link", { name: "New token" }).click();
-    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByRole("button", { name: "Create the token" }).click();
     // Each mistake stands at its field.
     await page.locator(".wrong", { hasText: "principal's name" }).waitFor();
-    await page.getByLabel("Whose it is").fill("files");
-    await page.getByLabel("What it is for").fill("a file server");
+    await page.getByLabel("Principal").fill("files");
+    await page.getByLabel("Purpose").fill("a file server");
     await page.getByLabel(/^settings:write/).check();
     await page.getByLabel(/^sites:read/).check();
     await page.getByLabel("Only for these settings").fill("key:s3_*\nno limit");
     // Sites know no limit: that is said before the service has to.
     expect(await page.getByLabel(/^sites:read/).isDisabled()).toBe(true);
-    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByRole("button", { name: "Create the token" }).click();
     await page.locator(".wrong", { hasText: 'invalid limit "no limit"' }).waitFor();
     await page.getByLabel("Only for these settings").fill("key:s3_*");
-    await page.getByLabel("It ends").selectOption("30");
-    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByLabel("Expiry").selectOption("30");
+    await page.getByRole("button", { name: "Create the token" }).click();
     const secret = await page.locator("[data-secret]").innerText();
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByText("Copied").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
-    await page.getByRole("link", { name: "I have kept it" }).click();
+    await page.getByRole("link", { name: "Done, the token is stored" }).click();
     const [made] = await tokens("files");
     expect(made).toMatchObject({ scopes: ["settings:write"], limits: ["key:s3_*"] });
     const days = (Number(made?.expireTime?.seconds) - Date.now() / 1_000) / 86_400;
@@ -51,21 +51,21 @@ describe("a token", () => {
 
   test("never ends only where that is said", async () => {
     const page = await console.enter("tokens?new=1&for=endless");
-    await page.getByLabel("It is a person").check();
+    await page.getByLabel("The principal is a person").check();
     await page.getByLabel(/^drivers:read/).check();
-    await page.getByLabel("It ends").selectOption("date");
+    await page.getByLabel("Expiry").selectOption("date");
     await page.getByLabel("Last day").fill("2001-01-01");
-    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByRole("button", { name: "Create the token" }).click();
     await page.locator(".wrong", { hasText: "in the past" }).waitFor();
-    await page.getByLabel("It ends").selectOption("never");
+    await page.getByLabel("Expiry").selectOption("never");
     await page.getByText("A token that never expires").waitFor();
-    await page.getByRole("button", { name: "Make the token" }).click();
+    await page.getByRole("button", { name: "Create the token" }).click();
     await page.locator("[data-secret]").waitFor();
     const [made] = await tokens("endless");
     expect(made?.expireTime).toBeUndefined();
-    await page.getByRole("link", { name: "I have kept it" }).click();
+    await page.getByRole("link", { name: "Done, the token is stored" }).click();
     await item(page, made?.id ?? "")
-      .getByText("never ends")
+      .getByText("never expires")
       .waitFor();
     await page.locator(".principal .badge", { hasText: "person" }).waitFor();
   });
@@ -87,11 +87,11 @@ describe("a token", () => {
     await expect.poll(() => page.locator("[data-token]").count()).toBe(1);
     await page.getByText("to be replaced").waitFor();
     await page.getByRole("searchbox").fill("nothing-like-it");
-    await page.getByText("No token fits.").waitFor();
+    await page.getByText("No token matches.").waitFor();
     // Who may not see tokens learns how many.
     const token = await console.token(["settings:read"], "looks");
     const other = await console.enter("", { token });
-    await other.getByText("1 token ends before long.").waitFor();
+    await other.getByText("1 token expires soon.").waitFor();
   });
 
   test("is rotated, and revoked after a question; what used it is signed out", async () => {
@@ -99,8 +99,8 @@ describe("a token", () => {
     const user = await console.enter("settings", { token: secret });
     const page = await console.enter("tokens?q=rotated");
     await page.getByRole("link", { name: "Rotate" }).click();
-    await page.getByLabel("How long the old one goes on").selectOption("1");
-    await page.getByRole("button", { name: "Make the successor" }).click();
+    await page.getByLabel("Validity of the old token").selectOption("1");
+    await page.getByRole("button", { name: "Create the successor" }).click();
     const next = await page.locator("[data-secret]").innerText();
     expect(next).not.toBe(secret);
     await page.getByRole("link", { name: "Tokens" }).last().click();
@@ -114,11 +114,11 @@ describe("a token", () => {
     await item(page, old?.id ?? "")
       .getByRole("button", { name: "Revoke" })
       .click();
-    await page.getByRole("button", { name: "Revoke it now" }).click();
+    await page.getByRole("button", { name: "Revoke now" }).click();
     await item(page, old?.id ?? "")
       .getByText("revoked")
       .waitFor();
-    await user.getByText("Your token is not accepted any more").waitFor();
+    await user.getByText("Your token is no longer valid").waitFor();
     await signIn(user, next);
   });
 
@@ -133,33 +133,33 @@ describe("a token", () => {
     await tabTo(page, "New token");
     await press("Enter");
     await page.getByRole("heading", { name: "New token" }).waitFor();
-    await tabTo(page, "Whose it is");
+    await tabTo(page, "Principal");
     await page.keyboard.type("typed");
     await tabTo(page, /^history:read/);
     await press("Space");
-    await tabTo(page, "Make the token");
+    await tabTo(page, "Create the token");
     await press("Enter");
     await page.locator("[data-secret]").waitFor();
-    await tabTo(page, "I have kept it");
+    await tabTo(page, "Done, the token is stored");
     await press("Enter");
     await page.locator("[data-token]").waitFor();
     await tabTo(page, "Rotate");
     await press("Enter");
-    await tabTo(page, "Make the successor");
+    await tabTo(page, "Create the successor");
     await press("Enter");
     await page.locator("[data-secret]").waitFor();
-    await tabTo(page, "I have kept it");
+    await tabTo(page, "Done, the token is stored");
     await press("Enter");
     await tabTo(page, "Revoke");
     await press("Enter");
     // The question begins with the way out.
     await page.getByRole("dialog").waitFor();
-    await tabTo(page, "Revoke it now");
+    await tabTo(page, "Revoke now");
     await press("Enter");
     await page.getByText("revoked", { exact: true }).waitFor();
     await tabTo(page, "Disable");
     await press("Enter");
-    await tabTo(page, "Disable it now");
+    await tabTo(page, "Disable now");
     await press("Enter");
     await page.getByText("disabled", { exact: true }).waitFor();
     expect((await tokens("typed")).map(({ active }) => active)).toEqual([false, false]);
@@ -174,9 +174,9 @@ describe("a token", () => {
     await page.goBack();
     const own = page.locator("[data-token]", { hasText: "yours" });
     await own.getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("You use it yourself").waitFor();
-    await page.getByRole("button", { name: "Revoke it now" }).click();
-    await page.getByText("Your token is not accepted any more").waitFor();
+    await page.getByText("This is your own token").waitFor();
+    await page.getByRole("button", { name: "Revoke now" }).click();
+    await page.getByText("Your token is no longer valid").waitFor();
   });
 });
 

@@ -47,7 +47,7 @@ test("webhooks are created, tested, sent again, disabled and deleted", async () 
     await row.getByRole("button", { name: "Disable" }).click();
     await row.locator(".badge", { hasText: "disabled" }).waitFor();
     await row.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("button", { name: "Delete it now" }).click();
+    await page.getByRole("button", { name: "Delete now" }).click();
     await page.getByText("There are no webhooks.").waitFor();
   } finally {
     target.closeAllConnections();

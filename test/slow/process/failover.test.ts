@@ -45,7 +45,7 @@ test(
     await checkLoad({ ...load, url: standby.url() });
     for (const instance of load.instances)
       expect(instance.log().map(({ msg }) => msg)).toContainEqual(
-        expect.stringMatching(/^a standby has taken the place of/),
+        expect.stringMatching(/^a standby has replaced/),
       );
   },
 );

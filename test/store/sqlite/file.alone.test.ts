@@ -95,7 +95,9 @@ describe("files that are gone", () => {
       const { path, store, said } = await opened();
       rmSync(path + suffix);
       await expect.poll(() => said).toHaveLength(1);
-      expect(said[0]).toMatch(/^error: .* was deleted while the service used it: saves are refused/);
+      expect(said[0]).toMatch(
+        /^error: .* was deleted while the service used it: saves are refused/,
+      );
       await expect(save(store)).rejects.toThrow(
         `${path}${suffix} was deleted while the service used it; stop the service, put the files back`,
       );

@@ -5,24 +5,24 @@ export const pagesTexts = {
   "action.cancel": "Cancel",
   "action.copied": "Copied",
   "action.copy": "Copy",
-  "action.notCopied": "The browser does not let it be copied: choose the text by hand.",
+  "action.notCopied": "The browser does not permit copying: select the text yourself.",
 
   "change.added": "new",
   "change.deleted": "deleted",
-  "change.none": "Nothing changes.",
+  "change.none": "No changes.",
   "change.secretChanged": "A new secret value. It is not shown, and the history does not keep it.",
   "change.secretCleared": "The secret value is removed.",
   "change.secretSet": "A secret value is set. It is not shown, and the history does not keep it.",
-  "change.undo": "Leave {key} as it is",
+  "change.undo": "Discard the edit of {key}",
 
   "diff.added": "Added",
   "diff.removed": "Removed",
-  "diff.same": { one: "1 line that is the same", other: "{count} lines that are the same" },
+  "diff.same": { one: "1 unchanged line", other: "{count} unchanged lines" },
 
   "drivers.choose": "choose",
-  "drivers.common": "For every storage",
-  "drivers.guide": "Where the values come from",
-  "drivers.own": "Of this driver",
+  "drivers.common": "Common items",
+  "drivers.guide": "Source of the values",
+  "drivers.own": "Items of this driver",
   "drivers.required": "required",
 
   "editor.off": "Off",
@@ -35,13 +35,13 @@ export const pagesTexts = {
   "incident.configuration": "configuration",
   "incident.credential": "credential",
   "incident.network": "network",
-  "incident.person": "a person is needed",
+  "incident.person": "sign-in required",
   "incident.quota": "quota",
   "incident.unknown": "unknown cause",
 
   "mount.allSites": "all sites",
   "mount.delete": "Delete",
-  "mount.deleteNow": "Delete it now",
+  "mount.deleteNow": "Delete now",
   "mount.disabled": "disabled",
   "mount.name": "Name",
   "mount.sites": "Sites",
@@ -51,21 +51,20 @@ export const pagesTexts = {
   "number.least": "at least {min}",
   "number.most": "at most {max}",
 
-  "reason.hint": "Why, in a few words",
+  "reason.hint": "In a few words",
   "reason.label": "Reason",
-  "reason.optional": "for the history, if you like",
+  "reason.optional": "optional, for the history",
 
   "review.difference": "Difference",
   "review.refused": { one: "1 value is refused", other: "{count} values are refused" },
 
   "settings.filters": "Filters",
 
-  "token.made":
-    "This is the new token. The old one is refused from now on. You stay signed in here.",
+  "token.made": "This is the new token. The old one is no longer valid. You stay signed in here.",
   "token.question":
-    "The old token stops working at once, everywhere: scripts, pages and services that use it need the new one.",
+    "The old token becomes invalid at once: scripts, pages and services that use it need the new one.",
   "token.reset": "Replace the token",
-  "token.resetNow": "Replace it now",
+  "token.resetNow": "Replace now",
 
   "value.empty": "empty",
 } as const satisfies Readonly<Record<string, Message>>;

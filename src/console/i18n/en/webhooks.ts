@@ -5,7 +5,7 @@ export const webhooksTexts = {
   "delivery.attempts": { one: "1 attempt", other: "{count} attempts" },
   "delivery.body": "Message",
   "delivery.delivered": "delivered",
-  "delivery.failed": "given up",
+  "delivery.failed": "failed",
   "delivery.next": "next attempt",
   "delivery.none": "Nothing was sent yet.",
   "delivery.resend": "Send again",
@@ -13,24 +13,24 @@ export const webhooksTexts = {
 
   "webhook.allClasses": "all incidents",
   "webhook.classes": "Incidents",
-  "webhook.classesHint": "None chosen: all.",
+  "webhook.classesHint": "None selected: all.",
   "webhook.delete": "Delete {name}",
-  "webhook.deleteQuestion": "Nothing is sent to it from then on, and its deliveries are deleted.",
+  "webhook.deleteQuestion": "No more messages are sent, and its deliveries are deleted.",
   "webhook.deliveries": "Deliveries",
   "webhook.disable": "Disable",
   "webhook.enable": "Enable",
   "webhook.key": "Key of the signatures",
   "webhook.nameHint": "Letters, digits, dots, underscores and hyphens.",
   "webhook.once":
-    "This key signs the messages (Standard Webhooks). It is shown this once: give it to the target now.",
+    "This key signs the messages (Standard Webhooks). It is shown only once: copy it to the target now.",
   "webhook.test": "Send a test",
   "webhook.url": "Address",
-  "webhook.urlHint": "https:// or http://. Later only its host is shown.",
+  "webhook.urlHint": "https:// or http://. Later, only the host is shown.",
 
   "webhooks.about":
-    "Each change of an incident is sent to these addresses, signed, and retried for three days.",
+    "Each change of an incident is sent to these addresses, with a signature and retries for three days.",
   "webhooks.add": "Add a webhook",
   "webhooks.none": "There are no webhooks.",
   "webhooks.noneAbout":
-    "Add the address of a chat or of another service that is to be notified of incidents.",
+    "Add the address of a chat or of another service for notifications of incidents.",
 } as const satisfies Readonly<Record<string, Message>>;

@@ -128,7 +128,7 @@ test("a standby that was promoted has another id, and everything is read anew", 
   const { databaseId } = store;
   await own.query("checkpoint");
   await own.promoteInPlace();
-  await vi.waitFor(() => expect(said.join()).toMatch(/warn: a standby has taken the place/), SOON);
+  await vi.waitFor(() => expect(said.join()).toMatch(/warn: a standby has replaced/), SOON);
   expect(store.databaseId).not.toBe(databaseId);
   expect(store.changedElsewhere()).toBe(true);
   expect(await store.delta(1)).toBeUndefined();
