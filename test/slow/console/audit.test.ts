@@ -144,7 +144,7 @@ test("is verified row by row, by itself and up to a checkpoint that was kept", a
   await page.getByText(`Row ${row + 1} differs from the checkpoint`).waitFor();
   await field.fill(kept.replace(`\n${row}\n`, `\n${row + 100}\n`));
   await verify();
-  await page.getByText(`of row ${row + 100}, and the audit ends before it`).waitFor();
+  await page.getByText(`belongs to row ${row + 100}, and the audit ends before it`).waitFor();
 });
 
 test.each([
