@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** A folder of this run; it is removed at its end. */
 export const RUN_FOLDER = "MOORING_TEST_RUN_FOLDER";
+/** The folder for databases of this run, in memory where that has room; it is removed at its end. */
+export const DATABASES = "MOORING_TEST_DATABASES";
 
 /**
  * Makes something that takes long once in a run: the first caller makes it, the others wait. It may

@@ -1,29 +1,51 @@
-import { chmodSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statfsSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
-import { RUN_FOLDER } from "./once.ts";
+import { DATABASES, RUN_FOLDER } from "./once.ts";
+
+/** File system of Linux that is in memory, and the room that it needs, in bytes. */
+const MEMORY = "/dev/shm";
+const ENOUGH = 512 * 2 ** 20;
 
 /** Before all tests. @returns what is done after them. */
 export default function startRun(project: TestProject): () => void {
   // A wrong driver file is said once, and not by each test that starts a service.
   readBuiltIn();
-  let folder = newFolder();
+  let remove = newFolders();
   project.onTestsRerun(async () => {
-    rmSync(folder, { recursive: true, force: true });
-    folder = newFolder();
+    remove();
+    remove = newFolders();
   });
-  return () => rmSync(folder, { recursive: true, force: true });
+  return () => remove();
 }
 
 /** Programs that are built there find their packages, and users without rights what is theirs. */
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mooring-run-"));
-  chmodSync(folder, 0o755);
+function newFolders(): () => void {
+  const folder = newFolder(tmpdir());
   symlinkSync(join(import.meta.dirname, "../node_modules"), join(folder, "node_modules"));
+  const databases = newFolder(hasRoom(MEMORY) ? MEMORY : tmpdir());
   process.env[RUN_FOLDER] = folder;
+  process.env[DATABASES] = databases;
   // Programs of the tests are started often, each with much of the service.
   process.env["NODE_COMPILE_CACHE"] = join(folder, "compiled");
+  return () => {
+    for (const each of [folder, databases]) rmSync(each, { recursive: true, force: true });
+  };
+}
+
+function newFolder(parent: string): string {
+  const folder = mkdtempSync(join(parent, "mooring-run-"));
+  chmodSync(folder, 0o755);
   return folder;
+}
+
+function hasRoom(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize >= ENOUGH;
+  } catch {
+    return false;
+  }
 }

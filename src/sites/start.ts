@@ -49,6 +49,8 @@ export interface Sites {
   readonly workers: Workers;
   /** Whether this process follows the sites. */
   isLeader(): boolean;
+  /** Reads the sites, takes the lease if it is free, and follows the sites that are due. */
+  beat(): Promise<void>;
   /** Synchronizes a site now, also if another process holds the lease. */
   follow(siteId: string): Promise<void>;
   /** Ends all streams. */
@@ -125,6 +127,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     registry,
     workers,
     isLeader: lease.isHeld,
+    beat,
     endStreams: () => ending.abort(),
     follow: (siteId) => workers.follow(siteId),
     close: async () => {

@@ -187,6 +187,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       ),
     );
     if (isNew) await change(id, { mode: "follow" });
+    // Without a site no process held the lease, and saves would wait for the next beat.
+    await sites.beat();
     // Cached public replies contain the old version.
     engine.touch();
     deps.onMet();

@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { programVersion } from "../../src/app/version.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
 import { startService as startMooring } from "../wire/service.ts";
 import { type Ended, type Given, run } from "./world.ts";
 
@@ -28,7 +28,7 @@ export interface Service {
 
 /** Starts a service on a free port. */
 export async function startService(env: Record<string, string> = {}): Promise<Service> {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
+  const folder = newDatabaseFolder();
   const open = (listen: string) =>
     startMooring({
       folder,

@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
+import { newDatabaseFolder } from "../store/folder.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
 // Everything else about the process is in test/slow/process.
 test("the program starts from its source, serves, and ends with 0 on SIGTERM", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-main-"));
+  const folder = newDatabaseFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const { PATH } = process.env;
   const program = spawn(process.execPath, [MAIN], {

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { builtProgram } from "../built.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
 
 const PROGRAM = await builtProgram();
 /** The program as one works on it. */
@@ -110,7 +110,7 @@ export async function startedMooring(options: MooringOptions): Promise<MooringPr
 
 /** A folder of one test, removed when the test ends. */
 export async function testFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-process-"));
+  const folder = newDatabaseFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }

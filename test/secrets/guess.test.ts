@@ -1,10 +1,10 @@
 import { createHash, createHmac, hkdfSync } from "node:crypto";
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { type Follower, startFollower } from "../sites/follower.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
 
 const NO_KEY = { MOORING_SECRET_KEY: "" };
 const OTHER = "fedcba9876543210".repeat(4);
@@ -44,7 +44,7 @@ function confirmed(path: string): readonly string[] {
 }
 
 async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "mooring-guess-"));
+  const path = newDatabaseFolder();
   onTestFinished(() => rm(path, { recursive: true, force: true }));
   return path;
 }

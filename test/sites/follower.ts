@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { pino } from "pino";
 import { openStore } from "../../src/app/database.ts";
 import { type SettingServices, startSettingServices } from "../../src/app/settings.ts";
@@ -9,6 +7,7 @@ import { createSealer } from "../../src/secrets/sealer.ts";
 import type { RevisionOrigin } from "../../src/settings/store.ts";
 import { type Sites, type SitesDeps, startSites } from "../../src/sites/start.ts";
 import type { SiteEvent, SiteStore } from "../../src/sites/store.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
 import type { StandIn } from "./stand-in.ts";
 
 export const ORIGIN: RevisionOrigin = {
@@ -46,7 +45,7 @@ export interface FollowerOptions {
 }
 
 export async function startFollower(options: FollowerOptions = {}): Promise<Follower> {
-  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "mooring-site-")));
+  const folder = options.folder ?? newDatabaseFolder();
   const result = parseConfig({
     args: [],
     env: { MOORING_DATA_DIR: folder, MOORING_SECRET_KEY: KEY, ...options.env },

@@ -2,6 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import { DATABASES } from "../once.ts";
+
+/** A new folder for a database. Its files are in memory where that has room: commits wait for no disk. */
+export function newDatabaseFolder(): string {
+  return mkdtempSync(join(process.env[DATABASES] ?? tmpdir(), "mooring-"));
+}
 
 /** @returns a function that makes a path in a new folder; all are removed after the file's tests. */
 export function temporaryPaths(): (name?: string) => string {
@@ -11,7 +17,7 @@ export function temporaryPaths(): (name?: string) => string {
     if (root !== undefined) rmSync(root, { recursive: true, force: true });
   });
   return (name = "mooring.db") => {
-    root ??= mkdtempSync(join(tmpdir(), "mooring-store-"));
+    root ??= newDatabaseFolder();
     return join(mkdtempSync(join(root, "case-")), name);
   };
 }

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -9,6 +7,7 @@ import type { AuditEvent } from "../../gen/mooring/v1/audit_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
@@ -18,7 +17,7 @@ const { getSetting, saveSettings } = SettingService.method;
 let folder: string;
 let service: TestService;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-audit-"));
+  folder = newDatabaseFolder();
   service = await startService({ folder });
 });
 afterEach(async () => {

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MASK } from "../../src/settings/value.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
 import { type As, as, give } from "./access-client.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
@@ -16,7 +15,7 @@ let folder: string;
 let service: TestService;
 let root: As;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-guess-"));
+  folder = newDatabaseFolder();
   service = await startService({ folder });
   root = as(service.port);
   await root.settings.saveSettings({ settings: [{ key: KEY, value: RIGHT }] });

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { type Mooring, type MooringDeps, startMooring } from "../../src/app/mooring.ts";
 import { type Config, parseConfig } from "../../src/config/config.ts";
 import { CHEAP } from "../backup/text.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
 
 /** The admin token that every test service starts with. */
 export const TOKEN = "wire-test-token-0123456789abcdefghijklmnop";
@@ -43,7 +42,7 @@ export interface TestServiceOptions {
 
 /** Starts the service as src/main.ts does, but inside this process. */
 export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
-  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "mooring-wire-")));
+  const folder = options.folder ?? newDatabaseFolder();
   let log = "";
   /** The lines that have been asked for, and how much of the log they are. */
   const lines: Record<string, unknown>[] = [];

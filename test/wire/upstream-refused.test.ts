@@ -5,6 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { newDatabaseFolder } from "../store/folder.ts";
 import { transports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
 import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./upstream.ts";
@@ -244,7 +245,7 @@ describe("what is not known when the caller gets the answer", () => {
   test("is taken back when the server refuses it after a restart of this service", async () => {
     await open();
     const { site } = front;
-    const folder = await mkdtemp(join(tmpdir(), "mooring-refused-"));
+    const folder = newDatabaseFolder();
     const env = { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() };
     const listed = async (port: number) => {
       const reply = await fetch(`http://127.0.0.1:${port}/api/public/settings`);

@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { newDatabaseFolder } from "../store/folder.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import {
   type FrontedSite,
@@ -62,6 +61,12 @@ describe("first contact", () => {
     expect((await front.call("GET", "/api/public/settings")).data.site_title).toBe("As it was");
     await save(token, [{ key: "site_title", value: "Through the front" }]);
     expect(front.site.value("site_title")).toBe("Through the front");
+  });
+
+  test("a save right after it waits for no beat", async () => {
+    await another({ siteTimes: { beat: 3_600_000 } });
+    await save(await front.login(), [{ key: "site_title", value: "At once" }]);
+    await soon(() => front.site.value("site_title")).toBe("At once");
   });
 
   test("a site that is down at the start is met when it is there", async () => {
@@ -220,7 +225,7 @@ describe("a page that sends its whole group", () => {
 describe("a second start", () => {
   test("takes what was changed there meanwhile, with the token that the site has by then", async () => {
     const { site } = front;
-    const folder = await mkdtemp(join(tmpdir(), "mooring-again-"));
+    const folder = newDatabaseFolder();
     const env = { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() };
     const read = async (service: TestService) => {
       const reply = await fetch(`http://127.0.0.1:${service.port}/api/public/settings`);

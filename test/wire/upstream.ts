@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { expect, vi } from "vitest";
 import { type StandIn, type StandInOptions, startStandIn } from "../sites/stand-in.ts";
-import { startService, type TestService } from "./service.ts";
+import { startService, type TestService, type TestServiceOptions } from "./service.ts";
 
 /** A service in front of a stand-in. */
 export interface FrontedSite {
@@ -35,6 +35,7 @@ export interface FrontOptions extends StandInOptions {
   readonly env?: Record<string, string>;
   /** Whether the service is given the site's token; default true. */
   readonly withToken?: boolean;
+  readonly siteTimes?: TestServiceOptions["siteTimes"];
   /** What is done at the site before the service starts. */
   readonly before?: (site: StandIn) => void;
 }
@@ -51,6 +52,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
       ...(withToken ? { MOORING_UPSTREAM_TOKEN: site.token() } : {}),
       ...env,
     },
+    siteTimes: options.siteTimes,
   });
   const url = `http://127.0.0.1:${service.port}${options.basePath ?? ""}`;
   const call: FrontedSite["call"] = async (method, path, given = {}) => {

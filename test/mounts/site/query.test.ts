@@ -1,15 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import { NEW_MOUNT, NEW_SITE_MOUNTS } from "../../../src/mounts/site/state.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { newDatabaseFolder } from "../../store/folder.ts";
 
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-mount-state-"));
+  folder = newDatabaseFolder();
 });
 
 afterAll(() => rm(folder, { recursive: true }));
