@@ -77,7 +77,9 @@ describe("over TLS", () => {
     const env = await variables("named");
     expect(await asked(env, ["status"], { MOORING_TOKEN: TOKEN })).toMatchObject({
       code: 2,
-      err: expect.stringContaining("say in MOORING_ADDRESS which name its certificate is for"),
+      err: expect.stringContaining(
+        "set MOORING_ADDRESS to https://NAME:PORT with the name of the certificate",
+      ),
     });
   });
 

@@ -213,7 +213,7 @@ describe("certificates of clients", () => {
     const half = await runCommand(["get", "site_title"], {
       env: { ...at, MOORING_CLIENT_CERT_FILE: client.certificate },
     });
-    expect(half).toMatchObject({ code: 2, err: expect.stringContaining("go together") });
+    expect(half).toMatchObject({ code: 2, err: expect.stringContaining("must be set together") });
   });
 });
 
