@@ -56,7 +56,7 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
         const { isAnew, done } = reading();
         const version = await versionOf(db);
         const isSame = version === after && !isAnew;
-        // A delta does not include deleted rows: a reader that may have them reads everything.
+        // A delta does not include deletions: a reader that may hold deleted rows reads all rows.
         const isWhole = !isSame && (isAnew || version < after || after < (await readForgotten(db)));
         // Rows that are newer than the version are read again the next time.
         const rows = isSame ? NO_ROWS : await rowsAfter(db, isWhole ? 0 : after);

@@ -24,7 +24,7 @@ export function isAlistBackup(value: unknown): value is Unchecked {
 }
 
 /**
- * Reads the backup that the web pages of AList and OpenList write, plain or encrypted.
+ * Reads a backup from the web interface of AList or OpenList, plain or encrypted.
  *
  * @throws INVALID_ARGUMENT when a password is missing or wrong, or the file has a wrong form.
  */

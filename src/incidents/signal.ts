@@ -14,13 +14,13 @@ export type Observation =
   | { readonly kind: "status"; readonly status: string; readonly remade: boolean }
   /** The mount is disabled or deleted. */
   | { readonly kind: "off" }
-  /** A listing; an empty text: it worked. */
+  /** Result of a listing; empty: success. */
   | { readonly kind: "probe"; readonly error: string }
-  /** The end of a token's life; undefined: no token ends soon. */
+  /** Expiry of a token; undefined: no token expires soon. */
   | { readonly kind: "expiry"; readonly error: string | undefined };
 
 /**
- * Updates the signals of a mount by an observation.
+ * Updates the signals of a mount after an observation.
  *
  * A status `work` stays on servers while listings fail, so it ends only what a status reported. A
  * listing that works ends both. A changed row clears what listings of the former row reported.
@@ -82,7 +82,7 @@ function nextSignal(
   };
 }
 
-/** The signal that an incident shows; undefined: the mount works, or has failed too few times. */
+/** Signal shown by an incident; undefined: the mount works, or has failed too few times. */
 export function leadingSignal(
   signals: Signals,
 ): { readonly source: IncidentSource; readonly signal: Signal } | undefined {

@@ -92,7 +92,7 @@ export async function rollBack(
   return results;
 }
 
-/** Secrets that the restored mount had or already lacked, and for which the current mount has no value. */
+/** Secrets of the restored mount, including missing ones, without a value in the current mount. */
 function missingAfter(
   before: Mount,
   changes: readonly { readonly key: string; readonly oldHash: string | null }[],

@@ -64,7 +64,8 @@ export interface SaveRules {
 }
 
 /**
- * Applies a save to a draft: all mounts or none. A single mount that is rejected leaves the draft unchanged.
+ * Applies a save to a draft: all mounts or none. A single mount that is rejected leaves the draft
+ * unchanged.
  *
  * @param mounts all mounts of the draft, by name; updated.
  * @throws INVALID_ARGUMENT with every violation; ABORTED; FAILED_PRECONDITION; PERMISSION_DENIED.
@@ -88,7 +89,7 @@ export async function decideSave(
     if (names.has(input.name))
       violations.push({
         field: `${field}name`,
-        description: message("MOUNT_REPEATED", { field, name: input.name }),
+        description: message("MOUNT_REPEATED", { field: `${field}name`, name: input.name }),
       });
     names.add(input.name);
     checkRevision(before, input);
@@ -138,7 +139,10 @@ interface SavedMount {
   readonly mount: Mount;
   /** Index of the mount in messages. */
   readonly number: number;
-  /** Secret items that always count as changed: the caller must not learn whether one equals the sent value. */
+  /**
+   * Secret items that always count as changed: the caller must not learn whether one equals the sent
+   * value.
+   */
   readonly given: CheckedMount["given"];
   /** Secret items that the client sent. */
   readonly sent: CheckedMount["given"];

@@ -335,7 +335,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const rules = rulesOf(caller, options);
       const { result: results, revision } = await engine.change(
         caller.origin,
-        // Read here: a change that waits for others holds its document alone, and names are free.
+        // The document is read in the transaction: new names are chosen among the current mounts, and
+        // a waiting import holds only its document.
         async (draft) => {
           const mounts = draftMounts(draft);
           const rows = await readDocument(document, { mounts, driverOf, sites });

@@ -66,9 +66,8 @@ function withLost(result: Result, { lost = [] }: MountInput): Result {
 }
 
 function repeated({ name }: MountInput): ServiceError {
-  const field = "mounts[0].";
-  const description = message("MOUNT_REPEATED", { field, name });
-  return invalid([{ field: `${field}name`, description }]);
+  const field = "mounts[0].name";
+  return invalid([{ field, description: message("MOUNT_REPEATED", { field, name }) }]);
 }
 
 /**

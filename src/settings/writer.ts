@@ -21,7 +21,7 @@ import type {
 
 /** Maximum number of waiting changes in one commit. */
 const GROUP = 256;
-/** Minimum number of items of a large change, which ends its commit: its memory is released before the next. */
+/** Minimum number of items of a large change. It ends its commit, so that its memory is released. */
 const LARGE = 500;
 
 /**
@@ -71,7 +71,7 @@ export interface WriterDeps {
   readonly catchUp: (news: StoredDelta | StoredState) => Snapshot;
   /** Called after the commit, before any change of it is acknowledged. */
   readonly publish: (committed: readonly Committed[]) => void;
-  /** Called after a large change, before the next change is decided. */
+  /** Called after a large change, before the next change is applied. */
   readonly collect: () => void;
 }
 
@@ -296,13 +296,11 @@ async function decideAll(
   const state = new Decided(snapshot);
   const ticks = createTicks();
   let isLarge = false;
-  const noteSize = (items: number): void => {
-    isLarge = items >= LARGE;
-  };
   for (const job of jobs) {
     try {
-      const changed = await decideOne(job, { state, ticks, committed, check, noteSize }, deps);
+      const changed = await decideOne(job, { state, ticks, committed, check }, deps);
       settle.push(() => job.resolve(changed));
+      isLarge = (changed.commit?.changes.length ?? 0) >= LARGE;
     } catch (error) {
       settle.push(() => job.reject(error));
     }
@@ -315,16 +313,14 @@ interface Deciding {
   readonly state: Decided;
   readonly ticks: Ticks;
   readonly committed: Committed[];
-  /** Refuses by throwing. */
+  /** Throws to reject the changes of a job. */
   readonly check: (items: readonly ItemReplacement[]) => void;
-  /** Takes the number of items that the job replaces. */
-  readonly noteSize: (items: number) => void;
 }
 
 /** Applies one job, and adds its changes to the state and to the list of commits. */
 async function decideOne(
   job: Job,
-  { state, ticks, committed, check, noteSize }: Deciding,
+  { state, ticks, committed, check }: Deciding,
   { codec, now, limits }: WriterDeps,
 ): Promise<Changed<unknown>> {
   const { origin } = job;
@@ -332,7 +328,6 @@ async function decideOne(
   const deciding = job.decide(draft);
   const result = deciding instanceof Promise ? await deciding : deciding;
   const items = state.replacements(draft);
-  noteSize(items.length);
   if (items.length === 0) return { result, revision: state.revision, commit: undefined };
   check(items);
   refuseNulIn(origin, "");

@@ -91,8 +91,8 @@ export async function push(
     };
   };
   const first = await readBack();
-  // An earlier save that timed out may have been stored only now: the value after a second save is
-  // what the site makes of it.
+  // An earlier save that timed out may have been stored only now. The value after a second save is the
+  // one that the site accepts.
   const odd = new Set(
     first.results
       .filter(({ outcome, reason }) => outcome === "rewritten" || reason === KEPT)

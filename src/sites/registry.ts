@@ -43,14 +43,15 @@ export interface SiteRegistry {
    */
   update(site: Site, audit: readonly AuditEntry[], before: Site): Promise<boolean | undefined>;
   /**
-   * Changes the current row of a site. Repeats when another call or process has changed it meanwhile.
+   * Changes a site; no effect if it was deleted. Repeats when another call or process has changed it
+   * meanwhile.
    *
-   * @param edit returns the changed site; undefined: no change.
+   * @param edit returns the changed site.
    * @param audit returns the entries that are written with the change.
    */
   change(
     id: string,
-    edit: (site: Site) => Site | undefined,
+    edit: (site: Site) => Site,
     audit: (before: Site, after: Site) => readonly AuditEntry[],
   ): Promise<void>;
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
@@ -180,8 +181,8 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
       let isDone: boolean | undefined;
       while (isDone === undefined) {
         const before = rows.get(id)?.site;
-        const after = before && edit(before);
-        if (before === undefined || after === undefined) return;
+        if (before === undefined) return;
+        const after = edit(before);
         isDone = await registry.update(after, audit(before, after), before);
       }
     },

@@ -39,7 +39,7 @@ export function takeValues(deps: AdoptDeps, site: Site, options: AdoptOptions): 
   return deps.workers.alone(site.id, (turn) => takeValuesIn(turn, deps, options));
 }
 
-/** Like takeValues, within a turn that the caller already holds. */
+/** Like takeValues, for a caller that already has exclusive access to the site. */
 export async function takeValuesIn(
   { site, round }: Turn,
   deps: Omit<AdoptDeps, "workers">,

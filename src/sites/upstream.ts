@@ -187,7 +187,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       ),
     );
     if (isNew) await change(id, { mode: "follow" });
-    // Without a site no process held the lease, and saves would wait for the next beat.
+    // Before the first site no process takes the lease: without this, saves wait for the next beat.
     await sites.beat();
     // Cached public replies contain the old version.
     engine.touch();

@@ -2,33 +2,23 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
-import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import type { WholeSite } from "../mounts/whole-site.ts";
 import { as } from "./access-client.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { FOLLOWING, startTwoSites, type TwoSites } from "./two-sites.ts";
 
 // Traps of the servers' API that concern several sites: a service with two sites that follow.
 
-const times = { siteTimes: { beat: 30, look: 60 }, mountTimes: { beat: 30, look: 60 } };
-
+let stage: TwoSites;
 let service: TestService;
 let one: WholeSite;
 let two: WholeSite;
 
 beforeAll(async () => {
-  [one, two] = await Promise.all([startWholeSite(), startWholeSite()]);
-  service = await startService(times);
-  const { sites } = as(service.port);
-  for (const [name, { url, token }] of Object.entries({ one, two })) {
-    await sites.createSite({ site: { name, url, token: token() } });
-    await sites.syncSite({ name });
-    await sites.updateSite({ name, site: { mode: SiteMode.FOLLOW } });
-  }
+  stage = await startTwoSites();
+  ({ service, one, two } = stage);
 });
-afterAll(async () => {
-  await service.stop();
-  await Promise.all([one.stop(), two.stop()]);
-});
+afterAll(() => stage.stop());
 
 function mounts(port = service.port) {
   return createClient(
@@ -133,7 +123,7 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
 });
 
 test("trap 10: settings and mounts, of every process, come with one Client-Id", async () => {
-  const other = await startService({ folder: service.folder, ...times });
+  const other = await startService({ ...FOLLOWING, folder: service.folder });
   try {
     for (const [at, port] of [service.port, other.port].entries()) {
       const { settings, sites } = as(port);

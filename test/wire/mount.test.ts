@@ -2,65 +2,26 @@ import { create, type JsonObject } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
-import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import type { WholeSite } from "../mounts/whole-site.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
+import { FOLLOWING, local, rowOf, SECRET, startTwoSites, type TwoSites } from "./two-sites.ts";
 
-const SECRET = "pikpak-password-5f3a";
 const headers = { authorization: TOKEN };
 
+let stage: TwoSites;
 let service: TestService;
 let one: WholeSite;
 let two: WholeSite;
 
 beforeAll(async () => {
-  [one, two] = await Promise.all([startWholeSite(), startWholeSite()]);
-  service = await startService({
-    env: { MOORING_SECRET_KEY: "ab".repeat(32) },
-    siteTimes: { beat: 30, look: 60 },
-    mountTimes: { beat: 30, look: 60 },
-  });
-  for (const [name, { url, token }] of Object.entries({ one, two })) {
-    await sites().createSite({ site: { name, url, token: token() } });
-    await sites().syncSite({ name });
-    await sites().updateSite({ name, site: { mode: SiteMode.FOLLOW } });
-  }
+  stage = await startTwoSites();
+  ({ service, one, two } = stage);
 });
+afterAll(() => stage.stop());
 
-afterAll(async () => {
-  await service.stop();
-  await Promise.all([one.stop(), two.stop()]);
-});
-
-function transport(token = TOKEN) {
-  return createConnectTransport({
-    ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
-    interceptors: [
-      (next) => (request) => {
-        request.header.set("authorization", token);
-        return next(request);
-      },
-    ],
-  });
-}
-const mounts = (token?: string) => createClient(MountService, transport(token));
-const sites = () => createClient(SiteService, transport());
-const settings = (token?: string) => createClient(SettingService, transport(token));
-
-const local = (name: string, root: string, more: JsonObject = {}) => ({
-  name,
-  mountPath: `/${name}`,
-  driver: "Local",
-  config: { root_folder_path: root },
-  ...more,
-});
-
-const rowOf = (site: WholeSite, path: string) => site.storages.row(path);
+const mounts = (token?: string) => stage.mounts(token);
 
 describe("a mount", () => {
   test("reaches every site that follows, is changed and deleted there", async () => {
@@ -116,15 +77,7 @@ describe("a mount", () => {
   });
 
   test("is copied with its secrets, and renamed without a call to a site", async () => {
-    await mounts().saveMounts({
-      mounts: [
-        {
-          ...{ name: "cloud", mountPath: "/cloud", driver: "WebDav", sites: { names: ["one"] } },
-          config: { address: "https://dav.example", username: "ann", password: SECRET },
-        },
-      ],
-    });
-    await expect.poll(() => rowOf(one, "/cloud")?.status).toBe("work");
+    await stage.saveCloud();
     await mounts().copyMount({ name: "cloud", newName: "cloud2", mountPath: "/cloud2" });
     await expect.poll(() => rowOf(one, "/cloud2")?.status).toBe("work");
     expect(one.storages.addition("/cloud2")["password"]).toBe(SECRET);
@@ -298,10 +251,8 @@ describe("a credential that a site has refreshed", () => {
 
 test("a sync by a process that does not follow mounts waits for the one that does", async () => {
   const other = await startService({
+    ...FOLLOWING,
     folder: service.folder,
-    env: { MOORING_SECRET_KEY: "ab".repeat(32) },
-    siteTimes: { beat: 30, look: 60 },
-    mountTimes: { beat: 30, look: 60 },
   });
   try {
     const baseUrl = `http://127.0.0.1:${other.port}`;
@@ -321,343 +272,6 @@ test("a sync by a process that does not follow mounts waits for the one that doe
   } finally {
     await other.stop();
   }
-});
-
-describe("secrets", () => {
-  test("stay out of replies, history, audit, settings and log", async () => {
-    const list = JSON.stringify(
-      [
-        await mounts().listMounts({}),
-        await settings().listSettings({}),
-        await settings().listRevisions({ pageSize: 100 }),
-        await mounts().exportMounts({}),
-        await settings().exportSettings({}),
-      ],
-      (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value),
-    );
-    const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/events`, {
-      headers,
-    });
-    for (const text of [list, await audit.text(), service.log()]) {
-      expect(text).toContain("cloud");
-      expect(text).not.toContain(SECRET);
-    }
-    expect(list).toContain("********");
-    const revealed = await mounts().getMount({ name: "cloud", reveal: true });
-    expect(revealed.mount?.config?.["password"]).toBe(SECRET);
-  });
-
-  test("are no settings: neither read, changed nor deleted as such", async () => {
-    for (const key of ["mount:cloud", "mount:cloud:password"]) {
-      await expect(settings().getSetting({ key })).rejects.toThrow("no setting");
-      await expect(settings().deleteSetting({ key })).rejects.toThrow("no setting");
-      await expect(
-        settings().saveSettings({ settings: [{ key, value: "x", type: "string" }] }),
-      ).rejects.toThrow("reserved for mounts");
-    }
-  });
-
-  test("are left by the mask, and go with null", async () => {
-    await mounts().saveMounts({ mounts: [{ name: "cloud", config: { password: "********" } }] });
-    const read = async () => (await mounts().getMount({ name: "cloud", reveal: true })).mount;
-    expect((await read())?.config?.["password"]).toBe(SECRET);
-    await mounts().saveMounts({ mounts: [{ name: "cloud", members: { remark: "r" } }] });
-    expect((await read())?.members).toMatchObject({ remark: "r" });
-    await mounts().saveMounts({
-      mounts: [{ name: "cloud", members: { remark: null } as unknown as JsonObject }],
-    });
-    expect((await read())?.members).not.toHaveProperty("remark");
-  });
-});
-
-describe("what a token may do", () => {
-  const made = async (scopes: string[], limits: string[] = []): Promise<string> =>
-    (
-      await createClient(AccessService, transport()).createToken({
-        ...{ principal: "p", scopes, limits, neverExpires: true },
-      })
-    ).secret;
-
-  test("is said by its scopes", async () => {
-    const reader = mounts(await made(["mounts:read"]));
-    expect((await reader.getMount({ name: "cloud" })).mount?.config?.["password"]).toBe("********");
-    await expect(reader.getMount({ name: "cloud", reveal: true })).rejects.toThrow("mounts:reveal");
-    await expect(reader.exportMounts({ reveal: true })).rejects.toThrow("mounts:reveal");
-    await expect(reader.deleteMounts({ names: ["cloud"] })).rejects.toThrow("mounts:write");
-    const other = await made(["settings:read", "history:read"]);
-    await expect(mounts(other).listMounts({})).rejects.toThrow("mounts:read");
-    const { revisions } = await settings(other).listRevisions({ pageSize: 500 });
-    expect(JSON.stringify(revisions.map(({ keys }) => keys))).not.toContain("mount:");
-  });
-
-  test("guesses no secret by a dry run", async () => {
-    const writer = mounts(await made(["mounts:write"]));
-    const guess = async (password: string) =>
-      (
-        await writer.saveMounts({
-          mounts: [{ name: "cloud", config: { password } }],
-          dryRun: true,
-        })
-      ).results.map(({ outcome }) => outcome);
-    expect(await guess(SECRET)).toEqual(await guess("wrong"));
-  });
-
-  test("keeps to the paths that it is limited to", async () => {
-    await mounts().saveMounts({
-      mounts: [local("inner", "/i", { mountPath: "/team/inner", sites: { names: ["one"] } })],
-    });
-    const limited = mounts(await made(["mounts:write"], ["mount:/team/*"]));
-    expect((await limited.listMounts({})).mounts.map(({ name }) => name)).toEqual(["inner"]);
-    await expect(limited.getMount({ name: "cloud" })).rejects.toThrow("limited to");
-    await expect(limited.getMount({ name: "nothing" })).rejects.toThrow("limited to");
-    await expect(
-      limited.saveMounts({ mounts: [{ name: "inner", mountPath: "/elsewhere" }] }),
-    ).rejects.toThrow("limited to");
-    await expect(limited.saveMounts({ mounts: [local("x", "/x")] })).rejects.toThrow("limited to");
-    await expect(limited.syncMounts({ site: "one" })).rejects.toThrow();
-    await limited.saveMounts({ mounts: [{ name: "inner", disabled: true }] });
-    await limited.deleteMounts({ names: ["inner"] });
-    const all = mounts(await made(["mounts:read"], ["key:*"]));
-    expect((await all.listMounts({})).mounts).toEqual([]);
-  });
-});
-
-describe("history", () => {
-  test("a set of mounts on two sites goes back as it was, and secrets stay", async () => {
-    await mounts().saveMounts({
-      mounts: [local("a", "/a"), local("b", "/b", { sites: { names: ["two"] } })],
-    });
-    const { revision } = await mounts().listMounts({});
-    await mounts().saveMounts({
-      mounts: [
-        { name: "a", config: { root_folder_path: "/changed" } },
-        { name: "cloud", config: { password: "other" }, members: { remark: "changed" } },
-      ],
-    });
-    await mounts().deleteMounts({ names: ["b"] });
-    await mounts().saveMounts({ mounts: [local("c", "/c")] });
-    await expect.poll(() => rowOf(two, "/c")?.status).toBe("work");
-    await expect.poll(() => rowOf(two, "/b")).toBeUndefined();
-    const back = await mounts().rollbackMounts({ revision, reason: "undo" });
-    expect(back.results.map(({ name, outcome }) => `${name} ${outcome}`).sort()).toEqual([
-      ...["a changed", "b created", "c deleted", "cloud changed"],
-    ]);
-    expect(back.results.find(({ name }) => name === "cloud")?.note).toContain("password");
-    await expect.poll(() => one.storages.addition("/a")["root_folder_path"]).toBe("/a");
-    await expect.poll(() => rowOf(two, "/b")?.status).toBe("work");
-    await expect.poll(() => rowOf(one, "/c")).toBeUndefined();
-    const { mount } = await mounts().getMount({ name: "cloud", reveal: true });
-    expect(mount?.config?.["password"]).toBe("other");
-    expect(mount?.members).not.toHaveProperty("remark");
-    await mounts().deleteMounts({ names: ["a", "b"] });
-  });
-
-  test("a rollback of settings leaves mounts alone", async () => {
-    const { revision } = await mounts().listMounts({});
-    await settings().saveSettings({ settings: [{ key: "site_title", value: "Other" }] });
-    await mounts().saveMounts({ mounts: [local("kept", "/k", { sites: { names: ["one"] } })] });
-    const { skipped } = await settings().rollback({ to: revision, keys: ["site_title"] });
-    expect(skipped).toEqual([]);
-    expect((await mounts().getMount({ name: "kept" })).mount?.mountPath).toBe("/kept");
-    await mounts().deleteMounts({ names: ["kept"] });
-  });
-
-  test("watchers of settings see nothing of mounts", async () => {
-    const ending = new AbortController();
-    const seen: string[] = [];
-    const watching = (async () => {
-      for await (const { event } of settings().watchSettings({}, { signal: ending.signal }))
-        if (event.case === "change") seen.push(...event.value.changes.map(({ key }) => key));
-    })().catch(() => undefined);
-    await mounts().saveMounts({ mounts: [local("hidden", "/h", { sites: { names: ["one"] } })] });
-    await mounts().deleteMounts({ names: ["hidden"] });
-    await settings().saveSettings({ settings: [{ key: "site_title", value: "Seen" }] });
-    await expect.poll(() => seen).toEqual(["site_title"]);
-    ending.abort();
-    await watching;
-  });
-});
-
-describe("first contact with a server that has mounts", () => {
-  test("writes nothing there, and adopts all of them as one revision", async () => {
-    const third = await startWholeSite();
-    const add = (path: string, addition: object) =>
-      fetch(`${third.url}/api/admin/storage/create`, {
-        method: "POST",
-        headers: { authorization: third.token() },
-        body: JSON.stringify({
-          ...{ mount_path: path, driver: "Local", addition: JSON.stringify(addition) },
-          ...{ order: 1, remark: "by hand", cache_expiration: 45 },
-        }),
-      });
-    await add("/old", { root_folder_path: "/srv/old" });
-    await add("/older", { root_folder_path: "/srv/older" });
-    const writes = () => third.storages.calls.filter(({ call }) => call.startsWith("POST")).length;
-    const before = writes();
-    await sites().createSite({ site: { name: "three", url: third.url, token: third.token() } });
-    await sites().syncSite({ name: "three" });
-    await sites().updateSite({ name: "three", site: { mode: SiteMode.FOLLOW } });
-    await mounts().saveMounts({ mounts: [local("new", "/n")] });
-    await expect.poll(() => rowOf(one, "/new")?.status).toBe("work");
-    const compared = await mounts().compareMounts({ site: "three" });
-    expect(compared.results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
-      ...["cloud created", "new created", "/old skipped", "/older skipped"].filter(
-        (text) => !text.startsWith("cloud"),
-      ),
-    ]);
-    expect(writes()).toBe(before);
-    const dry = await mounts().adoptMounts({ site: "three", dryRun: true });
-    expect(dry.results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
-      ...["old created", "older created"],
-    ]);
-    const { revision } = await mounts().listMounts({});
-    const adopted = await mounts().adoptMounts({ site: "three" });
-    expect(adopted.revision).toBe(revision + 1n);
-    expect((await mounts().getMount({ name: "old" })).mount).toMatchObject({
-      ...{ mountPath: "/old", sites: ["three"], members: { remark: "by hand" } },
-    });
-    // `cache_expiration` is in no form of Local. It goes along, also to a copy, and other changes keep it.
-    expect((await mounts().getMount({ name: "old" })).mount?.members).toMatchObject({
-      cache_expiration: 45,
-    });
-    await mounts().copyMount({ name: "old", newName: "cloned", mountPath: "/cloned" });
-    await mounts().saveMounts({ mounts: [{ name: "cloned", members: { remark: "copy" } }] });
-    await expect.poll(() => rowOf(third, "/cloned")?.remark).toBe("copy");
-    expect(rowOf(third, "/cloned")?.["cache_expiration"]).toBe(45);
-    await expect(
-      mounts().saveMounts({ mounts: [{ name: "cloned", members: { cache_expiration: 5 } }] }),
-    ).rejects.toThrow("cache_expiration");
-    const updates = third.storages.count("POST /api/admin/storage/update");
-    // From now on it gets what is here, and what it has is left.
-    await expect.poll(() => rowOf(third, "/new")?.status).toBe("work");
-    expect(third.storages.count("POST /api/admin/storage/update")).toBe(updates);
-    await mounts().deleteMounts({ names: ["new", "old", "older", "cloned"] });
-    await expect.poll(() => third.storages.rows.size).toBe(0);
-    await sites().deleteSite({ name: "three" });
-    await third.stop();
-  });
-});
-
-describe("import and export", () => {
-  test("a document of one service is read by another, and by this one", async () => {
-    await mounts().saveMounts({
-      mounts: [local("docs", "/d", { sites: { names: ["one"] }, members: { order: 7 } })],
-    });
-    const { document } = await mounts().exportMounts({ names: ["docs"] });
-    const names = Array.from({ length: 1_000 }, () => "docs");
-    expect((await mounts().exportMounts({ names })).document).toEqual(document);
-    expect(document).toMatchObject({
-      storages: [{ mount_path: "/docs", driver: "Local", order: 7, disabled: false }],
-    });
-    await mounts().deleteMounts({ names: ["docs"] });
-    const read = await mounts().importMounts({ document: document ?? {}, sites: ["one"] });
-    expect(read.results).toMatchObject([{ name: "docs", outcome: "created" }]);
-    expect((await mounts().getMount({ name: "docs" })).mount?.members).toMatchObject({ order: 7 });
-  });
-
-  test("secrets that a document does not have make its mounts incomplete", async () => {
-    await mounts().saveMounts({
-      mounts: [
-        {
-          ...{ name: "dav", mountPath: "/dav", driver: "WebDav", sites: { names: ["two"] } },
-          config: { vendor: "other", address: "https://x", username: "u", password: "wanted-1" },
-        },
-        {
-          ...{ name: "box", mountPath: "/box", driver: "AList V3", sites: { names: ["two"] } },
-          config: { url: "https://x", password: "", token: "kept-by-nobody" },
-        },
-        {
-          ...{ name: "open", mountPath: "/open", driver: "AList V3", sites: { names: ["two"] } },
-          config: { url: "https://x", password: "" },
-        },
-      ],
-    });
-    const names = ["dav", "box", "open"];
-    const statuses = () => names.map((name) => two.storages.row(`/${name}`)?.status);
-    await expect.poll(statuses).toEqual(["work", "work", "work"]);
-    const { document } = await mounts().exportMounts({ names });
-    expect(document).toMatchObject({
-      storages: [{ missing: ["password"] }, { missing: ["token"] }, {}],
-    });
-    expect(JSON.stringify(document)).not.toMatch(/wanted-1|kept-by-nobody/);
-    const whole = await mounts().exportMounts({ names, reveal: true });
-    expect(JSON.stringify(whole)).not.toContain("missing");
-    await mounts().deleteMounts({ names });
-    await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
-    const { results } = await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
-    expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
-      ...["dav created", "box created", "open created"],
-    ]);
-    expect(results[1]?.note).toContain("config.token: the document has no secrets");
-    const box = async () => (await mounts().getMount({ name: "box" })).mount;
-    expect(await box()).toMatchObject({ missing: ["config.token"], status: [{ state: "stuck" }] });
-    expect((await mounts().getMount({ name: "dav" })).mount?.missing).toEqual(["config.password"]);
-    expect((await mounts().getMount({ name: "open" })).mount?.missing).toEqual([]);
-    await expect.poll(() => two.storages.row("/open")?.status).toBe("work");
-    expect(two.storages.row("/box")).toBe(undefined);
-    // Other values can be changed before the lost ones are given.
-    await mounts().saveMounts({ mounts: [{ name: "dav", members: { remark: "later" } }] });
-    await mounts().saveMounts({ mounts: [{ name: "box", config: { token: "new" } }] });
-    await expect.poll(() => two.storages.row("/box")?.status).toBe("work");
-    // Again: a mount that is there keeps its secrets.
-    await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
-    expect(await box()).toMatchObject({ missing: [] });
-    await mounts().deleteMounts({ names });
-    await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
-  });
-
-  test("a row that cannot be saved is named with the place of its mistake", async () => {
-    const rows = [
-      { mount_path: "/good", driver: "Local", addition: { root_folder_path: "/good" } },
-      {
-        mount_path: "/bad",
-        driver: "WebDav",
-        addition: { vendor: "other", address: 7, username: "u", password: "p" },
-      },
-    ];
-    const { data } = await importRest({ storages: rows }, { dry_run: true });
-    const notes = (data["results"] as { name: string; note: string }[]).map(({ note }) => note);
-    expect(notes.join()).toContain("config.address is required");
-    expect(notes.join()).not.toContain("mounts[");
-  });
-
-  const importRest = async (document: unknown, more: object = {}) => {
-    const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/mount/import`, {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify({ document, sites: ["one"], ...more }),
-    });
-    return (await reply.json()) as { code: number; message: string; data: JsonObject };
-  };
-
-  test("storages.json of small tools, a list of a server, and rows that are none", async () => {
-    const rows = [
-      { mount_path: "/tool", driver: "Local", addition: { root_folder_path: "/tool" } },
-      { mount_path: "/broken", driver: "Local", addition: "___encrypted" },
-      { mount_path: "/unknown", driver: "Nothing", addition: "{}" },
-      { driver: "Local" },
-      { mount_path: "/docs", driver: "Local", addition: '{"root_folder_path":"/other"}' },
-    ];
-    const { data } = await importRest({ code: 200, data: { content: rows } }, { dry_run: true });
-    const outcomes = (data["results"] as JsonObject[]).map(
-      ({ name, outcome }) => `${name} ${outcome}`,
-    );
-    expect(outcomes.sort()).toEqual(
-      [
-        "tool created",
-        "docs changed",
-        "/broken skipped",
-        "/unknown skipped",
-        "row 4 skipped",
-      ].sort(),
-    );
-    expect((await importRest("text")).code).toBe(400);
-    await mounts().deleteMounts({ names: ["docs"] });
-    await expect.poll(() => one.storages.rows.size).toBe(1);
-    await expect
-      .poll(async () => (await mounts().compareMounts({ site: "one" })).results.length)
-      .toBe(1);
-  });
 });
 
 describe.each(sharedPortTransports)("mounts over $name", ({ open }) => {

@@ -2,8 +2,8 @@
 export interface Plan {
   /**
    * `cover`: each test runs twice, and reports the mutants that it reaches. `mutate`: each test
-   * runs once for each mutant that it reaches. `load`: all tests run with one mutant that is on
-   * before any module loads.
+   * runs once for each mutant that it reaches. `load`: all tests run with one mutant, which is
+   * enabled before modules load.
    */
   readonly phase: "cover" | "mutate" | "load";
   /** Test files, in the order of their runs. */
@@ -26,9 +26,9 @@ export interface Reach {
 
 export type Line =
   | ({ readonly type: "covered"; readonly test: string; readonly file: string } & Reach)
-  /** A test that fails when it runs, or when it runs again: no evidence. */
+  /** Test that fails on the unchanged code, in the first or second run; its failures are ignored. */
   | { readonly type: "unfit"; readonly test: string; readonly name: string }
-  /** Mutants that code outside of tests reaches, such as that of modules and of beforeAll. */
+  /** Mutants reached outside of tests, such as in modules and in beforeAll. */
   | { readonly type: "outside"; readonly mutants: readonly number[] }
   | { readonly type: "begun"; readonly mutant: number; readonly test: string }
   | {
@@ -38,7 +38,7 @@ export type Line =
       readonly name: string;
       readonly by: "failure" | "time";
     }
-  /** After the mutant the test fails without it, too: something is left behind. */
+  /** Whether the test also fails without the mutant afterwards, because of a remaining state. */
   | { readonly type: "spoiled"; readonly mutant: number; readonly test: string };
 
 export const PLAN = "MOORING_MUTATION_PLAN";

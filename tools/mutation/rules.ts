@@ -1,4 +1,4 @@
-/** A rule that must never break: the files that hold it, and the tests that have to notice a change of them. */
+/** A critical rule: its source files, and the tests that must fail when they change. */
 export interface Rule {
   /** Globs of source files. */
   readonly files: readonly string[];

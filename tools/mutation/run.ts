@@ -8,28 +8,28 @@ import { runSession } from "./session.ts";
 
 export interface FileMutant extends Numbered {
   readonly path: string;
-  /** The text of its line. */
+  /** Text of the mutated line. */
   readonly code: string;
 }
 
 export interface Outcome {
   readonly run: readonly FileMutant[];
-  /** Mutants in the files, those that were not run included. */
+  /** Number of mutants in the files, including those that were not run. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Mutants that a test has noticed, and the test. */
+  /** Killed mutants, with the test that failed. */
   readonly killed: ReadonlyMap<FileMutant, string>;
   /** Mutants that no test reaches. */
   readonly unreached: ReadonlySet<FileMutant>;
 }
 
 export interface Options {
-  /** Most mutants; 0: all. */
+  /** Maximum number of mutants; 0: all. */
   readonly most: number;
-  /** Part of the path of the files to take. */
+  /** Text that the paths of the mutated files contain. */
   readonly file: string;
-  /** Time of the tests that run with one mutant, in seconds; 0: of all that reach it. */
+  /** Maximum duration of the tests of one mutant, in seconds; 0: unlimited. */
   readonly seconds: number;
-  /** Leaves out mutants that need a process of their own. */
+  /** Whether to skip mutants that need a process of their own. */
   readonly quick: boolean;
   readonly say: (text: string) => void;
 }
@@ -86,10 +86,10 @@ function writeMutants(tree: string, paths: readonly string[], { most, file }: Op
   return { run, counts };
 }
 
-/** A test that passes without mutants. */
+/** A test that passes on the unchanged code. */
 interface Test extends Reach {
   readonly file: string;
-  /** Mutants with which it has run. */
+  /** Mutants with which the test has run. */
   readonly tried: Set<number>;
 }
 
@@ -101,7 +101,7 @@ class Hunt {
   readonly #say: (text: string) => void;
   readonly #tests = new Map<string, Test>();
   readonly #reached = new Set<number>();
-  /** Mutants for which modules, or a process, have to start anew. */
+  /** Mutants that take effect only when a module loads, or in a new process. */
   readonly #alone = new Set<number>();
 
   constructor(
@@ -116,7 +116,7 @@ class Hunt {
     this.#say = say;
   }
 
-  /** Finds which tests reach which mutants. */
+  /** Records which tests reach which mutants. */
   async cover(): Promise<void> {
     const files = this.#files;
     const plan = { phase: "cover", files, tests: {}, mutant: 0 } as const;
@@ -134,7 +134,8 @@ class Hunt {
   /**
    * Runs tests with the mutants that they reach, in one process.
    *
-   * @param seconds of the tests of a mutant, those of earlier runs included. @returns whether some are left.
+   * @param seconds maximum duration of the tests of a mutant, including earlier runs.
+   * @returns whether tests are left.
    */
   async mutate(seconds: number): Promise<boolean> {
     const chosen = this.#choose(seconds);
@@ -163,7 +164,7 @@ class Hunt {
     return lines.length > 0;
   }
 
-  /** The most likely tests for each mutant that is open: those named like its file, the quick ones first. */
+  /** Tests of each remaining mutant by likelihood: those named like its file, then the fastest. */
   #choose(seconds: number): Map<string, number[]> {
     const chosen = new Map<string, number[]>();
     const byTime = [...this.#tests].sort(([, a], [, b]) => a.milliseconds - b.milliseconds);
@@ -189,7 +190,7 @@ class Hunt {
     return chosen;
   }
 
-  /** Runs the tests once for each mutant that needs modules, or a process, that start with it. */
+  /** Runs the tests once for each mutant that takes effect only when a module or process starts. */
   async mutateAlone(): Promise<void> {
     const open = this.openAlone();
     if (open.length === 0) return;
@@ -202,7 +203,7 @@ class Hunt {
     for (const { id } of open) if (!(await passes(id))) this.#kill(id, "in a process of its own");
   }
 
-  /** Mutants that are not killed and need a process of their own. */
+  /** Remaining mutants that need a process of their own. */
   openAlone(): FileMutant[] {
     return [...this.#mutants.values()].filter(({ id }) => this.#alone.has(id) && this.#isOpen(id));
   }
@@ -221,7 +222,7 @@ class Hunt {
     if (mutant !== undefined) this.killed.set(mutant, by);
   }
 
-  /** Of a test that can't run again in its process: others, or a process of its own, kill its mutants. */
+  /** Mutants of a test that cannot run twice in one process: other tests or a new process run them. */
   #leaveOut(id: string): void {
     for (const mutant of this.#tests.get(id)?.mutants ?? []) this.#alone.add(mutant);
     this.#tests.delete(id);

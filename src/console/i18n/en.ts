@@ -1,4 +1,4 @@
-/** A sentence; where a number decides its form, one for each form of the language. */
+/** A message; a message with a count has one text per plural form of the language. */
 export type Message = string | { readonly one: string; readonly other: string };
 
 /** Texts around the pages and on the first one, in English. `{name}` is a parameter. */

@@ -43,7 +43,7 @@ export interface WebhookService {
     limit: number,
     before?: { readonly createdAt: number; readonly id: string },
   ): Promise<readonly NamedDelivery[]>;
-  /** Sends a message once more now. @throws as test. */
+  /** Repeats a delivery at once. @throws as test. */
   resend(id: string, origin: AuditOrigin): Promise<NamedDelivery>;
 }
 

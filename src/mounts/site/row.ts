@@ -20,7 +20,7 @@ interface RawNumber {
   readonly rawJSON: string;
 }
 
-/** Members of an addition. Numbers beyond 2^53 and unusual notations are kept as they are written. */
+/** Members of an addition. Numbers beyond 2^53 and unusual notations keep their text. */
 export type Addition = Readonly<Record<string, unknown>>;
 
 /** `JSON` with the source text of numbers (ES2026), which the types of ES2024 do not have. */
