@@ -146,6 +146,8 @@ type Http2Listener = NonNullable<Parameters<typeof createServer>[1]>;
 /** A server's "stream" listener makes the request and response objects of node:http for a handler. */
 function compatible(handler: RequestListener): StreamListener {
   const server = createServer(handler as unknown as Http2Listener);
+  // A client that expects 100 Continue gets it when the body is read, after the token is checked.
+  server.on("checkContinue", handler as unknown as Http2Listener);
   server.on("checkExpectation", refuseWith(417) as unknown as Http2Listener);
   server.on("connect", refuseWith(405) as unknown as Http2Listener);
   return (...stream) => server.emit("stream", ...stream);

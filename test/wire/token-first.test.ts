@@ -1,6 +1,7 @@
+import { connect } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { cuttables, enveloped } from "./raw/cuttable.ts";
 import { dial, type Line } from "./raw/line.ts";
@@ -167,6 +168,27 @@ describe("a client that asks before it sends its body", () => {
     await line.until((received) => received.includes("HTTP/1.1 100 Continue\r\n\r\n"));
     line.socket.write("[]");
     expect(`${await line.until((received) => received.includes("}"))}`).toContain('"code":200');
+  });
+
+  test.each([
+    [TOKEN, 1, 200],
+    ["guessed", 0, 401],
+  ])("gets 100 over HTTP/2 only with the token: %s", async (authorization, expected, code) => {
+    const session = connect(`http://127.0.0.1:${service.port}`);
+    onTestFinished(() => session.destroy());
+    const stream = session.request({
+      ...{ ":method": "POST", ":path": "/api/admin/setting/save", expect: "100-continue" },
+      ...{ authorization, "content-type": "application/json" },
+    });
+    let continued = 0;
+    stream.on("continue", () => {
+      continued += 1;
+      stream.end("[]");
+    });
+    let text = "";
+    for await (const piece of stream) text += piece;
+    expect(JSON.parse(text)).toMatchObject({ code });
+    expect(continued).toBe(expected);
   });
 
   test("is refused at once where it has none", async () => {
