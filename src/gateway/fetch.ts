@@ -267,7 +267,7 @@ function readWebPieces(
     const given = Math.min(bytes, held);
     held -= given;
     waited = 0;
-    if (given > 0) buffered.give(peer, given);
+    if (given > 0) buffered.release(peer, given);
   };
   const stop = (): void => {
     release(held);
@@ -297,7 +297,7 @@ function readWebPieces(
     for (;;) {
       const value = await read();
       if (value === undefined) return;
-      if (!buffered.take(peer, value.length)) throw bodyCrowded();
+      if (!buffered.reserve(peer, value.length)) throw bodyCrowded();
       held += value.length;
       // A copy: the bytes may be the caller's own.
       yield Buffer.from(value);

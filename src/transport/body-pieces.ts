@@ -40,7 +40,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   const onData = (piece: Buffer): void => {
     stream.pause();
     received += piece.length;
-    if (buffered.take(peer, piece.length)) {
+    if (buffered.reserve(peer, piece.length)) {
       held += piece.length;
       queue.push(piece);
       wake?.();
@@ -61,7 +61,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
     const given = Math.min(bytes, held);
     held -= given;
     waited = 0;
-    if (given > 0) buffered.give(peer, given);
+    if (given > 0) buffered.release(peer, given);
   };
   const stop = (): void => {
     finish();

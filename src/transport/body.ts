@@ -27,7 +27,7 @@ export class Buffered {
   }
 
   /** Reserves bytes. @returns false if they exceed the budget; nothing is reserved. */
-  take(peer: string, bytes: number): boolean {
+  reserve(peer: string, bytes: number): boolean {
     const held = this.#peers.get(peer) ?? 0;
     if (this.#bytes + bytes > this.#max || held + bytes > this.#max / 2) return false;
     this.#bytes += bytes;
@@ -35,7 +35,8 @@ export class Buffered {
     return true;
   }
 
-  give(peer: string, bytes: number): void {
+  /** Releases reserved bytes. */
+  release(peer: string, bytes: number): void {
     this.#bytes -= bytes;
     const left = (this.#peers.get(peer) ?? 0) - bytes;
     if (left > 0) this.#peers.set(peer, left);
@@ -166,7 +167,7 @@ export async function readBody<T>(
   const body = new Gathered(limit);
   const onData = (chunk: Buffer): void => {
     if (body.size + chunk.length > limit) reject(bodyTooLarge(limit));
-    else if (!buffered.take(peer, chunk.length)) reject(bodyCrowded());
+    else if (!buffered.reserve(peer, chunk.length)) reject(bodyCrowded());
     else body.add(chunk);
   };
   const onEnd = (): void => {
@@ -190,7 +191,7 @@ export async function readBody<T>(
     // No-op: later errors do not matter, and the request may continue without its body.
     stream.on("error", ignore);
     signal?.removeEventListener("abort", onAbort);
-    buffered.give(peer, body.size);
+    buffered.release(peer, body.size);
     body.clear();
   }
 }

@@ -1,18 +1,18 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Door, openDoor } from "../gateway/door.ts";
+import { type GatewayServer, startGateway } from "../gateway/gateway-server.ts";
 
-let door: Door;
+let gateway: GatewayServer;
 
 beforeAll(async () => {
-  door = await openDoor({ methods: [] });
+  gateway = await startGateway({ methods: [] });
 });
 
-afterAll(() => door.close());
+afterAll(() => gateway.close());
 
 /** Sends bytes as they are and reads until the connection ends. */
 async function exchange(text: string): Promise<string> {
-  const socket = connect(door.port, "127.0.0.1");
+  const socket = connect(gateway.port, "127.0.0.1");
   socket.on("error", () => {});
   socket.write(text);
   let received = "";

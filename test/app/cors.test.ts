@@ -1,18 +1,18 @@
 import { afterEach, expect, test } from "vitest";
 import { defineRpc } from "../gateway/contract.ts";
-import { createHttp, type Door, echo, openDoor } from "../gateway/door.ts";
+import { createHttp, echo, type GatewayServer, startGateway } from "../gateway/gateway-server.ts";
 
-let door: Door | undefined;
+let gateway: GatewayServer | undefined;
 
 afterEach(async () => {
-  await door?.close();
-  door = undefined;
+  await gateway?.close();
+  gateway = undefined;
 });
 
-async function open(origins: "*" | string[]): Promise<Door> {
+async function open(origins: "*" | string[]): Promise<GatewayServer> {
   const rpc = { http: { get: "/x" }, rest: { reply: "REPLY_ENVELOPE" } };
-  door = await openDoor({ methods: [echo(defineRpc(rpc))], origins });
-  return door;
+  gateway = await startGateway({ methods: [echo(defineRpc(rpc))], origins });
+  return gateway;
 }
 
 const preflight = (origin: string) => ({
@@ -20,7 +20,7 @@ const preflight = (origin: string) => ({
   headers: { origin, "access-control-request-method": "GET" },
 });
 
-test("answers a preflight with everything that a browser's client of any door sends", async () => {
+test("answers a preflight with everything that a browser's client of any transport sends", async () => {
   const reply = await (await open("*")).send("/x", preflight("https://a.example"));
   expect(reply.status).toBe(204);
   expect(reply.headers["access-control-allow-origin"]).toBe("*");

@@ -5,7 +5,13 @@ import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import type { Method } from "../../src/gateway/method.ts";
 import { listRoutes } from "../../src/gateway/rest/rest.ts";
-import { type Door, type Fields, openDoor, streaming, unary } from "../gateway/door.ts";
+import {
+  type Fields,
+  type GatewayServer,
+  startGateway,
+  streaming,
+  unary,
+} from "../gateway/gateway-server.ts";
 
 /** The request that reached an rpc, by the rpc's name. */
 const seen: [rpc: string, request: Fields][] = [];
@@ -45,13 +51,13 @@ const SERVICES: readonly DescService[] = [PublicService, DriverService, SettingS
 
 const methods = SERVICES.flatMap((service) => service.methods).map(bind);
 
-let door: Door;
+let gateway: GatewayServer;
 
 beforeAll(async () => {
-  door = await openDoor({ methods });
+  gateway = await startGateway({ methods });
 });
 
-afterAll(() => door.close());
+afterAll(() => gateway.close());
 
 test("serves every documented route", () => {
   const routes = listRoutes({ methods }).map(({ httpMethod, path }) => `${httpMethod} ${path}`);
@@ -84,11 +90,11 @@ test.each<[string, unknown]>([
   ["/api/admin/driver/list", { Local: expect.objectContaining({ additional: [] }) }],
   ["/api/admin/driver/info?driver=Local", expect.objectContaining({ additional: [] })],
 ])("GET %s has the documented data", async (path, data) => {
-  expect((await door.send(path)).json).toEqual({ code: 200, message: "success", data });
+  expect((await gateway.send(path)).json).toEqual({ code: 200, message: "success", data });
 });
 
 test("answers ping with text", async () => {
-  const reply = await door.send("/ping", { headers: { authorization: "stale" } });
+  const reply = await gateway.send("/ping", { headers: { authorization: "stale" } });
   expect(reply.text).toBe("pong");
   expect(reply.headers["content-type"]).toMatch(/^text\/plain/);
 });
@@ -106,7 +112,7 @@ test.each<[string, string, Fields]>([
   ["/api/admin/driver/info?driver=189%20Cloud", "GetDriver", { driver: "189 Cloud" }],
 ])("GET %s calls %s with %o", async (path, rpc, request) => {
   seen.length = 0;
-  await door.send(path);
+  await gateway.send(path);
   expect(seen).toEqual([[rpc, expect.objectContaining(request)]]);
 });
 
@@ -130,7 +136,11 @@ test.each<[string, unknown, string, Fields]>([
 ])("POST %s with the body %s calls %s", async (path, body, rpc, request) => {
   for (const headers of [{}, { "content-type": "application/json;charset=utf-8" }]) {
     seen.length = 0;
-    const reply = await door.send(`/api/admin/setting/${path}`, { method: "POST", body, headers });
+    const reply = await gateway.send(`/api/admin/setting/${path}`, {
+      method: "POST",
+      body,
+      headers,
+    });
     expect(reply.json).toMatchObject({ code: 200, message: "success" });
     expect(seen).toEqual([[rpc, expect.objectContaining(request)]]);
   }
@@ -143,7 +153,7 @@ test.each<[string, unknown]>([
   ["set_aria2", "1.36.0"],
   ["set_qbit", "ok"],
 ])("POST %s has the documented data", async (path, data) => {
-  const reply = await door.send(`/api/admin/setting/${path}`, { method: "POST" });
+  const reply = await gateway.send(`/api/admin/setting/${path}`, { method: "POST" });
   expect(reply.json).toEqual({ code: 200, message: "success", data });
 });
 
@@ -159,7 +169,7 @@ test.each<[string, string, string | undefined, string]>([
   ["POST", "set_qbit", '{"url":"x","seedtime":"soon"}', "seedtime: expected a whole number from 0"],
   ["POST", "set_aria2", '{"uri"', "line 1, column 7: it ends too early"],
 ])("%s %s with %s is a mistake of the client", async (method, path, body, message) => {
-  const reply = await door.send(`/api/admin/setting/${path}`, { method, body });
+  const reply = await gateway.send(`/api/admin/setting/${path}`, { method, body });
   expect(reply.status).toBe(200);
   expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });
 });

@@ -1,7 +1,14 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { bodiesOf, type Door, echo, echoed, openDoor, type Sent } from "./door.ts";
+import {
+  bodiesOf,
+  echo,
+  echoed,
+  type GatewayServer,
+  type Sent,
+  startGateway,
+} from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 const responseBody = "word";
@@ -17,16 +24,16 @@ const RPCS: Rpc[] = [
   { name: "Get", http: { get: "/get", responseBody }, rest },
 ];
 
-let door: Door;
+let gateway: GatewayServer;
 
 beforeAll(async () => {
-  door = await openDoor({ methods: defineRpcs(RPCS).map(echo), bounds: bodiesOf(4_096) });
+  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo), bounds: bodiesOf(4_096) });
 });
 
-afterAll(() => door.close());
+afterAll(() => gateway.close());
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  door.send(path, { method: "POST", body, headers });
+  gateway.send(path, { method: "POST", body, headers });
 
 test.each<[string, string, unknown, unknown]>([
   ["an object", "/whole", { text: "a", small: 1 }, { text: "a", small: 1 }],
@@ -192,7 +199,7 @@ test("never shows a value of the body", async () => {
 });
 
 test("takes as many values as the limit says", async () => {
-  const one = await openDoor({ methods: defineRpcs(RPCS).map(echo) });
+  const one = await startGateway({ methods: defineRpcs(RPCS).map(echo) });
   const numbers = (count: number): string => `{"numbers":[${"1,".repeat(count - 1)}1]}`;
   const sent = (count: number) => ({ method: "POST", body: numbers(count) });
   expect((await one.send("/whole", sent(99_998))).json).toMatchObject({ code: 200 });
@@ -245,7 +252,7 @@ test.each<[string, Sent]>([
   ["no length", { headers: { "transfer-encoding": "chunked" } }],
 ])("takes an empty body with %s as none", async (_, sent) => {
   for (const path of ["/whole", "/list", "/none"]) {
-    expect(echoed(await door.send(path, { ...sent, method: "POST" }))).toEqual({});
+    expect(echoed(await gateway.send(path, { ...sent, method: "POST" }))).toEqual({});
   }
 });
 
@@ -253,7 +260,7 @@ test("passes over any body where the rule has none", async () => {
   for (const type of ["application/json", "text/plain", "x/y"]) {
     const headers = { "content-type": type };
     expect(echoed(await post("/none?text=a", "{nope", headers))).toEqual({ text: "a" });
-    expect(echoed(await door.send("/get?text=a", { body: "{nope", headers }))).toEqual({
+    expect(echoed(await gateway.send("/get?text=a", { body: "{nope", headers }))).toEqual({
       text: "a",
     });
   }
@@ -274,7 +281,7 @@ test("takes a body of exactly the limit and answers 413 for one byte more", asyn
 });
 
 test("answers 413 while a chunked body is still coming, and ends an endless one", async () => {
-  const socket = connect(door.port, "127.0.0.1");
+  const socket = connect(gateway.port, "127.0.0.1");
   socket.on("error", () => {});
   const chunk = `${(1_024).toString(16)}\r\n${"a".repeat(1_024)}\r\n`;
   socket.write("POST /whole HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -290,7 +297,7 @@ test("answers 413 while a chunked body is still coming, and ends an endless one"
 });
 
 test("survives a client that goes away in the middle of its body", async () => {
-  const socket = connect(door.port, "127.0.0.1");
+  const socket = connect(gateway.port, "127.0.0.1");
   socket.write("POST /whole HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
   await new Promise((resolve) => socket.once("connect", resolve));
   socket.destroy();
@@ -298,7 +305,7 @@ test("survives a client that goes away in the middle of its body", async () => {
 });
 
 test("keeps the connection for the next request after a refused body", async () => {
-  const socket = connect(door.port, "127.0.0.1");
+  const socket = connect(gateway.port, "127.0.0.1");
   const body = `"${"a".repeat(5_000)}"`;
   socket.write(`POST /whole HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   socket.write("GET /get?text=a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");

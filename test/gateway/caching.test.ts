@@ -5,18 +5,25 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, expect, test } from "vitest";
 import { acceptedCodings } from "../../src/gateway/negotiation.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
-import { type Door, echo, echoed, openDoor, type Reply, unary } from "./door.ts";
+import {
+  echo,
+  echoed,
+  type GatewayServer,
+  type Reply,
+  startGateway,
+  unary,
+} from "./gateway-server.ts";
 
-const doors: Door[] = [];
+const gateways: GatewayServer[] = [];
 
 afterEach(async () => {
-  await Promise.all(doors.splice(0).map((door) => door.close()));
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
 });
 
-async function open(options: Parameters<typeof openDoor>[0]): Promise<Door> {
-  const door = await openDoor(options);
-  doors.push(door);
-  return door;
+async function open(options: Parameters<typeof startGateway>[0]): Promise<GatewayServer> {
+  const gateway = await startGateway(options);
+  gateways.push(gateway);
+  return gateway;
 }
 
 const READ: Partial<Rpc> = {
@@ -27,13 +34,13 @@ const READ: Partial<Rpc> = {
 
 /** A read that gives the same message until `state.revision` is changed, as services do. */
 async function openRead(
-  options: Parameters<typeof openDoor>[0] = {},
+  options: Parameters<typeof startGateway>[0] = {},
   size = 3_000,
-): Promise<{ door: Door; state: { message: Message } }> {
+): Promise<{ gateway: GatewayServer; state: { message: Message } }> {
   const desc = defineRpc(READ);
   const state = { message: revision(1n, size) };
   const method = unary(desc, () => state.message);
-  return { door: await open({ methods: [method], ...options }), state };
+  return { gateway: await open({ methods: [method], ...options }), state };
 }
 
 function revision(number: bigint, size = 3_000): Message {
@@ -43,42 +50,45 @@ function revision(number: bigint, size = 3_000): Message {
 }
 
 /** Asks until a reply has the coding: the first ones go out before the variant is made. */
-async function sendUntilCoded(door: Door, coding: string): Promise<Reply> {
+async function sendUntilCoded(gateway: GatewayServer, coding: string): Promise<Reply> {
   for (;;) {
-    const reply = await door.send("/read", { headers: { "accept-encoding": coding } });
+    const reply = await gateway.send("/read", { headers: { "accept-encoding": coding } });
     if (reply.headers["content-encoding"] === coding) return reply;
     await sleep(1);
   }
 }
 
 test("marks a read with its revision and what caches may do", async () => {
-  const { door } = await openRead({ cacheControl: (desc) => `public, ${desc.name}` });
-  const reply = await door.send("/read");
+  const { gateway } = await openRead({ cacheControl: (desc) => `public, ${desc.name}` });
+  const reply = await gateway.send("/read");
   expect(reply.headers.etag).toBe('"1"');
   expect(reply.headers["cache-control"]).toBe("public, GetThing");
   expect(reply.headers.vary).toBe("Accept-Encoding");
 });
 
 test("lets nobody store a read unless it is told to", async () => {
-  const { door } = await openRead();
-  expect((await door.send("/read")).headers["cache-control"]).toBe("private, no-store");
+  const { gateway } = await openRead();
+  expect((await gateway.send("/read")).headers["cache-control"]).toBe("private, no-store");
 });
 
 test("lets nobody store what a method that writes answers", async () => {
   const desc = defineRpc({ ...READ, reads: false, http: { post: "/write" } });
   const method = unary(desc, () => ({ revision: 7n }));
-  const door = await open({ methods: [method], cacheControl: () => "public" });
-  const reply = await door.send("/write", { method: "POST", headers: { "if-none-match": '"7"' } });
+  const gateway = await open({ methods: [method], cacheControl: () => "public" });
+  const reply = await gateway.send("/write", {
+    method: "POST",
+    headers: { "if-none-match": '"7"' },
+  });
   expect(reply.status).toBe(200);
   expect(reply.headers.etag).toBe('"7"');
   expect(reply.headers["cache-control"]).toBe("no-store");
 });
 
 test("sends the new state as soon as there is one", async () => {
-  const { door, state } = await openRead({ etagPrefix: () => "db1." });
-  expect((await door.send("/read")).headers.etag).toBe('"db1.1"');
+  const { gateway, state } = await openRead({ etagPrefix: () => "db1." });
+  expect((await gateway.send("/read")).headers.etag).toBe('"db1.1"');
   state.message = revision(2n, 10);
-  const reply = await door.send("/read", { headers: { "if-none-match": '"db1.1"' } });
+  const reply = await gateway.send("/read", { headers: { "if-none-match": '"db1.1"' } });
   expect(reply.status).toBe(200);
   expect(reply.headers.etag).toBe('"db1.2"');
   expect(reply.json).toMatchObject({ data: { text: "äääää" } });
@@ -87,9 +97,9 @@ test("sends the new state as soon as there is one", async () => {
 test.each(['"1"', 'W/"1"', '"1-gzip"', '"1-br"', '"0", "1"', '"x" ,W/"1-gzip","y"', "*"])(
   "answers 304 for If-None-Match: %s",
   async (tag) => {
-    const { door } = await openRead({ cacheControl: () => "public, no-cache" });
+    const { gateway } = await openRead({ cacheControl: () => "public, no-cache" });
     for (const method of ["GET", "HEAD"]) {
-      const reply = await door.send("/read", { method, headers: { "if-none-match": tag } });
+      const reply = await gateway.send("/read", { method, headers: { "if-none-match": tag } });
       expect(reply.status).toBe(304);
       expect(reply.raw.length).toBe(0);
       expect(reply.headers.etag).toMatch(/^"1(-gzip|-br)?"$/);
@@ -103,23 +113,23 @@ test.each(['"1"', 'W/"1"', '"1-gzip"', '"1-br"', '"0", "1"', '"x" ,W/"1-gzip","y
 test.each(['"2"', '"11"', "1", '"1', '"-1"', '"1-zip"', "", '""'])(
   "sends the whole for If-None-Match: %s",
   async (tag) => {
-    const { door } = await openRead();
-    const reply = await door.send("/read", { headers: { "if-none-match": tag } });
+    const { gateway } = await openRead();
+    const reply = await gateway.send("/read", { headers: { "if-none-match": tag } });
     expect(reply.status).toBe(200);
   },
 );
 
 test("gives each coding a variant and a strong tag of its own", async () => {
-  const { door } = await openRead();
-  const plain = await door.send("/read", { headers: { "accept-encoding": "gzip, br" } });
+  const { gateway } = await openRead();
+  const plain = await gateway.send("/read", { headers: { "accept-encoding": "gzip, br" } });
   expect(plain.headers["content-encoding"]).toBeUndefined();
-  const gzip = await sendUntilCoded(door, "gzip");
+  const gzip = await sendUntilCoded(gateway, "gzip");
   expect(gzip.headers.etag).toBe('"1-gzip"');
   expect(gunzipSync(gzip.raw)).toEqual(plain.raw);
-  const br = await sendUntilCoded(door, "br");
+  const br = await sendUntilCoded(gateway, "br");
   expect(br.headers.etag).toBe('"1-br"');
   expect(brotliDecompressSync(br.raw)).toEqual(plain.raw);
-  const best = await door.send("/read", { headers: { "accept-encoding": "gzip, deflate, br" } });
+  const best = await gateway.send("/read", { headers: { "accept-encoding": "gzip, deflate, br" } });
   expect(best.headers["content-encoding"]).toBe("br");
   for (const reply of [gzip, br, best]) {
     expect(reply.headers["content-length"]).toBe(String(reply.raw.length));
@@ -128,15 +138,15 @@ test("gives each coding a variant and a strong tag of its own", async () => {
 });
 
 test("sends large variants whole", async () => {
-  const { door } = await openRead({}, 600_000);
-  const plain = await door.send("/read");
-  expect(gunzipSync((await sendUntilCoded(door, "gzip")).raw)).toEqual(plain.raw);
+  const { gateway } = await openRead({}, 600_000);
+  const plain = await gateway.send("/read");
+  expect(gunzipSync((await sendUntilCoded(gateway, "gzip")).raw)).toEqual(plain.raw);
 });
 
 test("compresses nothing short", async () => {
-  const { door } = await openRead({}, 100);
+  const { gateway } = await openRead({}, 100);
   for (let round = 0; round < 3; round++) {
-    const reply = await door.send("/read", { headers: { "accept-encoding": "gzip" } });
+    const reply = await gateway.send("/read", { headers: { "accept-encoding": "gzip" } });
     expect(reply.headers["content-encoding"]).toBeUndefined();
     expect(reply.headers.vary).toBeUndefined();
     await sleep(5);
@@ -153,11 +163,11 @@ test("encodes a message once", async () => {
       return Reflect.get(target, name, receiver);
     },
   });
-  const door = await open({ methods: [unary(desc, () => watched)] });
-  await door.send("/read");
+  const gateway = await open({ methods: [unary(desc, () => watched)] });
+  await gateway.send("/read");
   const once = reads;
-  await door.send("/read");
-  await door.send("/read");
+  await gateway.send("/read");
+  await gateway.send("/read");
   expect(once).toBeGreaterThan(0);
   expect(reads).toBe(once);
 });
@@ -174,19 +184,19 @@ test("encodes a long list once for all requests", async () => {
       return Reflect.get(target, name, receiver);
     },
   });
-  const door = await open({ methods: [unary(desc, () => watched)] });
-  const replies = await Promise.all([1, 2, 3].map(() => door.send("/read")));
+  const gateway = await open({ methods: [unary(desc, () => watched)] });
+  const replies = await Promise.all([1, 2, 3].map(() => gateway.send("/read")));
   expect(new Set(replies.map((reply) => reply.text)).size).toBe(1);
   expect(replies[0]?.headers.etag).toBe('"3"');
   const once = reads;
-  expect((await door.send("/read")).text).toBe(replies[0]?.text);
+  expect((await gateway.send("/read")).text).toBe(replies[0]?.text);
   expect(reads).toBe(once);
 });
 
 test("answers HEAD as GET without the body", async () => {
-  const { door } = await openRead();
-  const get = await door.send("/read");
-  const head = await door.send("/read", { method: "HEAD" });
+  const { gateway } = await openRead();
+  const get = await gateway.send("/read");
+  const head = await gateway.send("/read", { method: "HEAD" });
   expect(head.raw.length).toBe(0);
   const { date: _, "x-request-id": __, ...headers } = get.headers;
   expect(head.headers).toMatchObject(headers);
@@ -229,9 +239,9 @@ test.each<[string, unknown]>([
   ['"db.0"', { expected: "0" }],
   ["*", {}],
 ])("fills the if_match field from If-Match: %s", async (tag, expected) => {
-  const door = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
   const sent = { method: "PUT", headers: { "if-match": tag } };
-  expect(echoed(await door.send("/numeric", sent))).toEqual(expected);
+  expect(echoed(await gateway.send("/numeric", sent))).toEqual(expected);
 });
 
 test.each([
@@ -244,16 +254,16 @@ test.each([
   '"',
   '""',
 ])("answers 409 for If-Match: %s of no known revision", async (tag) => {
-  const door = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
-  const reply = await door.send("/numeric", { method: "PUT", headers: { "if-match": tag } });
+  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const reply = await gateway.send("/numeric", { method: "PUT", headers: { "if-match": tag } });
   const message = expect.stringContaining("is not a revision of this database");
   expect(reply.json).toEqual({ code: 409, message, data: null });
 });
 
 test("takes only one tag in If-Match", async () => {
-  const door = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
+  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
   const sent = { method: "PUT", headers: { "if-match": '"1", "2"' } };
-  expect(echoed(await door.send("/numeric", sent))).toMatchObject({ code: 400 });
+  expect(echoed(await gateway.send("/numeric", sent))).toMatchObject({ code: 400 });
 });
 
 test("carries a textual state through a tag and back", async () => {
@@ -278,15 +288,15 @@ test("asks for the prefix only where there is a tag", async () => {
   ]);
   if (!untagged || !tagged) throw new Error("the test contract is incomplete");
   const methods = [unary(untagged, () => ({})), unary(tagged, () => revision(1n))];
-  const door = await open({ methods, etagPrefix });
+  const gateway = await open({ methods, etagPrefix });
   const headers = { "if-match": "*", "if-none-match": "*" };
-  expect((await door.send("/plain", { headers })).json).toMatchObject({ code: 200 });
+  expect((await gateway.send("/plain", { headers })).json).toMatchObject({ code: 200 });
   const message = "the database is not open yet";
-  expect((await door.send("/read")).json).toEqual({ code: 503, message, data: null });
+  expect((await gateway.send("/read")).json).toEqual({ code: 503, message, data: null });
 });
 
 test("sends no tag for an empty textual state", async () => {
   const desc = defineRpc({ ...READ, rest: { etag: "version" } });
-  const door = await open({ methods: [unary(desc, () => ({}))] });
-  expect((await door.send("/read")).headers.etag).toBeUndefined();
+  const gateway = await open({ methods: [unary(desc, () => ({}))] });
+  expect((await gateway.send("/read")).headers.etag).toBeUndefined();
 });

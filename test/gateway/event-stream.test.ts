@@ -6,12 +6,12 @@ import { afterEach, expect, test } from "vitest";
 import type { Call } from "../../src/gateway/call.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 import { defineRpc, type Rpc } from "./contract.ts";
-import { type Door, openDoor, streaming } from "./door.ts";
+import { type GatewayServer, startGateway, streaming } from "./gateway-server.ts";
 
-const doors: Door[] = [];
+const gateways: GatewayServer[] = [];
 
 afterEach(async () => {
-  await Promise.all(doors.splice(0).map((door) => door.close()));
+  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
 });
 
 const RPC: Partial<Rpc> = {
@@ -24,12 +24,12 @@ type Watch = (request: Message, call: Call) => AsyncIterable<Message>;
 
 async function open(
   watch: Watch,
-  options: Parameters<typeof openDoor>[0] = {},
+  options: Parameters<typeof startGateway>[0] = {},
   rpc: Partial<Rpc> = RPC,
-): Promise<Door> {
-  const door = await openDoor({ methods: [streaming(defineRpc(rpc), watch)], ...options });
-  doors.push(door);
-  return door;
+): Promise<GatewayServer> {
+  const gateway = await startGateway({ methods: [streaming(defineRpc(rpc), watch)], ...options });
+  gateways.push(gateway);
+  return gateway;
 }
 
 function box(revision: number, word: string): Message {
@@ -44,10 +44,10 @@ async function* endlessly(call: Call): AsyncGenerator<Message> {
 
 /** Reads a stream until its text holds what is wanted, then goes away. */
 async function readUntil(
-  door: Door,
+  gateway: GatewayServer,
   wanted: string,
 ): Promise<{ response: Response; text: string }> {
-  const response = await fetch(`http://127.0.0.1:${door.port}/watch`);
+  const response = await fetch(`http://127.0.0.1:${gateway.port}/watch`);
   let text = "";
   for await (const chunk of response.body ?? []) {
     text += Buffer.from(chunk).toString();
@@ -57,11 +57,11 @@ async function readUntil(
 }
 
 test("sends each message as an event with its state as id", async () => {
-  const door = await open(async function* () {
+  const gateway = await open(async function* () {
     yield box(1, "a");
     yield box(2, "b\n<c>");
   });
-  const reply = await door.send("/watch");
+  const reply = await gateway.send("/watch");
   expect(reply.status).toBe(200);
   expect(reply.headers["content-type"]).toBe("text/event-stream");
   expect(reply.headers["cache-control"]).toBe("no-store");
@@ -73,31 +73,31 @@ test("puts the prefix before the id, and sends whole messages without response_b
   const watch = async function* (): AsyncGenerator<Message> {
     yield box(1, "a");
   };
-  const door = await open(watch, { etagPrefix: "db." }, { ...RPC, http: { get: "/watch" } });
-  const { text } = await door.send("/watch");
+  const gateway = await open(watch, { etagPrefix: "db." }, { ...RPC, http: { get: "/watch" } });
+  const { text } = await gateway.send("/watch");
   expect(text).toMatch(/^id: db\.1\ndata: \{.*"word":"a","revision":"1".*\}\n\n$/);
 });
 
 test("answers a failure before the first event with an ordinary envelope", async () => {
   // biome-ignore lint/correctness/useYield: it fails before it would
-  const door = await open(async function* () {
+  const gateway = await open(async function* () {
     throw new ConnectError("send the token", Code.Unauthenticated);
   });
-  const reply = await door.send("/watch");
+  const reply = await gateway.send("/watch");
   expect(reply.status).toBe(401);
   expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
   expect(reply.json).toEqual({ code: 401, message: "send the token", data: null });
 });
 
 test("answers a wrong parameter with an ordinary envelope", async () => {
-  const door = await open((_, call) => endlessly(call));
-  expect((await door.send("/watch?small=x")).json).toMatchObject({ code: 400 });
+  const gateway = await open((_, call) => endlessly(call));
+  expect((await gateway.send("/watch?small=x")).json).toMatchObject({ code: 400 });
 });
 
 test("ends with an error event when the stream fails later, unknown errors masked", async () => {
   const reported: unknown[] = [];
   const causes = [new ConnectError("too slow", Code.ResourceExhausted), new Error("secret")];
-  const door = await open(
+  const gateway = await open(
     async function* () {
       yield box(1, "a");
       throw causes.shift();
@@ -106,29 +106,29 @@ test("ends with an error event when the stream fails later, unknown errors maske
   );
   const event = (json: string): string => `id: 1\ndata: "a"\n\nevent: error\ndata: ${json}\n\n`;
   const slow = '{"code":429,"message":"too slow","data":null}';
-  expect((await door.send("/watch")).text).toBe(event(slow));
+  expect((await gateway.send("/watch")).text).toBe(event(slow));
   const masked = '{"code":500,"message":"internal error","data":null}';
-  expect((await door.send("/watch")).text).toBe(event(masked));
+  expect((await gateway.send("/watch")).text).toBe(event(masked));
   expect(reported).toEqual([new Error("secret")]);
 });
 
 test("opens a silent stream after a while and keeps it alive with comments", async () => {
-  const door = await open((_, call) => endlessly(call), {
+  const gateway = await open((_, call) => endlessly(call), {
     streams: { patience: 5, heartbeat: 5 },
   });
-  const { response, text } = await readUntil(door, ":\n\n:\n\n");
+  const { response, text } = await readUntil(gateway, ":\n\n:\n\n");
   expect(response.status).toBe(200);
   expect(text).toMatch(/^(:\n\n)+$/);
 });
 
 test("ends the iteration when the client goes away", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const door = await open(async function* (_, call) {
+  const gateway = await open(async function* (_, call) {
     yield box(1, "a");
     yield* endlessly(call);
     resolve();
   });
-  await readUntil(door, "data:");
+  await readUntil(gateway, "data:");
   await promise;
 });
 
@@ -140,12 +140,12 @@ test("encodes a message once for all its readers", async () => {
       return Reflect.get(target, name, receiver);
     },
   });
-  const door = await open(async function* () {
+  const gateway = await open(async function* () {
     yield shared;
   });
-  await door.send("/watch");
+  await gateway.send("/watch");
   const once = reads;
-  await Promise.all([door.send("/watch"), door.send("/watch")]);
+  await Promise.all([gateway.send("/watch"), gateway.send("/watch")]);
   expect(reads).toBe(once);
 });
 
@@ -153,7 +153,7 @@ test("waits for a slow reader, and cuts off one that has stopped", async () => {
   let sent = 0;
   const ended = Promise.withResolvers<void>();
   const message = box(1, "x".repeat(100_000));
-  const door = await open(
+  const gateway = await open(
     async function* (_, call) {
       try {
         while (!call.signal.aborted) {
@@ -166,7 +166,7 @@ test("waits for a slow reader, and cuts off one that has stopped", async () => {
     },
     { slowReaders: new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 40 }) },
   );
-  const socket = connect(door.port, "127.0.0.1");
+  const socket = connect(gateway.port, "127.0.0.1");
   socket.write("GET /watch HTTP/1.1\r\nHost: x\r\n\r\n");
   await new Promise((resolve) => socket.once("data", resolve));
   socket.pause();
@@ -177,22 +177,22 @@ test("waits for a slow reader, and cuts off one that has stopped", async () => {
 
 test("answers HEAD without starting a stream", async () => {
   let started = false;
-  const door = await open((_, call) => {
+  const gateway = await open((_, call) => {
     started = true;
     return endlessly(call);
   });
-  const reply = await door.send("/watch", { method: "HEAD" });
+  const reply = await gateway.send("/watch", { method: "HEAD" });
   expect(reply.status).toBe(200);
   expect(reply.headers["content-type"]).toBe("text/event-stream");
   expect(started).toBe(false);
 });
 
 test("sends an event before the next one exists", async () => {
-  const door = await open(async function* (_, call) {
+  const gateway = await open(async function* (_, call) {
     yield box(1, "a");
     yield* endlessly(call);
   });
-  const { text } = await readUntil(door, "\n\n");
+  const { text } = await readUntil(gateway, "\n\n");
   expect(text).toBe('id: 1\ndata: "a"\n\n');
   await sleep(0);
 });
@@ -204,9 +204,9 @@ test("resumes after the event that Last-Event-ID names", async () => {
   const watch = async function* (request: Message): AsyncGenerator<Message> {
     yield box(1, JSON.stringify(toJson(input, request)));
   };
-  const door = await open(watch, { etagPrefix: "db." }, rpc);
+  const gateway = await open(watch, { etagPrefix: "db." }, rpc);
   const data = async (headers: Record<string, string>, path = "/watch"): Promise<unknown> => {
-    const { text, json } = await door.send(path, { headers });
+    const { text, json } = await gateway.send(path, { headers });
     return json ?? JSON.parse(JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? ""));
   };
   expect(await data({})).toEqual({});

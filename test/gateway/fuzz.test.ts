@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findJsonError } from "../../src/gateway/rest/json.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
-import { type Door, echo, openDoor, type Reply, unary } from "./door.ts";
+import { echo, type GatewayServer, type Reply, startGateway, unary } from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 
@@ -15,14 +15,14 @@ const RPCS: Rpc[] = [
 
 const reported: unknown[] = [];
 
-let door: Door;
+let gateway: GatewayServer;
 
 beforeAll(async () => {
   const report = (error: unknown): void => void reported.push(error);
-  door = await openDoor({ methods: defineRpcs(RPCS).map(echo), report });
+  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo), report });
 });
 
-afterAll(() => door.close());
+afterAll(() => gateway.close());
 
 function expectEnvelope(reply: Reply): void {
   expect(Object.keys(reply.json as object)).toEqual(["code", "message", "data"]);
@@ -45,14 +45,14 @@ test("any query gets an envelope", async () => {
   const pair = fc.tuple(name.map(encodeURIComponent), urlText).map((parts) => parts.join("="));
   const query = fc.array(fc.oneof(pair, urlText)).map((parts) => parts.join("&"));
   await fc.assert(
-    fc.asyncProperty(query, async (text) => expectEnvelope(await door.send(`/get/x?${text}`))),
+    fc.asyncProperty(query, async (text) => expectEnvelope(await gateway.send(`/get/x?${text}`))),
     { numRuns: 300 },
   );
 });
 
 test("any path gets an envelope", async () => {
   await fc.assert(
-    fc.asyncProperty(urlText, async (text) => expectEnvelope(await door.send(`/get/${text}`))),
+    fc.asyncProperty(urlText, async (text) => expectEnvelope(await gateway.send(`/get/${text}`))),
     { numRuns: 200 },
   );
 });
@@ -74,7 +74,7 @@ const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => (
 test("any JSON body gets an envelope in words of the gateway's own", async () => {
   await fc.assert(
     fc.asyncProperty(json, fc.constantFrom("/post", "/list"), async (body, path) => {
-      const reply = await door.send(path, { method: "POST", body: JSON.stringify(body) });
+      const reply = await gateway.send(path, { method: "POST", body: JSON.stringify(body) });
       expectEnvelope(reply);
       expect(reply.text).not.toContain("does not fit the request");
     }),
@@ -85,7 +85,7 @@ test("any JSON body gets an envelope in words of the gateway's own", async () =>
 test("any bytes as body get an envelope", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1 }), async (bytes) => {
-      expectEnvelope(await door.send("/post", { method: "POST", body: Buffer.from(bytes) }));
+      expectEnvelope(await gateway.send("/post", { method: "POST", body: Buffer.from(bytes) }));
     }),
     { numRuns: 200 },
   );
@@ -97,7 +97,7 @@ test("what a reply says, a request can say: JSON goes round", async () => {
     http: { post: "/echo", body: "*", responseBody: "thing" },
     rest,
   });
-  const one = await openDoor({ methods: [unary(desc, (thing) => ({ thing }))] });
+  const one = await startGateway({ methods: [unary(desc, (thing) => ({ thing }))] });
   const thing = fc.record({
     text: fc.string(),
     small: fc.maxSafeInteger().map((value) => value | 0),

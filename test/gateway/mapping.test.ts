@@ -3,7 +3,7 @@ import { fastify } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { echo, send } from "./door.ts";
+import { echo, send } from "./gateway-server.ts";
 
 const responseBody = "word";
 

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Call } from "../../src/gateway/call.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { defineRpcs } from "./contract.ts";
-import { bodiesOf, echo, streaming, unary } from "./door.ts";
+import { bodiesOf, echo, streaming, unary } from "./gateway-server.ts";
 import { MOUNTS } from "./mount.ts";
 
 const responseBody = "word";

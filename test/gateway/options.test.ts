@@ -24,7 +24,7 @@ import { restGateway } from "../../src/gateway/gateway.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { serviceConfigRules } from "../../src/gateway/rest/rule.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { echo, streaming, unary } from "./door.ts";
+import { echo, streaming, unary } from "./gateway-server.ts";
 
 const responseBody = "word";
 

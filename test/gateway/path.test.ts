@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { type Door, echo, echoed, openDoor } from "./door.ts";
+import { echo, echoed, type GatewayServer, startGateway } from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 const responseBody = "word";
@@ -43,13 +43,13 @@ const RPCS: Rpc[] = [
   },
 ];
 
-let door: Door;
+let gateway: GatewayServer;
 
 beforeAll(async () => {
-  door = await openDoor({ methods: defineRpcs(RPCS).map(echo) });
+  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo) });
 });
 
-afterAll(() => door.close());
+afterAll(() => gateway.close());
 
 test.each<[string, string, unknown]>([
   ["GET", "/", {}],
@@ -85,7 +85,7 @@ test.each<[string, string, unknown]>([
   ["DELETE", "/v1/methods/a", { text: "a" }],
   ["GET", "/v1/also/a", { part_name: "a" }],
 ])("%s %s reaches its rpc", async (method, path, expected) => {
-  expect(echoed(await door.send(path, { method }))).toEqual(expected);
+  expect(echoed(await gateway.send(path, { method }))).toEqual(expected);
 });
 
 test.each([
@@ -102,7 +102,7 @@ test.each([
   "/v1/any//x",
   "/v1%2Fthings/all",
 ])("%s is an unknown path", async (path) => {
-  const reply = await door.send(path);
+  const reply = await gateway.send(path);
   expect(reply.status).toBe(404);
   expect(reply.json).toEqual({
     code: 404,
@@ -118,7 +118,7 @@ test.each<[string, string, string]>([
   ["GET", "/v1/custom", ""],
   ["POST", "/v1/methods/a", "PUT, PATCH, DELETE, OPTIONS"],
 ])("%s %s answers 405 with Allow, or 404", async (method, path, allow) => {
-  const reply = await door.send(path, { method });
+  const reply = await gateway.send(path, { method });
   const status = path === "/v1/custom" || allow ? 405 : 404;
   expect(reply.status).toBe(status);
   if (allow) expect(reply.headers.allow).toBe(allow);
@@ -126,22 +126,22 @@ test.each<[string, string, string]>([
 });
 
 test("names the methods of a known path for OPTIONS", async () => {
-  const reply = await door.send("/v1/methods/a", { method: "OPTIONS" });
+  const reply = await gateway.send("/v1/methods/a", { method: "OPTIONS" });
   expect(reply.status).toBe(204);
   expect(reply.headers.allow).toBe("PUT, PATCH, DELETE, OPTIONS");
-  expect((await door.send("/nope", { method: "OPTIONS" })).status).toBe(404);
+  expect((await gateway.send("/nope", { method: "OPTIONS" })).status).toBe(404);
 });
 
 test("says which path variable is wrong", async () => {
-  expect(echoed(await door.send("/v1/number/x"))).toEqual({
+  expect(echoed(await gateway.send("/v1/number/x"))).toEqual({
     code: 400,
     message: 'path: "small": expected a whole number from -2147483648 to 2147483647, got "x"',
   });
-  expect(echoed(await door.send("/v1/things/%ff"))).toMatchObject({ code: 400 });
-  expect(echoed(await door.send("/v1/files/a/%zz"))).toMatchObject({ code: 400 });
+  expect(echoed(await gateway.send("/v1/things/%ff"))).toMatchObject({ code: 400 });
+  expect(echoed(await gateway.send("/v1/files/a/%zz"))).toMatchObject({ code: 400 });
 });
 
 test("cuts an over-long unknown path in its message", async () => {
-  const reply = await door.send(`/${"a".repeat(5_000)}`);
+  const reply = await gateway.send(`/${"a".repeat(5_000)}`);
   expect(reply.text.length).toBeLessThan(300);
 });

@@ -8,7 +8,7 @@ import { fastify } from "fastify";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { defineRpcs } from "./contract.ts";
-import { echo, echoed, send } from "./door.ts";
+import { echo, echoed, send } from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { type Door, echo, echoed, openDoor } from "./door.ts";
+import { echo, echoed, type GatewayServer, startGateway } from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 const responseBody = "word";
@@ -43,13 +43,13 @@ const RPCS: Rpc[] = [
   { name: "Nothing", http: { get: "/nothing", responseBody }, rest, input: "Nothing" },
 ];
 
-let door: Door;
+let gateway: GatewayServer;
 
 beforeAll(async () => {
-  door = await openDoor({ methods: defineRpcs(RPCS).map(echo) });
+  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo) });
 });
 
-afterAll(() => door.close());
+afterAll(() => gateway.close());
 
 test.each<[string, string, unknown]>([
   ["a string", "/plain?text=a", { text: "a" }],
@@ -112,7 +112,7 @@ test.each<[string, string, unknown]>([
   ["the second choice when the first is empty", "/choice?text=&words=a", { words: ["a"] }],
   ["anything where the request has no fields", "/nothing?a=%zz&%=1", {}],
 ])("reads %s", async (_, path, expected) => {
-  expect(echoed(await door.send(path))).toEqual(expected);
+  expect(echoed(await gateway.send(path))).toEqual(expected);
 });
 
 test.each<[string, string, string]>([
@@ -142,25 +142,25 @@ test.each<[string, string, string]>([
   ["too many parameters", `/plain?${"a&".repeat(1_001)}`, "more than 1000 parameters"],
   ["too long a list", `/lists?groups=${"1,".repeat(1_000)}1`, "a list of more than 1000 elements"],
 ])("answers 400 for %s", async (_, path, message) => {
-  const reply = await door.send(path);
+  const reply = await gateway.send(path);
   expect(reply.status).toBe(200);
   expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });
 });
 
 test("takes as many parameters and list elements as the limit says", async () => {
   const list = Array.from({ length: 1_000 }, (_, index) => index);
-  expect(echoed(await door.send(`/lists?groups=${list.join()}`))).toEqual({ numbers: list });
+  expect(echoed(await gateway.send(`/lists?groups=${list.join()}`))).toEqual({ numbers: list });
   const query = list.map((number) => `numbers=${number}`).join("&");
-  expect(echoed(await door.send(`/plain?${query}`))).toEqual({ numbers: list });
+  expect(echoed(await gateway.send(`/plain?${query}`))).toEqual({ numbers: list });
 });
 
 test("fills the other fields from the query beside a body of one field", async () => {
   const sent = { method: "POST", body: { name: "a" } };
-  const reply = await door.send("/field?text=b&part.name=c&part=d", sent);
+  const reply = await gateway.send("/field?text=b&part.name=c&part=d", sent);
   expect(echoed(reply)).toEqual({ part: { name: "a" }, text: "b" });
 });
 
 test("takes nothing from the query beside a whole body", async () => {
-  const reply = await door.send("/whole?text=b", { method: "POST", body: { small: 1 } });
+  const reply = await gateway.send("/whole?text=b", { method: "POST", body: { small: 1 } });
   expect(echoed(reply)).toEqual({ small: 1 });
 });

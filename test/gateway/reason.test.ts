@@ -2,7 +2,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { echo } from "./door.ts";
+import { echo } from "./gateway-server.ts";
 import { MOUNTS } from "./mount.ts";
 
 const responseBody = "word";

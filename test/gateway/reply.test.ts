@@ -5,7 +5,13 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { Call } from "../../src/gateway/call.ts";
 import { ENVELOPE_CODE } from "../../src/gateway/failure.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { bodiesOf, type Door, type Fields, openDoor, unary } from "./door.ts";
+import {
+  bodiesOf,
+  type Fields,
+  type GatewayServer,
+  startGateway,
+  unary,
+} from "./gateway-server.ts";
 
 const envelope = { reply: "REPLY_ENVELOPE" };
 
@@ -21,23 +27,23 @@ const RPCS: Rpc[] = [
   { name: "BareNames", http: { get: "/bare/names", responseBody: "names" } },
 ];
 
-let door: Door;
-let real: Door;
+let gateway: GatewayServer;
+let real: GatewayServer;
 let answer: (call: Call) => Fields | Promise<Fields>;
 const reported: unknown[] = [];
 
 beforeAll(async () => {
   const methods = defineRpcs(RPCS).map((desc) => unary(desc, (_, call) => answer(call)));
   const report = (error: unknown): void => void reported.push(error);
-  door = await openDoor({ methods, report });
-  real = await openDoor({ methods, report, httpStatus: "code" });
+  gateway = await startGateway({ methods, report });
+  real = await startGateway({ methods, report, httpStatus: "code" });
 });
 
 beforeEach(() => {
   reported.length = 0;
 });
 
-afterAll(() => Promise.all([door.close(), real.close()]));
+afterAll(() => Promise.all([gateway.close(), real.close()]));
 
 const success = (data: string): string => `{"code":200,"message":"success","data":${data}}`;
 
@@ -60,7 +66,7 @@ test.each<[string, Fields, string]>([
   ],
 ])("%s sends %o as %s", async (path, fields, text) => {
   answer = () => fields;
-  const reply = await door.send(path, { method: path === "/null" ? "POST" : "GET" });
+  const reply = await gateway.send(path, { method: path === "/null" ? "POST" : "GET" });
   expect(reply.text).toBe(text);
   expect(reply.status).toBe(200);
   expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
@@ -69,13 +75,13 @@ test.each<[string, Fields, string]>([
 
 test("writes members by their proto names, empty ones as well", async () => {
   answer = () => ({ thing: { partName: "a" } });
-  const { data } = (await door.send("/thing")).json as { data: Record<string, unknown> };
+  const { data } = (await gateway.send("/thing")).json as { data: Record<string, unknown> };
   expect(data).toMatchObject({ part_name: "a", small: 0, numbers: [], labels: {} });
 });
 
 test("sends REPLY_TEXT as plain text", async () => {
   answer = () => ({ word: "pöng" });
-  const reply = await door.send("/text");
+  const reply = await gateway.send("/text");
   expect(reply.text).toBe("pöng");
   expect(reply.headers["content-type"]).toBe("text/plain; charset=utf-8");
 });
@@ -85,7 +91,7 @@ test.each([1_000, 4_000, 4_096, 5_000, 100_000])(
   async (size) => {
     const word = "é你".repeat(size);
     answer = () => ({ word });
-    const reply = await door.send("/word");
+    const reply = await gateway.send("/word");
     expect(reply.json).toEqual({ code: 200, message: "success", data: word });
     expect(reply.headers["content-length"]).toBe(String(reply.raw.length));
   },
@@ -95,33 +101,36 @@ test.each([100, 101, 1_000, 1_001])("sends lists and maps of %i elements whole",
   const names = Array.from({ length: count }, (_, index) => `<${index}>`);
   const labels = Object.fromEntries(names.map((name) => [name, `é ${name}`]));
   answer = () => ({ names, labels });
-  const list = await door.send("/names");
+  const list = await gateway.send("/names");
   expect(list.json).toEqual({ code: 200, message: "success", data: names });
   expect(list.text).not.toContain("<");
-  const map = await door.send("/labels");
+  const map = await gateway.send("/labels");
   expect(map.json).toEqual({ code: 200, message: "success", data: labels });
-  expect((await door.send("/bare/names")).json).toEqual(names);
+  expect((await gateway.send("/bare/names")).json).toEqual(names);
 });
 
 test("masks a long list that can't be encoded", async () => {
   answer = () => ({ names: Array.from({ length: 1_000 }, (_, index) => index) });
-  expect((await door.send("/names")).json).toMatchObject({ code: 500, message: "internal error" });
+  expect((await gateway.send("/names")).json).toMatchObject({
+    code: 500,
+    message: "internal error",
+  });
   expect(reported).toHaveLength(1);
 });
 
 test("sends the request id with every reply", async () => {
   answer = () => ({});
-  expect((await door.send("/word")).headers["x-request-id"]).toMatch(/^id-\d+$/);
-  expect((await door.send("/nope")).headers["x-request-id"]).toMatch(/^id-\d+$/);
-  expect((await door.send("/word", { method: "PUT" })).headers["x-request-id"]).toMatch(/^id-/);
+  expect((await gateway.send("/word")).headers["x-request-id"]).toMatch(/^id-\d+$/);
+  expect((await gateway.send("/nope")).headers["x-request-id"]).toMatch(/^id-\d+$/);
+  expect((await gateway.send("/word", { method: "PUT" })).headers["x-request-id"]).toMatch(/^id-/);
   answer = (call) => ({ word: call.requestId });
-  const reply = await door.send("/word");
+  const reply = await gateway.send("/word");
   expect(reply.json).toMatchObject({ data: reply.headers["x-request-id"] });
 });
 
-test("tells the rpc its door, headers and peer", async () => {
+test("tells the rpc its gateway, headers and peer", async () => {
   answer = (call) => ({ word: [call.transport, call.header("authorization"), call.peer].join() });
-  const reply = await door.send("/word", { headers: { Authorization: "abc" } });
+  const reply = await gateway.send("/word", { headers: { Authorization: "abc" } });
   expect(reply.json).toMatchObject({ data: "rest,abc,127.0.0.1" });
 });
 
@@ -136,7 +145,7 @@ test.each(Object.entries(ENVELOPE_CODE))(
     };
     const body = { code: want, message: masked ? "internal error" : "what went wrong", data: null };
     for (const [one, status] of [
-      [door, 200],
+      [gateway, 200],
       [real, want],
     ] as const) {
       const reply = await one.send("/word");
@@ -160,7 +169,7 @@ test.each([
     answer = () => {
       throw new ConnectError("no such thing", Code.NotFound);
     };
-    const reply = await door.send(path);
+    const reply = await gateway.send(path);
     expect(reply.status).toBe(404);
     expect(reply.json).toEqual(body);
   },
@@ -173,7 +182,7 @@ test.each<[string, unknown]>([
   ["an object", { code: 5, message: "secret" }],
 ])("masks %s and reports it once", async (_, thrown) => {
   answer = () => Promise.reject(thrown);
-  const reply = await door.send("/word");
+  const reply = await gateway.send("/word");
   expect(reply.text).toBe('{"code":500,"message":"internal error","data":null}');
   const error = thrown instanceof Error ? thrown : new Error("not an error", { cause: thrown });
   expect(reported).toEqual([error]);
@@ -181,7 +190,10 @@ test.each<[string, unknown]>([
 
 test("masks a reply that can't be encoded", async () => {
   answer = () => ({ thing: { at: { seconds: 10n ** 15n } } });
-  expect((await door.send("/thing")).json).toMatchObject({ code: 500, message: "internal error" });
+  expect((await gateway.send("/thing")).json).toMatchObject({
+    code: 500,
+    message: "internal error",
+  });
   expect(reported).toHaveLength(1);
 });
 
@@ -194,7 +206,7 @@ test("lists field violations in data", async () => {
     const details = [{ desc: BadRequestSchema, value: { fieldViolations } }];
     throw new ConnectError("2 values are wrong", Code.InvalidArgument, undefined, details);
   };
-  const reply = await door.send("/word");
+  const reply = await gateway.send("/word");
   expect(reply.json).toEqual({
     code: 400,
     message: "2 values are wrong",
@@ -212,7 +224,7 @@ test("reads violations that came over a wire", async () => {
     ];
     throw error;
   };
-  expect((await door.send("/word")).json).toMatchObject({
+  expect((await gateway.send("/word")).json).toMatchObject({
     data: { violations: [{ field: "a", description: "b" }] },
   });
 });
@@ -221,7 +233,7 @@ test("passes on Retry-After and nothing else of an error's metadata", async () =
   answer = () => {
     throw new ConnectError("slow down", Code.ResourceExhausted, { "retry-after": "7", "x-a": "b" });
   };
-  const reply = await door.send("/word");
+  const reply = await gateway.send("/word");
   expect(reply.headers["retry-after"]).toBe("7");
   expect(reply.headers["x-a"]).toBeUndefined();
 });
@@ -244,7 +256,7 @@ test("aborts the call's signal when the client goes away", async () => {
     throw new ConnectError("gone", Code.Canceled);
   };
   const abandon = new AbortController();
-  const fetched = fetch(`http://127.0.0.1:${door.port}/word`, { signal: abandon.signal });
+  const fetched = fetch(`http://127.0.0.1:${gateway.port}/word`, { signal: abandon.signal });
   await expect(fetched).rejects.toThrow("abort");
   await promise;
 });
@@ -255,8 +267,8 @@ test("leaves the signal alone when the reply was sent", async () => {
     signals.push(call.signal);
     return {};
   };
-  await door.send("/word");
-  await door.send("/word");
+  await gateway.send("/word");
+  await gateway.send("/word");
   expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
 });
 
@@ -265,7 +277,7 @@ test("answers what admit throws before any refusal of its own", async () => {
     { name: "Save", http: { post: "/save", body: "*" }, rest: envelope },
     { name: "Get", http: { get: "/get" }, rest: { ...envelope, requireQuery: ["text"] } },
   ];
-  const one = await openDoor({
+  const one = await startGateway({
     methods: defineRpcs(rpcs).map((desc) => unary(desc, () => ({}))),
     bounds: bodiesOf(10),
     admit: (call) => {

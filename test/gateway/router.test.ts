@@ -5,7 +5,7 @@ import { createBindings } from "../../src/gateway/rest/binding.ts";
 import { matchesPath, splitPath } from "../../src/gateway/rest/path.ts";
 import { createRouter, MAX_ROUTES } from "../../src/gateway/rest/router.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { echo } from "./door.ts";
+import { echo } from "./gateway-server.ts";
 
 function bindingsOf(paths: readonly string[]) {
   const rpcs = paths.map((path, index) => ({ name: `Rpc${index}`, http: { get: path } }));

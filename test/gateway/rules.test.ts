@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { listRoutes } from "../../src/gateway/rest/rest.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { createHttp, echo, streaming } from "./door.ts";
+import { createHttp, echo, streaming } from "./gateway-server.ts";
 
 async function start(...rpcs: Rpc[]): Promise<void> {
   const methods = defineRpcs(rpcs).map((desc) =>

@@ -15,7 +15,7 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { createOpenApi } from "../../src/gateway/openapi/standalone.ts";
 import { defineRpcs } from "./contract.ts";
-import { send } from "./door.ts";
+import { send } from "./gateway-server.ts";
 
 const methods = defineRpcs([
   { name: "Get", http: { get: "/get/{text}" } },

@@ -7,7 +7,7 @@ import { type RestHandlerOptions, restHandler } from "../../src/gateway/fetch.ts
 import type { Method } from "../../src/gateway/method.ts";
 import { Buffered } from "../../src/transport/body.ts";
 import { defineRpcs } from "./contract.ts";
-import { streaming, unary } from "./door.ts";
+import { streaming, unary } from "./gateway-server.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;

@@ -12,7 +12,7 @@ import { gunzipSync } from "node:zlib";
 import { create, type Message } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineRpcs } from "../gateway/contract.ts";
-import { bodiesOf, createHttp, echo, streaming, unary } from "../gateway/door.ts";
+import { bodiesOf, createHttp, echo, streaming, unary } from "../gateway/gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 

@@ -21,7 +21,7 @@ import { restHandler } from "../../../../src/gateway/fetch.ts";
 import { restGateway } from "../../../../src/gateway/gateway.ts";
 import type { GatewayOptions } from "../../../../src/gateway/options.ts";
 import { needs } from "../../../downloaders/program.ts";
-import { send, streaming, unary } from "../../../gateway/door.ts";
+import { send, streaming, unary } from "../../../gateway/gateway-server.ts";
 import { KIND_NAMES, kindOf, PEERS } from "./kinds.ts";
 import { type Answer, buildPeers, type Reached, startPeers } from "./peers.ts";
 import { createGenerator, createRandom, type Generated, toBytes } from "./request.ts";

@@ -9,7 +9,7 @@ import type { Method } from "../../../../src/gateway/method.ts";
 import { createBindings } from "../../../../src/gateway/rest/binding.ts";
 import { RuleError } from "../../../../src/gateway/rest/rule.ts";
 import { defineRpcs } from "../../../gateway/contract.ts";
-import { streaming, unary } from "../../../gateway/door.ts";
+import { streaming, unary } from "../../../gateway/gateway-server.ts";
 import { createRandom } from "./random.ts";
 import { makeRequest, type RawRequest } from "./request.ts";
 import { makeRpcs, names, type Rule, rulesOf } from "./rules.ts";

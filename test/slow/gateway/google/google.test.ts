@@ -18,7 +18,7 @@ import { restHandler } from "../../../../src/gateway/fetch.ts";
 import { restGateway } from "../../../../src/gateway/gateway.ts";
 import type { Method } from "../../../../src/gateway/method.ts";
 import { createOpenApi } from "../../../../src/gateway/openapi/standalone.ts";
-import { streaming, unary } from "../../../gateway/door.ts";
+import { streaming, unary } from "../../../gateway/gateway-server.ts";
 import { publishedServices, readGoogleProtos, rulesOf } from "./descriptors.ts";
 import { type RuleRequest, requestOf } from "./request.ts";
 import { sampleMessage } from "./sample.ts";

@@ -35,7 +35,7 @@ export interface Sent {
 }
 
 /** A gateway behind a real server on a loopback port. */
-export interface Door {
+export interface GatewayServer {
   readonly port: number;
   readonly http: HttpServer;
   send(path: string, sent?: Sent): Promise<Reply>;
@@ -43,12 +43,15 @@ export interface Door {
 }
 
 /** Who may call from pages of other origins. */
-interface DoorOptions extends Partial<RestGatewayOptions> {
+interface GatewayServerOptions extends Partial<RestGatewayOptions> {
   readonly origins?: "*" | readonly string[];
 }
 
 /** Starts a server with nothing but a gateway with the options of Mooring's REST contract; request ids are `id-1`, `id-2`, … */
-export async function openDoor({ origins = [], ...options }: DoorOptions): Promise<Door> {
+export async function startGateway({
+  origins = [],
+  ...options
+}: GatewayServerOptions): Promise<GatewayServer> {
   const http = await createHttp(options, origins);
   const { server } = http;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
