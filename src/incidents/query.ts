@@ -90,7 +90,7 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
         const rows = await db.selectFrom("webhook").selectAll().orderBy("name").execute();
         return rows.map(webhookFromRow);
       }),
-    putWebhook: (webhook, { isNew, audit }) =>
+    putWebhook: (webhook, { before, audit }) =>
       writing(async (trx) => {
         const other = await trx
           .selectFrom("webhook")
@@ -100,15 +100,22 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
           .executeTakeFirst();
         if (other !== undefined) return "taken";
         const { id, ...rest } = webhookToRow(webhook);
-        if (isNew)
+        if (before === undefined)
           await trx
             .insertInto("webhook")
             .values({ id, ...rest })
             .execute();
         else {
-          const update = trx.updateTable("webhook").set(rest).where("id", "=", id);
-          const { numUpdatedRows } = await update.executeTakeFirst();
-          if (numUpdatedRows === 0n) return "gone";
+          const read = Object.entries(webhookToRow(before));
+          const { numUpdatedRows } = await trx
+            .updateTable("webhook")
+            .set(rest)
+            .where((eb) => eb.and(Object.fromEntries(read)))
+            .executeTakeFirst();
+          if (numUpdatedRows === 0n) {
+            const found = trx.selectFrom("webhook").select("id").where("id", "=", id);
+            return (await found.executeTakeFirst()) === undefined ? "gone" : "changed";
+          }
         }
         await append(trx, audit);
         return "stored";

@@ -58,7 +58,7 @@ export interface StoredDelivery {
 }
 
 /** Result of adding or changing a webhook. */
-export type WebhookPut = "stored" | "taken" | "gone";
+export type WebhookPut = "stored" | "taken" | "gone" | "changed";
 
 /** Keeps incidents, webhooks and deliveries. Rejects with a StoreError only. */
 export interface IncidentStore {
@@ -83,11 +83,13 @@ export interface IncidentStore {
   /**
    * Adds or changes a webhook.
    *
-   * @returns `taken` when another webhook has the name; `gone` when the webhook was deleted.
+   * @param options.before the row that was read; undefined: the webhook is new.
+   * @returns `taken` when another webhook has the name; `gone` when the webhook was deleted; `changed`
+   *   when it is no longer `before`.
    */
   putWebhook(
     webhook: StoredWebhook,
-    options: { readonly isNew: boolean; readonly audit: readonly AuditEntry[] },
+    options: { readonly before: StoredWebhook | undefined; readonly audit: readonly AuditEntry[] },
   ): Promise<WebhookPut>;
   /** With its deliveries. */
   deleteWebhook(id: string, audit: readonly AuditEntry[]): Promise<void>;

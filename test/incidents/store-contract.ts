@@ -82,15 +82,18 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("webhooks come back by name, and no two have one name", async () => {
-      const put = (row: StoredWebhook, isNew: boolean) =>
-        store.putWebhook(row, { isNew, audit: [] });
-      expect(await put(webhook("b", { disabled: true }), true)).toBe("stored");
-      expect(await put(webhook("a"), true)).toBe("stored");
-      expect(await put(webhook("c", { name: "name a" }), true)).toBe("taken");
-      expect(await put(webhook("b", { name: "name a" }), false)).toBe("taken");
-      expect(await put(webhook("a", { language: "zh-CN" }), false)).toBe("stored");
+      const put = (row: StoredWebhook, before?: StoredWebhook) =>
+        store.putWebhook(row, { before, audit: [] });
+      const b = webhook("b", { disabled: true });
+      expect(await put(b)).toBe("stored");
+      expect(await put(webhook("a"))).toBe("stored");
+      expect(await put(webhook("c", { name: "name a" }))).toBe("taken");
+      expect(await put({ ...b, name: "name a" }, b)).toBe("taken");
+      expect(await put(webhook("a", { language: "zh-CN" }), webhook("a"))).toBe("stored");
+      // Another call has changed it meanwhile.
+      expect(await put(webhook("a", { disabled: true }), webhook("a"))).toBe("changed");
       // One that was deleted meanwhile does not come back.
-      expect(await put(webhook("gone"), false)).toBe("gone");
+      expect(await put(webhook("gone"), webhook("gone"))).toBe("gone");
       expect(await store.webhooks()).toEqual([
         webhook("a", { language: "zh-CN" }),
         webhook("b", { disabled: true }),
@@ -98,7 +101,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("deliveries that are due come oldest first, and go with their webhook", async () => {
-      await store.putWebhook(webhook("w"), { isNew: true, audit: [] });
+      await store.putWebhook(webhook("w"), { before: undefined, audit: [] });
       const all = [
         delivery("a", { nextTry: 9 }),
         delivery("b", { nextTry: 8 }),
@@ -122,7 +125,8 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("of each webhook the delivery that is due first comes, however many another one has", async () => {
-      for (const id of ["v", "w"]) await store.putWebhook(webhook(id), { isNew: true, audit: [] });
+      for (const id of ["v", "w"])
+        await store.putWebhook(webhook(id), { before: undefined, audit: [] });
       const backlog = Array.from({ length: 300 }, (_, at) => delivery(`w${at}`, { nextTry: 2 }));
       await store.write([], [...backlog, delivery("late", { webhookId: "v", nextTry: 9 })]);
       expect((await store.due(10)).map(({ id }) => id)).toEqual(["w0", "late"]);
@@ -130,7 +134,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     });
 
     test("what is closed or done is forgotten, and nothing else", async () => {
-      await store.putWebhook(webhook("w"), { isNew: true, audit: [] });
+      await store.putWebhook(webhook("w"), { before: undefined, audit: [] });
       await store.write(
         [incident("a"), incident("b", { closedAt: 50 }), incident("c", { closedAt: 150 })],
         [

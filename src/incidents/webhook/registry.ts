@@ -13,7 +13,12 @@ export interface WebhookRegistry {
   byId(id: string): Webhook | undefined;
   /** Adds a webhook. @returns `taken` when another webhook has the name. */
   add(webhook: Webhook, audit: readonly AuditEntry[]): Promise<WebhookPut>;
-  /** Changes a webhook. @returns also `gone` when it has been deleted. */
+  /**
+   * Changes a webhook.
+   *
+   * @returns also `gone` when it was deleted, and `changed` when another call or process has changed it
+   *   since it was read.
+   */
   update(webhook: Webhook, audit: readonly AuditEntry[]): Promise<WebhookPut>;
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
 }
@@ -64,8 +69,11 @@ export function createWebhookRegistry({
     },
     all: () => [...webhooks.values()].map(({ open }) => open),
     byId: (id) => webhooks.get(id)?.open,
-    add: (webhook, audit) => put(webhook, { isNew: true, audit }),
-    update: (webhook, audit) => put(webhook, { isNew: false, audit }),
+    add: (webhook, audit) => put(webhook, { before: undefined, audit }),
+    update: async (webhook, audit) => {
+      const before = webhooks.get(webhook.id)?.row;
+      return before === undefined ? "gone" : put(webhook, { before, audit });
+    },
     delete: async (id, audit) => {
       await store.deleteWebhook(id, audit);
       webhooks.delete(id);

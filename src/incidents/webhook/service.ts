@@ -61,15 +61,17 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     if (found !== undefined) return found;
     throw notKnown(name);
   };
+  /** @returns the stored webhook; undefined when it has changed since it was read. */
   const put = async (
     how: "add" | "update",
     webhook: Webhook,
     origin: AuditOrigin,
     changed: readonly string[],
-  ): Promise<Webhook> => {
+  ): Promise<Webhook | undefined> => {
     const entry = doneEntry(origin, now(), [webhook.name], { changed: [...changed] });
     const result = await registry[how](webhook, [entry]);
     if (result === "stored") return webhook;
+    if (result === "changed") return undefined;
     if (result === "gone") throw notKnown(webhook.name);
     throw new ServiceError(Code.AlreadyExists, message("WEBHOOK_EXISTS", { name: webhook.name }));
   };
@@ -105,7 +107,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     ]);
     return { ...done, webhook: webhook.name };
   };
-  return {
+  const service: WebhookService = {
     list: async () => {
       await registry.load();
       return registry.all();
@@ -120,7 +122,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       };
       const { secret, ...rest } = input;
       const webhook = withWebhookInput(empty, secret === "" ? rest : input);
-      return put("add", webhook, origin, ["name", "url", "secret"]);
+      await put("add", webhook, origin, ["name", "url", "secret"]);
+      return webhook;
     },
     update: async (name, input, origin) => {
       const before = await get(name);
@@ -130,7 +133,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       const isOther = (each: keyof Webhook): boolean =>
         JSON.stringify(before[each]) !== JSON.stringify(after[each]);
       const changed = names.filter(isOther);
-      return changed.length === 0 ? before : put("update", after, origin, changed);
+      if (changed.length === 0) return before;
+      return (await put("update", after, origin, changed)) ?? service.update(name, input, origin);
     },
     delete: async (name, origin) => {
       const { id } = await get(name);
@@ -161,4 +165,5 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       return sendNow(webhook, delivery, origin);
     },
   };
+  return service;
 }

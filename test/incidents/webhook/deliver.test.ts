@@ -19,7 +19,7 @@ beforeEach(async () => {
         ...{ id, name: id, url: "", secret: "", classes: "[]", sites: "[]", language: "en" },
         ...{ disabled: false, createdAt: 1, createdBy: "admin" },
       },
-      { isNew: true, audit: [] },
+      { before: undefined, audit: [] },
     );
 });
 

@@ -62,3 +62,33 @@ test("a target that hangs holds one message of all calls, and no other webhook",
   hanging[1]?.({ status: 204, error: "" });
   expect(await again).toMatchObject({ state: "delivered", attempts: 2 });
 });
+
+test("a change keeps what another process changes between its reading and its writing", async () => {
+  let gate = async (): Promise<void> => undefined;
+  const open = (wrapped: typeof store.incidents) =>
+    createWebhookService({
+      store: wrapped,
+      registry: createWebhookRegistry({
+        store: wrapped,
+        sealer: createSealer([]),
+        onClosed: () => undefined,
+      }),
+      send: async () => ({ status: 204, error: "" }),
+      ...{ now: () => 1, newId: () => "id" },
+    });
+  const other = open(store.incidents);
+  const webhooks = open({
+    ...store.incidents,
+    putWebhook: async (webhook, options) => {
+      await gate();
+      return store.incidents.putWebhook(webhook, options);
+    },
+  });
+  await webhooks.create({ name: "hook", url: "https://a.example/", secret: "" }, origin);
+  gate = async () => {
+    gate = async () => undefined;
+    await other.update("hook", { secret: "", disabled: true }, origin);
+  };
+  await webhooks.update("hook", { secret: "", url: "https://b.example/" }, origin);
+  expect(await other.list()).toMatchObject([{ url: "https://b.example/", disabled: true }]);
+});
