@@ -75,15 +75,19 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
         }
         await addDeliveries(trx, deliveries);
       }),
-    acknowledge: ({ id, acknowledgedAt, acknowledgedBy, note }, deliveries, audit) =>
+    acknowledge: ({ id, changedAt, acknowledgedAt, acknowledgedBy, note }, deliveries, audit) =>
       writing(async (trx) => {
-        await trx
+        const { numUpdatedRows } = await trx
           .updateTable("incident")
           .set({ acknowledged_at: acknowledgedAt, acknowledged_by: acknowledgedBy, note })
           .where("id", "=", id)
-          .execute();
+          .where("changed_at", "=", changedAt)
+          .where("closed_at", "=", 0)
+          .executeTakeFirst();
+        if (numUpdatedRows === 0n) return false;
         await addDeliveries(trx, deliveries);
         await append(trx, audit);
+        return true;
       }),
     webhooks: () =>
       attempt(async () => {

@@ -57,12 +57,21 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
     turn = mine.catch(() => undefined);
     return mine;
   };
+  /** Adds the acknowledgement, which any process stores. */
+  const withAcknowledgement = async (incident: StoredIncident): Promise<StoredIncident> => {
+    const stored = await store.get(incident.id);
+    if (stored === undefined) return incident;
+    const { acknowledgedAt, acknowledgedBy, note } = stored;
+    return { ...incident, acknowledgedAt, acknowledgedBy, note };
+  };
   const commit = async (changes: readonly Change[]): Promise<void> => {
-    const events = changes.flatMap(({ event, next }) =>
-      event !== undefined && next.incident !== undefined
-        ? [{ event, incident: next.incident }]
-        : [],
-    );
+    const events: { readonly event: IncidentEvent; readonly incident: StoredIncident }[] = [];
+    for (const { event, next } of changes) {
+      if (event === undefined || next.incident === undefined) continue;
+      const incident =
+        event === "opened" ? next.incident : await withAcknowledgement(next.incident);
+      events.push({ event, incident });
+    }
     const writes = changes.flatMap(({ next, isStored }) =>
       next.incident !== undefined && !isStored ? [next.incident] : [],
     );

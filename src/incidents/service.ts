@@ -51,15 +51,19 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
         throw invalid([
           { field: "note", description: message("NOTE_TOO_LONG", { most: MAX_NOTE }) },
         ]);
-      const before = await get(id);
-      if (before.closedAt > 0) throw failedPrecondition(message("INCIDENT_CLOSED", { id }));
-      const after = { ...before, note, acknowledgedAt: now(), acknowledgedBy: origin.actor };
-      const subjects = [before.siteId, before.mountPath];
-      await store.acknowledge(after, deps.announce("acknowledged", after), [
-        doneEntry(origin, now(), subjects, { incident: id }),
-      ]);
-      waiter.notify();
-      return after;
+      // Read again after a change by the process that follows the site.
+      for (;;) {
+        const before = await get(id);
+        if (before.closedAt > 0) throw failedPrecondition(message("INCIDENT_CLOSED", { id }));
+        const after = { ...before, note, acknowledgedAt: now(), acknowledgedBy: origin.actor };
+        const subjects = [before.siteId, before.mountPath];
+        const isStored = await store.acknowledge(after, deps.announce("acknowledged", after), [
+          doneEntry(origin, now(), subjects, { incident: id }),
+        ]);
+        if (!isStored) continue;
+        waiter.notify();
+        return after;
+      }
     },
     async *watch(signal) {
       let sent = new Map<string, Incident>();

@@ -73,12 +73,15 @@ export interface IncidentStore {
   /**
    * Writes only the acknowledgement of an incident: the process that follows sites writes the other
    * members.
+   *
+   * @returns false, and writes nothing, when the incident has changed or was closed since
+   *   `incident` was read.
    */
   acknowledge(
     incident: Incident,
     deliveries: readonly StoredDelivery[],
     audit: readonly AuditEntry[],
-  ): Promise<void>;
+  ): Promise<boolean>;
   webhooks(): Promise<readonly StoredWebhook[]>;
   /**
    * Adds or changes a webhook.
