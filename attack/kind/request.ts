@@ -2,7 +2,7 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
-import { ACCEPTED, type Form, formsOf, type Size, WHOLE } from "../request/form.ts";
+import { ACCEPTED, type Form, formsOf, type Size, wholeSize } from "../request/form.ts";
 import { send, TRANSPORTS, type Transport, type Wire, wireOf } from "../request/send.ts";
 import { nameOf } from "../request/services.ts";
 import { type Attack, add, pause, type Tally, type Target } from "../target.ts";
@@ -33,7 +33,8 @@ export function costlyRequests({ methods, isFull }: Selection): Attack {
       const token = await tokens(scopesOf(method));
       for (const form of formsOf(method)) {
         add(tally, "forms");
-        for (const [size, transport] of isFull ? all() : [some(turn)]) {
+        const whole = wholeSize(method);
+        for (const [size, transport] of isFull ? all(whole) : [some(whole, turn)]) {
           if (signal.aborted) return tally;
           const wire = wireOf(method, form.build(size), transport, token);
           if (wire === undefined) continue;
@@ -48,19 +49,19 @@ export function costlyRequests({ methods, isFull }: Selection): Attack {
 }
 
 function describe({ method, path, kind }: Form, size: Size, transport: Transport): string {
-  const amount = size === WHOLE ? "whole" : "accepted";
+  const amount = size === ACCEPTED ? "accepted" : "whole";
   return [nameOf(method), path, kind, amount, transport].filter((part) => part !== "").join(" ");
 }
 
-function all(): readonly (readonly [Size, Transport])[] {
-  return [WHOLE, ACCEPTED].flatMap((size) =>
+function all(whole: Size): readonly (readonly [Size, Transport])[] {
+  return [whole, ACCEPTED].flatMap((size) =>
     TRANSPORTS.map((transport) => [size, transport] as const),
   );
 }
 
 /** Chooses a transport and a size in turn. */
-function some(turn: number): readonly [Size, Transport] {
-  return [turn % 3 === 0 ? WHOLE : ACCEPTED, TRANSPORTS[turn % TRANSPORTS.length] ?? "grpc"];
+function some(whole: Size, turn: number): readonly [Size, Transport] {
+  return [turn % 3 === 0 ? whole : ACCEPTED, TRANSPORTS[turn % TRANSPORTS.length] ?? "grpc"];
 }
 
 async function round(

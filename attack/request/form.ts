@@ -9,6 +9,7 @@ import {
   type MessageInitShape,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { createBodyLimit, createValueLimit } from "../../src/app/body-limit.ts";
 
 /** Filling of a field: as large as possible, repetitive, or with extreme values. */
 export type Kind = "largest" | "repetitive" | "extreme";
@@ -32,8 +33,20 @@ export interface Size {
   readonly elements: number;
 }
 
-/** Just below the bounds of one request: 8 MiB and 100,000 values. */
-export const WHOLE: Size = { text: 4_000_000, elements: 49_000 };
+const bodyLimit = createBodyLimit({ maxBody: 8 * 2 ** 20, maxValue: 2 ** 20 });
+const valueLimit = createValueLimit();
+/** Values of a request without lists of messages, at most. */
+const LONG = 10_000;
+
+/** Just below the bounds of a method's requests. */
+export function wholeSize(method: DescMethod): Size {
+  const values = valueLimit(method);
+  return {
+    text: Math.min(4_000_000, Math.floor(bodyLimit(method) * 0.9)),
+    // Elements of long lists are messages of at least two values.
+    elements: Math.floor(values * (values > LONG ? 0.49 : 0.98)),
+  };
+}
 /** Within most bounds of single fields, so that the request is accepted and executed. */
 export const ACCEPTED: Size = { text: 200, elements: 1_000 };
 

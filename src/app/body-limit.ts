@@ -2,6 +2,7 @@ import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { publicMethods } from "../access/authenticate.ts";
 import type { Config } from "../config/config.ts";
 import { memoize } from "../memoize.ts";
+import { isStruct, MAX_VALUES } from "../transport/decode.ts";
 
 /** Longest body of a call that needs no token, in bytes. */
 const PUBLIC_BODY = 4 * 1024;
@@ -9,6 +10,10 @@ const PUBLIC_BODY = 4 * 1024;
 const STREAM_BODY = 256 * 1024;
 /** Bytes of the longest list of keys: 1,000 of 255 characters of four bytes, in quotes. */
 const KEYS = 1024 * 1024;
+/** Maximum number of values of a request without settings, mounts or a document: lists of 1,000 names. */
+const FEW_VALUES = 2_500;
+/** The same for a list of settings: 1,000 of about 30 values, as a list of settings shows them. */
+const MANY_VALUES = 40_000;
 /** Bytes in addition to a list of keys or a value. */
 const BESIDE = 64 * 1024;
 
@@ -27,6 +32,28 @@ export function createBodyLimit({
     if (desc.methodKind === "server_streaming") return Math.min(maxBody, STREAM_BODY);
     return holdsMany(desc.input) ? maxBody : Math.min(maxBody, least);
   });
+}
+
+/**
+ * Returns the maximum number of values of a method's requests, derived from its request message: 100,000
+ * with a JSON document, 40,000 with a list of messages or a map, 2,500 otherwise. Requests with more
+ * are refused before decoding.
+ */
+export function createValueLimit(): (desc: DescMethod) => number {
+  return memoize(({ input }: DescMethod) => {
+    if (holdsDocument(input)) return MAX_VALUES;
+    return holdsMany(input) ? MANY_VALUES : FEW_VALUES;
+  });
+}
+
+/** Reports whether a message has a field of type google.protobuf.Struct, also in nested messages. */
+function holdsDocument(desc: DescMessage, seen = new Set<DescMessage>()): boolean {
+  if (seen.has(desc)) return false;
+  seen.add(desc);
+  return desc.fields.some(
+    (field) =>
+      isStruct(field) || (field.message !== undefined && holdsDocument(field.message, seen)),
+  );
 }
 
 /**

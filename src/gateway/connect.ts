@@ -1,4 +1,4 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
@@ -19,7 +19,6 @@ import { isRead, type Method } from "./method.ts";
 import { createNegotiator } from "./negotiation.ts";
 import type { Gateway } from "./options.ts";
 import { readJson } from "./rest/json.ts";
-import type { JsonRules } from "./rest/json-fit.ts";
 import { messageFromJson } from "./rest/json-message.ts";
 import type { StreamReply } from "./stream.ts";
 
@@ -166,7 +165,7 @@ class ConnectExchange implements Exchange {
     const decompress = decompressionFor(call.header(names.encoding), CODINGS, names.accept);
     const reading = call.reading(bounds, framed ? limit + PREFIX_LENGTH : limit);
     const decode = (bytes: Uint8Array) =>
-      decodeMessage(this.method.desc.input, format, bytes, this.#gateway);
+      decodeMessage(this.method.desc, format, bytes, this.#gateway);
     return { limit, decode, decompress, reading };
   }
 
@@ -212,13 +211,15 @@ class ConnectExchange implements Exchange {
 }
 
 function decodeMessage(
-  desc: DescMessage,
+  desc: DescMethod,
   format: Format,
   bytes: Uint8Array,
-  rules: JsonRules,
+  gateway: Gateway,
 ): Message | Promise<Message> {
-  if (format === "proto") return decodeBinary(desc, bytes);
-  return messageFromJson(desc, readJson(bytes, rules.reading.largeIntegers === "take"), rules);
+  const maxValues = gateway.valueLimit(desc);
+  if (format === "proto") return decodeBinary(desc.input, bytes, maxValues);
+  const digits = gateway.reading.largeIntegers === "take";
+  return messageFromJson(desc.input, readJson(bytes, { digits, maxValues }), gateway);
 }
 
 async function bytesInUrl(parameters: URLSearchParams, limit: number): Promise<Uint8Array> {

@@ -37,6 +37,8 @@ export interface GrpcHandlerOptions {
   readonly bounds: BodyBounds;
   /** Longest message of a method's requests, in bytes. */
   readonly bodyLimit: (method: DescMethod) => number;
+  /** Maximum number of values of a method's requests. */
+  readonly valueLimit: (method: DescMethod) => number;
   readonly sendStream: SendStream;
   readonly slowReaders: Pick<SlowReaders, "hold" | "write">;
   /** Admits a call by its headers, or throws, before a byte of its body is read. */
@@ -181,9 +183,10 @@ function limitTime(call: GrpcCall): void {
 function readMessage(
   { input }: DescMethod,
   call: GrpcCall,
-  { bounds, bodyLimit }: GrpcHandlerOptions,
+  { bounds, bodyLimit, valueLimit }: GrpcHandlerOptions,
 ): Promise<Message> {
   const { stream, peer } = call;
+  const maxValues = valueLimit(call.method);
   const limit = bodyLimit(call.method);
   const encoding = call.header("grpc-encoding");
   const decompress = decompressionFor(encoding, CODINGS, "grpc-accept-encoding");
@@ -193,8 +196,8 @@ function readMessage(
     const bytes = unwrap(body, limit, decompress);
     // Most are not compressed, and a wait costs as much as reading them.
     return bytes instanceof Promise
-      ? bytes.then((plain) => decodeBinary(input, plain))
-      : decodeBinary(input, bytes);
+      ? bytes.then((plain) => decodeBinary(input, plain, maxValues))
+      : decodeBinary(input, bytes, maxValues);
   });
 }
 

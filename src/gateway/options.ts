@@ -8,6 +8,7 @@ import {
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
 import { type PeerOf, plainAddress } from "../transport/address.ts";
 import { type BodyBounds, Buffered, Fault, RequestAborted } from "../transport/body.ts";
+import { MAX_VALUES } from "../transport/decode.ts";
 import type { Call } from "./call.ts";
 import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";
@@ -97,6 +98,8 @@ export interface GatewayOptions extends ReadingOptions {
   readonly bounds?: Partial<BodyBounds>;
   /** Longest body of one rpc's requests, in bytes. Default: that of the bounds. */
   readonly bodyLimit?: (method: DescMethod) => number;
+  /** Maximum number of values of one rpc's requests, counted before decoding. Default: 100,000. */
+  readonly valueLimit?: (method: DescMethod) => number;
   /**
    * Admits a call by its headers or throws, before a byte of its body is read. Default: all calls are
    * admitted.
@@ -134,6 +137,7 @@ export interface Gateway extends GatewayOptions {
   readonly memberNames: MemberNames;
   readonly bounds: BodyBounds;
   readonly bodyLimit: (method: DescMethod) => number;
+  readonly valueLimit: (method: DescMethod) => number;
   readonly prefix: TagPrefix;
   readonly peerOf: PeerOf;
   readonly seesWhole: (call: Call) => boolean;
@@ -174,6 +178,7 @@ export function complete(options: GatewayOptions): Gateway {
     memberNames: options.memberNames ?? "json",
     bounds,
     bodyLimit: options.bodyLimit ?? (() => bounds.maxBytes),
+    valueLimit: options.valueLimit ?? (() => MAX_VALUES),
     peerOf: options.peerOf ?? plainAddress,
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
     seesWhole: options.seesWhole ?? (() => true),

@@ -15,7 +15,10 @@ import { ConnectError } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
 import { BadRequest } from "./body.ts";
 
-/** Maximum number of values of a request message: many small values take more time than their size suggests. */
+/**
+ * Default maximum number of values of a request message: many small values take more time than their
+ * size suggests.
+ */
 export const MAX_VALUES = 100_000;
 /** Maximum nesting of messages, arrays and objects in a request. */
 export const MAX_DEPTH = 64;
@@ -25,11 +28,16 @@ export const PER_TURN = 2_000;
 /**
  * Decodes a message. Many values are decoded over several event-loop ticks.
  *
- * @throws INVALID_ARGUMENT for invalid bytes, and for more than MAX_VALUES values or MAX_DEPTH
+ * @param maxValues maximum number of values. Default: 100,000.
+ * @throws INVALID_ARGUMENT for invalid bytes, and for more than `maxValues` values or MAX_DEPTH
  *   levels, which are counted before decoding.
  */
-export function decodeBinary(desc: DescMessage, bytes: Uint8Array): Message | Promise<Message> {
-  const values = refusing(() => countValues(bytes, shapeOf(desc)));
+export function decodeBinary(
+  desc: DescMessage,
+  bytes: Uint8Array,
+  maxValues = MAX_VALUES,
+): Message | Promise<Message> {
+  const values = refusing(() => countValues(bytes, shapeOf(desc), maxValues));
   // The library returns `bytes` fields as views of its input, whose memory is released afterwards.
   // `slice` does not copy: it is a view of a Buffer too.
   const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
@@ -81,8 +89,12 @@ function inner(field: DescField): [number, () => Shape][] {
   return own ? [[field.number, own]] : [];
 }
 
-/** Number of values in the bytes; elements of a packed list count by their bytes. */
-function countValues(bytes: Uint8Array, shape: Shape): number {
+/**
+ * Number of values in the bytes; elements of a packed list count by their bytes.
+ *
+ * @throws INVALID_ARGUMENT for more than `most`.
+ */
+function countValues(bytes: Uint8Array, shape: Shape, most: number): number {
   const reader = new BinaryReader(bytes);
   let values = 0;
   const count = (end: number, fields: Shape, depth: number): void => {
@@ -98,7 +110,7 @@ function countValues(bytes: Uint8Array, shape: Shape): number {
         if (field !== undefined) count(reader.pos + length, field(), depth + 1);
         else reader.pos += length;
       }
-      if (values > MAX_VALUES) throw invalid(`the request holds more than ${MAX_VALUES} values`);
+      if (values > most) throw invalid(`the request holds more than ${most} values`);
     }
     if (reader.pos !== end) throw new RangeError("a value beyond the end");
   };

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { publicMethods } from "../../src/access/authenticate.ts";
-import { createBodyLimit } from "../../src/app/body-limit.ts";
+import { createBodyLimit, createValueLimit } from "../../src/app/body-limit.ts";
 import { servedServices } from "../../src/app/routes.ts";
 
 const MAX_BODY = 8 * 2 ** 20;
@@ -57,5 +57,25 @@ describe("the longest body of a request", () => {
       expect(small(method)).toBeLessThanOrEqual(8_192);
       if (method.name === "SetAria2") expect(wide(method)).toBe(16 * 2 ** 20 + 65_536);
     }
+  });
+});
+
+describe("the number of values of a request", () => {
+  const values = createValueLimit();
+  const namesWith = (most: number): string[] =>
+    methods.flatMap((method) => (values(method) === most ? [method.name] : [])).sort();
+
+  test("is 100,000 only with a JSON document", () => {
+    expect(namesWith(100_000)).toEqual([
+      "ImportMounts",
+      "ImportSettings",
+      "SaveMounts",
+      "ValidateDriverConfig",
+    ]);
+  });
+
+  test("is 40,000 for settings and overrides of sites, and 2,500 otherwise", () => {
+    expect(namesWith(40_000)).toEqual(["CreateSite", "SaveSettings", "UpdateSite"]);
+    expect(namesWith(2_500).length).toBe(methods.length - 7);
   });
 });

@@ -2,7 +2,7 @@ import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { ScalarType, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { attacks } from "../../attack/attacks.ts";
-import { ACCEPTED, formsOf, WHOLE } from "../../attack/request/form.ts";
+import { ACCEPTED, formsOf, wholeSize } from "../../attack/request/form.ts";
 import { TRANSPORTS, wireOf } from "../../attack/request/send.ts";
 import { nameOf, services } from "../../attack/request/services.ts";
 import { servedServices } from "../../src/app/routes.ts";
@@ -58,7 +58,9 @@ describe("costly requests", () => {
         // One text fits; of many elements it is counted.
         const isList = toBinary(method.input, form.build(ACCEPTED)).length > 2 * ACCEPTED.text;
         if (isList)
-          expect(toBinary(method.input, form.build(WHOLE)).length).toBeLessThan(8 * 2 ** 20);
+          expect(toBinary(method.input, form.build(wholeSize(method))).length).toBeLessThan(
+            8 * 2 ** 20,
+          );
         const message = form.build({ ...ACCEPTED, elements: 20 });
         for (const transport of TRANSPORTS)
           expect(wireOf(method, message, transport, "token"), transport).toBeDefined();

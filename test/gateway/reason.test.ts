@@ -58,3 +58,18 @@ interface ErrorReply {
   readonly message: string;
   readonly details: readonly { readonly debug?: object }[];
 }
+
+test.each(MOUNTS)("over %s a request has as many values as its rpc takes", async (_, mount) => {
+  const methods = defineRpcs([
+    { name: "Few", http: { post: "/few", body: "*", responseBody: "word" } },
+    { name: "Many", http: { post: "/many", body: "*", responseBody: "word" } },
+  ]).map(echo);
+  const valueLimit = ({ name }: { readonly name: string }) => (name === "Few" ? 3 : 100);
+  const ask = await mount({ methods, valueLimit });
+  const body = JSON.stringify({ texts: ["a", "b", "c", "d"] });
+  for (const path of ["/few", "/test.v1.ThingService/Few"]) {
+    const reply = await ask(path, { method: "POST", headers: JSON_TYPE, body });
+    expect(await reply.json()).toMatchObject({ message: "the body holds more than 3 values" });
+  }
+  expect((await ask("/many", { method: "POST", headers: JSON_TYPE, body })).status).toBe(200);
+});

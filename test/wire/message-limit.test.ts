@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type ImportSettingsRequest,
   ImportSettingsRequestSchema,
+  RollbackRequestSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { enveloped } from "./raw/cuttable.ts";
 import { type Answer, askHttp2, said, saying, textOf } from "./raw/refusal.ts";
@@ -18,6 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const RPC = "/mooring.v1.SettingService/ImportSettings";
+const KEYS_RPC = "/mooring.v1.SettingService/Rollback";
 
 /** A way to send a message: transport, codec and compression. */
 interface Way {
@@ -77,6 +79,25 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     const answer = await sends({ a: new Array<number>(100_001).fill(0) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
     expect(said(answer)).toMatch(/holds more than 100000 values/);
+  });
+
+  test("with more values than the rpc takes is refused before it is decoded", async () => {
+    const path = one.path === RPC ? KEYS_RPC : "/api/admin/setting/rollback";
+    const ask = async (count: number): Promise<string> => {
+      const keys = Array.from({ length: count }, (_, at) => `key_${at}`);
+      const request = create(RollbackRequestSchema, { to: 0n, keys, dryRun: true });
+      const desc = RollbackRequestSchema;
+      const body =
+        one.codec === "proto"
+          ? Buffer.from(toBinary(desc, request))
+          : Buffer.from(JSON.stringify(toJson(desc, request)));
+      const answer = await send({ ...one, path }, body);
+      expect(textOf(answer)).toMatch(saying("invalid_argument"));
+      return said(answer);
+    };
+    expect(await ask(2_501)).toMatch(/holds more than 2500 values/);
+    // Fewer are decoded, and refused with their field.
+    expect(await ask(2_400)).not.toMatch(/values/);
   });
 
   test("with deep nesting is refused as INVALID_ARGUMENT", async () => {

@@ -7,13 +7,20 @@ import { readJsonInteger } from "./value.ts";
 /**
  * Reads a JSON document from the bytes of a body. An integer beyond 2^53 keeps its digits, as a bigint.
  *
- * @param digits false: such an integer becomes the nearest number.
+ * @param options.digits false: such an integer becomes the nearest number. Default: true.
+ * @param options.maxValues maximum number of values. Default: 100,000.
  * @throws INVALID_ARGUMENT that says where the text is not UTF-8 or not JSON, or that it has
- * more than MAX_DEPTH levels or MAX_VALUES values.
+ * more than MAX_DEPTH levels or `maxValues` values.
  */
-export function readJson(bytes: Uint8Array, digits = true): JsonValue {
+export function readJson(
+  bytes: Uint8Array,
+  {
+    digits = true,
+    maxValues = MAX_VALUES,
+  }: { readonly digits?: boolean; readonly maxValues?: number } = {},
+): JsonValue {
   const text = decodeUtf8(bytes);
-  checkShape(text);
+  checkShape(text, maxValues);
   try {
     if (!digits || !LARGE.test(text)) return JSON.parse(text) as JsonValue;
     // TypeScript's types lack the third argument of a reviver.
@@ -52,7 +59,7 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
 /** Counts levels and values before anything is made of the text. */
-function checkShape(text: string): void {
+function checkShape(text: string, maxValues: number): void {
   let depth = 0;
   // One value more than commas, except at the beginning of arrays and objects.
   let values = 1;
@@ -66,7 +73,7 @@ function checkShape(text: string): void {
       depth += step;
       if (depth > MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH} levels`);
     }
-    if (values > MAX_VALUES) refuse(`holds more than ${MAX_VALUES} values`);
+    if (values > maxValues) refuse(`holds more than ${maxValues} values`);
   }
 }
 

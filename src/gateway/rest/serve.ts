@@ -239,9 +239,9 @@ function readBodyText(
   bytes: Buffer,
   binding: Binding,
   call: HttpCall,
-  { reading }: Gateway,
+  { reading, valueLimit }: Gateway,
 ): JsonValue {
-  const { request } = binding;
+  const { request, method } = binding;
   const type = call.header("content-type") ?? "";
   const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
   const coding = (call.header("content-encoding") ?? "identity").trim().toLowerCase();
@@ -251,9 +251,12 @@ function readBodyText(
   }
   if (essence === "application/x-www-form-urlencoded" && takesForm(request))
     return readForm(bytes, request.desc);
-  const isStream = binding.method.kind === "client_streaming";
+  const isStream = method.kind === "client_streaming";
   if (essence === "" || essence === "application/json" || (isStream && LINES.has(essence)))
-    return readJson(bytes, reading.largeIntegers === "take");
+    return readJson(bytes, {
+      digits: reading.largeIntegers === "take",
+      maxValues: valueLimit(method.desc),
+    });
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
 
