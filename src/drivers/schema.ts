@@ -88,7 +88,7 @@ function descriptionOf(item: ConfigItem, translate: Translate): string {
   return `${item.description}${condition}`.trimStart();
 }
 
-const MATTERS = " Matters only while {item} is {values}.";
+const MATTERS = " Applies only while {item} is {values}.";
 
 /** Texts that occur only in schemas, for the translations. */
 export const SCHEMA_TEXTS = [MATTERS, "empty", " or "];

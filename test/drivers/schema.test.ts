@@ -162,7 +162,7 @@ describe("a driver's JSON Schema", () => {
         password: {
           type: "string",
           writeOnly: true,
-          description: "Yours. Matters only while login is password.",
+          description: "Yours. Applies only while login is password.",
         },
         size: {
           type: "integer",

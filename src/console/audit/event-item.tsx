@@ -12,7 +12,7 @@ const NAMED = 6;
 
 /** Row of the audit, with all details when opened. */
 export function EventItem({ of }: { readonly of: AuditEvent }) {
-  const { sequence, time, actor, door, method, outcome, subjects } = of;
+  const { sequence, time, actor, door: transport, method, outcome, subjects } = of;
   const at = time ? timestampMs(time) : 0;
   const detail = readDetail(of.detail);
   const { reason, count } = detail;
@@ -25,7 +25,7 @@ export function EventItem({ of }: { readonly of: AuditEvent }) {
           <span class="nth mono">{String(sequence)}</span>
           <span class="what">
             <span class="action">
-              <strong>{method || of.door || t("audit.several")}</strong>
+              <strong>{method || transport || t("audit.several")}</strong>
               {typeof count === "number" && <span class="quiet">× {count}</span>}
               <span class={`health ${isGood ? "good" : "bad"} small`}>
                 <Icon name={isGood ? "done" : "warning"} />
@@ -45,7 +45,7 @@ export function EventItem({ of }: { readonly of: AuditEvent }) {
           <span class="who quiet small">
             <span>
               {actor === "" ? t("audit.unauthenticated") : t("row.by", { actor })}{" "}
-              {door !== "" && <span class="badge">{door}</span>}
+              {transport !== "" && <span class="badge">{transport}</span>}
             </span>
             <span>
               {timeOfDay(at)} · <When time={at} />

@@ -50,7 +50,7 @@ function readRevision(text: string | null): bigint | undefined {
 }
 
 const PAGE = 50;
-const DOORS = ["connect", "grpc", "grpc-web", "rest", "file", "start", "cli"];
+const SOURCES = ["connect", "grpc", "grpc-web", "rest", "file", "start", "cli"];
 
 /** Revisions that match the filters of the address, newest first. New ones appear at the top. */
 function Timeline({ title }: { readonly title: string }) {
@@ -94,8 +94,8 @@ function Timeline({ title }: { readonly title: string }) {
   const newest = settings.value?.revision;
   useEffect(() => void read(""), [filters, newest]);
 
-  const door = query.get("door") ?? "";
-  const shown = (revisions.value ?? []).filter((one) => door === "" || one.door === door);
+  const source = query.get("source") ?? "";
+  const shown = (revisions.value ?? []).filter((one) => source === "" || one.door === source);
   const pick = (revision: bigint): void => {
     const others = picked.value.filter((one) => one !== revision);
     picked.value =
@@ -117,7 +117,11 @@ function Timeline({ title }: { readonly title: string }) {
         fields={[
           { name: "key", label: t("history.key"), options: keys() },
           { name: "actor", label: t("history.actor") },
-          { name: "door", label: t("history.door"), choices: [t("history.anyDoor"), ...DOORS] },
+          {
+            name: "source",
+            label: t("history.source"),
+            choices: [t("history.anySource"), ...SOURCES],
+          },
         ]}
       />
       {failure.value && <Failed failure={failure.value} retry={() => void read("")} />}

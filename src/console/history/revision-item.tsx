@@ -16,7 +16,7 @@ export function RevisionItem(props: {
   readonly pick?: () => void;
 }) {
   const { of, picked, pick } = props;
-  const { revision, time, actor, door, reason, keys } = of;
+  const { revision, time, actor, door: source, reason, keys } = of;
   const at = time ? timestampMs(time) : 0;
   return (
     <li class="revision">
@@ -44,7 +44,7 @@ export function RevisionItem(props: {
       </div>
       <p class="who quiet small">
         <span>
-          {t("row.by", { actor })} <span class="badge">{door}</span>
+          {t("row.by", { actor })} <span class="badge">{source}</span>
         </span>
         <span>
           {timeOfDay(at)} · <When time={at} />

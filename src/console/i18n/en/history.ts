@@ -3,13 +3,13 @@ import type { Message } from "../en.ts";
 /** English texts of the history, which the audit shows too. */
 export const historyTexts = {
   "history.actor": "Actor",
-  "history.anyDoor": "Any source",
+  "history.anySource": "Any source",
   "history.backTo": "Restore revision {revision}",
   "history.between": "From revision {from} to {to}",
   "history.clear": "Clear",
   "history.compare": "Compare two",
   "history.compareNow": "Compare with the current state",
-  "history.door": "Source",
+  "history.source": "Source",
   "history.goBack": { one: "Restore 1 setting", other: "Restore {count} settings" },
   "history.older": "Show older revisions",
   "history.oldest": "Revisions before {revision} are no longer kept.",
