@@ -7,15 +7,15 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..");
 
 /**
- * The folders of src and what each may import besides itself, packages and gen/: the ones above it.
- * An entry is a folder or one file of it.
+ * Folders of src with their permitted imports besides themselves, packages and gen/: only folders
+ * listed above them. An entry is a folder or one file in it.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  // General parts: nothing of this product.
+  // General parts, independent of this product.
   transport: [],
   proxy: ["transport"],
   gateway: ["transport"],
-  // What nouns stand on.
+  // Base of the nouns.
   config: ["transport/listen.ts"],
   files: [],
   messages: ["gateway/call.ts"],
@@ -50,10 +50,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // Above the nouns: their stores on one connection, and the process.
   store: ["access", "audit", "database", "incidents", "mounts", "settings", "sites"],
   telemetry: ["gateway", "transport"],
-  // The contract's clients and its users.
+  // Clients of the contract and their users.
   client: [],
   console: ["client"],
-  // Files that a command reads or checks by itself.
+  // Files that a command reads or checks itself.
   cli: [
     "client",
     "config",
@@ -65,13 +65,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Single files of src that every folder may import. They import nothing. */
+/** Files of src that every folder may import. They import nothing. */
 const everywhere = ["memoize.ts", "periodic.ts", "ticks.ts", "waiter.ts"];
 
-/** The folders that import anything: the wiring. */
+/** Wiring: folders that may import everything. */
 const wiring = ["app", "main.ts"];
 
-/** What the general parts may take from generated code: none of it is of this product. */
+/** Generated code that the general parts may import: none of it is of this product. */
 const GENERAL = ["transport", "proxy", "gateway"];
 const GENERAL_GEN = /^(?:google|grpc|health|mooring\/rest)\//;
 
@@ -85,31 +85,31 @@ const files = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
 );
 const imports: readonly Import[] = files.flatMap(importsOf);
 
-test("a folder imports what the table allows", () => {
+test("each folder imports only permitted folders", () => {
   const wrong = imports.filter(({ from, to }) => !to.startsWith("../") && !isAllowed(from, to));
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-test("the table has every folder and nothing else", () => {
+test("the table lists every folder of src and no other", () => {
   const folders = new Set(files.map(partOf));
   expect([...folders].sort()).toEqual([...Object.keys(allowed), ...wiring, ...everywhere].sort());
 });
 
-test("the table lets no two folders import each other", () => {
+test("no two folders may import each other", () => {
   const graph = Object.entries(allowed).map(
     ([part, of]) => [part, of.filter((entry) => !entry.endsWith(".ts"))] as const,
   );
   expect(circlesOf(new Map(graph))).toEqual([]);
 });
 
-test("files import each other in no circle", () => {
+test("imports between files have no cycle", () => {
   const graph = new Map<string, readonly string[]>();
   for (const [from, of] of Map.groupBy(imports, (one) => one.from))
     graph.set(from, of?.map(({ to }) => to) ?? []);
   expect(circlesOf(graph)).toEqual([]);
 });
 
-test("the general parts know no message and no service of this product", () => {
+test("the general parts have no message and no service of this product", () => {
   const wrong = imports
     .filter(({ from }) => GENERAL.includes(partOf(from)))
     .filter(({ to }) => to.startsWith("../") && !isGeneral(to));
@@ -118,12 +118,12 @@ test("the general parts know no message and no service of this product", () => {
     expect(textOf(file), file).not.toMatch(/mooring[./]v1/);
 });
 
-/** Built without the rest: what a part needs is in it, in the parts below it, and in packages. */
+/** Compiled alone: a part needs only itself, the parts below it, and packages. */
 test.each([
   ["transport", ["transport"]],
   ["proxy", ["proxy", "transport"]],
   ["gateway", ["gateway", "transport"]],
-])("%s compiles by itself", (_part, of) => {
+])("%s compiles alone", (_part, of) => {
   const folder = mkdtempSync(join(tmpdir(), "mooring-part-"));
   try {
     for (const name of ["package.json", "node_modules", "gen"])
@@ -150,11 +150,11 @@ test.each([
   }
 });
 
-test("only database, the queries of nouns and their stores know SQL", () => {
+test("only database, queries of nouns and their stores contain SQL", () => {
   const database = /from "(?:kysely|better-sqlite3|pg)"/;
   const others = files
     .filter((file) => !/^(?:database|store)\//.test(file))
-    // Another server's database is read as a foreign file.
+    // The database of another server is read as a foreign file.
     .filter((file) => !/(?:query|transaction)\.ts$|^backup\//.test(file))
     .filter((file) => database.test(textOf(file)));
   expect(others).toEqual([]);
@@ -171,7 +171,7 @@ function isGeneral(to: string): boolean {
   return to.startsWith("../gen/") && GENERAL_GEN.test(to.slice("../gen/".length));
 }
 
-/** The top folder of a file; a file of src itself is its own. */
+/** Top folder of a file; for a file of src itself, the file. */
 function partOf(file: string): string {
   return file.split("/")[0] ?? "";
 }
@@ -193,7 +193,7 @@ function textOf(file: string): string {
   return readFileSync(join(root, "src", file), "utf8");
 }
 
-/** Relative imports, as paths from src; those of gen/ begin with `../`. */
+/** Relative imports as paths from src; those of gen/ begin with `../`. */
 function importsOf(from: string): Import[] {
   const text = textOf(from);
   return [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(([, path = ""]) => {

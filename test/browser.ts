@@ -3,10 +3,10 @@ import { type Browser, chromium } from "playwright-core";
 import type { TestContext } from "vitest";
 import { needs } from "./downloaders/program.ts";
 
-/** The same engine; without windows a page takes a quarter of the processor's time. */
+/** The same engine; without windows a page needs a quarter of the CPU time. */
 const PROGRAMS = ["chromium-headless-shell", "chromium"];
 
-/** A headless browser that connects to the test alone. */
+/** A headless browser of one test. */
 const FLAGS = [
   "--headless",
   "--no-sandbox",
@@ -18,15 +18,15 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Chromium's file; undefined where it is not installed. */
+/** Chromium's file; undefined if it is not installed. */
 export const browserFile: string | undefined = PROGRAMS.map((program) =>
   spawnSync("which", [program], { encoding: "utf8" }).stdout.trim(),
 ).find((file) => file !== "");
 
-/** As `needs` does it for other programs: skips the tests of a file or group without a browser. */
+/** Like `needs` for other programs: skips the tests of a file or group without a browser. */
 export const needsBrowser = (): ((context: TestContext) => void) =>
   browserFile === undefined ? needs("chromium") : () => undefined;
 
-/** Starts it. To be closed by who starts it. */
+/** Starts a browser, which the caller closes. */
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: browserFile ?? "chromium", args: FLAGS });

@@ -6,7 +6,7 @@ import { oncePerRun } from "./once.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 /**
- * The documentation site as `npm run docs:site` makes it; the first build installs VitePress.
+ * The documentation site, built by `npm run docs:site`; the first build installs VitePress.
  *
  * @returns its folder.
  */

@@ -5,8 +5,8 @@ import { oncePerRun } from "./once.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 /**
- * The program as `npm run build` makes it, console included: what users start, in little more than
- * half the time that its source takes.
+ * The program, built by `npm run build` with the console, as users start it; starts in little more
+ * than half the time of its source.
  *
  * @returns its main file.
  */

@@ -45,7 +45,7 @@ const grant = createGrant(["settings:read"], []);
 const reader: Caller = { name: "ann", tokenId: "id", grant, until: 500 };
 type Found = Caller | undefined | Promise<Caller | undefined>;
 
-/** Access with the callers of some tokens. */
+/** Access over a fake identity with fixed callers for some tokens. */
 function accessOf(callers: Record<string, () => Found> = { right: () => reader }, perMinute = 0) {
   const identity = {
     fresh: vi.fn<Identity["fresh"]>(async () => undefined),
@@ -74,14 +74,14 @@ const unauthenticated = (text: RegExp) => ({
 const MISSING = unauthenticated(/missing token/);
 const ENDED = unauthenticated(/was reset or revoked/);
 
-test("the methods without a token are these", () => {
+test("the public methods are exactly these", () => {
   expect([...publicMethods].map(({ name }) => name).sort()).toEqual([
     ...["Check", "GetPublicSettings", "List", "Ping", "Watch", "WatchPublicSettings"],
   ]);
 });
 
 describe("admission", () => {
-  test("lets public methods in without a look, in their turn", async () => {
+  test("admits public methods without a read of the database, asynchronously", async () => {
     const { access, identity } = accessOf();
     const call = new TestCall(ping);
     const admitted = access.admit(call);
@@ -92,7 +92,7 @@ describe("admission", () => {
   });
 
   test.each(["right", "Bearer right"])(
-    "of %s has the right of the token's caller",
+    "with %s has the right of the token's caller",
     async (header) => {
       const { access, identity } = accessOf();
       const call = new TestCall(listSettings, header);
@@ -107,7 +107,7 @@ describe("admission", () => {
     },
   );
 
-  test("also where the caller is only found out later", async () => {
+  test("waits for a caller that is found asynchronously", async () => {
     const call = new TestCall(listSettings, "later");
     await accessOf({ later: async () => reader }).access.admit(call);
     expect(call.actor).toBe("ann");
@@ -127,7 +127,7 @@ describe("admission", () => {
     expect(scope.message).toContain("settings:write");
   });
 
-  test("of too many wrong tokens waits, those that another server refuses included", async () => {
+  test("after too many wrong tokens is delayed, also for tokens that the upstream refuses", async () => {
     const refusal = new ConnectError("refused there", Code.Unauthenticated);
     const other = new ConnectError("not now", Code.Unavailable);
     const { access } = accessOf(
@@ -147,7 +147,7 @@ describe("admission", () => {
     }
   });
 
-  test("fails where rights cannot be looked up", async () => {
+  test("fails with UNAVAILABLE when rights cannot be read", async () => {
     const { access, identity } = accessOf();
     identity.fresh.mockRejectedValue(unavailable(message("NOT_ADMIN")));
     const failure = await failureOf(() => access.admit(new TestCall(listSettings, "right")));
@@ -156,7 +156,7 @@ describe("admission", () => {
   });
 });
 
-test("a header alone is checked as that of a call is", async () => {
+test("a header is checked like the header of a call", async () => {
   const { access } = accessOf();
   await access.check("right");
   await access.check("bearer right");
@@ -189,7 +189,7 @@ describe("a call that was admitted", () => {
     return run({ stream: false, contextValues: createContextValues(), ...request } as never);
   };
 
-  test("runs, and its right is not looked at again so soon", async () => {
+  test("runs without a second check of its right", async () => {
     const given = accessOf();
     const request = { method: listSettings, call: admitted(listSettings, NOW - 1) };
     expect(await pass(given, request)).toBe(reply);
@@ -204,7 +204,7 @@ describe("a call that was admitted", () => {
     expect(await pass(given, { method: ping, call: new TestCall(ping) })).toBe(reply);
   });
 
-  test("is known by its context where it is no call of the gateway", async () => {
+  test("is found by its context outside the gateway", async () => {
     const { principal } = admitted(listSettings, 0);
     const info = { transport: "grpc", requestId: "", peer: "", principal } as const;
     const contextValues = createContextValues().set(callKey, info);
@@ -213,7 +213,7 @@ describe("a call that was admitted", () => {
     expect(await failureOf(() => pass(given, { method: listSettings }))).toMatchObject(MISSING);
   });
 
-  test("whose body took long is looked at again", async () => {
+  test("is checked again after a slow body", async () => {
     const request = { method: listSettings, call: admitted(listSettings, NOW - 1.5) };
     const next = vi.fn(async () => reply as unknown);
     const given = accessOf({ right: () => ({ ...reader, until: 700 }) });
@@ -250,7 +250,7 @@ describe("a call that was admitted", () => {
       return { call, stream, first: () => stream.next() };
     };
 
-    test("gives its messages, and is then not looked at any more", async () => {
+    test("passes the messages on without further checks", async () => {
       const given = accessOf();
       const { call, stream } = await open(given);
       const messages: number[] = [];
@@ -260,7 +260,7 @@ describe("a call that was admitted", () => {
       expect(call.signal.aborted).toBe(false);
     });
 
-    test("of a request alone, or of a reply alone, is passed on", async () => {
+    test("in one direction is passed on", async () => {
       const given = accessOf();
       const call = admitted(listSettings);
       const request = { method: listSettings, call, stream: true };
@@ -272,12 +272,12 @@ describe("a call that was admitted", () => {
       expect(await pass(given, open, next)).toBe(streamed);
     });
 
-    test("does not begin where the right has ended", async () => {
+    test("is refused when the right has ended", async () => {
       const { first } = await open(accessOf({}));
       expect(await failureOf(first)).toMatchObject(ENDED);
     });
 
-    test("ends when the time of the right is over", async () => {
+    test("ends when the right expires", async () => {
       const given = accessOf({ right: () => ({ ...reader, until: 600 }) });
       const { call, first } = await open(given);
       await first();
@@ -287,7 +287,7 @@ describe("a call that was admitted", () => {
       expect(call.signal.reason).toMatchObject(unauthenticated(/has expired/));
     });
 
-    test("goes on where the right has no end", async () => {
+    test("continues when the right does not expire", async () => {
       const endless = { ...reader, until: undefined };
       const given = accessOf({ right: () => endless });
       const { call, first } = await open(given, endless);
@@ -296,7 +296,7 @@ describe("a call that was admitted", () => {
       expect(call.signal.aborted).toBe(false);
     });
 
-    test("goes on with the same right, to its new end", async () => {
+    test("continues until the new end of a renewed right", async () => {
       const given = accessOf();
       const { call, first } = await open(given);
       await first();
@@ -310,7 +310,7 @@ describe("a call that was admitted", () => {
     test.each<[string, () => Found]>([
       ["is gone", () => undefined],
       ["is another", () => ({ ...reader, grant: createGrant(["settings:read"], []) })],
-      ["cannot be looked up", () => Promise.reject(new Error("away"))],
+      ["cannot be read", () => Promise.reject(new Error("away"))],
     ])("ends when the right %s", async (_, now) => {
       const given = accessOf();
       const { call, first } = await open(given);
@@ -325,13 +325,13 @@ describe("a call that was admitted", () => {
 describe("the grant of a call", () => {
   const call = new TestCall(listSettings);
 
-  test("is that of its admission, and nothing before it", () => {
+  test("is the grant of its admission, and empty before it", () => {
     expect(grantOf(call)).toBe(NOTHING);
     call.principal = new Admission(reader, "right", 0);
     expect(grantOf(call)).toBe(grant);
   });
 
-  test("of the context of an application goes by the caller in it", () => {
+  test("in the context of an application is the grant of its caller", () => {
     const of = (info: Record<string, unknown> | undefined) =>
       grantOf({ values: createContextValues().set(callKey, info as never) });
     expect(of(undefined)).toBe(ROOT);

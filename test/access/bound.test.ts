@@ -7,10 +7,10 @@ import { checkCount } from "../../src/access/token.ts";
 
 const MOST = 100_000;
 
-test("there are no more principals and tokens than memory has room for", async () => {
+test("principals and tokens are limited in number", async () => {
   const service = createPrincipalService({
     registry: { principals: () => Array.from({ length: MOST }), now: () => 0 } as never,
-    change: () => Promise.reject(new Error("nothing is asked of the database")),
+    change: () => Promise.reject(new Error("the database must not be called")),
     randomBytes: Buffer.alloc,
   });
   const made = service.createPrincipal("one-more", "program", {

@@ -4,7 +4,7 @@ import { createChange } from "../../src/access/change.ts";
 import { StoreError } from "../../src/database/error.ts";
 import { refusalOf } from "./opened.ts";
 
-/** A change over a store that writes this version, and the order of what it calls. */
+/** A change over a store with these versions, and the order of the store's calls. */
 function changing(written: number, known: number, failure: Record<string, unknown> = {}) {
   const order: string[] = [];
   const step = (name: string) => async () => {
@@ -31,7 +31,7 @@ test.each([
   [5, 4, 5],
   [5, 6, 6],
 ])(
-  "resolves when version %d or %d, the later one, is seen everywhere",
+  "resolves when version %d or %d, whichever is later, is visible to all processes",
   async (own, known, seen) => {
     const { change, order, seenEverywhere } = changing(own, known);
     const result = await change(async (transaction) => transaction.write({ audit: [] }));
@@ -41,7 +41,7 @@ test.each([
   },
 );
 
-test("names whether the write failed, or its effect is unknown elsewhere", async () => {
+test("a failed write and an unconfirmed version have different errors", async () => {
   const away = new StoreError("busy", "away");
   const work = async () => 1;
   const refused = (failure: Record<string, unknown>) =>

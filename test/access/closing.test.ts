@@ -8,7 +8,7 @@ import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
 
-test("closing waits for the database to be read where that has begun", async () => {
+test("closing waits for a read of the database in progress", async () => {
   const path = newPath();
   const { engine } = await testParts(path);
   const store = await openSqliteSettingStore(path);

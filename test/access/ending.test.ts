@@ -29,11 +29,11 @@ test.each<[string, StoredToken, number, boolean]>([
   ["90 days, with a successor", token(90 * DAY, "next"), 89 * DAY, false],
   ["for ever", token(null), 1_000 * DAY, false],
   ["10 days from day 100 on, 3 before its end", later, 107 * DAY, false],
-])("of %s", (_what, one, now, soon) => {
+])("whether a token ends soon: %s", (_what, one, now, soon) => {
   expect(endsSoon(one, now)).toBe(soon);
 });
 
-test("all tokens that end soon and are valid, the first to end first, with their principals", () => {
+test("lists valid tokens that end soon, by their end, with their principals", () => {
   const tokens = [
     { ...token(3 * DAY), id: "third" },
     { ...token(1_000 * DAY), id: "later" },
@@ -55,7 +55,7 @@ test("all tokens that end soon and are valid, the first to end first, with their
   ]);
 });
 
-describe("the notice of them", () => {
+describe("the notice of tokens that end soon", () => {
   const noticed = async (count: number, isClaimed: boolean) => {
     const ending = Array.from({ length: count }, (_, at): EndingToken => {
       return { principal: "ann", tokenId: `${at}`, until: at };
@@ -70,13 +70,13 @@ describe("the notice of them", () => {
     return { tryAcquireJobSlot, calls: notice.mock.calls, ending };
   };
 
-  test("comes at once, by one of all processes a day, and names twenty", async () => {
+  test("is logged at once, by one process a day, with at most twenty tokens", async () => {
     const { calls, tryAcquireJobSlot, ending } = await noticed(21, true);
     expect(calls).toEqual([[ending.slice(0, 20), 21]]);
     expect(tryAcquireJobSlot.mock.calls).toEqual([["tokens that end soon", DAY, 7]]);
   });
 
-  test("does not come where another process has its turn, or no token ends", async () => {
+  test("is not logged when another process has the job slot or no token ends", async () => {
     expect((await noticed(1, false)).calls).toEqual([]);
     const { calls, tryAcquireJobSlot } = await noticed(0, true);
     expect([calls, tryAcquireJobSlot.mock.calls]).toEqual([[], []]);

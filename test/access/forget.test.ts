@@ -8,7 +8,7 @@ import { allRows } from "../store/audit-contract.ts";
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const AGE = 3 * DAY;
-/** Between two runs: more than the interval. */
+/** Time between two runs: more than the interval. */
 const PAUSE = HOUR + 100;
 const START = Date.UTC(2026, 0, 1);
 
@@ -34,7 +34,7 @@ async function storeOf(tokens: readonly StoredToken[]): Promise<Store> {
   return store;
 }
 
-/** Forgetting in as many processes as are asked for, on a clock that can be set. */
+/** Deletion of ended tokens in several processes, on a clock that the test sets. */
 async function forgetting(store: Store, { processes = 1 } = {}) {
   const clock = { now: START };
   const registry = await openAccessRegistry({ store: store.access, now: () => clock.now });
@@ -59,10 +59,10 @@ async function forgetting(store: Store, { processes = 1 } = {}) {
   return { clock, pass, stop };
 }
 
-/** Runs after which a token is deleted that ended before the first of them. */
+/** Number of runs until a token is deleted that ended before the first one. */
 const RUNS = AGE / HOUR + 1;
 
-test("a token goes when it has ended long ago, however it ended, and the audit says so", async () => {
+test("a token is deleted long after its end, whatever ended it, with an audit row", async () => {
   const end = START + HOUR / 2;
   const store = await storeOf([
     token("holds"),
@@ -98,11 +98,11 @@ test("a token goes when it has ended long ago, however it ended, and the audit s
   expect(await pass(2 * 24)).toEqual(["holds"]);
 });
 
-test("a clock that jumps, there and back, makes no token older", async () => {
+test("a clock that jumps forth and back ages no token", async () => {
   const store = await storeOf([
     token("holds", { expiresAt: START + 400 * DAY }),
     token("revoked", { revokedAt: START, revokedBy: "anna" }),
-    // Revoked while the clock stood in 1970.
+    // Revoked while the clock was in 1970.
     token("early", { revokedAt: 1, revokedBy: "anna" }),
   ]);
   const { clock, pass } = await forgetting(store);
@@ -115,7 +115,7 @@ test("a clock that jumps, there and back, makes no token older", async () => {
   expect(await pass(1)).toEqual(["holds"]);
 });
 
-test("what ended only by a wrong clock has its whole time again", async () => {
+test("a token that ended only by a wrong clock is kept for the whole time again", async () => {
   const store = await storeOf([token("a", { expiresAt: START + 30 * DAY })]);
   const { clock, pass } = await forgetting(store);
   clock.now += 300 * DAY;
@@ -127,7 +127,7 @@ test("what ended only by a wrong clock has its whole time again", async () => {
   expect(await pass(1)).toEqual([]);
 });
 
-test("several processes count as one, and a restart loses nothing of it", async () => {
+test("several processes count runs once, and a restart keeps the count", async () => {
   const store = await storeOf([token("a", { revokedAt: START, revokedBy: "anna" })]);
   const first = await forgetting(store, { processes: 3 });
   expect(await first.pass(RUNS - 1)).toEqual(["a"]);
@@ -137,7 +137,7 @@ test("several processes count as one, and a restart loses nothing of it", async 
   expect(await second.pass(1)).toEqual([]);
 });
 
-test("very many go in small steps, and each has its row", async () => {
+test("many tokens are deleted in small steps, each with an audit row", async () => {
   const many = Array.from({ length: 230 }, (_, at) =>
     token(`t${at}x`, { revokedAt: START, revokedBy: "anna" }),
   );
@@ -151,7 +151,7 @@ test("very many go in small steps, and each has its row", async () => {
   );
 });
 
-test("stopped, it ends after the step in progress", async () => {
+test("closing waits for the step in progress", async () => {
   const many = Array.from({ length: 120 }, (_, at) =>
     token(`t${at}x`, { revokedAt: START, revokedBy: "anna" }),
   );
@@ -163,7 +163,7 @@ test("stopped, it ends after the step in progress", async () => {
   expect(await last).toHaveLength(70);
 });
 
-test("of two ends at one time the revocation is named", async () => {
+test("of two ends at the same time the audit row names the revocation", async () => {
   const store = await storeOf([
     token("both", { revokedAt: START, revokedBy: "anna", expiresAt: START, notAfter: START }),
   ]);

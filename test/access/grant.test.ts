@@ -30,18 +30,18 @@ describe("limits", () => {
     expect(createGrant(["settings:read"], [limit]).allows(key, group)).toBe(allowed);
   });
 
-  test("one of several has to fit", () => {
+  test("one of several limits has to match", () => {
     const { allows } = createGrant(["settings:read"], ["key:a*", "group:2"]);
     expect([allows("ab", 1), allows("b", 2), allows("b", 1)]).toEqual([true, true, false]);
   });
 
-  test("a pattern of many stars takes no longer than its length says", () => {
+  test("matching a pattern of many stars takes linear time", () => {
     const { allows } = createGrant(["settings:read"], [`key:${"*a".repeat(100)}*b`]);
     expect(allows("a".repeat(255), undefined)).toBe(false);
   });
 });
 
-test("scopes include what they are of no use without", () => {
+test("a scope includes the scopes that it requires", () => {
   const grant = createGrant(["settings:write", "history:rollback"], []);
   expect(grant.scopes).toEqual([
     "history:read",
@@ -52,7 +52,7 @@ test("scopes include what they are of no use without", () => {
   expect(grant.has("settings:reveal")).toBe(false);
 });
 
-test("a grant covers no more than it holds", () => {
+test("a grant covers only grants within its own rights", () => {
   const writer = createGrant(["settings:write"], []);
   const reader = createGrant(["settings:read"], []);
   expect(covers(writer, reader)).toBe(true);
@@ -82,18 +82,18 @@ test("a caller without a token is granted nothing", () => {
   ]);
 });
 
-test("a hundred limits fit, and one more does not", () => {
+test("100 limits are accepted, 101 are refused", () => {
   const limits = (count: number) => Array.from({ length: count }, (_, at) => `group:${at}`);
   expect(grantProblems(["settings:read"], limits(100))).toEqual([]);
   expect(grantProblems(["settings:read"], limits(101))).toMatchObject([{ field: "limits" }]);
 });
 
-test("an unknown scope with a limit is one problem, of the scope", () => {
+test("an unknown scope with a limit is reported once, at the scope", () => {
   const problems = grantProblems(["nonsense"], ["key:a"]);
   expect(problems.map(({ field }) => field)).toEqual(["scopes[0]"]);
 });
 
-test("the limits have 4,096 characters together, and scopes are named a hundred times, at most", () => {
+test("limits have at most 4,096 characters together, and at most 100 scopes are listed", () => {
   const limits = (last: number) => [
     ...Array.from({ length: 15 }, () => "key:".padEnd(256, "a")),
     "key:".padEnd(last, "a"),
@@ -106,7 +106,7 @@ test("the limits have 4,096 characters together, and scopes are named a hundred 
   expect([fields(scopes(100)), fields(scopes(101))]).toEqual([[], ["scopes"]]);
 });
 
-test("a limit of mounts fits a path of 255 characters, and nothing else does", () => {
+test("a limit of mounts accepts a path of 255 characters, and no invalid path", () => {
   const { allowsMount, allows } = createGrant(["mounts:read"], ["mount:/a/*", "key:b"]);
   expect(["/a/b", "/a/", "/a", "/b", "b"].map(allowsMount)).toEqual([
     ...[true, true, false, false, false],
@@ -120,7 +120,7 @@ test("a limit of mounts fits a path of 255 characters, and nothing else does", (
   expect(createGrant(["mounts:read"], ["key:a"]).allowsMount("/a")).toBe(false);
 });
 
-test("root has every right, a caller without a token none, and only root is root", () => {
+test("root has every right, a caller without a token none, and no other grant is root", () => {
   const grant = createGrant([], []);
   const rights = [ROOT, NOTHING, grant].map(({ isRoot, has, allows, allowsMount }) => [
     ...[isRoot, has("settings:read"), allows("a", 1), allowsMount("/a")],
@@ -148,7 +148,7 @@ test("each scope includes the scope that it requires, and no other", () => {
   });
 });
 
-test("a refused limit is quoted, its first 100 characters", () => {
+test("a refused limit is quoted up to 100 characters", () => {
   const [problem] = grantProblems(["settings:read"], ["x".repeat(101)]);
   expect(String(problem?.description)).toContain(`"${"x".repeat(100)}"`);
 });

@@ -26,7 +26,7 @@ test("the last use of each token is written once", async () => {
   expect(recordUses.mock.lastCall).toEqual([[]]);
 });
 
-test("10,000 uses wait at most", async () => {
+test("at most 10,000 uses wait for a write", async () => {
   const { lastUse, recordUses } = recording();
   for (let at = 0; at < 10_001; at += 1) lastUse.note(`${at}`, at, "");
   await lastUse.close();
@@ -40,7 +40,7 @@ test("a failed write at the end is reported", async () => {
   expect(onError).toHaveBeenCalledWith(new Error("full"));
 });
 
-test("closed, it writes nothing more", async () => {
+test("nothing is written after closing", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { lastUse, recordUses } = recording();

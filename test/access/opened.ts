@@ -37,9 +37,9 @@ function countedBytes(): (size: number) => Buffer {
 }
 
 /**
- * Principals and tokens in a database in memory, on a clock that the test sets.
+ * Principals and tokens in an in-memory database, on a clock that the test sets.
  *
- * @param tokenCount number of tokens that the database reports. Default: the true one.
+ * @param tokenCount number of tokens that the database reports. Default: the actual number.
  */
 export async function openedAccess(tokenCount?: () => Promise<number>) {
   const stores = await openSqliteSettingStore(":memory:");

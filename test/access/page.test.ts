@@ -12,7 +12,7 @@ const page = (pageSize: number, pageToken = "") =>
   pageOf(numbers(5), { pageSize, pageToken }, place);
 
 describe("a page", () => {
-  test("has as many items as are asked for, and where the next one begins", () => {
+  test("has the requested number of items and the token of the next page", () => {
     expect(page(2)).toEqual({ items: [1, 2], next: "2" });
     expect(page(2, "2")).toEqual({ items: [3, 4], next: "4" });
     expect(page(2, "4")).toEqual({ items: [5], next: "" });
@@ -20,37 +20,37 @@ describe("a page", () => {
     expect(page(5)).toEqual({ items: [1, 2, 3, 4, 5], next: "" });
   });
 
-  test("has all items where no number is asked for, and 10,000 at most", () => {
+  test("has all items without a page size, and 10,000 at most", () => {
     expect(page(0)).toEqual({ items: [1, 2, 3, 4, 5], next: "" });
     const many = pageOf(numbers(10_001), { pageSize: 20_000, pageToken: "" }, place);
     expect([many.items.length, many.next]).toEqual([10_000, "10000"]);
   });
 
-  test("goes on behind an item that is gone, and is empty behind the last one", () => {
+  test("continues after a deleted item, and is empty after the last one", () => {
     const rest = pageOf([1, 4], { pageSize: 0, pageToken: "2" }, place);
     expect(rest).toEqual({ items: [4], next: "" });
     expect(page(2, "9")).toEqual({ items: [], next: "" });
   });
 
-  test("counts only items that fit, and is not followed by one without any", () => {
+  test("counts matching items only, and has no next page without matching items", () => {
     const isOdd = (item: number): boolean => item % 2 === 1;
     const first = pageOf(numbers(6), { pageSize: 3, pageToken: "" }, place, isOdd);
     expect(first).toEqual({ items: [1, 3, 5], next: "" });
   });
 
-  test("ends at 4 MiB, with one item at least", () => {
+  test("is limited to 4 MiB, and has at least one item", () => {
     const sized = (bytes: number) => {
       const large = { ...place, sizeOf: () => bytes };
       return pageOf(numbers(5), { pageSize: 0, pageToken: "" }, large).items.length;
     };
     expect([2 ** 20, 2 ** 21, 2 ** 22, 2 ** 23].map(sized)).toEqual([4, 2, 1, 1]);
     expect(sized(2 ** 20 + 1)).toBe(4);
-    // Without a size an item counts 256 bytes.
+    // Items without a size count as 256 bytes.
     const next = pageOf(numbers(20_000), { pageSize: 0, pageToken: "" }, place).next;
     expect(next).toBe("10000");
   });
 
-  test("is refused for a negative size, and for a token that no page gave", async () => {
+  test("with a negative size or an invalid page_token is refused", async () => {
     for (const wrong of [() => page(-1), () => page(1, "x")])
       expect((await failureOf(wrong)).code).toBe(Code.InvalidArgument);
   });

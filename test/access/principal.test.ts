@@ -24,7 +24,7 @@ test.each([
   });
 });
 
-test.each(["root", "admin", "cli", "mooring", "system"])("%s is no name", async (name) => {
+test.each(["root", "admin", "cli", "mooring", "system"])("the name %s is invalid", async (name) => {
   const refused = (async () => checkName(name))();
   expect((await refusalOf(refused)).id).toBe("PRINCIPAL_NAME_RESERVED");
 });
@@ -59,7 +59,7 @@ describe("principals", () => {
     expect(() => names("B")).toThrow();
   });
 
-  test("are disabled once, and have to exist", async () => {
+  test("are disabled once, and must exist", async () => {
     const { access, registry, clock, audited } = await openedAccess();
     await access.createPrincipal("bot", "person", callerOf());
     clock.now += 5;

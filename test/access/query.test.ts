@@ -10,7 +10,7 @@ import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
 
-/** The store on a connection of its own, with what it calls. */
+/** The store on a connection of its own, and the callbacks that it calls. */
 async function opened() {
   const path = newPath();
   await (await openSqliteSettingStore(path)).close();
@@ -33,7 +33,7 @@ const principal = (id: string) => ({
   ...{ id, name: id, kind: "person", createdAt: 1, createdBy: "x", disabledAt: null },
 });
 
-test("a commit is reported with its version, and only one that has written", async () => {
+test("a commit with writes is reported with its version, and one without writes is not", async () => {
   const { store, committed, write } = await opened();
   expect(await write()).toBe(1);
   expect(committed.mock.calls).toEqual([[1]]);
@@ -41,7 +41,7 @@ test("a commit is reported with its version, and only one that has written", asy
   expect(committed).toHaveBeenCalledOnce();
 });
 
-test("each write checks that the database is writable, and fails before it", async () => {
+test("each write checks first that the database is writable", async () => {
   const { store, check, write } = await opened();
   check.mockImplementation(() => {
     throw new Error("replaced");
@@ -54,7 +54,7 @@ test("each write checks that the database is writable, and fails before it", asy
   expect(await store.news(0)).toMatchObject({ version: 0 });
 });
 
-test("news are what is newer, everything after a deletion, and everything when read anew", async () => {
+test("news() has newer rows only, and all rows after a deletion or a re-read", async () => {
   const { store, reading, write } = await opened();
   await write({ principals: [principal("a")] });
   await write({ principals: [principal("b")] });

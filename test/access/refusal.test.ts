@@ -15,7 +15,7 @@ const admitted = {
 const without = { ...call, header: () => undefined };
 const wrong = { ...call, header: (name: string) => (name === "authorization" ? "x" : undefined) };
 
-/** What the audit is given of an ended call. */
+/** Audit entry of an ended call. */
 function noted(report: Record<string, unknown>): unknown {
   const note = vi.fn();
   auditRefusals({ note }).ended({ desc, call: without, ...report } as never);
@@ -54,7 +54,7 @@ test.each<[string, Record<string, unknown>]>([
   ["that fails for another reason", { error: failed(Code.NotFound), call: wrong }],
   ["whose right ends while it runs", { error: failed(Code.Unauthenticated), call: admitted }],
   [
-    "that was admitted and takes too much",
+    "that was admitted and exceeds a limit",
     { error: failed(Code.ResourceExhausted), call: admitted },
   ],
   [

@@ -31,7 +31,7 @@ async function registryOf(tokens: readonly StoredToken[], time = () => 1_000) {
   return { access, uses, registry: await openAccessRegistry({ store: access, now: time, used }) };
 }
 
-test("a token's id alone opens nothing: its secret has to be the right one", async () => {
+test("a token's id with a wrong secret is refused", async () => {
   const sameId = (size: number): Buffer => (size === 9 ? Buffer.alloc(9, 7) : randomBytes(size));
   const [own, other] = [makeToken(sameId), makeToken(sameId)];
   expect(own.id).toBe(other.id);
@@ -40,21 +40,21 @@ test("a token's id alone opens nothing: its secret has to be the right one", asy
   expect(registry.find(other.text, () => "")).toBe(undefined);
 });
 
-test("what many tokens may do is one grant, so that replies can be kept by it", async () => {
+test("tokens with the same rights share one grant object", async () => {
   const made = Array.from({ length: 3 }, () => makeToken(randomBytes));
   const { registry } = await registryOf(made.map(stored));
   const grants = made.map(({ text }) => registry.find(text, () => "")?.grant);
   expect(new Set(grants).size).toBe(1);
 });
 
-test("more tokens than one query reads are all known", async () => {
+test("more tokens than one query reads are all found", async () => {
   const made = Array.from({ length: 1_203 }, () => makeToken(randomBytes));
   const { registry } = await registryOf(made.map(stored));
   expect([...registry.tokens()]).toHaveLength(1_203);
   for (const { text } of made) expect(registry.find(text, () => "")).toBeDefined();
 });
 
-test("a use is noted once a minute", async () => {
+test("the last use of a token is recorded once a minute", async () => {
   let now = 100_000;
   const made = makeToken(randomBytes);
   const { registry, uses } = await registryOf([stored(made)], () => now);
@@ -69,14 +69,14 @@ test("a use is noted once a minute", async () => {
   ]);
 });
 
-test("tokens of the same scopes and other limits have grants of their own", async () => {
+test("tokens with the same scopes and different limits have different grants", async () => {
   const [one, other] = [makeToken(randomBytes), makeToken(randomBytes)];
   const { registry } = await registryOf([stored(one), { ...stored(other), limits: ["key:b*"] }]);
   const limits = [one, other].map(({ text }) => registry.find(text, () => "")?.grant.limits);
   expect(limits).toEqual([["key:a*"], ["key:b*"]]);
 });
 
-test("tokens of a disabled principal open nothing, though they have no end themselves", async () => {
+test("tokens of a disabled principal are refused, also without an end of their own", async () => {
   const made = makeToken(randomBytes);
   const { access, registry } = await registryOf([stored(made)]);
   const disabled = { ...PRINCIPAL, disabledAt: 500 };
@@ -85,7 +85,7 @@ test("tokens of a disabled principal open nothing, though they have no end thems
   expect(registry.find(made.text, () => "")).toBe(undefined);
 });
 
-test("a forgotten token opens nothing, although it was in use", async () => {
+test("a deleted token is refused, also one that was in use", async () => {
   const [kept, gone] = [makeToken(randomBytes), makeToken(randomBytes)];
   const { access, registry } = await registryOf([stored(kept), stored(gone)]);
   expect(registry.find(gone.text, () => "")).toBeDefined();
@@ -96,7 +96,7 @@ test("a forgotten token opens nothing, although it was in use", async () => {
   expect(registry.find(kept.text, () => "")).toBeDefined();
 });
 
-test("only what has changed is read, and readings without news are not counted", async () => {
+test("only changes are read, and reads without changes are not counted", async () => {
   const made = makeToken(randomBytes);
   const { access, registry } = await registryOf([stored(made)]);
   const first = registry.readings();
@@ -110,7 +110,7 @@ test("only what has changed is read, and readings without news are not counted",
   expect(registry.find(made.text, () => "")).toBe(undefined);
 });
 
-test("what could not be read is read at the next call, whether it is stale or not", async () => {
+test("a failed read is repeated at the next call, stale or not", async () => {
   const made = makeToken(randomBytes);
   const { access } = await registryOf([stored(made)]);
   let failing = false;
@@ -124,7 +124,7 @@ test("what could not be read is read at the next call, whether it is stale or no
   expect(registry.fresh()).toBe(undefined);
   failing = true;
   await registry.reread();
-  // Memory serves meanwhile.
+  // Memory serves until then.
   expect(registry.find(made.text, () => "")).toBeDefined();
   failing = false;
   const reading = registry.fresh();
@@ -133,7 +133,7 @@ test("what could not be read is read at the next call, whether it is stale or no
   expect(registry.fresh()).toBe(undefined);
 });
 
-test("tokens of the same limits and other scopes have grants of their own", async () => {
+test("tokens with the same limits and different scopes have different grants", async () => {
   const [one, other] = [makeToken(randomBytes), makeToken(randomBytes)];
   const { registry } = await registryOf([
     stored(one),
@@ -143,13 +143,13 @@ test("tokens of the same limits and other scopes have grants of their own", asyn
   expect(scopes).toEqual([["settings:read"], ["audit:read"]]);
 });
 
-test("a stored hash of another length opens nothing", async () => {
+test("a stored hash of another length matches no token", async () => {
   const made = makeToken(randomBytes);
   const { registry } = await registryOf([{ ...stored(made), hash: made.hash.slice(1) }]);
   expect(registry.find(made.text, () => "")).toBe(undefined);
 });
 
-test("a replaced database leaves no principal and no token of the former one", async () => {
+test("principals and tokens of a replaced database are removed", async () => {
   const made = makeToken(randomBytes);
   const { access } = await registryOf([stored(made)]);
   let isReplaced = false;

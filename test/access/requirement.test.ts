@@ -18,7 +18,7 @@ function methodWith(option?: MessageInitShape<typeof AccessSchema>): DescMethod 
 }
 
 describe("the requirement of a method", () => {
-  test("is what its option says", () => {
+  test("is the value of its option", () => {
     expect(requirementOf(methodWith({ public: true }))).toEqual({
       ...{ isPublic: true, scopes: [], limited: false },
     });
@@ -48,7 +48,7 @@ describe("the requirement of a method", () => {
   });
 });
 
-describe("a grant", () => {
+describe("a grant of a caller", () => {
   const missing = (
     option: MessageInitShape<typeof AccessSchema>,
     scopes: string[],
@@ -58,7 +58,7 @@ describe("a grant", () => {
       checkRequirement(methodWith(option), createGrant(scopes, limits.filter(Boolean))),
     );
 
-  test("needs every scope of the method, and the missing one is named", async () => {
+  test("must have every scope of the method; the error names the missing one", async () => {
     const scopes = ["settings:read", "history:read"];
     checkRequirement(methodWith({ scopes }), createGrant(scopes, []));
     const failure = await missing({ scopes }, ["settings:read"]);
@@ -71,7 +71,7 @@ describe("a grant", () => {
     expect(root.message).toMatch(/permanent admin token/);
   });
 
-  test("with limits needs a method that keeps to them", async () => {
+  test("with limits is accepted only by methods that apply limits", async () => {
     const scopes = ["settings:read"];
     const limits = ["key:a"];
     checkRequirement(methodWith({ scopes, limited: true }), createGrant(scopes, limits));
@@ -82,7 +82,7 @@ describe("a grant", () => {
     expect(failure.message).not.toMatch(/scope/);
   });
 
-  test("of root needs nothing", () => {
+  test("of root is accepted by every method", () => {
     checkRequirement(methodWith({ scopes: ["root"] }), ROOT);
   });
 });

@@ -52,7 +52,7 @@ describe("needWrite", () => {
     ["a change into the group", outside, inside, false],
     ["a delete outside", outside, undefined, false],
     ["a change outside", outside, outside, false],
-    ["a new setting, whatever its group is to be", undefined, inside, false],
+    ["a new setting, whatever its group will be", undefined, inside, false],
     ["a new setting whose name is allowed", undefined, named, true],
     ["nothing at all", undefined, undefined, true],
   ])("with limits: %s", (_, before, after, allowed) => {
@@ -63,7 +63,7 @@ describe("needWrite", () => {
     else expect(failed).toMatchObject(expected);
   });
 
-  test("without limits any setting but the permanent token is written", () => {
+  test("without limits every setting but the permanent token may be written", () => {
     const { requireWrite: needWrite } = byScopes("settings:write");
     needWrite(undefined, inside);
     needWrite(outside, inside);
@@ -82,7 +82,7 @@ describe("needWrite", () => {
 });
 
 describe("reads", () => {
-  test("see a setting by its group as it is now, and one that does not exist by its name alone", () => {
+  test("of settings go by the current group, and by the key alone for a missing setting", () => {
     const limited = byLimits(`group:${GROUP}`, "key:gone");
     expect(["boat", "crane", "gone", "other"].map(limited.canRead)).toEqual([
       ...[true, false, true, false],
@@ -94,27 +94,27 @@ describe("reads", () => {
     expect(failure(limited.refuse)).toMatchObject(expected);
   });
 
-  test("without limits see everything", () => {
+  test("without limits cover all settings", () => {
     const free = byScopes("settings:read");
     expect(["boat", "crane", "gone"].map(free.canRead)).toEqual([true, true, true]);
     free.require(["boat", "crane", "gone"]);
     expect([free.isLimited, byLimits("key:a").isLimited]).toEqual([false, true]);
   });
 
-  test("look up no group for a token without limits", () => {
+  test("without limits read no group", () => {
     const free = rightsOf(createGrant(["settings:read"], []), () => {
-      throw new Error("it was looked up");
+      throw new Error("the group was read");
     });
     expect(free.canRead("boat")).toBe(true);
   });
 
-  test("are of one kind where the same settings are seen", () => {
+  test("have the same kind when they cover the same settings", () => {
     expect(byLimits("key:a", "key:b").kind).toBe("key:a\nkey:b");
     expect(byScopes("settings:read").kind).toBe(rights(ROOT).kind);
     expect(byLimits("key:a").kind).not.toBe(byLimits("key:b").kind);
   });
 
-  test("name five limits in a refusal", () => {
+  test("list at most five limits in a refusal", () => {
     const limits = ["a", "b", "c", "d", "e", "f"].map((name) => `key:${name}`);
     const named = "key:a, key:b, key:c, key:d, key:e";
     expect(failure(byLimits(...limits).refuse)).toMatchObject(limitedTo(`${named}, …`));
@@ -130,7 +130,7 @@ describe("reads", () => {
     [definition(GROUP), definition(1), false],
     [null, definition(1), false],
   ])(
-    "see a change in the history by its groups before and after: %s, %s",
+    "of a change in the history go by its groups before and after: %s, %s",
     (before, after, sees) => {
       const change = { key: "boat", oldDefinition: before, newDefinition: after };
       expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(sees);
@@ -138,7 +138,7 @@ describe("reads", () => {
     },
   );
 
-  test("see a change without definitions by the setting as it is now", () => {
+  test("of a change without definitions go by the current setting", () => {
     const change = { key: "crane", oldDefinition: null, newDefinition: null };
     expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(false);
   });
@@ -147,9 +147,9 @@ describe("reads", () => {
 describe("secret values", () => {
   test.each<[string, Grant, readonly boolean[]]>([
     ["a reader", createGrant(["settings:read"], []), [false, true, true]],
-    ["one that may reveal", createGrant(["settings:reveal"], []), [false, false, true]],
+    ["a token that may reveal", createGrant(["settings:reveal"], []), [false, false, true]],
     ["root", ROOT, [false, false, false]],
-  ])("are masked for %s: a plain one, a secret one, the permanent token", (_, grant, masked) => {
+  ])("are masked for %s: a plain setting, a secret, the permanent token", (_, grant, masked) => {
     const items = [item("boat", 1), item("key", 1, true), item(TOKEN_KEY, 1, true)];
     expect(items.map(rights(grant).isMasked)).toEqual(masked);
   });
@@ -167,7 +167,7 @@ describe("mounts", () => {
     ...{ key: "mount:m", oldDefinition: before, newDefinition: after },
   });
 
-  test("are read as they are now where their paths are within the limits", () => {
+  test("can be read when their paths are within the limits", () => {
     const inside = reader(["mount:/a*"]);
     expect(["mount:m", "mount:m:secret", "mount:none", "boat"].map(inside.canRead)).toEqual([
       ...[true, true, false, false],
@@ -176,25 +176,25 @@ describe("mounts", () => {
     expect(reader(["mount:/a*"], ["settings:read"]).canRead("mount:m")).toBe(false);
   });
 
-  test("in the history are read where all their paths are within the limits", () => {
+  test("in the history can be read when all their paths are within the limits", () => {
     const inside = reader(["mount:/a*"]).canReadChange;
     expect(inside(change(null, paths("/a")))).toBe(true);
     expect(inside(change(paths("/a/b"), paths("/a/c")))).toBe(true);
     expect(inside(change(paths("/a/b"), paths("/b")))).toBe(false);
     expect(inside(change(paths("/b"), null))).toBe(false);
-    // A change without paths is older than they are in the history.
+    // Changes of older versions have no paths.
     expect(inside(change(null, null))).toBe(false);
     expect(reader([]).canReadChange(change(null, null))).toBe(true);
     expect(reader([], ["history:read"]).canReadChange(change(null, paths("/a")))).toBe(false);
   });
 
-  test("in the history as a whole need the scope, and no limits", () => {
+  test("in the history as a whole need the scope and no limits", () => {
     const all = [reader([]), reader(["mount:/a*"]), reader([], ["settings:read"])];
     expect(all.map(({ canReadMounts }) => canReadMounts)).toEqual([true, false, false]);
   });
 });
 
-test("a change of a secret is masked, whether it was one before or is one after", () => {
+test("a change of a setting that is secret before or after it is masked", () => {
   const masked = byScopes("history:read").isMaskedChange;
   const of = (oldHash: string | null, newHash: string | null) =>
     masked({ key: "k", oldHash, newHash });
@@ -203,7 +203,7 @@ test("a change of a secret is masked, whether it was one before or is one after"
   ]);
 });
 
-test("a scope that is missing is named", () => {
+test("a refusal names the missing scope", () => {
   byScopes("settings:read").requireScope("settings:read");
   rights(ROOT).requireScope("tokens:manage");
   expect(failure(() => byScopes("settings:read").requireScope("settings:write"))).toMatchObject({

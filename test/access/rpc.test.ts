@@ -121,10 +121,10 @@ describe("a token is sent", () => {
   });
 });
 
-describe("a request for a token", () => {
+describe("a request", () => {
   const caller = expect.objectContaining(CALLER);
 
-  test("has its end, or none", async () => {
+  test("to create a token has an expiry, or none", async () => {
     const { rpc, access } = served();
     const asked = { principal: "bot", scopes: ["a"], limits: ["b"], comment: "c" };
     const expireTime = timestampFromMs(5);
@@ -138,7 +138,7 @@ describe("a request for a token", () => {
     expect(access.createToken).toHaveBeenLastCalledWith(never, caller);
   });
 
-  test("to rotate has overlap and end in milliseconds, or none", async () => {
+  test("to rotate a token has an overlap and an expiry in milliseconds, or neither", async () => {
     const { rpc, access } = served();
     const rotate = (more: object) =>
       rpc.rotateToken(create(RotateTokenRequestSchema, { id: "i", ...more }), admin);
@@ -151,7 +151,7 @@ describe("a request for a token", () => {
     expect(access.rotateToken).toHaveBeenLastCalledWith(none, caller);
   });
 
-  test("to revoke names it", async () => {
+  test("to revoke a token has its id", async () => {
     const { rpc, access } = served();
     const reply = await rpc.revokeToken({ id: "i" } as never, admin);
     expect(reply).toMatchObject({ token: { id: TOKEN.id } });
@@ -162,7 +162,7 @@ describe("a request for a token", () => {
 describe("whoami", () => {
   const who = (context: HandlerContext) => served().rpc.whoAmI(request, context);
 
-  test("names the principal of a token, its rights and its end", async () => {
+  test("returns the token's principal, rights and expiry", async () => {
     const grant = createGrant(["settings:write"], ["key:a"]);
     expect(await who(by(grant, `bot/${TOKEN.id}`, TOKEN.id))).toMatchObject({
       ...{ principal: "bot", tokenId: TOKEN.id, peer: "::1", limits: ["key:a"] },
@@ -175,7 +175,7 @@ describe("whoami", () => {
     ["a command on the database", contextOf(undefined), "root"],
     ["another root", by(ROOT, "cli"), "cli"],
     ["a visitor named admin", by(createGrant(["settings:read"], []), "admin"), "admin"],
-  ])("of %s has a name without a token", async (_, context, principal) => {
+  ])("returns %s by name, without a token", async (_, context, principal) => {
     const reply = await who(context);
     expect(reply).toMatchObject({ principal, tokenId: "" });
     expect(reply).not.toHaveProperty("expireTime");

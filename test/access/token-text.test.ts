@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { idOf, isWellFormed, makeToken, secretOf } from "../../src/access/token-text.ts";
 
-test("a token has a form of its own, and is read back", () => {
+test("a token has its own format and can be parsed", () => {
   for (let round = 0; round < 200; round += 1) {
     const { id, text, hash } = makeToken(randomBytes);
     expect(text).toMatch(/^mrg_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}$/);
@@ -12,7 +12,7 @@ test("a token has a form of its own, and is read back", () => {
   }
 });
 
-test("a slip anywhere is told without a look-up", () => {
+test("a mistyped token is detected without a look-up", () => {
   const { text } = makeToken(randomBytes);
   for (let at = 0; at < text.length; at += 1) {
     const other = text[at] === "a" ? "b" : "a";
@@ -22,20 +22,20 @@ test("a slip anywhere is told without a look-up", () => {
     expect(isWellFormed(wrong)).toBe(false);
 });
 
-test("the largest and the smallest secret fit", () => {
+test("the largest and the smallest secret are encoded", () => {
   for (const byte of [0, 255]) {
     const { text } = makeToken((size) => Buffer.alloc(size, byte));
     expect(isWellFormed(text)).toBe(true);
   }
 });
 
-test("the hashed part is the whole secret and the checksum", () => {
+test("the hashed part is the secret with the checksum", () => {
   const { id, text } = makeToken(randomBytes);
   expect(`mrg_${id}_${secretOf(text)}`).toBe(text);
   expect(secretOf(text)).toHaveLength(49);
 });
 
-test("the form of a token does not change between versions", () => {
+test("the format of a token is stable between versions", () => {
   const { text, hash } = makeToken((size) => Buffer.alloc(size, 7));
   expect([text, hash]).toEqual([
     "mrg_2USBDPIBEdi3_1fJjkkpe9PiTw9KSulA8Ghct30vZz4HpdQ5c5b9cPF147uzzG",

@@ -22,7 +22,7 @@ const precondition = (id: string, parameters: object) => ({
 });
 
 describe("a new token", () => {
-  test("opens with its text, belongs to its principal and is audited", async () => {
+  test("is accepted, belongs to its principal and is audited", async () => {
     const { access, registry, changed, audited } = await openedAccess();
     const scopes = ["settings:write", "settings:read", "settings:write"];
     const limits = ["key:a", "key:b", "key:a"];
@@ -58,7 +58,7 @@ describe("a new token", () => {
     ]);
   });
 
-  test("ends when its request says, never, or after 90 days", async () => {
+  test("expires as requested, never, or after 90 days", async () => {
     const { access, audited } = await openedAccess();
     const endOf = async (lifetime: object) =>
       (await access.createToken(input(lifetime), callerOf())).token.expiresAt;
@@ -82,7 +82,7 @@ describe("a new token", () => {
     await create({ comment: comment.slice(1) });
   });
 
-  test("has no more rights than the token that makes it, and the missing ones are named", async () => {
+  test("cannot exceed the rights of its creator; the error names the missing ones", async () => {
     const { access } = await openedAccess();
     const caller = callerOf(createGrant(["tokens:manage", "settings:write"], []));
     await access.createToken(input({ scopes: ["settings:write"] }), caller);
@@ -93,7 +93,7 @@ describe("a new token", () => {
     });
   });
 
-  test("is refused to a disabled principal", async () => {
+  test("is refused for a disabled principal", async () => {
     const { access } = await openedAccess();
     await access.createToken(input(), callerOf());
     await access.disablePrincipal("bot", callerOf());
@@ -105,7 +105,7 @@ describe("a new token", () => {
 });
 
 describe("a rotated token", () => {
-  test("has a successor with the same rights and lifetime, and ends after the overlap", async () => {
+  test("has a successor with the same rights and lifetime, and expires after the overlap", async () => {
     const { access, registry, clock, audited } = await openedAccess();
     const end = START + 10 * DAY;
     const lifetime = { limits: ["key:a"], comment: "kept", expiresAt: end };
@@ -142,7 +142,7 @@ describe("a rotated token", () => {
     );
   });
 
-  test("without an end has a successor without one, unless the request names one", async () => {
+  test("without expiry has a successor without expiry, unless the request sets one", async () => {
     const { access, clock } = await openedAccess();
     const rotated = async (expiresAt?: number) => {
       const { token } = await access.createToken(input({ neverExpires: true }), callerOf());
@@ -173,7 +173,7 @@ describe("a rotated token", () => {
     expect(registry.endOf(token.id)).toBe(START + overlap);
   });
 
-  test("needs its rights in the caller, and has to exist", async () => {
+  test("needs its rights in the caller, and must exist", async () => {
     const { access } = await openedAccess();
     const { token } = await access.createToken(input(), callerOf());
     const by = (scope: string, id = token.id) =>
@@ -188,7 +188,7 @@ describe("a rotated token", () => {
 });
 
 describe("a revoked token", () => {
-  test("opens nothing any more; the first revocation counts", async () => {
+  test("is refused; a second revocation changes nothing", async () => {
     const { access, registry, clock, audited } = await openedAccess();
     const { text, token } = await access.createToken(input(), callerOf());
     clock.now += 5;
@@ -209,7 +209,7 @@ describe("a revoked token", () => {
 });
 
 describe("the list of tokens", () => {
-  test("has the newest first, in pages, by principal and by validity", async () => {
+  test("is ordered newest first, in pages, by principal and by validity", async () => {
     const { access, clock, store } = await openedAccess();
     const ids: string[] = [];
     for (const principal of ["ann", "bot", "ann"]) {
@@ -241,7 +241,7 @@ describe("the list of tokens", () => {
       await expect(list({ pageToken })).rejects.toMatchObject(invalidField("page_token"));
   });
 
-  test("has tokens of one time in the order of their ids, one page after the other", async () => {
+  test("orders tokens of the same time by id, across pages", async () => {
     const { access } = await openedAccess();
     const ids: string[] = [];
     for (let count = 0; count < 6; count += 1)
@@ -256,7 +256,7 @@ describe("the list of tokens", () => {
     expect(listed).toEqual(ids.sort((one, other) => (one < other ? -1 : 1)));
   });
 
-  test("ends a page before 4 MiB, counted by comments and limits", async () => {
+  test("is limited to pages of 4 MiB, with comments and limits counted", async () => {
     const { access, store, registry } = await openedAccess();
     const { token } = await access.createToken(input(), callerOf());
     const limits = Array.from({ length: 100 }, () => "key:".padEnd(40, "a"));
@@ -269,7 +269,7 @@ describe("the list of tokens", () => {
     expect(items).toHaveLength(Math.ceil(2 ** 22 / (512 + 200 + 100 * 48)));
   });
 
-  test("shows which valid tokens end soon", async () => {
+  test("marks valid tokens that end soon", async () => {
     const { access, clock } = await openedAccess();
     const { token } = await access.createToken(input(), callerOf());
     await access.createToken(input({ neverExpires: true }), callerOf());
@@ -287,7 +287,7 @@ describe("the list of tokens", () => {
   });
 });
 
-test("100,000 tokens are kept at most, also by rotation", async () => {
+test("at most 100,000 tokens are kept, also by rotation", async () => {
   let count = 99_999;
   const { access } = await openedAccess(async () => count);
   const { token } = await access.createToken(input(), callerOf());

@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => gateway.close());
 
-/** Sends bytes as they are and reads until the connection ends. */
+/** Sends raw bytes and reads until the connection ends. */
 async function exchange(text: string): Promise<string> {
   const socket = connect(gateway.port, "127.0.0.1");
   socket.on("error", () => {});
@@ -25,14 +25,14 @@ test.each<[string, string, number]>([
   ["a URL far over the limit", `GET /?${"a".repeat(300_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
   ["headers over the limit", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(20_000)}\r\n\r\n`, 431],
   ["many headers", `GET / HTTP/1.1\r\nHost: x\r\n${"A: b\r\n".repeat(9_000)}\r\n`, 431],
-  ["what is no HTTP", "hello\r\n\r\n", 400],
+  ["a request that is not HTTP", "hello\r\n\r\n", 400],
   ["CONNECT", "CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n", 400],
   [
     "two lengths",
     "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
     400,
   ],
-])("answers %s with an envelope before it reaches a route", async (_, text, status) => {
+])("%s is answered with an envelope before routing", async (_, text, status) => {
   const received = await exchange(text);
   const [head = "", body = ""] = received.split("\r\n\r\n");
   expect(head).toContain(`HTTP/1.1 ${status} `);
@@ -40,7 +40,7 @@ test.each<[string, string, number]>([
   expect(JSON.parse(body)).toEqual({ code: status, message: expect.any(String), data: null });
 });
 
-test("says what to do with a character that has to be escaped", async () => {
+test("a URL with an unescaped character is refused with its percent-encoded form", async () => {
   const received = await exchange("GET /get?key=ü HTTP/1.1\r\nHost: x\r\n\r\n");
   expect(received).toMatch(/^HTTP\/1\.1 400 /);
   expect(received).toContain('percent-encoded, such as %C3%BC for \\"ü\\"');

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
 
-describe("the document", () => {
+describe("the HTML document", () => {
   test.each(["/console/", "/console/settings", "/console/history?key=site_title"])(
     "is served at %s",
     async (url) => {
@@ -54,7 +54,7 @@ describe("the document", () => {
     },
   );
 
-  test("lets nothing in that is not a file here", async () => {
+  test("has a content security policy that allows only files of the console", async () => {
     const { headers } = await get("/console/");
     const policy = String(headers["content-security-policy"]).split("; ");
     expect(policy).toEqual(
@@ -72,17 +72,17 @@ describe("the document", () => {
     expect(headers["content-security-policy"]).not.toMatch(/unsafe|\*|http/);
   });
 
-  test("says where the services are, also below another path", async () => {
+  test("has the relative path of the services, also below another path", async () => {
     expect((await get("/@mooring/console/drivers")).body).toContain('data-services="../../"');
   });
 
-  test("is that of the page, where the page has one", async () => {
+  test("has the title and the text of its page", async () => {
     expect((await get("/console/settings?q=ftp")).body).toContain("Mooring with settings");
     expect((await get("/console/history")).body).toContain("<title>Mooring</title>");
     expect((await get("/console/a/settings")).statusCode).toBe(404);
   });
 
-  test("is found without the slash at its end", async () => {
+  test("redirects to the path with a slash at its end", async () => {
     const reply = await get("/console");
     expect([reply.statusCode, reply.headers.location]).toEqual([308, "console/"]);
   });
@@ -91,7 +91,7 @@ describe("the document", () => {
 describe("a file", () => {
   const url = "/console/assets/index-1.js";
 
-  test("is sent in the coding that the client likes, never to change under its name", async () => {
+  test("is sent in an accepted coding, with an immutable Cache-Control", async () => {
     const forms = {
       br: (bytes: Buffer) => brotliDecompressSync(bytes),
       gzip: (bytes: Buffer) => gunzipSync(bytes),
@@ -111,12 +111,12 @@ describe("a file", () => {
     const plain = await get(url);
     expect(plain.body).toBe(SCRIPT);
     tags.add(plain.headers.etag);
-    // A strong tag names bytes, and so each form has its own.
+    // A strong entity tag identifies bytes: each coding has its own.
     expect(tags.size).toBe(3);
     for (const tag of tags) expect(tag).toMatch(/^"[\w-]{22}(?:-br|-gzip)?"$/);
   });
 
-  test("is not sent again to who has it", async () => {
+  test("is answered with 304 if the client has it", async () => {
     const { headers } = await get(url, { "accept-encoding": "br" });
     const again = { "accept-encoding": "br", "if-none-match": `"other", ${headers.etag}` };
     const reply = await get(url, again);
@@ -124,7 +124,7 @@ describe("a file", () => {
     expect((await get(url, { ...again, "if-none-match": '"other"' })).statusCode).toBe(200);
   });
 
-  test("is described by HEAD", async () => {
+  test("is answered to HEAD without a body", async () => {
     const reply = await app.inject({ method: "HEAD", url });
     expect(reply.headers["content-length"]).toBe(String(SCRIPT.length));
     expect(reply.body).toBe("");
@@ -139,16 +139,16 @@ test.each([
   ["/console/index.html.br"],
   ["/console/..%2f..%2fpackage.json"],
   ["/console/%2e%2e/index-1.js"],
-])("%s is nothing", async (url) => {
+])("%s is answered with 404", async (url) => {
   expect((await get(url)).statusCode).toBe(404);
 });
 
-test("is only read", async () => {
+test("methods other than GET and HEAD are answered with 405", async () => {
   const reply = await app.inject({ method: "POST", url: "/console/" });
   expect([reply.statusCode, reply.headers.allow]).toEqual([405, "GET, HEAD"]);
 });
 
-test("without a build the console answers with the reason", async () => {
+test("without a build the console answers with 503 and the reason", async () => {
   const bare = Fastify();
   await bare.register(consolePlugin, { folder: join(folder, "nothing") });
   const reply = await bare.inject("/console/");
@@ -160,10 +160,10 @@ test("without a build the console answers with the reason", async () => {
 test.each([
   ["on", [200, 503]],
   ["off", [404]],
-])("MOORING_CONSOLE=%s decides whether the service has it", async (mode, statuses) => {
+])("MOORING_CONSOLE=%s decides whether the console is served", async (mode, statuses) => {
   const service = await startService({ env: { MOORING_CONSOLE: mode } });
   const reply = await fetch(`http://127.0.0.1:${service.port}/console/`);
-  // From its source the program may not have been built.
+  // A program that runs from its source may have no build.
   expect(statuses).toContain(reply.status);
   await service.stop();
 });

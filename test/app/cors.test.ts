@@ -20,7 +20,7 @@ const preflight = (origin: string) => ({
   headers: { origin, "access-control-request-method": "GET" },
 });
 
-test("answers a preflight with everything that a browser's client of any transport sends", async () => {
+test("a preflight is answered with all headers that browser clients of any transport send", async () => {
   const reply = await (await open("*")).send("/x", preflight("https://a.example"));
   expect(reply.status).toBe(204);
   expect(reply.headers["access-control-allow-origin"]).toBe("*");
@@ -45,7 +45,7 @@ test("answers a preflight with everything that a browser's client of any transpo
   );
 });
 
-test("exposes what clients read of a reply, errors included", async () => {
+test("headers that clients read are exposed, also on errors", async () => {
   const one = await open("*");
   const headers = { origin: "https://a.example" };
   for (const reply of [
@@ -71,13 +71,13 @@ test("exposes what clients read of a reply, errors included", async () => {
   }
 });
 
-test("says nothing of origins to a request without one", async () => {
+test("a request without Origin gets no CORS headers", async () => {
   const reply = await (await open("*")).send("/x");
   expect(reply.headers["access-control-allow-origin"]).toBeUndefined();
   expect(reply.headers.vary).toBeUndefined();
 });
 
-test("lets listed origins in and varies by them", async () => {
+test("listed origins are allowed, and replies vary by Origin", async () => {
   const one = await open(["https://a.example", "http://localhost:3000/"]);
   for (const origin of ["https://a.example", "http://localhost:3000"]) {
     const reply = await one.send("/x", { headers: { origin } });
@@ -88,7 +88,7 @@ test("lets listed origins in and varies by them", async () => {
 });
 
 test.each(["https://b.example", "http://a.example", "https://a.example:8443", "null"])(
-  "gives the origin %s, which is not listed, no headers and no preflight",
+  "the origin %s, which is not listed, gets no headers and no preflight",
   async (origin) => {
     const one = await open(["https://a.example"]);
     const reply = await one.send("/x", { headers: { origin } });
@@ -102,7 +102,7 @@ test.each(["https://b.example", "http://a.example", "https://a.example:8443", "n
   },
 );
 
-test("takes OPTIONS without a preflight's headers as what it is", async () => {
+test("OPTIONS without the headers of a preflight is an ordinary request", async () => {
   const reply = await (await open("*")).send("/x", { method: "OPTIONS" });
   expect(reply.status).toBe(204);
   expect(reply.headers.allow).toBe("GET, HEAD, OPTIONS");
@@ -115,6 +115,6 @@ test.each([
   "",
   "file:///x",
   "https://u@a.example",
-])("refuses to start with %s as an origin", async (origin) => {
+])("%s as an origin fails the start", async (origin) => {
   await expect(createHttp({}, [origin])).rejects.toThrow(`"${origin}" is no origin`);
 });

@@ -11,7 +11,7 @@ import { publish } from "../../tools/site/publish.ts";
 
 const INLINE = "document.documentElement.classList.add('dark')";
 const PAGE = `<!doctype html><script>${INLINE}</script><script src="/docs/assets/app.1.js"></script><a href="/docs/access">Access</a> <a href="https://other.example/docs/">other</a>`;
-/** More than the buffers of a connection take. */
+/** More than the socket buffers of a connection. */
 const LARGE = 16 * 2 ** 20;
 const FILES: Readonly<Record<string, string>> = {
   "index.html": PAGE,
@@ -65,35 +65,35 @@ describe("the documentation site", () => {
   });
 
   test.each(["/docs/nothing", "/docs/site.json", "/docs/access.html.br"])(
-    "%s is the page for what is missing, with status 404",
+    "%s is the 404 page",
     async (url) => {
       const reply = await get(url);
       expect([reply.statusCode, reply.body]).toEqual([404, FILES["404.html"]]);
     },
   );
 
-  test("a folder without its slash leads to the one with it", async () => {
+  test("a folder without its slash redirects to the one with it", async () => {
     const reply = await get("/docs/driver");
     expect([reply.statusCode, reply.headers.location]).toEqual([308, "driver/"]);
   });
 
-  test("the address that the REST reference had leads to the reference", async () => {
+  test("the former address of the REST reference redirects to the reference", async () => {
     const reply = await get("/docs");
     expect([reply.statusCode, reply.headers.location]).toEqual([302, "reference"]);
   });
 
-  test("the site's link to the reference leads there", async () => {
+  test("the site's link to the reference leads to the reference", async () => {
     const reply = await get("/docs/reference");
     expect([reply.statusCode, reply.headers.location]).toEqual([302, "../reference"]);
   });
 
-  test("files with a hash in their name are kept for ever, pages are asked about", async () => {
+  test("files with a hash in their name are immutable, pages are revalidated", async () => {
     const { headers } = await get("/docs/assets/app.1.js");
     expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
     expect((await get("/docs/access")).headers["cache-control"]).toBe("public, no-cache");
   });
 
-  test("texts come compressed, each coding with an entity tag of its own", async () => {
+  test("texts are compressed, each coding with its own entity tag", async () => {
     const br = await get("/docs/access", { "accept-encoding": "gzip, br" });
     const gz = await get("/docs/access", { "accept-encoding": "gzip" });
     const plain = await get("/docs/access");
@@ -108,13 +108,13 @@ describe("the documentation site", () => {
     expect(br.headers.vary).toBe("Accept-Encoding");
   });
 
-  test("a page that has not changed is not sent again", async () => {
+  test("an unchanged page is answered with 304", async () => {
     const { headers } = await get("/docs/access");
     const again = await get("/docs/access", { "if-none-match": String(headers.etag) });
     expect([again.statusCode, again.body]).toEqual([304, ""]);
   });
 
-  test("the policy allows the inline scripts of the build by their hashes, and no style", async () => {
+  test("the policy allows the inline scripts of the build by their hashes, and no inline styles", async () => {
     const { headers } = await get("/docs/");
     const policy = String(headers["content-security-policy"]).split("; ");
     expect(policy).toEqual(
@@ -129,7 +129,7 @@ describe("the documentation site", () => {
     );
   });
 
-  test("HEAD has the headers alone, and other methods are refused", async () => {
+  test("HEAD has headers only, and other methods are refused", async () => {
     const head = await app.inject({ method: "HEAD", url: "/docs/access" });
     expect([head.statusCode, head.body]).toEqual([200, ""]);
     expect(head.headers["content-length"]).toBe(String(FILES["access.html"]?.length));
@@ -137,7 +137,7 @@ describe("the documentation site", () => {
     expect([post.statusCode, post.headers.allow]).toEqual([405, "GET, HEAD"]);
   });
 
-  test("that was not built is 503 with the command that builds it", async () => {
+  test("without a build is answered with 503 and the command that builds it", async () => {
     const unbuilt = await serving({ folder: join(folder, "assets") });
     const reply = await unbuilt.inject({ url: "/docs/" });
     expect(reply.statusCode).toBe(503);
@@ -146,7 +146,7 @@ describe("the documentation site", () => {
     );
   });
 
-  test("below another path its own addresses have that path, and those of others stay", async () => {
+  test("below another path its own links have that path, and external ones do not", async () => {
     const below = await serving({ folder, below: "/@mooring" });
     const { body } = await below.inject({ url: "/docs/access" });
     expect(body).toContain('src="/@mooring/docs/assets/app.1.js"');
@@ -157,7 +157,7 @@ describe("the documentation site", () => {
     expect(gz.headers["content-encoding"]).toBe("gzip");
   });
 
-  test("readers that take nothing share a file, and hold no more than they may together", async () => {
+  test("stalled readers share one copy of a file, and are limited in bytes together", async () => {
     const slowReaders = new SlowReaders({ together: 2 * LARGE, patienceMs: 60_000 });
     const held = await serving({ folder, slowReaders });
     await held.listen({ host: "127.0.0.1", port: 0 });

@@ -14,7 +14,7 @@ async function asked(sent: string, permanent = "the permanent token") {
   return { book, upstream, caller };
 }
 
-describe("a token that was mistyped", () => {
+describe("a mistyped token", () => {
   const { text } = makeToken(randomBytes);
   const mistyped = [
     text.slice(0, -1) + (text.endsWith("a") ? "b" : "a"),
@@ -23,20 +23,20 @@ describe("a token that was mistyped", () => {
     "mrg_",
   ];
 
-  test.each(mistyped)("is not looked up, and opens nothing: %#", async (sent) => {
+  test.each(mistyped)("is refused without a look-up: %#", async (sent) => {
     const { book, upstream, caller } = await asked(sent);
     expect(caller).toBe(undefined);
     for (const look of [book.fresh, book.find, upstream.identify])
       expect(look).not.toHaveBeenCalled();
   });
 
-  test("but the permanent token may look like one", async () => {
+  test("is accepted if it is the permanent token", async () => {
     expect((await asked("mrg_short", "mrg_short")).caller).toMatchObject({ name: "admin" });
     expect((await asked(text, text)).caller).toMatchObject({ name: "admin" });
   });
 });
 
-test("a token of the right form is looked for here and never at the server behind", async () => {
+test("a well-formed token is looked up in the database and never sent to the upstream", async () => {
   const { text } = makeToken(randomBytes);
   const { book, upstream, caller } = await asked(text);
   expect(caller).toBe(undefined);

@@ -8,13 +8,13 @@ import { startService } from "../wire/service.ts";
 
 const MIB = 2 ** 20;
 
-/** Fills memory with buffers without a reference. */
+/** Fills memory with unreferenced buffers. */
 function waste(): void {
   const pieces = Array.from({ length: 40 }, () => Buffer.alloc(MIB));
   expect(pieces).toHaveLength(40);
 }
 
-test("memory of unreferenced buffers is returned when no more are made", async () => {
+test("unreferenced buffers are returned to the system when allocation stops", async () => {
   const before = process.memoryUsage().arrayBuffers;
   onTestFinished(releaseWhenIdle({ interval: 20, worth: 4 * MIB }));
   waste();
@@ -23,7 +23,7 @@ test("memory of unreferenced buffers is returned when no more are made", async (
   expect(globalThis).not.toHaveProperty("gc");
 });
 
-test("a process without a descriptor to spare goes on", async () => {
+test("a process out of file descriptors continues", async () => {
   const module = new URL("../../src/app/idle-memory.ts", import.meta.url);
   const program = `
     import { openSync } from "node:fs";
@@ -36,7 +36,7 @@ test("a process without a descriptor to spare goes on", async () => {
   expect(stdout).toBe("EMFILE\nalive\n");
 });
 
-test("garbage between large requests is collected once there is enough of it", () => {
+test("garbage between large requests is collected above a threshold", () => {
   let collected = 0;
   const look = createCollector(8 * MIB, () => {
     collected += 1;
@@ -46,13 +46,13 @@ test("garbage between large requests is collected once there is enough of it", (
   const held = Array.from({ length: 10 }, () => Buffer.alloc(MIB));
   look();
   expect(collected).toBe(1);
-  // What stays is no garbage: it is not looked for again.
+  // Retained buffers are no garbage: no further collection.
   look();
   expect(collected).toBe(1);
   expect(held).toHaveLength(10);
 });
 
-test("services that have ended hold no memory", async () => {
+test("stopped services are not retained in memory", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const ended: WeakRef<object>[] = [];
@@ -61,7 +61,7 @@ test("services that have ended hold no memory", async () => {
     ended.push(new WeakRef(service.mooring));
     await service.stop();
   }
-  // The last one or two may still stand in a register of the engine.
+  // The engine may still reference the last one or two.
   await expect
     .poll(() => {
       collectGarbage();

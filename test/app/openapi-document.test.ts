@@ -13,7 +13,7 @@ import {
   unary,
 } from "../gateway/gateway-server.ts";
 
-/** The request that reached an rpc, by the rpc's name. */
+/** Fake rpcs that return their name with the request that reached them. */
 const seen: [rpc: string, request: Fields][] = [];
 
 const SETTING = { key: "site_title", value: "Files", type: "string" };
@@ -59,7 +59,7 @@ beforeAll(async () => {
 
 afterAll(() => gateway.close());
 
-test("serves every documented route", () => {
+test("every documented route is served", () => {
   const routes = listRoutes({ methods }).map(({ httpMethod, path }) => `${httpMethod} ${path}`);
   expect(routes).toEqual(
     expect.arrayContaining([
@@ -93,7 +93,7 @@ test.each<[string, unknown]>([
   expect((await gateway.send(path)).json).toEqual({ code: 200, message: "success", data });
 });
 
-test("answers ping with text", async () => {
+test("ping is answered with text", async () => {
   const reply = await gateway.send("/ping", { headers: { authorization: "stale" } });
   expect(reply.text).toBe("pong");
   expect(reply.headers["content-type"]).toMatch(/^text\/plain/);
@@ -168,7 +168,7 @@ test.each<[string, string, string | undefined, string]>([
   ["POST", "save", '[{"key":"a","group":"x"}]', "[0].group: expected a whole number"],
   ["POST", "set_qbit", '{"url":"x","seedtime":"soon"}', "seedtime: expected a whole number from 0"],
   ["POST", "set_aria2", '{"uri"', "line 1, column 7: it ends too early"],
-])("%s %s with %s is a mistake of the client", async (method, path, body, message) => {
+])("%s %s with %s is an error of the client", async (method, path, body, message) => {
   const reply = await gateway.send(`/api/admin/setting/${path}`, { method, body });
   expect(reply.status).toBe(200);
   expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });

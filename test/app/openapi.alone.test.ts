@@ -65,7 +65,7 @@ function get(path: string, headers: Record<string, string> = {}): Promise<Respon
 }
 
 describe("the OpenAPI document", () => {
-  test("is one, as a validator of OpenAPI 3.1 sees it", async () => {
+  test("is valid OpenAPI 3.1", async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate(structuredClone({ ...service.document }));
     expect(errors ?? [], JSON.stringify(errors)).toEqual([]);
@@ -81,17 +81,17 @@ describe("the OpenAPI document", () => {
     expect(documented.sort()).toEqual([...new Set(served)].sort());
   });
 
-  test("names each operation once", () => {
+  test("has unique operation ids", () => {
     const ids = operations().map(([, { operationId }]) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("says what the contract's comments say today", () => {
+  test("has the current comments of the contract", () => {
     const kept = JSON.parse(readFileSync("src/data/contract-comments.json", "utf8"));
     expect(kept).toEqual(readComments());
   });
 
-  test("has an example for each rpc that has to be told something", () => {
+  test("has an example for each rpc with required parameters", () => {
     const rpcs = new Set(
       servedServices.flatMap(({ typeName, methods }) =>
         methods.map(({ name }) => `${typeName}.${name}`),
@@ -117,7 +117,7 @@ function operations(): [string, Operation, string, string][] {
   );
 }
 
-/** What an operation's own example asks for. */
+/** Example request of an operation. */
 function requestOf([, operation, method, path]: ReturnType<typeof operations>[number]) {
   const query = operation.parameters
     .filter((one) => one.in === "query" && one.example !== undefined)
@@ -132,7 +132,7 @@ function requestOf([, operation, method, path]: ReturnType<typeof operations>[nu
   };
 }
 
-/** Headers that are those of every HTTP message. */
+/** Headers of every HTTP message. */
 const TRANSPORT = ["connection", "content-length", "content-type", "date", "keep-alive"];
 
 /** Checks that each header of a reply is documented for its status. */
@@ -148,11 +148,11 @@ function expectHeaders(reply: Response, operation: Operation, place = ""): void 
   expect(documented, `${place} ${reply.status}`).toEqual(expect.arrayContaining(sent));
 }
 
-/** Compiled schemas by their texts; each refers to the components of the document. */
+/** Schemas compiled by their texts; each refers to the components of the document. */
 const compiled = new Map<string, ValidateFunction>();
 const withId = (schema: string): string => schema.replaceAll('"#/', '"document#/');
 
-/** Checks a reply against the schema of its status and type, with no member that is not in it. */
+/** Checks a reply against the schema of its status and type, without additional members. */
 async function expectDocumented(reply: Response, operation: Operation): Promise<unknown> {
   const found = operation.responses[String(reply.status)];
   expect(found, `status ${reply.status}`).toBeDefined();
@@ -173,7 +173,7 @@ async function expectDocumented(reply: Response, operation: Operation): Promise<
   return json;
 }
 
-/** A schema that takes no member besides those that it names. */
+/** A schema without additional members. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -182,13 +182,13 @@ function closed(schema: unknown): unknown {
   return { ...Object.fromEntries(members), ...(open ? { additionalProperties: false } : {}) };
 }
 
-describe("each operation's example", () => {
-  test("is answered as documented, with the token", async () => {
+describe("the example of each operation", () => {
+  test("is answered as documented with the token", async () => {
     const headers = { authorization: TOKEN };
     const codes: Record<string, unknown> = {};
     for (const one of operations()) {
       const [place, operation] = one;
-      // The token would be another one for the rest.
+      // It would replace the token for the other examples.
       if (place.endsWith("/reset_token")) continue;
       const { url, type, ...request } = requestOf(one);
       const stop = new AbortController();
@@ -206,7 +206,7 @@ describe("each operation's example", () => {
       const json = await expectDocumented(reply, operation);
       codes[place] = (json as { code?: number }).code ?? reply.status;
     }
-    // What the examples ask for and is not there: a download manager, a deprecated setting, a site.
+    // Missing parts that the examples need: a download manager, a deprecated setting, a site.
     const failed = Object.entries(codes).filter(([, code]) => code !== 200);
     const ofSites = ["adopt", "check", "compare", "delete", "sync", "update"];
     expect(Object.fromEntries(failed)).toEqual({
@@ -255,7 +255,7 @@ describe("each operation's example", () => {
     }
   });
 
-  test("that is not JSON, or says something wrong, is refused as documented", async () => {
+  test("is refused as documented if it is invalid or not JSON", async () => {
     const headers = { authorization: TOKEN, "content-type": "application/json" };
     for (const one of operations()) {
       const [place, operation, method] = one;
@@ -281,7 +281,7 @@ describe("each operation's example", () => {
 describe("headers", () => {
   const nameOf = ($ref: string): string => $ref.split("/").at(-1) ?? "";
 
-  test("of calls are with every operation, and lead to what is said of them", () => {
+  test("common to all calls are listed at every operation and link to their description", () => {
     const { parameters, headers } = service.document.components;
     for (const [place, { parameters: own, responses }] of operations()) {
       const common = own.flatMap(({ $ref }) => ($ref === undefined ? [] : nameOf($ref)));
@@ -297,7 +297,7 @@ describe("headers", () => {
     expect(names).toEqual(Object.keys(headers).sort());
   });
 
-  test("are sent as they are documented: compressed, kept, asked for in Chinese, throttled", async () => {
+  test("are sent as documented: compressed, cached, in Chinese, throttled", async () => {
     const headers = { authorization: TOKEN };
     const list = service.document.paths["/api/admin/driver/list"]?.["get"] as Operation;
     const at = "/api/admin/driver/list";
@@ -338,15 +338,15 @@ describe("headers", () => {
     for (const reply of replies) expectHeaders(reply, list, at);
   });
 
-  test("are shown by the reference, once", async () => {
+  test("are shown once in the reference", async () => {
     const html = await (await get("/reference")).text();
     for (const name of ["Mooring-At-Least-Revision", "Mooring-Stale-Seconds", "Retry-After"])
       expect(html.split(`<code>${name}</code>`)).toHaveLength(2);
   });
 });
 
-describe("the reference", () => {
-  test("is a page without scripts that names every operation and leads nowhere else", async () => {
+describe("the REST reference", () => {
+  test("is a page without scripts that lists every operation and has no external links", async () => {
     const reply = await get("/reference");
     const html = await reply.text();
     expect(reply.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -360,7 +360,7 @@ describe("the reference", () => {
     }
   });
 
-  test("shows comments of a contract as they are, and runs nothing of them", () => {
+  test("escapes comments of a contract", () => {
     const [desc] = defineRpcs([{ name: "GetThing", http: { get: "/things/{text}" }, reads: true }]);
     if (desc === undefined) throw new Error("no rpc");
     const evil = '<img src=x onerror="alert(1)">';
@@ -376,7 +376,7 @@ describe("the reference", () => {
   });
 });
 
-/** A document's options for rpcs that are not called. */
+/** Document options for rpcs that are not called. */
 function plain(descs: readonly object[]) {
   return {
     methods: descs.map((desc) => ({
@@ -395,10 +395,10 @@ function plain(descs: readonly object[]) {
   };
 }
 
-test("the first page says what this is and leads to what there is", async () => {
+test("the root page describes the service and links to its parts", async () => {
   const html = await (await get("/")).text();
   expect(html).toContain("Mooring v9.8.7");
-  // The console is 503 where the program runs from its source without a build.
+  // The console is 503 in a program that runs from its source without a build.
   for (const [, path = ""] of html.matchAll(/href="([^"]+)"/g))
     expect((await get(`/${path}`)).status, path).not.toBe(404);
 });
@@ -417,7 +417,7 @@ test.each([
   }
 });
 
-test("rules of every kind become a valid document, in any application", async () => {
+test("rules of every kind give a valid document in any application", async () => {
   const descs = defineRpcs([
     { name: "GetThing", http: { get: "/v1/{text=shelves/*}/things:get" }, reads: true },
     { name: "PutThing", http: { put: "/v1/things/{text}", body: "*" } },

@@ -15,7 +15,7 @@ function broken(during: Partial<typeof calm>, peak = 150): string[] {
 }
 
 describe("an attack", () => {
-  test("is held when the client beside it and memory stay within their bounds", () => {
+  test("passes when other clients and memory stay within their bounds", () => {
     expect(broken({ ping: times(3, 25), save: times(30) }, 160)).toEqual([]);
   });
 
@@ -23,33 +23,33 @@ describe("an attack", () => {
     ["memory grows", {}, 161, /memory grew by 61 MB/],
     ["pings wait", { ping: times(3, 26) }, 150, /ping took 26 ms, more than 25/],
     ["saves wait", { save: times(31) }, 150, /a save took 31 ms, more than 30/],
-    ["a call of others fails", { failed: 1 }, 150, /1 calls of others failed/],
+    ["a call of another client fails", { failed: 1 }, 150, /1 calls of others failed/],
     ["pings are never answered", { ping: times(Number.NaN) }, 150, /ping took NaN ms/],
-  ])("is not held when %s", (_what, during, peak, reason) => {
+  ])("fails when %s", (_what, during, peak, reason) => {
     expect(broken(during, peak)).toEqual([expect.stringMatching(reason)]);
   });
 
-  test("is not blamed for what a server takes that nobody attacks", () => {
+  test("passes when an idle server is equally slow", () => {
     expect(broken({ ping: times(3, 90), control: times(1, 20) })).toEqual([]);
   });
 });
 
-describe("an attack on a machine with other work to do", () => {
+describe("an attack on a shared machine", () => {
   const brokenThere = (during: Partial<typeof calm>, peak = 150) => {
     const outcome = { before: calm, during: { ...calm, ...during }, memory: { ...memory, peak } };
     return brokenBounds({ bounds }, outcome, "shared");
   };
 
-  test("is held when the server is slow and does not freeze", () => {
+  test("passes when the server is slow and does not freeze", () => {
     expect(brokenThere({ ping: times(30, 900), save: times(900) }, 190)).toEqual([]);
   });
 
   test.each([
     ["pings freeze", { ping: times(3, 1_001) }, 150, /ping took 1001 ms, more than 1000/],
     ["saves freeze", { save: times(1_001) }, 150, /a save took 1001 ms/],
-    ["memory grows by half more than it may", {}, 191, /memory grew by 91 MB/],
-    ["a call of others fails", { failed: 1 }, 150, /1 calls of others failed/],
-  ])("is not held when %s", (_what, during, peak, reason) => {
+    ["memory exceeds its bound by half", {}, 191, /memory grew by 91 MB/],
+    ["a call of another client fails", { failed: 1 }, 150, /1 calls of others failed/],
+  ])("fails when %s", (_what, during, peak, reason) => {
     expect(brokenThere(during, peak)).toEqual([expect.stringMatching(reason)]);
   });
 });
@@ -60,13 +60,13 @@ describe("npm run attack", () => {
     return spawnSync(process.execPath, [program, ...args], { encoding: "utf8", timeout: 60_000 });
   };
 
-  test("lists its attacks, each with a name of its own", () => {
+  test("lists its attacks, each with a unique name", () => {
     const { stdout } = run("--list");
     for (const { name } of attacks) expect(stdout).toContain(`${name} `);
     expect(new Set(attacks.map(({ name }) => name)).size).toBe(attacks.length);
   });
 
-  test("knows no other", () => {
+  test("refuses an unknown name", () => {
     const { status, stderr } = run("--only", "nonsense");
     expect(status).toBe(1);
     expect(stderr).toContain('there is no attack "nonsense"');

@@ -6,7 +6,7 @@ import type { Progress } from "../../src/audit/tail.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 
-/** A service on rows of its own, which watchers are told of as soon as possible. */
+/** A service on rows of its own, whose watchers are notified without delay. */
 async function opened(rows: readonly Partial<AuditEntry>[] = [], idle = 1e6, interval = 5) {
   const { audit: store, close } = await openSqliteSettingStore(":memory:");
   const service = createAuditService({ store, now: () => 5_000, interval, idle });
@@ -20,7 +20,7 @@ async function opened(rows: readonly Partial<AuditEntry>[] = [], idle = 1e6, int
 
 const ALL: AuditQuery = { pageSize: 0, after: undefined, from: undefined };
 
-/** All pages, as a client reads them. */
+/** All pages, read as a client does. */
 async function pages(service: Awaited<ReturnType<typeof opened>>["service"], query: AuditQuery) {
   const found: number[][] = [];
   for (let from = query.from; ; ) {
@@ -34,7 +34,7 @@ async function pages(service: Awaited<ReturnType<typeof opened>>["service"], que
 const numbered = (count: number, members: (seq: number) => Partial<AuditEntry> = () => ({})) =>
   Array.from({ length: count }, (_, at) => ({ time: at + 1, ...members(at + 1) }));
 
-test("pages go from the newest row on, or from the oldest", async () => {
+test("pages begin with the newest row, or with the oldest", async () => {
   const { service } = await opened(numbered(5));
   expect(await pages(service, { ...ALL, pageSize: 2 })).toEqual([[5, 4], [3, 2], [1]]);
   expect(await pages(service, { ...ALL, pageSize: 2, after: 0 })).toEqual([[1, 2], [3, 4], [5]]);
@@ -48,7 +48,7 @@ test("pages go from the newest row on, or from the oldest", async () => {
   });
 });
 
-test("a pattern fits whole names only, and a page may be empty before the last one", async () => {
+test("a pattern matches whole names only, and a page may be empty before the last one", async () => {
   const { service } = await opened(
     numbered(25_000, (seq) => ({
       subjects: seq === 3 ? ["x", "s3_key"] : seq === 24_999 ? ["my_s3_key", "s3"] : ["other"],
@@ -69,7 +69,7 @@ test("a pattern fits whole names only, and a page may be empty before the last o
   expect((await pages(service, { ...ALL, after: 0, subject: "s3*" })).flat()).toEqual([3, 24_999]);
 });
 
-test("what was forgotten is said, and the oldest row that is kept", async () => {
+test("the list reports how much was deleted and the oldest row that is kept", async () => {
   const { service, store } = await opened(numbered(10));
   await store.forget({ count: 5, notBefore: 0 }, 100, 0);
   const { hash } = await store.floor();
@@ -87,7 +87,7 @@ test("what was forgotten is said, and the oldest row that is kept", async () => 
   });
 });
 
-test("a watcher gets each row once, in order, and hears where it begins", async () => {
+test("a watcher gets each row once, in order, after the row where it begins", async () => {
   const { service, store } = await opened(numbered(3));
   const end = new AbortController();
   const watch = (after?: number, method?: string) =>
@@ -117,7 +117,7 @@ test("a watcher gets each row once, in order, and hears where it begins", async 
   expect(await now.next()).toMatchObject({ done: true });
 });
 
-test("who waits is told as well of rows that another one has found", async () => {
+test("a waiting watcher also gets rows that another read found", async () => {
   const { service, store } = await opened(numbered(2), 1e6, 1e6);
   const watch = () => service.watch({}, 2, new AbortController().signal)[Symbol.asyncIterator]();
   const first = watch();
@@ -128,7 +128,7 @@ test("who waits is told as well of rows that another one has found", async () =>
   expect(await waiting).toMatchObject({ value: { seq: 3 } });
 });
 
-test("a watcher hears now and then that there is nothing", async () => {
+test("a watcher gets empty messages while there are no rows", async () => {
   const { service } = await opened(numbered(2), 5);
   const watching = service.watch({}, 2, new AbortController().signal)[Symbol.asyncIterator]();
   for (let times = 0; times < 3; times += 1)
@@ -136,7 +136,7 @@ test("a watcher hears now and then that there is nothing", async () => {
   await watching.return?.();
 });
 
-test("a watcher of what is not kept, or yet to come, or of a service that stops", async () => {
+test("a watcher of a deleted or future row is refused, and one of a stopping service ends", async () => {
   const { service, store } = await opened(numbered(10));
   await store.forget({ count: 5, notBefore: 0 }, 100, 0);
   const watch = (after?: number) =>

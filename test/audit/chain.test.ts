@@ -21,13 +21,13 @@ const rowsOf = (count: number, after: AuditPosition = START): AuditRow[] =>
     Array.from({ length: count }, (_, at) => entry({ requestId: `r${at}` })),
   ).map(auditFromRow);
 
-/** The same row with a hash that fits. */
+/** The row with its hash computed again. */
 const resealed = (row: AuditRow, change: Partial<AuditRow>): AuditRow => {
   const changed = { ...row, ...change };
   return { ...changed, hash: expectedHash(changed) };
 };
 
-/** What a verification finds first. */
+/** First problem that a verification finds. */
 function verified(
   rows: readonly AuditRow[],
   { floor = START, checkpoint }: { floor?: AuditPosition; checkpoint?: AuditPosition } = {},
@@ -53,12 +53,12 @@ describe("a row", () => {
     expect(expectedHash(read)).toBe(hash);
   });
 
-  test("about nothing has no subjects", () => {
+  test("without subjects has none", () => {
     const row = auditFromRow(rowAfter(START, entry({ subjects: [] })));
     expect([row.subjects, expectedHash(row)]).toEqual([[], row.hash]);
   });
 
-  test("keeps what every database keeps", () => {
+  test("accepts only values that every database keeps", () => {
     const of = (actor: string): string => toUnchained(entry({ actor })).actor;
     expect(of("a".repeat(512))).toHaveLength(512);
     expect(of("a".repeat(513))).toHaveLength(512);
@@ -66,7 +66,7 @@ describe("a row", () => {
     expect(of("a\ud800")).toBe("a\ufffd");
   });
 
-  test("names as many subjects as fit", () => {
+  test("has as many subjects as fit", () => {
     const of = (...subjects: readonly string[]): string => toUnchained(entry({ subjects })).subject;
     expect(of()).toBe("");
     expect(of("a".repeat(5_000))).toBe("a".repeat(4_096));
@@ -81,7 +81,7 @@ describe("a verification", () => {
   const rows = rowsOf(3);
   const [one, two, three] = rows as [AuditRow, AuditRow, AuditRow];
 
-  test("finds nothing wrong with a chain, and knows its last row", () => {
+  test("accepts an intact chain and returns its last row", () => {
     expect(verified(rows)).toBeUndefined();
     expect(verified([])).toBeUndefined();
     const verifier = createVerifier(START);
@@ -90,7 +90,7 @@ describe("a verification", () => {
     expect(verifier.last).toEqual({ seq: 1, hash: one.hash });
   });
 
-  test("names a row that is missing, changed or made after another one", () => {
+  test("names a missing or changed row, or one after another predecessor", () => {
     expect(verified([one, three])).toBe("row 2 is missing: after row 1 comes row 3");
     expect(verified([one, one])).toBe("row 2 is missing: after row 1 comes row 1");
     expect(verified([one, { ...two, actor: "ann" }])).toBe(
@@ -108,7 +108,7 @@ describe("a verification", () => {
     );
   });
 
-  describe("with rows that were forgotten", () => {
+  describe("of deleted rows", () => {
     const floor = { seq: 1, hash: one.hash };
     const about = (named: number, found: number, newest: number): AuditRow =>
       auditFromRow(
@@ -118,12 +118,12 @@ describe("a verification", () => {
         ),
       );
 
-    test("finds nothing wrong where a row says so", () => {
+    test("accepts a deletion that a row records", () => {
       expect(verified([two, three, about(0, 0, 1)], { floor })).toBeUndefined();
       expect(verified([two, three, about(0, 0, 2)], { floor })).toBeUndefined();
     });
 
-    test("names the first one where no row says so, or says other numbers", () => {
+    test("names the first row after an unrecorded deletion, or one recorded with other numbers", () => {
       expect(verified([two, three], { floor })).toMatch(
         /^row 1 is missing: the audit begins with row 2, and no row records/,
       );
@@ -137,12 +137,12 @@ describe("a verification", () => {
   describe("with a checkpoint", () => {
     const at = ({ seq, hash }: AuditRow): AuditPosition => ({ seq, hash });
 
-    test("finds nothing wrong where the audit has stood there", () => {
+    test("accepts a chain that has the checkpoint", () => {
       for (const row of rows) expect(verified(rows, { checkpoint: at(row) })).toBeUndefined();
       expect(verified(rows, { checkpoint: START })).toBeUndefined();
     });
 
-    test("says that rows were written anew", () => {
+    test("reports rows that were rewritten", () => {
       const anew = /^row 2 differs from the checkpoint: rows up to it were rewritten/;
       expect(verified(rows, { checkpoint: { seq: 2, hash: "another" } })).toMatch(anew);
       const floor = { seq: 2, hash: two.hash };
@@ -151,7 +151,7 @@ describe("a verification", () => {
       expect(verified([], { floor, checkpoint })).toMatch(anew);
     });
 
-    test("says that it is of a row that is missing at the end, or not kept any more", () => {
+    test("reports a checkpoint whose row is missing at the end or deleted", () => {
       expect(verified(rows, { checkpoint: { seq: 5, hash: "x" } })).toBe(
         "row 4 is missing: the audit ends with row 3, and the checkpoint is of row 5",
       );

@@ -9,7 +9,7 @@ const HOUR = 3_600 * SECOND;
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-test("of several processes one publishes: at first, after a thousand rows, and each hour with rows", async () => {
+test("one of several processes publishes: at first, after a thousand rows, and each hour with rows", async () => {
   const { audit, close } = await openSqliteSettingStore(":memory:");
   onTestFinished(close);
   const published: string[] = [];
@@ -54,7 +54,7 @@ test("of several processes one publishes: at first, after a thousand rows, and e
     expect([last()?.seq, newest()]).toEqual([1_003, 1_003]);
 });
 
-test("a database that is away is told of once", async () => {
+test("an unreachable database is reported once", async () => {
   const { audit, close } = await openSqliteSettingStore(":memory:");
   const told: unknown[] = [];
   const publishing = startCheckpoints({
@@ -67,7 +67,7 @@ test("a database that is away is told of once", async () => {
   await expect.poll(() => told).toHaveLength(1);
 });
 
-test("a checkpoint is read as it was written, and nothing else is taken for one", () => {
+test("a checkpoint is read as written, and any other text is refused", () => {
   const checkpoint = { origin: "abc", seq: 7, hash: "0f".repeat(32), time: 1_700_000_000_000 };
   const text = checkpointText(checkpoint);
   expect(text).toBe(`abc\n7\n${"Dw8P".repeat(10)}Dw8=\n2023-11-14T22:13:20.000Z\n`);

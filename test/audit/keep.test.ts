@@ -12,7 +12,7 @@ beforeEach(
 );
 afterEach(() => void vi.useRealTimers());
 
-test("in the background old rows go by count and by age, and checkpoints go to the log", async () => {
+test("the background job deletes old rows by count and by age, and logs checkpoints", async () => {
   const store = await openSqliteSettingStore(":memory:");
   onTestFinished(() => store.close());
   const lines: string[] = [];

@@ -10,7 +10,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 describe("a checkpoint", () => {
-  /** Checkpoints over a store in memory, which begins with one of row 1 at time 0. */
+  /** Checkpoints over an in-memory store, which begins with one of row 1 at time 0. */
   const publishing = () => {
     const state = { seq: 1, now: 0 };
     let last: PublishedPosition = { seq: 1, hash: "", time: 0 };
@@ -34,7 +34,7 @@ describe("a checkpoint", () => {
     return { state, published, onPublished, checkpoints, look };
   };
 
-  test("is due an hour after the last one, and known at once", async () => {
+  test("is due an hour after the last one, without a read of the database", async () => {
     const { state, onPublished, checkpoints, look } = publishing();
     state.seq = 2;
     state.now = HOUR - 1;
@@ -57,7 +57,7 @@ describe("a checkpoint", () => {
   });
 });
 
-describe("rows that wait", () => {
+describe("rows that wait for a write", () => {
   const origin = { actor: "a", transport: "rest", method: "M", peer: "", requestId: "" };
   const done = (at: number) => ({
     ...{ origin, subjects: [], detail: { at }, isNeeded: false },
@@ -85,7 +85,7 @@ describe("rows that wait", () => {
       recorder.note({ origin: { ...origin, actor: `p${at}` }, outcome: "OK" });
   };
 
-  test("are kept with those that fail while they are written", async () => {
+  test("are kept together with those that fail during a write", async () => {
     const { recorder, state, ordinary, details } = recording();
     state.append = away;
     await recorder.record(done(1));
@@ -102,7 +102,7 @@ describe("rows that wait", () => {
     expect(details()).toEqual([1, 2]);
   });
 
-  test("are kept when counted calls come in numbers, and nothing is reported as dropped", async () => {
+  test("are kept when many counted calls come, and none is reported as dropped", async () => {
     const { recorder, rows, failures, state, ordinary, details } = recording();
     state.append = away;
     await recorder.record(done(1));
@@ -121,7 +121,7 @@ describe("rows that wait", () => {
       expect([text, dropped > 0]).toEqual(["rows come faster than they can be written", true]);
   });
 
-  test("are written by no job after the end", async () => {
+  test("are not written by a job after closing", async () => {
     const { recorder, state } = recording();
     const append = vi.fn(async () => void 0);
     state.append = append;

@@ -30,7 +30,7 @@ function recorder() {
   return { made, rows, dropped, state };
 }
 
-test("what must have its row is refused while it can't be written", async () => {
+test("a call that requires an audit row is refused while the row cannot be written", async () => {
   const { made, rows, state } = recorder();
   state.isAway = true;
   await expect(made.record({ ...done, isNeeded: true })).rejects.toThrow(
@@ -42,7 +42,7 @@ test("what must have its row is refused while it can't be written", async () => 
   expect(rows).toHaveLength(1);
 });
 
-test("everything else is written later, and of very much the newest", async () => {
+test("other rows are written later, and only the newest of very many", async () => {
   const { made, rows, dropped, state } = recorder();
   state.isAway = true;
   for (let at = 0; at < 1_500; at += 1)
@@ -57,7 +57,7 @@ test("everything else is written later, and of very much the newest", async () =
   expect(dropped.reduce((sum, count) => sum + count, 0)).toBe(501);
 });
 
-test("reads that do not fit the interval are written at once, each with its actor", async () => {
+test("reads over the limit of an interval are written at once, each with its actor", async () => {
   const { made, rows } = recorder();
   const actors = Array.from({ length: 250 }, (_, at) => `p${at}/0123456789ab`);
   for (const actor of actors) made.note({ origin: { ...origin, actor }, outcome: "OK" });
@@ -66,7 +66,7 @@ test("reads that do not fit the interval are written at once, each with its acto
   expect(rows.map(({ actor }) => actor)).toEqual(actors);
 });
 
-test("refusals that wait for the database take no place of what was done", async () => {
+test("waiting refusals displace no rows of actions", async () => {
   const { made, rows, state } = recorder();
   state.isAway = true;
   await made.record({ ...done, detail: { first: true }, isNeeded: false });

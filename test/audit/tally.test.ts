@@ -17,12 +17,12 @@ const noted = (members: Partial<Noted["origin"]> = {}, rest: Partial<Noted> = {}
   ...rest,
 });
 const unexpected = (): never => {
-  throw new Error("nothing is to be written at once");
+  throw new Error("nothing may be written at once");
 };
 const DENIED = { outcome: "PERMISSION_DENIED", reason: "no scope" };
 const NOBODY = { outcome: "UNAUTHENTICATED", reason: "a wrong token" };
 
-test("one call is a row with all that is known of it", () => {
+test("one call is a row with all its details", () => {
   const tally = createTally(() => 60_000, unexpected);
   tally.note(noted({ actor: "p/0123456789ab" }, { subjects: ["aria2_secret"] }));
   expect(tally.drain()).toEqual([
@@ -36,7 +36,7 @@ test("one call is a row with all that is known of it", () => {
   expect(tally.drain()).toEqual([]);
 });
 
-test("reads are counted by who, from where and what, with everything that they have seen", () => {
+test("reads are counted by caller, address and method, with all subjects", () => {
   const tally = createTally(() => 0, unexpected);
   for (const key of ["a", "b", "a"]) tally.note(noted({ transport: key }, { subjects: [key] }));
   tally.note(noted({ peer: "10.0.0.2" }));
@@ -48,7 +48,7 @@ test("reads are counted by who, from where and what, with everything that they h
   expect(rows[0]?.detail).toMatchObject({ count: 3, doors: ["a", "b"] });
 });
 
-test("what one token is refused is one row, whatever it asks for", () => {
+test("refusals of one token are one row, for any method", () => {
   const tally = createTally(() => 0, unexpected);
   for (const method of ["SaveSettings", "ListTokens"]) tally.note(noted({ method }, DENIED));
   const [row, ...more] = tally.drain();
@@ -60,7 +60,7 @@ test("what one token is refused is one row, whatever it asks for", () => {
   });
 });
 
-test("unauthenticated calls are one row for a reason, with the addresses that sent most", () => {
+test("unauthenticated calls are one row for a reason, with the most frequent addresses", () => {
   const tally = createTally(() => 0, unexpected);
   for (let at = 0; at < 5_000; at += 1)
     tally.note(noted({ actor: "", peer: `10.1.${at >> 8}.${at & 255}` }, NOBODY));
@@ -75,7 +75,7 @@ test("unauthenticated calls are one row for a reason, with the addresses that se
   expect(row?.peer).toBe("");
 });
 
-test("refusals of one token from many addresses are one row, with the addresses that sent most", () => {
+test("refusals of one token from many addresses are one row, with the most frequent addresses", () => {
   const tally = createTally(() => 0, unexpected);
   for (let at = 0; at < 5_000; at += 1)
     tally.note(noted({ actor: "p/0123456789ab", peer: `10.1.${at >> 8}.${at & 255}` }, DENIED));
@@ -85,7 +85,7 @@ test("refusals of one token from many addresses are one row, with the addresses 
   expect(row?.detail).toMatchObject({ count: 5_000, otherPeers: 4_990 });
 });
 
-test("refused calls of any number leave a read its actor and its token", () => {
+test("any number of refused calls leaves the actor and token of a read", () => {
   const tally = createTally(() => 0, unexpected);
   for (let at = 0; at < 10_000; at += 1)
     tally.note(noted({ actor: `p${at}/0123456789ab`, peer: `10.0.0.${at % 250}` }, DENIED));
@@ -102,7 +102,7 @@ test("refused calls of any number leave a read its actor and its token", () => {
   );
 });
 
-test("reads of any number of tokens keep their tokens: what does not fit is written at once", () => {
+test("reads of any number of tokens keep their tokens: the rest is written at once", () => {
   const written: AuditEntry[] = [];
   const batches: number[] = [];
   const tally = createTally(

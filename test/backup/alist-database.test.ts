@@ -13,7 +13,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 const cipher = createPassphraseCipher(() => Buffer.alloc(0));
 const read = (path: string, table?: string) => readImport({ path }, { table }, cipher);
 
-/** The table as the reference server's ORM makes it. */
+/** The table as the reference server's ORM creates it. */
 const columns =
   "`key` text,`value` text,`help` text,`type` text,`options` text,`group` integer,`flag` integer,`index` integer,PRIMARY KEY (`key`)";
 
@@ -44,20 +44,20 @@ const filled = [
 ];
 
 describe("the database of an existing server", () => {
-  test("is read while that server has it open, with what is only in its log", async () => {
+  test("is read while the server has it open, its write-ahead log included", async () => {
     const made = make();
     fill(made);
     expect(readdirSync(made.folder)).toContain("data.db-wal");
     const backup = await read(made.path);
     expect(backup).toEqual({ source: "alist-database", settings: filled, skipped: [] });
-    // It can go on writing.
+    // The server can still write.
     made.handle.exec("delete from x_setting_items");
     expect((await read(made.path)).settings).toEqual([]);
     made.handle.close();
   });
 
   test.each(["wal", "delete"])(
-    "is read when no process has it open, and no file is left beside it (mode %s)",
+    "is read when no process has it open, and no file is created beside it (mode %s)",
     async (mode) => {
       const made = make({ mode });
       fill(made);
@@ -67,7 +67,7 @@ describe("the database of an existing server", () => {
     },
   );
 
-  test("may have any table prefix, and none", async () => {
+  test("may have any table prefix, or none", async () => {
     for (const table of ["setting_items", "a b_setting_items", 'quote"_SETTING_ITEMS']) {
       const made = make({ tables: [table, "x_users", "x_setting_items_old"] });
       fill(made, table);
@@ -85,7 +85,7 @@ describe("the database of an existing server", () => {
     ]);
   });
 
-  test("needs a choice when it has several such tables", async () => {
+  test("with several such tables is read only with a chosen prefix", async () => {
     const made = make({ tables: ["a_setting_items", "b_setting_items"] });
     fill(made, "b_setting_items");
     made.handle.close();
@@ -97,7 +97,7 @@ describe("the database of an existing server", () => {
     expect((await failureOf(() => read(made.path, "c"))).message).toMatch(/has no table c/);
   });
 
-  test("says so when it has no such table, or is Mooring's own", async () => {
+  test("is refused when it has no such table, or is Mooring's own", async () => {
     const other = make({ tables: ["users"] });
     other.handle.exec("create view y_setting_items as select 1 as key");
     other.handle.close();
@@ -107,7 +107,7 @@ describe("the database of an existing server", () => {
     expect((await failureOf(() => read(own.path))).message).toMatch(/is a Mooring database/);
   });
 
-  test("says so when the table has another shape, or too many rows", async () => {
+  test("is refused when the table has other columns, or too many rows", async () => {
     const odd = make({ definition: "`name` text" });
     odd.handle.close();
     expect((await failureOf(() => read(odd.path))).message).toMatch(/no column key and no column/);
@@ -119,20 +119,20 @@ describe("the database of an existing server", () => {
     expect((await failureOf(() => read(full.path))).message).toMatch(/20001 rows/);
   });
 
-  test("says so when a value is no text", async () => {
+  test("is refused when a value is not text", async () => {
     const made = make();
     made.handle.exec("insert into x_setting_items(`key`, `value`) values ('a', x'00ff')");
     made.handle.close();
     expect((await failureOf(() => read(made.path))).message).toMatch(/rows\[0\]\.value .* text/);
   });
 
-  test("says so when the file is damaged or locked", async () => {
+  test("is refused when the file is damaged or locked", async () => {
     const path = join(root, "damaged.db");
     writeFileSync(path, Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(200, 0xee)]));
     expect((await failureOf(() => read(path))).message).toMatch(/damaged or encrypted/);
   });
 
-  test("says so when a page of the table is damaged", async () => {
+  test("is refused when a page of the table is damaged", async () => {
     const made = make({ mode: "delete" });
     const insert = made.handle.prepare(
       "insert into x_setting_items values (?,?,'','string','',1,0,0)",

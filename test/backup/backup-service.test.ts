@@ -24,7 +24,7 @@ const real = resolve(import.meta.dirname, "../../../shared/facts/backups");
 const passphrase = "correct horse battery";
 const usual = { passphrase: "", skipInvalid: false };
 
-/** A site with settings, secrets and custom settings included. */
+/** A site with settings, secrets and custom settings. */
 async function site(options?: PartsOptions): Promise<Parts> {
   const parts = await testParts(newPath(), options);
   await parts.settings.resetToken(tester);
@@ -38,7 +38,7 @@ async function site(options?: PartsOptions): Promise<Parts> {
   return parts;
 }
 
-/** What a client sees of every setting but the version, which each program writes itself. */
+/** All settings that a client sees except the version, which each program writes itself. */
 const shown = ({ settings }: Parts) =>
   settings
     .list([])
@@ -54,8 +54,8 @@ const imported = (parts: Parts, value: unknown, options: object = {}) =>
 const outcomes = (entries: readonly { key: string; outcome: string }[]) =>
   Object.fromEntries(entries.map(({ key, outcome }) => [key, outcome]));
 
-describe("a backup that is imported into a new database", () => {
-  test("gives the same settings, when the secrets are sealed in it", async () => {
+describe("a backup imported into a new database", () => {
+  test("restores the settings when the secrets are sealed in it", async () => {
     const from = await site();
     const backup = await exported(from, { mode: "seal", passphrase });
     expect(JSON.stringify(backup)).not.toMatch(/unseen/);
@@ -70,14 +70,14 @@ describe("a backup that is imported into a new database", () => {
     expect(result).toHaveLength(from.engine.snapshot().size);
   });
 
-  test("gives the same settings, when the secrets stand in it in the clear", async () => {
+  test("restores the settings when the secrets are plain text in it", async () => {
     const from = await site();
     const to = await testParts(newPath());
     await imported(to, await exported(from, { mode: "clear" }));
     expect(shown(to)).toEqual(shown(from));
   });
 
-  test("leaves the secrets as they are, when they were left out", async () => {
+  test("leaves the secrets unchanged when it has none", async () => {
     const from = await site();
     const backup = await exported(from, { mode: "omit" });
     expect(JSON.stringify(backup)).not.toMatch(/unseen/);
@@ -107,14 +107,14 @@ describe("a backup that is imported into a new database", () => {
     expect(new Set(Object.values(outcomes(result)))).toEqual(new Set(["unchanged", "skipped"]));
   });
 
-  test("is one revision, of which the history does not keep the secrets", async () => {
+  test("is one revision, whose history has no secrets", async () => {
     const to = await testParts(newPath());
     await imported(to, await exported(await site(), { mode: "clear" }));
     expect(JSON.stringify(await to.store.commits(0, 9, 9))).not.toMatch(/unseen/);
     expect((await to.history.get(1)).changes.map(({ key }) => key)).toContain("aria2_secret");
   });
 
-  test("says where it comes from", async () => {
+  test("has its origin in the history", async () => {
     const from = await site({ now: () => Date.UTC(2026, 0, 2) });
     const text = JSON.stringify(await from.backup.export({ mode: "omit" }));
     const { header } = await readBackup(
@@ -132,7 +132,7 @@ describe("a backup that is imported into a new database", () => {
 describe("an import", () => {
   const item = (key: string, value: string) => ({ key, value });
 
-  test("in a dry run says what would become of each, and does nothing", async () => {
+  test("in a dry run reports the effect on each setting and changes nothing", async () => {
     const to = await testParts(newPath());
     const backup = await exported(await site(), { mode: "clear" });
     const dry = await imported(to, backup, { dryRun: true });
@@ -142,7 +142,7 @@ describe("an import", () => {
     expect(done.commit?.changes).toEqual(dry.commit?.changes);
   });
 
-  test("with a value that is refused takes nothing, and names every one", async () => {
+  test("with a refused value saves nothing and names every refused setting", async () => {
     const to = await testParts(newPath());
     const wrong = [item("default_page_size", "many"), item("allow_indexed", "maybe")];
     const failure = await failureOf(() => imported(to, [item("site_title", "x"), ...wrong]));
@@ -153,7 +153,7 @@ describe("an import", () => {
     expect(to.engine.snapshot().revision).toBe(0);
   });
 
-  test("takes the rest when it is asked to leave those out", async () => {
+  test("saves the rest when asked to skip invalid values", async () => {
     const to = await testParts(newPath());
     const list = [item("site_title", "x"), item("default_page_size", "many"), item("k", "v")];
     const { result } = await imported(to, list, { skipInvalid: true });
@@ -166,7 +166,7 @@ describe("an import", () => {
     expect(to.settings.get("k").value).toBe("v");
   });
 
-  test("never makes a private setting public, nor gives a short token", async () => {
+  test("makes no private setting public and sets no short token", async () => {
     const to = await testParts(newPath());
     const { token } = await to.settings.resetToken(tester);
     const open = { flag: FLAG.public, group: 1, type: "text" };
@@ -181,7 +181,7 @@ describe("an import", () => {
     expect(result[1]?.reason).not.toContain("short");
   });
 
-  test("leaves managed settings to the file that manages them", async () => {
+  test("leaves managed settings unchanged", async () => {
     const managedBy = (key: string) => (key === "logo" ? "the file x.yaml" : undefined);
     const to = await testParts(newPath(), { managedBy });
     const { result } = await imported(to, [item("logo", "/other.png"), item("site_title", "x")]);
@@ -191,7 +191,7 @@ describe("an import", () => {
     ]);
   });
 
-  test("changes of a deprecated setting the value only, and says what it does", async () => {
+  test("changes only the value of a deprecated setting, and warns", async () => {
     const path = newPath();
     const old = definitions.map((one) => (one.key === "logo" ? { ...one, key: "old" } : one));
     await save(await testParts(path, { definitions: old }), { old: "/a.png" });
@@ -203,13 +203,13 @@ describe("an import", () => {
     expect(to.settings.get("old")).toMatchObject({ value: "/b.png", flag: FLAG.deprecated });
   });
 
-  test("takes more settings than a save does", async () => {
+  test("may have more settings than a save", async () => {
     const to = await testParts(newPath());
     const many = Array.from({ length: 2_500 }, (_, at) => item(`k${at}`, `${at}`));
     expect((await imported(to, many)).commit?.changes).toHaveLength(2_500);
   });
 
-  test("with a wrong passphrase changes nothing, and does not quote it", async () => {
+  test("with a wrong passphrase changes nothing and does not quote it", async () => {
     const to = await testParts(newPath());
     const backup = await exported(await site(), { mode: "seal", passphrase });
     const failure = await failureOf(() => imported(to, backup, { passphrase: "wrong-passphrase" }));
@@ -218,7 +218,7 @@ describe("an import", () => {
     expect(to.engine.snapshot().revision).toBe(0);
   });
 
-  test("of the SQLite file of a server of this API takes its settings", async () => {
+  test("of an AList or OpenList SQLite file saves its settings", async () => {
     const path = newPath("data.db");
     const database = new SQLite(path);
     database.exec(
@@ -251,14 +251,14 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
   test.each([
     ["plain.json", ""],
     ["encrypted.json", "correct horse"],
-  ])("%s is imported whole, but for what belongs to the other server", async (file, password) => {
+  ])("%s is imported except settings that belong to the other server", async (file, password) => {
     const to = await testParts(newPath());
     const { token } = await to.settings.resetToken(tester);
     const path = join(real, file);
     const { result } = await to.backup.import({ path }, tester, { ...usual, passphrase: password });
     const skipped = result.filter(({ outcome }) => outcome === "skipped");
     expect(skipped.map(({ key }) => key)).toEqual(["version", "index_progress", "token"]);
-    // The token of that made-up site is too short to be one here.
+    // The token of that fictitious site is too short.
     expect(skipped[2]?.reason).sentence(/^is left unchanged: a token has at least 32 characters/);
     expect(to.settings.get("token").value).toBe(token);
     const taken = result.filter(({ outcome }) => outcome !== "skipped");
@@ -270,7 +270,7 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
     }
   });
 
-  test("with a token as real servers have it, that token opens the site", async () => {
+  test("with a token of realistic length, that token is accepted afterwards", async () => {
     const to = await testParts(newPath());
     const token = `openlist-${"0a-Z".repeat(25)}`;
     const backup = readPlain();

@@ -7,7 +7,7 @@ const doc = readFileSync(new URL("../../docs/backup.md", import.meta.url), "utf8
 const [, example = ""] = /```json\n([\s\S]*?)```/.exec(doc) ?? [];
 const cipher = createPassphraseCipher((size) => Buffer.alloc(size, 1));
 
-test("the file in docs/backup.md is a backup, and is written the same way", async () => {
+test("the file in docs/backup.md is a backup, and is written identically", async () => {
   const { settings, skipped, header } = await readBackup(example, {}, cipher);
   const secrets = skipped.map(({ key }) => ({ ...settings[0], key, secret: true }));
   const written = await writeBackup(
@@ -23,7 +23,7 @@ test("the file in docs/backup.md is a backup, and is written the same way", asyn
   expect(JSON.parse(written)).toEqual(JSON.parse(example));
 });
 
-test("docs/backup.md names every member of a sealed backup", async () => {
+test("docs/backup.md lists every member of a sealed backup", async () => {
   const content = { settings: [], revision: 1, time: 0 };
   const text = await writeBackup(content, { mode: "seal", passphrase: "12345678" }, cipher);
   const { secrets, ...members } = JSON.parse(text);

@@ -24,7 +24,7 @@ const read = (text: string, options: ReadOptions = {}) => readBackup(text, optio
 const keysOf = (list: readonly { key: string }[]) => list.map(({ key }) => key);
 
 describe("a backup without secrets", () => {
-  test("has everything else, and lists what it left out", async () => {
+  test("has everything else, and lists the omitted keys", async () => {
     const text = await write({ mode: "omit" });
     expect(text).not.toContain(secretValue);
     expect(JSON.parse(text)).toEqual({
@@ -43,8 +43,8 @@ describe("a backup without secrets", () => {
   });
 });
 
-describe("a backup in the clear", () => {
-  test("comes back as it was, whatever is in it", async () => {
+describe("a backup with plain secrets", () => {
+  test("is read as it was written, for any text", async () => {
     const item = fc.record({
       key: fc.string({ minLength: 1, unit: "binary" }),
       value: fc.string({ unit: "binary" }),
@@ -79,13 +79,13 @@ describe("a sealed backup", async () => {
     expect(skipped).toEqual([]);
   });
 
-  test("costs 128 MiB of memory to open, where nothing else is given", async () => {
+  test("needs 128 MiB of memory to open by default", async () => {
     const usual = createPassphraseCipher(randomBytes);
     const { secrets } = JSON.parse(await writeBackup(content, { mode: "seal", passphrase }, usual));
     expect(secrets).toMatchObject({ n: 131_072, r: 8, p: 1 });
   });
 
-  test("gives the rest without a passphrase, and says what was left", async () => {
+  test("without a passphrase gives the other settings and lists the omitted keys", async () => {
     const { settings: back, skipped } = await read(text);
     expect(keysOf(back)).toEqual(["site_title", "my_own"]);
     expect(skipped).toEqual([{ key: "aria2_secret", reason: "is sealed; give the passphrase" }]);
@@ -98,13 +98,13 @@ describe("a sealed backup", async () => {
     expect(failure.message).not.toContain("another passphrase");
   });
 
-  test("opens with the same passphrase typed in other code points", async () => {
+  test("opens with the same passphrase in another Unicode normalization", async () => {
     const composed = await write({ mode: "seal", passphrase: "caf\u00e9 passphrase" });
     const { settings: back } = await read(composed, { passphrase: "cafe\u0301 passphrase" });
     expect(back).toHaveLength(3);
   });
 
-  test("refuses a changed header, list of keys or ciphertext", async () => {
+  test("is refused with a changed header, list of keys or ciphertext", async () => {
     const sealed = Buffer.from(document.secrets.sealed, "base64");
     sealed[3] = (sealed[3] ?? 0) ^ 1;
     for (const tampered of [
@@ -120,7 +120,7 @@ describe("a sealed backup", async () => {
       );
   });
 
-  test("lets the settings in the clear be edited", async () => {
+  test("allows edits of the plain settings", async () => {
     const edited = changed({ settings: [setting({ key: "site_title", value: "Other" })] });
     expect((await read(edited, { passphrase })).settings).toHaveLength(2);
   });
@@ -134,7 +134,7 @@ describe("a sealed backup", async () => {
     { r: 1024 },
     { p: 1000 },
     { p: 0.5 },
-  ])("is refused before any work when it asks for %j", async (cost) => {
+  ])("is refused before key derivation with the parameters %j", async (cost) => {
     const failure = await failureOf(() => read(resealed(cost), { passphrase }));
     expect(failure.message).toMatch(/ask for scrypt with/);
   });
@@ -150,7 +150,7 @@ describe("a sealed backup", async () => {
   });
 
   test.each([{ cipher: "aes-128-cbc" }, { kdf: "pbkdf2" }])(
-    "is refused when it was sealed in another way: %j",
+    "is refused with another algorithm: %j",
     async (part) => {
       const failure = await failureOf(() => read(resealed(part), { passphrase }));
       expect(failure.message).toMatch(/does not support/);
@@ -162,13 +162,13 @@ describe("a sealed backup", async () => {
     expect(failure.message).toBe("a passphrase must have at least 8 characters");
   });
 
-  test("several at once are sealed one after the other", async () => {
+  test("is opened or sealed one at a time", async () => {
     const texts = await Promise.all([1, 2, 3].map(() => write({ mode: "seal", passphrase })));
     for (const one of texts) expect((await read(one, { passphrase })).settings).toHaveLength(3);
   });
 });
 
-describe("a document of another form", () => {
+describe("a document of another format", () => {
   const base = { format: "mooring-settings", version: 1, settings: [] };
   test.each([
     [{ ...base, version: 2 }, /written by a newer Mooring/],
@@ -182,11 +182,11 @@ describe("a document of another form", () => {
     [{ ...base, secrets: { keys: [] } }, /must have the texts/],
     [{ ...base, format: "other" }, /unknown JSON format/],
     ["mooring-settings", /unknown JSON format/],
-  ])("%j is refused with what is wrong", async (document, message) => {
+  ])("%j is refused with the reason", async (document, message) => {
     expect((await failureOf(() => read(JSON.stringify(document)))).message).toMatch(message);
   });
 
-  test("all wrong members of settings are named at once, without their values", async () => {
+  test("all invalid members of settings are reported at once, without their values", async () => {
     const wrong = [
       { key: "a", value: 5 },
       { value: "leak" },

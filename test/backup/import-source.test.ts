@@ -25,7 +25,7 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
   const encrypted = (passphrase?: string) =>
     readImport({ path: join(real, "encrypted.json") }, { passphrase }, cipher);
 
-  test("the plain one is read whole", async () => {
+  test("the plain one is read completely", async () => {
     const { source, settings, skipped } = await plain();
     expect(source).toBe("alist-backup");
     expect(settings).toHaveLength(37);
@@ -37,7 +37,7 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
     expect((await encrypted("correct horse")).settings).toEqual((await plain()).settings);
   });
 
-  test("a wrong password and a missing one are told apart", async () => {
+  test("a wrong password and a missing one have different errors", async () => {
     const wrong = await failureOf(() => encrypted("wrong horse"));
     expect(wrong.code).toBe(Code.InvalidArgument);
     expect(wrong.message).toMatch(/wrong password/);
@@ -47,7 +47,7 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
   });
 });
 
-/** Encrypts as the page does: OpenSSL's form in Base64, twice. */
+/** Encrypts as the web page does: OpenSSL's format in Base64, twice. */
 function encrypt(text: string, password: string): string {
   const salt = randomBytes(8);
   let block = Buffer.alloc(0);
@@ -73,7 +73,7 @@ function encryptedBackup(items: readonly object[], password: string, json = true
 }
 
 describe("an encrypted backup of the web page", () => {
-  test("gives back whatever was put in", async () => {
+  test("is decrypted to its original settings", async () => {
     const text = fc.string({ unit: "grapheme" });
     await fc.assert(
       fc.asyncProperty(text, fc.string({ minLength: 1 }), async (value, password) => {
@@ -92,14 +92,14 @@ describe("an encrypted backup of the web page", () => {
     expect((await readValue(backup, { passphrase: "pw" })).settings).toEqual(items);
   });
 
-  test("with a damaged member says which one", async () => {
+  test("with a damaged member is refused with its name", async () => {
     const backup = encryptedBackup([setting({ key: "a" })], "pw") as { settings: object[] };
     const settings = [{ ...backup.settings[0], value: "AAAA" }];
     const failure = await failureOf(() => readValue({ ...backup, settings }, { passphrase: "pw" }));
     expect(failure.message).toMatch(/^settings\[0\]\.value .*damaged/);
   });
 
-  test("that was never encrypted with this scheme has a wrong password", async () => {
+  test("that was not encrypted with this scheme has a wrong password", async () => {
     const backup = { encrypted: "hello", settings: [] };
     expect((await failureOf(() => readValue(backup, { passphrase: "x" }))).message).toMatch(
       /wrong password/,
@@ -107,8 +107,8 @@ describe("an encrypted backup of the web page", () => {
   });
 });
 
-describe("what a backup is", () => {
-  test("is seen from its content", async () => {
+describe("the kind of a backup", () => {
+  test("is detected by its content", async () => {
     const own = await writeBackup({ settings: [], revision: 1, time: 0 }, { mode: "omit" }, cipher);
     const list = [setting({ key: "a", value: "1" })];
     expect((await readText(own)).source).toBe("mooring");
@@ -127,19 +127,19 @@ describe("what a backup is", () => {
   });
 
   test.each(["{}", "[1]", "null", "5", '"x"', '{"format":"other","settings":[]}', '{"data":{}}'])(
-    "%s is none",
+    "%s is refused",
     async (text) => {
       expect((await failureOf(() => readText(text))).code).toBe(Code.InvalidArgument);
     },
   );
 
-  test("broken JSON is told by line and column, without the text around it", async () => {
+  test("malformed JSON is reported by line and column, without the text around it", async () => {
     const failure = await failureOf(() => readText('{\n "token": "hidden-secret" oops }'));
     expect(failure.message).toMatch(/line 2, column 27/);
     expect(failure.message).not.toContain("hidden");
   });
 
-  test("no text crashes it", async () => {
+  test("no text throws an unexpected error", async () => {
     const known = fc.json().map((text) => `{"encrypted":"","settings":${text}}`);
     const own = fc
       .json()
@@ -153,7 +153,7 @@ describe("what a backup is", () => {
     );
   });
 
-  test("too deep, too large and too many are refused", async () => {
+  test("input that is too deep, too large or too long is refused", async () => {
     const deep = `{"settings":[],"users":${"[".repeat(40)}${"]".repeat(40)}}`;
     expect((await failureOf(() => readText(deep))).message).toMatch(/more than 32/);
     const large = " ".repeat(8 * 1024 * 1024 + 1);
@@ -162,7 +162,7 @@ describe("what a backup is", () => {
     expect((await failureOf(() => readValue(many))).message).toMatch(/20001 settings/);
   });
 
-  test("a path is told from a missing one, a folder and a file that is no text", async () => {
+  test("a missing path, a folder and a file that is not text have different errors", async () => {
     const read = (path: string) => failureOf(() => readImport({ path }, {}, cipher));
     expect(await read(join(folder, "none.json"))).toMatchObject({ code: Code.NotFound });
     expect((await read(folder)).message).toMatch(/is not a file/);

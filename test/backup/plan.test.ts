@@ -5,7 +5,7 @@ import { setting } from "./setting.ts";
 
 const token = "t".repeat(109);
 
-/** A setting that stands here already. */
+/** A setting that exists already. */
 function current(members: Partial<CurrentSetting> = {}): CurrentSetting {
   const { key: _, ...rest } = setting({ key: "" });
   return { ...rest, secret: false, definition: {}, ...members };
@@ -55,28 +55,28 @@ describe("an import", () => {
     ],
     [setting({ key: "token", value: "" }), "skipped", expect.sentence(/^is left unchanged/)],
     [setting({ key: "aria2_secret", value: "********" }), "skipped", expect.sentence(/mask/)],
-  ])("of %j comes to %s", async (item, outcome, reason) => {
+  ])("of %j is planned as %s", async (item, outcome, reason) => {
     expect(await outcomeOf(item)).toEqual({ key: item.key, outcome, reason });
   });
 
-  test("takes only the value of a setting that the program knows", async () => {
+  test("sets only the value of a setting with a definition", async () => {
     const item = setting({ key: "aria2_secret", value: "new", flag: 0, help: "theirs", group: 9 });
     expect(await changesOf(item)).toEqual([
       setting({ key: "aria2_secret", value: "new", flag: 1 }),
     ]);
   });
 
-  test("keeps an unknown setting as the backup describes it, deprecated ones too", async () => {
+  test("keeps an unknown setting as the backup describes it, also a deprecated one", async () => {
     const item = setting({ key: "old_thing", value: "gone", flag: 3, group: 1, type: "" });
     expect(await changesOf(item)).toEqual([{ ...item, type: "string" }]);
   });
 
-  test("does not bring a deprecated setting back into use", async () => {
+  test("leaves a deprecated setting deprecated", async () => {
     const item = setting({ key: "out_of_use", value: "2", flag: 0 });
     expect(await changesOf(item)).toEqual([{ ...item, flag: 3 }]);
   });
 
-  test("leaves managed settings to what manages them", async () => {
+  test("leaves managed settings unchanged", async () => {
     const managedBy = (key: string) => (key === "site_title" ? "/etc/site.yaml" : undefined);
     const item = setting({ key: "site_title", value: "Other" });
     expect(await outcomeOf(item, { managedBy })).toMatchObject({
@@ -87,14 +87,14 @@ describe("an import", () => {
     expect(await outcomeOf(same, { managedBy })).toMatchObject({ outcome: "unchanged" });
   });
 
-  test("takes the last of equal keys and reports each key once", async () => {
+  test("uses the last of equal keys and reports each key once", async () => {
     const items = [1, 2].map((n) => setting({ key: "twice", value: String(n) }));
     const { entries, changes } = await plan(items);
     expect(entries).toHaveLength(1);
     expect(changes.map(({ value }) => value)).toEqual(["2"]);
   });
 
-  test("reports what the backup itself left out", async () => {
+  test("reports settings that the backup omitted", async () => {
     const skipped = [{ key: "aria2_secret", reason: "is sealed" }];
     const { entries } = await planImport(
       { settings: [], skipped },

@@ -1,7 +1,7 @@
 import type { BackupSetting } from "../../src/backup/setting.ts";
 import { ServiceError } from "../../src/messages/error.ts";
 
-/** A setting as a backup has it, with what a test does not care about. */
+/** A setting of a backup, with defaults for members that a test does not need. */
 export function setting(members: Partial<BackupSetting> & { key: string }): BackupSetting {
   return { value: "", type: "string", options: "", help: "", group: 0, flag: 0, ...members };
 }

@@ -3,10 +3,10 @@ import type { ReadDocument, ReadOptions } from "../../src/backup/mooring.ts";
 import type { PassphraseCipher } from "../../src/backup/passphrase.ts";
 import { createBackup } from "../../src/backup/write.ts";
 
-/** The least cost of scrypt that a document may ask for. */
+/** The minimum cost of scrypt in a document. */
 export const CHEAP = { n: 2 ** 14, r: 8, p: 1 };
 
-/** A backup as a file has it. */
+/** The text of a backup file. */
 export async function writeBackup(...given: Parameters<typeof createBackup>): Promise<string> {
   return `${JSON.stringify(await createBackup(...given), null, 2)}\n`;
 }

@@ -31,12 +31,12 @@ describe("self time of a profile", () => {
     expect(busyMicros).toBe(120);
   });
 
-  it("leaves out what lies before and after the load", () => {
+  it("excludes samples before and after the load", () => {
     const { parts } = selfTime(profile, 1_010, 1_030, "/app/src/");
     expect(parts).toEqual([{ name: "grpc-js", micros: 20 }]);
   });
 
-  it("names functions with their file and line", () => {
+  it("has functions with their file and line", () => {
     const { functions } = selfTime(profile, 0, 10_000, "/app/src/");
     expect(functions.at(-1)?.name).toBe("own code: handle (rpc/transport.ts:10)");
   });

@@ -11,7 +11,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.forceShutdown();
 });
 
-/** A grpc-js server whose one method sends its request back, or fails when that is empty. */
+/** A grpc-js server with one method that echoes its request, or fails when it is empty. */
 async function startEcho(): Promise<number> {
   const server = new Server();
   servers.push(server);
@@ -34,7 +34,7 @@ async function startEcho(): Promise<number> {
   );
 }
 
-/** Sends the bodies one after the other and gives back what came on each stream. */
+/** Sends the bodies in sequence and returns the data of each stream. */
 async function exchange(bodies: readonly Buffer[]): Promise<Buffer[]> {
   const port = await startEcho();
   const replies = new Map<number, Buffer[]>();
@@ -58,18 +58,18 @@ async function exchange(bodies: readonly Buffer[]): Promise<Buffer[]> {
   return received;
 }
 
-describe("the bench's own HTTP/2 client", () => {
+describe("the HTTP/2 client of the benchmarks", () => {
   it("exchanges gRPC messages with grpc-js, many on one connection", async () => {
     const bodies = Array.from({ length: 300 }, (_, index) => Buffer.from(`message ${index}`));
     expect(await exchange(bodies)).toEqual(bodies.map(framed));
   });
 
-  it("puts long replies together from their frames", async () => {
+  it("joins long replies from their frames", async () => {
     const long = Buffer.alloc(16_000, "x");
     expect(await exchange([long])).toEqual([framed(long)]);
   });
 
-  it("shows a failed call as one that ends without a message", async () => {
+  it("reports a failed call as a stream without a message", async () => {
     expect(await exchange([Buffer.alloc(0)])).toEqual([Buffer.alloc(0)]);
   });
 });

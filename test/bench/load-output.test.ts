@@ -38,11 +38,11 @@ describe("output of h2load", () => {
     });
   });
 
-  it("may hold replies that were cut off by the end", () => {
+  it("may contain replies that the end of the run cut off", () => {
     expect(parseH2load(h2load(100, 100 * 50 + 120), 1, 50).requests).toBe(100);
   });
 
-  it("is refused when replies lack their message, as failed gRPC calls do", () => {
+  it("is refused when replies have no message, as in failed gRPC calls", () => {
     expect(() => parseH2load(h2load(100, 99 * 50), 1, 50)).toThrow("calls failed");
   });
 });

@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe.skipIf(!linux)(`figures from /proc${linux ? "" : " (skipped: not Linux)"}`, () => {
-  it("counts the connections that a process serves on a port, not those it makes", async () => {
+  it("count the connections that a process serves on a port, not those that it opens", async () => {
     const server = createServer((socket) => sockets.push(socket.resume()));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
@@ -20,7 +20,7 @@ describe.skipIf(!linux)(`figures from /proc${linux ? "" : " (skipped: not Linux)
     server.close();
   });
 
-  it("knows how long a processor has worked", () => {
+  it("have the working time of a processor", () => {
     expect(coreMicros("0")).toBeGreaterThan(0);
     expect(coreMicros("0")).toBeLessThan(performance.timeOrigin * 1_000);
   });

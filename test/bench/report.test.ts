@@ -26,7 +26,7 @@ const finding: Finding = {
 };
 
 describe("results in the documentation", () => {
-  it("take the place of the last ones and leave the prose alone", () => {
+  it("replace the previous ones and keep the prose", () => {
     const once = withResults(`before\n${BEGIN}\nold\n${END}\nafter\n`, "new");
     expect(once).toBe(`before\n${BEGIN}\n\nnew\n\n${END}\nafter\n`);
     expect(withResults(once, "newer")).toBe(`before\n${BEGIN}\n\nnewer\n\n${END}\nafter\n`);
@@ -36,7 +36,7 @@ describe("results in the documentation", () => {
     expect(() => withResults("text", "new")).toThrow("lacks the lines");
   });
 
-  it("say of each target whether it is reached and how far it is away", () => {
+  it("report for each target whether it is reached, and its distance", () => {
     const text = resultsMarkdown(head, [finding], ["watch: not there yet"]);
     expect(text).toContain(
       "| rest-public: against node:http | 0.85× | to reach ≥ 0.80 | reached |",
@@ -48,7 +48,7 @@ describe("results in the documentation", () => {
     expect(text).toContain("- watch: not there yet");
   });
 
-  it("have their place in docs/performance.md", () => {
+  it("have their markers in docs/performance.md", () => {
     const page = readFileSync(new URL("../../docs/performance.md", import.meta.url), "utf8");
     expect(withResults(page, "x")).toContain("x");
   });

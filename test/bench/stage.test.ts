@@ -25,7 +25,7 @@ function node(script: string) {
 }
 
 describe.skipIf(taskset)(`the stage${skipReason}`, () => {
-  it("stops what it started and removes its folders", async () => {
+  it("stops its processes and removes its folders", async () => {
     const stage = openStage();
     const folder = stage.folder();
     const { pid } = stage.start(node("setInterval(() => {}, 1000)"));
@@ -36,7 +36,7 @@ describe.skipIf(taskset)(`the stage${skipReason}`, () => {
     expect(() => process.kill(pid, 0)).toThrow("ESRCH");
   });
 
-  it("leaves the gateway's profile when it stops", async () => {
+  it("writes the gateway's profile when it stops", async () => {
     const stage = openStage();
     const folder = stage.folder();
     const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`];
@@ -45,13 +45,13 @@ describe.skipIf(taskset)(`the stage${skipReason}`, () => {
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/\.cpuprofile$/)]);
   });
 
-  it("gives back what a program prints, and its complaint when it fails", async () => {
+  it("returns the output of a program, and its stderr when it fails", async () => {
     const stage = openStage();
     expect(await stage.run(node("process.stdout.write('42')"))).toBe("42");
     await expect(stage.run(node("throw new Error('broken')"))).rejects.toThrow("broken");
   });
 
-  it("talks to a program line by line", async () => {
+  it("exchanges lines with a program", async () => {
     const talk = openStage().converse(
       node(
         "process.stdout.write('ready\\n'); process.stdin.on('data', (d) => process.stdout.write('got ' + d))",
@@ -62,12 +62,12 @@ describe.skipIf(taskset)(`the stage${skipReason}`, () => {
     await talk.stop();
   });
 
-  it("says what a server printed when it ends too early", async () => {
+  it("reports the output of a server that ends too early", async () => {
     const server = openStage().start(node("console.error('no such port'); process.exit(3)"));
     await expect.poll(() => failure(() => server.assertAlive())).toContain("no such port");
   });
 
-  it("counts the CPU time of a process that works", async () => {
+  it("counts the CPU time of a working process", async () => {
     const { pid } = openStage().start(node("for (;;) {}"));
     await expect.poll(() => cpuMicros(pid)).toBeGreaterThan(0);
   });

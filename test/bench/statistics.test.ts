@@ -2,29 +2,29 @@ import { describe, expect, it } from "vitest";
 import { verdictOf } from "../../bench/experiment.ts";
 import { differencesOf, median, quantile, ratiosOf } from "../../bench/statistics.ts";
 
-describe("figures over several rounds", () => {
-  it("takes the middle, or the mean of the two middle ones", () => {
+describe("figures of several rounds", () => {
+  it("have the median, or the mean of the two middle ones", () => {
     expect(median([3, 1, 2])).toBe(2);
     expect(median([4, 1, 2, 3])).toBe(2.5);
     expect(median([])).toBeNaN();
   });
 
-  it("interpolates quantiles", () => {
+  it("interpolate quantiles", () => {
     expect(quantile([0, 10, 20, 30], 0)).toBe(0);
     expect(quantile([0, 10, 20, 30], 0.5)).toBe(15);
     expect(quantile([0, 10, 20, 30], 1)).toBe(30);
   });
 
-  it("compares within a round, so that a slow round harms neither side", () => {
+  it("are compared within a round, so that a slow round has no effect", () => {
     expect(ratiosOf([90, 45, 91], [100, 50, 100])).toEqual([0.9, 0.9, 0.91]);
     expect(differencesOf([12, 22, 33], [10, 20, 30])).toEqual([2, 2, 3]);
   });
 
-  it("leaves out rounds that only one side has", () => {
+  it("leave out rounds that only one side has", () => {
     expect(ratiosOf([1, 2, 3], [2])).toEqual([0.5]);
   });
 
-  it("gives a verdict the median with the range of the rounds", () => {
+  it("give a verdict the median with the range of the rounds", () => {
     const range = { value: 2, lowest: 1, highest: 4 };
     expect(verdictOf("reads", [4, 1, 2], "×", { atMost: 3 })).toEqual({
       ...{ text: "reads", unit: "×", target: { atMost: 3 } },

@@ -11,7 +11,7 @@ afterAll(() => service.remove());
 
 const cli: Service["cli"] = (args, given) => service.cli(args, given);
 
-test("a token is made, used, listed, rotated and revoked", async () => {
+test("a token is created, used, listed, rotated and revoked", async () => {
   const made = await cli([
     ...["token", "create", "backup", "--scopes", "settings:read,backup:export"],
     ...["--limits", "key:site_*", "--expires", "30d", "--comment", "nightly"],
@@ -50,7 +50,7 @@ test("a token is made, used, listed, rotated and revoked", async () => {
   expect((await cli(["token", "list", "--all"])).out).toContain("revoked");
 });
 
-test("a principal is made, listed, and disabled with its tokens", async () => {
+test("a principal is created, listed, and disabled with its tokens", async () => {
   expect(await cli(["principal", "create", "anna", "--kind", "person"])).toMatchObject({
     code: 0,
     out: "made: anna, a person without a token\n",
@@ -73,7 +73,7 @@ test("a principal is made, listed, and disabled with its tokens", async () => {
   });
 });
 
-test("lists have as many rows as wanted", async () => {
+test("lists have the requested number of rows", async () => {
   for (const name of ["one", "two", "three"])
     await cli(["token", "create", name, "--scopes", "settings:read"]);
   const idsOf = async (...args: string[]): Promise<string[]> => {
@@ -87,7 +87,7 @@ test("lists have as many rows as wanted", async () => {
   expect(await cli(["token", "list", "-n", "0"])).toMatchObject({ code: 2 });
 });
 
-test("whoami of the permanent token", async () => {
+test("whoami with the permanent token", async () => {
   expect((await cli(["whoami"])).out).toMatch(
     /principal +root\ntoken +the permanent admin token\n/,
   );
@@ -115,7 +115,7 @@ test.each<[string[], number, string]>([
   expect(await cli(args)).toMatchObject({ code, err: expect.stringContaining(message) });
 });
 
-test("a database without a service has no such tokens to make", async () => {
+test("--database has no commands for tokens of principals", async () => {
   const args = ["token", "list", "--database", service.database];
   expect(await cli(args)).toMatchObject({
     code: 2,

@@ -18,20 +18,20 @@ function problems(...args: string[]): string[] {
 }
 
 describe("flags and arguments", () => {
-  test("may stand in any order", () => {
+  test("may be in any order", () => {
     const args = read("a", "--limit", "3", "b", "--json", "c");
     expect(args.positionals).toEqual(["a", "b", "c"]);
     expect(args.text("limit")).toBe("3");
     expect([args.is("json"), args.is("yes")]).toEqual([true, false]);
   });
 
-  test("take a value after =, after a space, or after a letter", () => {
+  test("accept a value after =, after a space, or after a letter", () => {
     for (const args of [["--limit=3"], ["--limit", "3"], ["-n", "3"], ["-n3"]])
       expect(read(...args).text("limit")).toBe("3");
     expect(read("-y").is("yes")).toBe(true);
   });
 
-  test("are told from values that begin with a dash by = and --", () => {
+  test("accept values that begin with a dash after = and after --", () => {
     expect(read("--reason=--json").text("reason")).toBe("--json");
     expect(read("--", "-5", "--json").positionals).toEqual(["-5", "--json"]);
     expect(read("set", "-").positionals).toEqual(["set", "-"]);
@@ -45,11 +45,11 @@ describe("flags and arguments", () => {
     [["--limit", "--json"], "--limit needs a value (N)"],
     [["--limit="], "--limit needs a value (N)"],
     [["--limit=1", "--limit=2"], "--limit is given twice"],
-  ])("%j is wrong, and it is said why", (args, problem) => {
+  ])("%j is refused with the reason", (args, problem) => {
     expect(problems(...args).join("\n")).toContain(problem);
   });
 
-  test("all problems are told at once, and no value among them", () => {
+  test("with several problems are reported at once, without values", () => {
     const lines = problems("--jsn", "--json=secret", "--limit");
     expect(lines).toHaveLength(3);
     expect(lines.join()).not.toContain("secret");

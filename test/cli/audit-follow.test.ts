@@ -13,7 +13,7 @@ const follow = (...args: string[]) =>
   startWatching(["audit", "list", "--follow", ...args], service.env);
 const save = (title: string) => service.cli(["set", `site_title=${title}`, "--reason", title]);
 
-/** The messages of `--json`. */
+/** Messages printed with `--json`. */
 function messagesOf(out: string) {
   return out
     .trimEnd()
@@ -21,7 +21,7 @@ function messagesOf(out: string) {
     .map((line) => JSON.parse(line) as { sequence: string; events: { sequence: string }[] });
 }
 
-test("rows are printed as they are written, those that fit, and Ctrl-C ends it with 0", async () => {
+test("matching rows are printed when they are written, and Ctrl-C ends it with 0", async () => {
   const following = follow("--subject", "site_*", "--after", "0");
   await save("First");
   await following.until("First");
@@ -36,7 +36,7 @@ test("rows are printed as they are written, those that fit, and Ctrl-C ends it w
   expect(out).not.toContain("announcement");
 });
 
-test("without a row to begin after, it begins with what comes", async () => {
+test("without --after only new rows are printed", async () => {
   await save("Before");
   const following = follow("--json");
   await following.until('"sequence"');
@@ -45,7 +45,7 @@ test("without a row to begin after, it begins with what comes", async () => {
   expect((await following.interrupt()).out).not.toContain("Before");
 });
 
-test("it goes on after a restart of the service: no row is missed, and none comes twice", async () => {
+test("it continues after a restart of the service without missing or repeated rows", async () => {
   const following = follow("--json", "--after", "0");
   await save("One");
   await following.until("One");
@@ -66,7 +66,7 @@ test("it goes on after a restart of the service: no row is missed, and none come
   expect(rows).toEqual(rows.map((_, at) => String(at + 1)));
 });
 
-test("where the audit is another one now, it says so and begins with its oldest row", async () => {
+test("when the audit was replaced, it reports so and begins with its oldest row", async () => {
   for (const title of ["A", "B", "C"]) await save(title);
   const following = follow();
   await save("Newest");
@@ -94,7 +94,7 @@ test.each<[string[], string]>([
   });
 });
 
-test("a row that is yet to come is refused at once", async () => {
+test("a row that does not exist yet is refused at once", async () => {
   const { code, err } = await follow("--after", "999").running;
   expect(code).toBe(3);
   expect(err).toContain("row 999 of the audit does not exist yet");

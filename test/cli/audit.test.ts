@@ -7,7 +7,7 @@ import { hashOf, tailOf, type UnchainedRow } from "../../src/audit/chain.ts";
 import { type Service, startService, TOKEN } from "./service.ts";
 
 let service: Service;
-/** The newest row when the checkpoint was made. */
+/** The newest row at the time of the checkpoint. */
 let newest = 0;
 beforeAll(async () => {
   service = await startService();
@@ -22,7 +22,7 @@ afterAll(() => service.remove());
 
 const cli: Service["cli"] = (args, given) => service.cli(args, given);
 
-test("list has the newest rows first, and those that fit", async () => {
+test("list prints matching rows, newest first", async () => {
   const all = await cli(["audit", "list"]);
   expect(all).toMatchObject({ code: 0, err: "" });
   expect(all.out).toMatch(/^ROW +TIME +ACTOR +BY +OUTCOME +ABOUT +DETAIL\n/);
@@ -60,7 +60,7 @@ test("list has the newest rows first, and those that fit", async () => {
     });
 });
 
-test("export prints each row as a line, from the oldest or another on", async () => {
+test("export prints each row as a line, from the oldest or a given row on", async () => {
   const { out } = await cli(["audit", "export"]);
   const rows = out
     .trim()
@@ -97,7 +97,7 @@ test.each<[string[], number, RegExp]>([
 
 type Tamper = (database: SQLite.Database) => unknown;
 
-/** What a row says of its own hash, made anew. */
+/** A row with its hash computed again. */
 function rehash(database: SQLite.Database, seq: number, prev?: string): string {
   const row = database.prepare("select * from audit where seq = ?").get(seq) as UnchainedRow & {
     prev: string;
@@ -108,21 +108,21 @@ function rehash(database: SQLite.Database, seq: number, prev?: string): string {
   return hash;
 }
 
-/** Writes all rows from one on anew, with a chain that fits. */
+/** Rewrites all rows from one on, with valid hashes. */
 function rewriteFrom(database: SQLite.Database, seq: number): void {
   let prev: string | undefined;
   const { last } = database.prepare("select max(seq) as last from audit").get() as { last: number };
   for (let at = seq; at <= last; at += 1) prev = rehash(database, at, prev);
 }
 
-/** Takes rows away from the beginning, up to one. */
+/** Deletes rows from the beginning up to one. */
 function takeAway(database: SQLite.Database, seq: number): void {
   const hash = database.prepare("select hash from audit where seq = ?").pluck().get(seq);
   database.prepare("delete from audit where seq <= ?").run(seq);
   database.prepare("insert into meta values ('audit_floor', ?)").run(`${seq} ${hash}`);
 }
 
-/** Adds a row to the end, as another one is but for some columns. */
+/** Appends a copy of a row with some other columns. */
 function addRow(database: SQLite.Database, columns: Partial<UnchainedRow>): void {
   const last = database.prepare("select * from audit order by seq desc limit 1").get() as {
     readonly seq: number;
@@ -163,7 +163,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
   };
   const checkpoint = ["--checkpoint", "a.checkpoint"];
 
-  test("finds nothing wrong where nothing is", async () => {
+  test("reports no problem in an intact audit", async () => {
     expect(await verify(() => undefined)).toMatchObject({
       ...{ code: 0, err: "" },
       out: expect.stringMatching(
@@ -225,7 +225,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     });
   });
 
-  test("finds with a checkpoint what fits in itself: a tail that was cut, and one that was written anew", async () => {
+  test("detects with a checkpoint a tail that was cut or rewritten", async () => {
     const cut: Tamper = (db) => db.exec(`delete from audit where seq > ${newest - 2}`);
     expect(await verify(cut)).toMatchObject({ code: 0 });
     expect(await verify(cut, ...checkpoint)).toMatchObject({
@@ -245,7 +245,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     });
   });
 
-  test("finds rows that were taken away from the beginning, with a checkpoint or without", async () => {
+  test("detects rows deleted from the beginning, with a checkpoint or without", async () => {
     const cut: Tamper = (db) => takeAway(db, 4);
     for (const args of [[], checkpoint])
       expect(await verify(cut, ...args)).toMatchObject({
@@ -258,15 +258,15 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       const { last } = db.prepare("select max(seq) as last from audit").get() as { last: number };
       takeAway(db, last);
     };
-    // A service that starts adds rows to it.
+    // A starting service appends rows.
     expect(await verify(all)).toMatchObject({ code: 1, err: expect.stringContaining("row 1 is") });
   });
 
   test.each<[string, Tamper]>([
     ["a time with a fraction", (db) => db.exec("update audit set time = time + 0.5 where seq = 5")],
-    ["a time that is none", (db) => db.exec("update audit set time = 'x' where seq = 5")],
+    ["a time that is not a number", (db) => db.exec("update audit set time = 'x' where seq = 5")],
     ["a time before 1970", (db) => db.exec("update audit set time = -1 where seq = 5")],
-    ["a time that is too late", (db) => db.exec("update audit set time = 1e300 where seq = 5")],
+    ["a time after 9999", (db) => db.exec("update audit set time = 1e300 where seq = 5")],
     [
       "a time with a fraction, with its row's hash",
       (db) => {
@@ -286,7 +286,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     });
   });
 
-  test("says when a checkpoint is of another database, or too old", async () => {
+  test("reports a checkpoint of another database, or one that is too old", async () => {
     const text = await readFile(join(service.folder, "before.checkpoint"), "utf8");
     await writeFile(join(other.folder, "b.checkpoint"), text.replace(/^/, "another-"));
     expect(await verify(() => undefined, "--checkpoint", "b.checkpoint")).toMatchObject({

@@ -20,7 +20,7 @@ const inFolder = (name: string) => join(service.folder, name);
 const readJson = async (name: string) => JSON.parse(await readFile(inFolder(name), "utf8"));
 
 describe("export", () => {
-  test("writes a file that only its owner may read, without secrets", async () => {
+  test("writes a file with mode 0600, without secrets", async () => {
     const { code, out } = await cli(["export", "site.json"]);
     expect(code).toBe(0);
     expect(out).toMatch(
@@ -39,7 +39,7 @@ describe("export", () => {
     );
   });
 
-  test("replaces a file only with --force, and leaves nothing else behind", async () => {
+  test("replaces a file only with --force, and leaves no other file", async () => {
     await writeFile(inFolder("site.json"), "precious");
     const refused = await cli(["export", "site.json"]);
     expect(refused.code).toBe(4);
@@ -50,13 +50,13 @@ describe("export", () => {
     expect((await readdir(service.folder)).filter((name) => name.includes(".tmp"))).toEqual([]);
   });
 
-  test("ends in order when the folder of FILE is missing", async () => {
+  test("reports a missing folder of FILE", async () => {
     const { code, err } = await cli(["export", "no/such/folder/site.json"]);
     expect(code).toBe(3);
     expect(err).toContain("can't be written");
   });
 
-  test("says with --json what was written", async () => {
+  test("prints a summary as JSON with --json", async () => {
     const { out } = await cli(["export", "site.json", "--json"]);
     expect(JSON.parse(out)).toEqual({
       file: "site.json",
@@ -79,7 +79,7 @@ describe("export", () => {
 });
 
 describe("a sealed export", () => {
-  test("comes back with the passphrase of a file", async () => {
+  test("is opened with the passphrase of a file", async () => {
     await writeFile(inFolder("passphrase"), "correct horse\n");
     await cli(["set", "aria2_secret=hush"]);
     const sealing = ["--secrets", "seal", "--passphrase-file", "passphrase"];
@@ -94,7 +94,7 @@ describe("a sealed export", () => {
     expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("hush\n");
   });
 
-  test("asks on a terminal, twice to seal and once to open, and shows nothing", async () => {
+  test("prompts on a terminal, twice to seal and once to open, without echo", async () => {
     const sealed = await cli(["export", "sealed.json", "--secrets", "seal"], {
       terminal: 80,
       answers: ["correct horse", "correct horse"],
@@ -108,7 +108,7 @@ describe("a sealed export", () => {
     expect(`${sealed.out}${sealed.err}${opened.out}${opened.err}`).not.toContain("correct");
   });
 
-  test("is not written when the two are not the same, or without an answer", async () => {
+  test("is not written when the two passphrases differ, or without an answer", async () => {
     const args = ["export", "sealed.json", "--secrets", "seal"];
     const differs = await cli(args, { terminal: 80, answers: ["correct horse", "other horse"] });
     expect(differs.code).toBe(2);
@@ -132,7 +132,7 @@ describe("import", () => {
     JSON.stringify({ format: "mooring-settings", version: 1, settings });
   const title = { key: "site_title", value: "Restored" };
 
-  test("reports each key that is not as it was, and a summary", async () => {
+  test("reports each changed key, and a summary", async () => {
     await writeFile(
       inFolder("site.json"),
       backup(
@@ -160,7 +160,7 @@ describe("import", () => {
     expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
   });
 
-  test("refuses wrong values with a line for each, and leaves them out with --skip-invalid", async () => {
+  test("refuses invalid values with a line for each, and skips them with --skip-invalid", async () => {
     const wrong = [
       { key: "default_page_size", value: "many" },
       { key: "allow_indexed", value: "perhaps" },
@@ -174,12 +174,12 @@ describe("import", () => {
     expect((await cli(["get", "site_title"])).out).toBe("Restored\n");
   });
 
-  test("takes a list of settings alone", async () => {
+  test("accepts a bare list of settings", async () => {
     const { out } = await cli(["import", "-"], { stdin: JSON.stringify([title]) });
     expect(out).toContain("1 changed");
   });
 
-  test("says that the token is another one afterwards", async () => {
+  test("reports that the token has changed", async () => {
     const token = "another-token-0123456789-0123456789";
     const ended = await cli(["import", "-"], { stdin: backup({ key: "token", value: token }) });
     expect(ended.err).toContain("the admin token is now that of the backup");
@@ -190,8 +190,8 @@ describe("import", () => {
 
   test.each([
     ["no JSON", '{"settings": [{"value": "secret', 4, "line 1"],
-    ["JSON that is no backup", "17", 4, "invalid backup"],
-    ["an object that is no backup", '{"a": 1}', 4, "unknown JSON format"],
+    ["JSON that is not a backup", "17", 4, "invalid backup"],
+    ["an object that is not a backup", '{"a": 1}', 4, "unknown JSON format"],
   ])("refuses %s without quoting it", async (_what, stdin, code, reason) => {
     const ended = await cli(["import", "-"], { stdin });
     expect(ended.code).toBe(code);
@@ -199,7 +199,7 @@ describe("import", () => {
     expect(ended.err).not.toContain("secret");
   });
 
-  test("refuses what is too large, and says so", async () => {
+  test("refuses a file that is too large", async () => {
     const many = Array.from({ length: 140 }, (_, at) => ({
       key: `k${at}`,
       value: "x".repeat(64_000),
@@ -209,11 +209,11 @@ describe("import", () => {
     expect(err).toContain("8388608 bytes");
   });
 
-  test("ends with 3 when there is no such file", async () => {
+  test("ends with 3 when the file does not exist", async () => {
     expect((await cli(["import", "nowhere.json"])).code).toBe(3);
   });
 
-  test("reads the database of an AList or OpenList server, and only its settings", async () => {
+  test("reads only the settings of an AList or OpenList database", async () => {
     const database = new SQLite(inFolder("data.db"));
     for (const prefix of ["x_", "y_"]) {
       database.exec(`create table ${prefix}setting_items (key text primary key, value text)`);
@@ -248,7 +248,7 @@ describe.skipIf(!existsSync(backups))("a backup file of the web page (needs ../s
     for (const { key } of expected) expect(reported).toContain(key);
   });
 
-  test("that is encrypted is asked a password for on a terminal", async () => {
+  test("that is encrypted prompts for its password on a terminal", async () => {
     const args = ["import", join(backups, "encrypted.json"), "--dry-run"];
     const { code, err } = await cli(args, { terminal: 80, answers: ["correct horse"] });
     expect({ code, err }).toEqual({ code: 0, err: "Passphrase of the backup: \n" });

@@ -12,7 +12,7 @@ describe("help", () => {
   });
 
   test.each(commands.map(({ name }) => name))(
-    "of %s fits a terminal, written either way",
+    "of %s fits a terminal, in both spellings",
     async (name) => {
       const { code, out } = await run([name, "--help"]);
       expect(code).toBe(0);
@@ -22,12 +22,12 @@ describe("help", () => {
     },
   );
 
-  test("for the program's own help is one line a command", () => {
+  test("of the program itself has one line per command", () => {
     expect(commandHelp().split("\n")).toHaveLength(commands.length);
   });
 });
 
-describe("a wrong command line", () => {
+describe("an invalid command line", () => {
   test.each([
     [["gte", "x"], 'there is no command "gte": did you mean get?'],
     [["server"], "did you mean serve?"],
@@ -35,7 +35,7 @@ describe("a wrong command line", () => {
     [["diff", "1", "2", "3"], "more than 2 arguments"],
     [["list", "--chnged"], "did you mean --changed?"],
     [["list", "--limit", "3"], 'unknown flag "--limit"'],
-  ])("%j ends with 2 and says what was meant", async (args, reason) => {
+  ])("%j ends with 2 and suggests the nearest name", async (args, reason) => {
     const { code, out, err } = await run(args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(reason);
@@ -43,24 +43,24 @@ describe("a wrong command line", () => {
   });
 });
 
-describe("output whose reader is gone", () => {
+describe("output to a closed pipe", () => {
   const closed = () =>
     new Writable({
       write: (_chunk, _encoding, done) =>
         done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
     });
 
-  test("ends a command without a word", async () => {
+  test("ends a command silently", async () => {
     const { world, ended } = start(["help"], { world: { stdout: closed() } });
     expect(ended(await runCli(world))).toEqual({ code: 0, out: "", err: "" });
   });
 
-  test("of errors is no error", async () => {
+  test("of errors is not an error", async () => {
     const { world } = start(["gte"], { world: { stderr: closed() } });
     expect(await runCli(world)).toBe(2);
   });
 
-  test("is told from a disk that is full", async () => {
+  test("differs from a full disk, which is an error", async () => {
     const full = new Writable({
       write: (_chunk, _encoding, done) =>
         done(Object.assign(new Error("write ENOSPC"), { code: "ENOSPC" })),
@@ -74,7 +74,7 @@ describe("output whose reader is gone", () => {
   });
 });
 
-test("colours are for terminals that want them", async () => {
+test("colours are used on terminals that support them", async () => {
   const args = ["list"];
   const { world, ended } = start(args, {
     terminal: 80,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe("the address", () => {
+describe("the service address", () => {
   const read = (flag?: string, variable?: string, env = {}, anonymous = false) =>
     readServiceAddress(flag, {
       world: { env: { MOORING_ADDRESS: variable, ...env }, cwd: "/srv" },
@@ -38,11 +38,11 @@ describe("the address", () => {
     expect(read(text)).toMatchObject({ url });
   });
 
-  test("may be a socket, whose path starts from the working folder", () => {
+  test("may be a socket, whose path is relative to the working folder", () => {
     expect(read("unix:run/mooring.sock")).toMatchObject({ socket: "/srv/run/mooring.sock" });
   });
 
-  test("comes from the flag, else the variable, else it is the one of a fresh service", () => {
+  test("is the flag, else the variable, else the default address", () => {
     expect(read("a:1", "b:2").url).toBe("http://a:1");
     expect(read(undefined, "b:2").url).toBe("http://b:2");
     expect(read(undefined, " ").url).toBe("http://127.0.0.1:5244");
@@ -59,11 +59,11 @@ describe("the address", () => {
       { url: "http://127.0.0.1:50051" },
     ],
     [{ MOORING_LISTEN: "b:2", MOORING_ADDRESS: "a:1" }, { url: "http://a:1" }],
-  ])("is else where a service with the same variables listens: %j", (env, at) => {
+  ])("is that of a service with the same variables: %j", (env, at) => {
     expect(read(undefined, undefined, env)).toMatchObject(at);
   });
 
-  test("of a service that speaks TLS needs the name of its certificate, where a secret is sent", () => {
+  test("of a service with TLS needs the name in its certificate when a secret is sent", () => {
     const env = { MOORING_LISTEN: ":8443", MOORING_TLS_CERT_FILE: "/etc/tls.pem" };
     expect(() => read(undefined, undefined, env)).toThrow(
       "set MOORING_ADDRESS to https://NAME:PORT with the name of the certificate",
@@ -77,7 +77,7 @@ describe("the address", () => {
   test.each([
     [{ MOORING_LISTEN: "127.0.0.1:0" }, 'MOORING_LISTEN "127.0.0.1:0" has port 0'],
     [{ MOORING_LISTEN: "8080" }, 'MOORING_LISTEN "8080" is no host and port'],
-  ])("cannot be told from %j", (env, message) => {
+  ])("cannot be derived from %j", (env, message) => {
     expect(() => read(undefined, undefined, env)).toThrow(message);
   });
 
@@ -88,7 +88,7 @@ describe("the address", () => {
     "https://user:secret@host",
     "https://host/path",
     "https://127.0.0.1",
-  ])("%s is refused with exit code 2, and no password is repeated", async (address) => {
+  ])("%s is refused with exit code 2, without its password", async (address) => {
     const { code, err } = await run(["list", "--address", address, "--token", "t"]);
     expect(code).toBe(2);
     expect(err).toContain("--address");
@@ -97,13 +97,13 @@ describe("the address", () => {
 });
 
 describe("the token", () => {
-  test("is asked for before anything is called", async () => {
+  test("is required before any call", async () => {
     const { code, err } = await run(["list"]);
     expect(code).toBe(5);
     expect(err).toContain("MOORING_TOKEN_FILE");
   });
 
-  test("comes from a file, and a flag counts before any variable", async () => {
+  test("is read from a file, and a flag precedes any variable", async () => {
     await writeFile(join(folder, "token"), "from-the-file\n");
     const fake = await startFake({
       getSetting: () => failure(status.UNAUTHENTICATED, "the admin token is wrong"),
@@ -121,7 +121,7 @@ describe("the token", () => {
     ["a file that is missing", { MOORING_TOKEN_FILE: "/nowhere/token" }, "there is no such file"],
     ["two sources", { MOORING_TOKEN: "a", MOORING_TOKEN_FILE: "b" }, "are both given"],
     [
-      "a character that no header carries",
+      "a character that is not allowed in a header",
       { MOORING_TOKEN: "ä-secret" },
       "a character that is not allowed in a token",
     ],
@@ -133,11 +133,11 @@ describe("the token", () => {
   });
 });
 
-describe("a service that does not answer", () => {
+describe("a service that cannot be reached", () => {
   const ask = (env: Record<string, string>, ...args: string[]) =>
     run(["get", "site_title", ...args], { env });
 
-  test("is named with its address when the connection is refused", async () => {
+  test("is reported with its address when the connection is refused", async () => {
     const fake = await startFake({});
     fake.stop();
     const { code, err } = await ask(fake.env);
@@ -146,7 +146,7 @@ describe("a service that does not answer", () => {
     expect(err).toContain("is it running?");
   });
 
-  test("is told from a socket or a name that does not exist", async () => {
+  test("is distinguished from a missing socket or an unknown host", async () => {
     const socket = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: "unix:/nowhere/socket" });
     expect(socket).toMatchObject({ code: 6, err: expect.stringContaining("no such socket") });
     const name = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: "no-such-host.invalid:1" });
@@ -156,7 +156,7 @@ describe("a service that does not answer", () => {
     });
   });
 
-  test("is given up after --timeout", async () => {
+  test("ends the command after --timeout", async () => {
     const fake = await startFake({ getSetting: () => undefined });
     const { code, err } = await ask(fake.env, "--timeout", "100ms");
     fake.stop();
@@ -166,7 +166,7 @@ describe("a service that does not answer", () => {
     expect((await ask(fake.env, "--timeout", "0s")).code).toBe(2);
   });
 
-  test("keeps its own words when it is one that says why", async () => {
+  test("is reported with its own message when it sends one", async () => {
     const fake = await startFake({
       getSetting: () => failure(status.UNAVAILABLE, "the service is starting"),
     });
@@ -178,7 +178,7 @@ describe("a service that does not answer", () => {
   test.each([
     ["", "speaks no HTTP/2"],
     ["https://", "speaks no TLS"],
-  ])("is told from another server at %slocalhost", async (scheme, reason) => {
+  ])("is distinguished from another server at %slocalhost", async (scheme, reason) => {
     const server = createServer((_request, response) => response.end("hello"));
     const address = `${scheme}localhost:${await listen(server)}`;
     const ended = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: address });
@@ -191,7 +191,7 @@ describe("a service that does not answer", () => {
     return (server.address() as AddressInfo).port;
   }
 
-  test("that is no Mooring is called so", async () => {
+  test("is distinguished from a server that is not Mooring", async () => {
     const fake = await startFake({});
     const { code, err } = await ask(fake.env);
     fake.stop();
@@ -200,7 +200,7 @@ describe("a service that does not answer", () => {
   });
 });
 
-test("a service on a socket of the file system is called there", async () => {
+test("a service on a Unix socket is called there", async () => {
   const socket = join(folder, "mooring.sock");
   const service = await startService({ MOORING_GRPC_LISTEN: `unix:${socket}` });
   const env = { MOORING_ADDRESS: `unix:${socket}` };
@@ -209,7 +209,7 @@ test("a service on a socket of the file system is called there", async () => {
   expect({ code, out }).toEqual({ code: 0, out: "OpenList\n" });
 });
 
-test("control characters in what a service says do not reach the terminal", async () => {
+test("control characters in replies do not reach the terminal", async () => {
   const fake = await startFake({
     getSetting: () => failure(status.FAILED_PRECONDITION, "bad\u001b]0;title\u0007"),
   });
@@ -218,7 +218,7 @@ test("control characters in what a service says do not reach the terminal", asyn
   expect(err).toBe("mooring get: bad\\u001b]0;title\\u0007\n");
 });
 
-test("a value arrives as it is, however long", async () => {
+test("a value is sent unchanged at any length", async () => {
   const value = "é".repeat(3_000_000);
   const fake = await startFake({
     getSetting: () => create(GetSettingResponseSchema, { setting: { key: "x", value } }),
@@ -228,7 +228,7 @@ test("a value arrives as it is, however long", async () => {
   expect(out).toBe(`${value}\n`);
 });
 
-test("every variable that the commands read is known to the service as theirs", async () => {
+test("the service accepts every variable that commands read", async () => {
   const { cliVariables } = await import("../../src/cli/world.ts");
   const folderOf = new URL("../../src/cli/", import.meta.url);
   const text = ["service-address.ts", "secret.ts"]

@@ -22,7 +22,7 @@ import { run } from "./world.ts";
 
 const newPath = temporaryPaths();
 
-/** Settings, secrets sealed, and a history of some revisions, as a site has them. */
+/** A site's settings with sealed secrets, and a history of some revisions. */
 async function madeDatabase(revisions = 20): Promise<string> {
   const path = newPath();
   const parts = await openParts(path, { keys: [randomBytes(32).toString("hex")] });
@@ -33,7 +33,7 @@ async function madeDatabase(revisions = 20): Promise<string> {
   return path;
 }
 
-/** Everything that a store has. */
+/** Everything in a store. */
 async function contentOf(store: Store) {
   const state = await store.load();
   const commits = await store.commits(0, state.revision, state.revision);
@@ -46,7 +46,7 @@ async function contentOf(store: Store) {
 const ofSqlite = async (path: string) => contentOf(await openSqliteSettingStore(path));
 
 describe("database check", () => {
-  test("finds nothing in a database that is whole", async () => {
+  test("reports no problem in an intact database", async () => {
     const path = await madeDatabase();
     expect(await run(["database", "check", "--database", path])).toEqual({
       code: 0,
@@ -69,7 +69,7 @@ describe("database check", () => {
     ["update audit set actor = 'x' where seq = 7", /the audit is damaged: row 7 was changed/],
     ["delete from audit where seq = 7", /the audit is damaged: row 7 is missing/],
     ["insert into meta values ('audit_published', '99 x 0')", /row 23 is missing: the audit ends/],
-  ])("says what is wrong after %s", async (statement, problem) => {
+  ])("reports the damage after %s", async (statement, problem) => {
     const path = await madeDatabase();
     const handle = new SQLite(path);
     handle.exec(statement);
@@ -80,7 +80,7 @@ describe("database check", () => {
     expect(err).toMatch(problem);
   });
 
-  test("finds a damaged page", async () => {
+  test("reports a damaged page", async () => {
     const path = await madeDatabase();
     const handle = new SQLite(path, { readonly: true });
     const root = handle.prepare("select rootpage from sqlite_schema where name = 'setting'");
@@ -107,7 +107,7 @@ describe("database check", () => {
 });
 
 describe("database copy", () => {
-  test("takes everything from one file to another, and refuses one that is not empty", async () => {
+  test("copies everything from one file to another, and refuses a target that is not empty", async () => {
     const [from, to] = [await madeDatabase(), newPath()];
     const dry = await run(["database", "copy", "--from", from, "--to", newPath(), "--dry-run"]);
     expect(dry.out).toMatch(/revision +22 rows/);
@@ -120,7 +120,7 @@ describe("database copy", () => {
     expect(again.err).toMatch(/is not empty \(table .*\): a copy goes into a new one only/);
   });
 
-  test("says which text has a NUL character, and copies nothing", async () => {
+  test("names the text that has a NUL character, and copies nothing", async () => {
     const [from, to] = [await madeDatabase(), newPath()];
     const file = new SQLite(from);
     file.prepare("update revision set reason = ? where revision = 3").run("a\0b");
@@ -140,7 +140,7 @@ describe("database copy", () => {
     });
     afterAll(() => server?.remove());
 
-    test("changes nothing on the way, and saves go on from there", {
+    test("changes nothing, and saves continue afterwards", {
       timeout: 180_000,
     }, async () => {
       const [from, back, url] = [await madeDatabase(1_200), newPath(), await server.newDatabase()];
@@ -174,7 +174,7 @@ describe("database copy", () => {
     });
   });
 
-  test("makes no file where there is nothing to copy", async () => {
+  test("creates no file when the source is missing", async () => {
     const [from, to] = [newPath(), newPath()];
     const ended = await run([
       "database",

@@ -7,7 +7,7 @@ import { cliVariables } from "../../src/cli/world.ts";
 
 const doc = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
 
-/** What stands below a heading, up to the next one. */
+/** The text below a heading, up to the next one. */
 function section(heading: string): string {
   const [, text = ""] = doc.split(`\n${heading}\n`);
   return text.split(/\n#{2,3} /)[0] ?? "";
@@ -15,7 +15,7 @@ function section(heading: string): string {
 
 describe("docs/cli.md", () => {
   test.each(commands.map((command) => [command.name, command] as const))(
-    "describes %s, every way to write it and every flag",
+    "describes %s, each of its forms and every flag",
     (name, { usage, flags: own }) => {
       const text = section(`### ${name}`);
       for (const line of usage) expect(text).toContain(`mooring ${line}\n`);
@@ -23,7 +23,7 @@ describe("docs/cli.md", () => {
     },
   );
 
-  test("names no flag that does not exist", () => {
+  test("lists no flag that does not exist", () => {
     const named = [...doc.matchAll(/(?<![\w-])--([a-z][a-z-]*)/g)].map(([, name]) => name);
     expect(Object.keys(flags)).toEqual(expect.arrayContaining([...new Set(named)]));
   });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   address = await listening(plain);
   const fronting = Fastify(options);
   await fronting.register(docsPlugin, { folder, below: "/@mooring", prefix: "/@mooring" });
-  // A page of the server behind.
+  // A page of the upstream.
   fronting.get("/docs/", (_request, reply) => reply.type("text/html").send("files"));
   front = await listening(fronting);
 });
@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Runs `docs` and keeps what it opened. */
+/** Runs `docs` and records the opened address. */
 async function docs(args: readonly string[], hasBrowser = true) {
   const opened: string[] = [];
   const openUrl = async (url: string): Promise<boolean> => {
@@ -65,12 +65,12 @@ test("docs --print and docs --json open nothing", async () => {
   expect(json).toMatchObject({ out: `{"url":"http://${address}/docs/"}\n`, opened: [] });
 });
 
-test("docs finds the documentation of a service in front of a server", async () => {
+test("docs prints the documentation of a service in front of a server", async () => {
   const { out } = await docs(["--print", "--address", front]);
   expect(out).toBe(`http://${front}/@mooring/docs/\n`);
 });
 
-test("docs says when no browser could be started", async () => {
+test("docs reports that no browser could be started", async () => {
   const { code, err } = await docs(["--address", address], false);
   expect([code, err]).toEqual([
     0,
@@ -78,7 +78,7 @@ test("docs says when no browser could be started", async () => {
   ]);
 });
 
-test("docs is code 6 where nothing answers, 1 where something else does, 2 at a socket", async () => {
+test("docs ends with 6 without a service, 1 for another server, 2 for a socket", async () => {
   expect(await docs(["--address", "127.0.0.1:1"])).toMatchObject({
     code: 6,
     err: expect.stringContaining("no service answers at 127.0.0.1:1"),

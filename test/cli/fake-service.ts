@@ -9,7 +9,7 @@ import {
 } from "@grpc/grpc-js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 
-/** A failure as a service of the contract sends it. */
+/** A failure in the form that a service of the contract sends. */
 export function failure(code: number, details: string, requestId: string | undefined = "id-1") {
   const metadata = new Metadata();
   if (requestId !== undefined) metadata.set("x-request-id", requestId);
@@ -19,13 +19,13 @@ export function failure(code: number, details: string, requestId: string | undef
 export type FakeUnary = (request: Message) => Message | Error | undefined;
 export type FakeStream = (call: ServerWritableStream<Message, Message>) => void;
 
-/** What a fake answers: for what no real service can be brought to say in time. */
+/** Replies of a fake service, for cases that a real service cannot produce on demand. */
 export interface FakeMethods {
   readonly getSetting?: FakeUnary;
   readonly watchSettings?: FakeStream;
 }
 
-/** A gRPC server on a loopback port. A method that answers undefined never does. */
+/** A gRPC server on a loopback port. A method that returns undefined never answers. */
 export async function startFake(
   methods: FakeMethods,
   credentials = ServerCredentials.createInsecure(),
@@ -39,7 +39,7 @@ export async function startFake(
     ...(watchSettings === undefined ? {} : { watchSettings }),
     ...(getSetting === undefined ? {} : { getSetting: answer(getSetting) }),
   };
-  // Without any it is a server that knows nothing of the contract.
+  // Without replies it is a server without the contract.
   if (names.length > 0) server.addService(service, implementation);
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync("127.0.0.1:0", credentials, (error, bound) =>

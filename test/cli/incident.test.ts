@@ -115,7 +115,7 @@ test("webhooks are added, tested, changed and removed", async () => {
   expect((await webhook("deliveries", "chat")).err).toContain('there is no webhook "chat"');
 });
 
-test("mistakes are named", async () => {
+test("invalid commands are reported", async () => {
   expect((await webhook("add", "x")).err).toContain("--url-file");
   expect((await webhook("add", "x", "--url-file", urlFile, "--classes", "qota")).err).toContain(
     "did you mean quota?",

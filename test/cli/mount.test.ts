@@ -38,7 +38,7 @@ afterAll(async () => {
 const mount = (...args: string[]) => service.cli(["mount", ...args]);
 const site = (...args: string[]) => service.cli(["site", ...args]);
 
-test("a server is cloned as docs/mounts.md says", async () => {
+test("a server is cloned by the commands of docs/mounts.md", async () => {
   expect(await mount("list")).toMatchObject({ code: 0, out: "" });
   await site("add", "harbour", harbour.url, "--site-token-file", "harbour.token");
   const dry = await mount("adopt", "harbour", "--dry-run");
@@ -82,7 +82,7 @@ test("a mount is created, shown, changed, copied, renamed and deleted", async ()
   expect((await mount("get", "dav")).err).toContain('there is no mount "dav"');
 });
 
-test("mounts go out, come in and go back", async () => {
+test("mounts are exported, imported and rolled back", async () => {
   const file = join(service.folder, "mounts.json");
   expect((await mount("export", "--output", "mounts.json")).code).toBe(0);
   const { storages } = JSON.parse(await readFile(file, "utf8"));
@@ -105,7 +105,7 @@ test("mounts go out, come in and go back", async () => {
   expect((await mount("import", "storages.json", "--dry-run")).out).toBe("x: created\n");
 });
 
-test("an import of a document without mounts says so", async () => {
+test("an import of a document without mounts is reported", async () => {
   for (const document of [[], { storages: [] }, { data: { content: [], total: 0 } }]) {
     await writeFile(join(service.folder, "empty.json"), JSON.stringify(document));
     const read = await mount("import", "empty.json");
@@ -126,7 +126,7 @@ test("an import of a document without mounts says so", async () => {
   }
 });
 
-test("mistakes are named", async () => {
+test("invalid commands are reported", async () => {
   expect((await mount("create", "a", "/a", "Lokal")).err).toContain('Did you mean "Local"?');
   expect((await mount("create", "a", "/a", "Local", "rot_folder_path=/x")).err).toContain(
     "did you mean root_folder_path?",

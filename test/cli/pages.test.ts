@@ -3,7 +3,7 @@ import { readPages } from "../../src/cli/pages.ts";
 
 const all = Array.from({ length: 2_345 }, (_, at) => at);
 
-/** Reads from a list of so many, as a service that never gives more than 1,000 at once. */
+/** Reads from a list of this length, like a service with at most 1,000 items a page. */
 async function readOf(limit: number) {
   const asked: number[] = [];
   const result = await readPages(limit, async ({ pageSize, pageToken }) => {
@@ -21,7 +21,7 @@ test("a list is read to its end, page by page", async () => {
   });
 });
 
-test("no more is read than was asked for, and what would come next is known", async () => {
+test("no more is read than requested, and the next page token is known", async () => {
   expect(await readOf(1_500)).toEqual({
     ...{ items: all.slice(0, 1_500), next: "1500", asked: [1_000, 500] },
   });

@@ -13,7 +13,7 @@ describe("a time", () => {
     ["2026-11-20T09:30+08:00", Date.parse("2026-11-20T01:30:00Z")],
     ["2026-11-20", new Date(2026, 10, 20).getTime()],
     ["2026-11-20 09:30", new Date(2026, 10, 20, 9, 30).getTime()],
-  ])("%s is read", (text, time) => {
+  ])("%s is parsed", (text, time) => {
     expect(pointInTime(text, "--since", now)).toBe(time);
   });
 
@@ -24,7 +24,7 @@ describe("a time", () => {
     },
   );
 
-  test("is shown as it is read", () => {
+  test("is printed in the form in which it is parsed", () => {
     const shown = localTime(now);
     expect(pointInTime(shown, "--since", 0)).toBe(now);
   });

@@ -10,19 +10,19 @@ export const TOKEN = "token-of-the-tests-0123456789abcdef";
 /** A service in this process, on a database of its own. */
 export interface Service {
   readonly address: string;
-  /** Holds the database and whatever a test puts there. */
+  /** Folder of the database and of files of the test. */
   readonly folder: string;
   /** The database's file. */
   readonly database: string;
-  /** What a command needs to know of the service. */
+  /** Environment that commands need for the service. */
   readonly env: Readonly<Record<string, string>>;
-  /** Runs a command against it, in this process. */
+  /** Runs a command against the service, in this process. */
   readonly cli: (args: readonly string[], given?: Given) => Promise<Ended>;
-  /** Ends the service; the folder stays. */
+  /** Stops the service; the folder is kept. */
   stop(): Promise<void>;
   /** Starts it again at the same address. */
   start(): Promise<void>;
-  /** Ends the service and removes its folder. */
+  /** Stops the service and removes its folder. */
   remove(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
   const open = (listen: string) =>
     startMooring({
       folder,
-      // Commands on the database's file write their own.
+      // Commands on the database file write it themselves.
       version: programVersion(),
       env: { MOORING_ADMIN_TOKEN: TOKEN, ...env, MOORING_LISTEN: listen },
     });

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 const cli: Service["cli"] = (args, given) => service.cli(args, given);
 
-/** The number of the newest revision. */
+/** Number of the newest revision. */
 async function newest(): Promise<number> {
   const { out } = await cli(["list", "--json"]);
   return Number(JSON.parse(out).revision);
@@ -27,7 +27,7 @@ describe("get", () => {
     expect(await cli(["get", "site_title"])).toEqual({ code: 0, out: "Harbour\n", err: "" });
   });
 
-  test("prints several keys as a table, in the asked order", async () => {
+  test("prints several keys as a table, in the given order", async () => {
     const { code, out } = await cli(["get", "pagination_type", "site_title"]);
     expect(code).toBe(0);
     expect(out).toBe(
@@ -40,25 +40,25 @@ describe("get", () => {
     );
   });
 
-  test("ends with 3 for an unknown key and names the one that was meant", async () => {
+  test("ends with 3 for an unknown key and suggests the nearest name", async () => {
     const { code, out, err } = await cli(["get", "site_titel"]);
     expect({ code, out }).toEqual({ code: 3, out: "" });
     expect(err).toContain('there is no setting "site_titel": did you mean site_title?');
   });
 
-  test("names no other key when none is near", async () => {
+  test("suggests no key when none is similar", async () => {
     const { code, err } = await cli(["get", "entirely-something-else"]);
     expect(code).toBe(3);
     expect(err).not.toContain("did you mean");
   });
 
-  test("refuses a secret to a pipe, where a mask would pass for the value", async () => {
+  test("refuses to print a secret to a pipe, where a mask would look like the value", async () => {
     const { code, out, err } = await cli(["get", "site_title", "token"]);
     expect({ code, out }).toEqual({ code: 4, out: "" });
     expect(err).toContain("token: secret; --reveal prints the value");
   });
 
-  test("masks a secret on a terminal and says how to see it", async () => {
+  test("masks a secret on a terminal and names the flag that shows it", async () => {
     const { code, out, err } = await cli(["get", "token"], { terminal: 80 });
     expect({ code, out }).toEqual({ code: 0, out: "********\n" });
     expect(err).toContain("--reveal");
@@ -68,11 +68,11 @@ describe("get", () => {
     expect((await cli(["get", "token", "--reveal"])).out).toBe(`${TOKEN}\n`);
   });
 
-  test("prints an empty secret as what it is", async () => {
+  test("prints an empty secret as empty", async () => {
     expect(await cli(["get", "aria2_secret"])).toEqual({ code: 0, out: "\n", err: "" });
   });
 
-  test("gives a pipe the very value, and a terminal none of its control characters", async () => {
+  test("prints the exact value to a pipe, and no control characters to a terminal", async () => {
     const value = "a\u001b[2Jb\u009bc\nd";
     await cli(["set", "announcement", value]);
     expect((await cli(["get", "announcement"])).out).toBe(`${value}\n`);
@@ -80,7 +80,7 @@ describe("get", () => {
     expect(out).toBe("a\\u001b[2Jb\\u009bc\nd\n");
   });
 
-  test("prints the contract's own JSON", async () => {
+  test("prints the JSON of the contract", async () => {
     const { out } = await cli(["get", "site_title", "--json"]);
     expect(JSON.parse(out)).toMatchObject({
       setting: { key: "site_title", value: "OpenList", secret: false, index: 1 },
@@ -98,21 +98,21 @@ describe("set", () => {
     expect((await cli(["get", "announcement"])).out).toBe("\n");
   });
 
-  test("saves KEY VALUE, and after -- also a value that begins with a dash", async () => {
+  test("saves KEY VALUE, and after -- a value that begins with a dash", async () => {
     await cli(["set", "site_title", "x = y"]);
     expect((await cli(["get", "site_title"])).out).toBe("x = y\n");
     await cli(["set", "--", "site_title", "--help"]);
     expect((await cli(["get", "site_title"])).out).toBe("--help\n");
   });
 
-  test("says so when nothing has to change", async () => {
+  test("reports that nothing changes", async () => {
     await cli(["set", "site_title=Same"]);
     const revision = await newest();
     const { out } = await cli(["set", "site_title=Same"]);
     expect(out).toBe(`no changes: revision ${revision}\n`);
   });
 
-  test("refuses a read-only setting, and saves nothing of the same command", async () => {
+  test("refuses a read-only setting, and saves no other setting of the command", async () => {
     const revision = await newest();
     const refused = {
       code: 4,
@@ -127,12 +127,12 @@ describe("set", () => {
     expect(await cli(["set", `version=${out.trim()}`])).toMatchObject({ code: 0, err: "" });
   });
 
-  test("reads a value from standard input, without the last line break", async () => {
+  test("reads a value from standard input, without the final line break", async () => {
     await cli(["set", "announcement", "-"], { stdin: "one\n\ntwo\n\n" });
     expect((await cli(["get", "announcement"])).out).toBe("one\n\ntwo\n\n");
   });
 
-  test("reads a value from a file, and a CRLF at its end counts as one line break", async () => {
+  test("reads a value from a file, and removes a final CRLF", async () => {
     await writeFile(join(service.folder, "title.txt"), "From a file\r\n");
     await cli(["set", "site_title", "--from-file", "title.txt"]);
     expect((await cli(["get", "site_title"])).out).toBe("From a file\n");
@@ -141,13 +141,13 @@ describe("set", () => {
   test.each([
     ["missing.txt", 3, "there is no such file"],
     [".", 1, "it is a folder"],
-  ])("ends in order when the file %s can't be read", async (path, code, reason) => {
+  ])("reports that the file %s cannot be read", async (path, code, reason) => {
     const ended = await cli(["set", "site_title", "--from-file", path]);
     expect(ended.code).toBe(code);
     expect(ended.err).toContain(reason);
   });
 
-  test("takes no more from a file than a setting holds, and only text", async () => {
+  test("refuses a file that is larger than a setting or is not text", async () => {
     const large = await cli(["set", "announcement", "-"], { stdin: "x".repeat(17_000_000) });
     expect(large).toMatchObject({ code: 1, out: "" });
     expect(large.err).toContain("16777218 bytes");
@@ -155,7 +155,7 @@ describe("set", () => {
     expect(binary.err).toContain("not UTF-8 text");
   });
 
-  test("lists every wrong value on a line of its own and saves none", async () => {
+  test("lists every invalid value on its own line and saves none", async () => {
     const ended = await cli(["set", "site_title=New", "default_page_size=x", "allow_indexed=y"]);
     expect(ended.code).toBe(4);
     expect(ended.err.split("\n")).toEqual([
@@ -167,7 +167,7 @@ describe("set", () => {
     expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
   });
 
-  test("shows with --dry-run what would change, and changes nothing", async () => {
+  test("prints the changes with --dry-run, and changes nothing", async () => {
     const revision = await newest();
     const { code, out } = await cli(["set", "site_title=Other", "--dry-run"]);
     expect(code).toBe(0);
@@ -182,13 +182,13 @@ describe("set", () => {
     expect(await newest()).toBe(revision);
   });
 
-  test("does not show a secret in a dry run", async () => {
+  test("prints no secret in a dry run", async () => {
     const { out } = await cli(["set", "aria2_secret=hush", "--dry-run"]);
     expect(out).toContain("aria2_secret");
     expect(out).not.toContain("hush");
   });
 
-  test("with --expect-revision is a conflict when something has changed, and names it", async () => {
+  test("refuses --expect-revision after a later change, and names the setting", async () => {
     const revision = await newest();
     await cli(["set", "announcement=meanwhile"]);
     const ended = await cli(["set", "site_title=Late", "--expect-revision", String(revision)]);
@@ -198,12 +198,12 @@ describe("set", () => {
     expect((await cli(["set", "site_title=Now", "--expect-revision", again])).code).toBe(0);
   });
 
-  test("keeps the reason in the history", async () => {
+  test("records the reason in the history", async () => {
     await cli(["set", "site_title=Why", "--reason", "because it rained"]);
     expect((await cli(["history", "-n", "1"])).out).toContain("because it rained");
   });
 
-  test("makes a custom setting only with --new", async () => {
+  test("creates a custom setting only with --new", async () => {
     const refused = await cli(["set", "site_titel=typo"]);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain("did you mean site_title? (--new makes a custom setting)");
@@ -215,9 +215,9 @@ describe("set", () => {
 
   test.each([
     ["no value", ["set", "site_title"]],
-    ["a forgotten =", ["set", "a=1", "secret-value", "b=2"]],
+    ["a missing =", ["set", "a=1", "secret-value", "b=2"]],
     ["a value beside --from-file", ["set", "site_title", "x", "--from-file", "y"]],
-    ["a revision that is none", ["set", "site_title=x", "--expect-revision", "last"]],
+    ["an invalid revision", ["set", "site_title=x", "--expect-revision", "last"]],
   ])("ends with 2 for %s", async (_what, args) => {
     const { code, out, err } = await cli(args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -227,7 +227,7 @@ describe("set", () => {
 });
 
 describe("unset", () => {
-  test("brings known settings back to their defaults as one revision", async () => {
+  test("resets settings with a definition to their defaults in one revision", async () => {
     await cli(["set", "site_title=x", "announcement=y"]);
     const revision = await newest();
     expect((await cli(["unset", "site_title", "announcement"])).code).toBe(0);
@@ -235,13 +235,13 @@ describe("unset", () => {
     expect(await newest()).toBe(revision + 1);
   });
 
-  test("deletes a custom setting, whatever its value is like", async () => {
+  test("deletes a custom setting, also one with a value that looks like a flag", async () => {
     await cli(["set", "my_key=********", "--new"]);
     expect((await cli(["unset", "my_key"])).code).toBe(0);
     expect((await cli(["get", "my_key"])).code).toBe(3);
   });
 
-  test("shows with --dry-run what would become of each key, and changes nothing", async () => {
+  test("prints with --dry-run the effect on each key, and changes nothing", async () => {
     await cli(["set", "my_key=1", "site_title=x", "--new"]);
     const revision = await newest();
     const { out } = await cli(["unset", "my_key", "site_title", "--dry-run"]);
@@ -251,13 +251,13 @@ describe("unset", () => {
     await cli(["unset", "my_key"]);
   });
 
-  test("refuses what has no default that it may have", async () => {
+  test("refuses a setting without a permitted default", async () => {
     expect((await cli(["unset", "token"])).code).toBe(4);
     expect((await cli(["unset", "no_such_key"])).code).toBe(3);
   });
 });
 
-test("a managed setting is refused with 4, and the file that manages it is named", async () => {
+test("a managed setting is refused with 4, and the error names its file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
   const file = join(folder, "site.yaml");
   await writeFile(file, "settings:\n  site_title: Declared\n");
@@ -281,21 +281,21 @@ describe("list", () => {
     expect(unknown.err).toContain("did you mean site?");
   });
 
-  test("prints with --changed only what differs from its default", async () => {
+  test("prints with --changed only settings that differ from their default", async () => {
     await cli(["set", "site_title=Different"]);
     const { out } = await cli(["list", "--changed"]);
     expect(out).toContain("site_title");
     expect(out).not.toContain("pagination_type");
-    // Secret, with a default: masked it looks unlike it.
+    // A secret with a default: its mask differs from the default.
     expect(out).not.toContain("transmission_uri");
   });
 
-  test("masks secrets unless they are asked for", async () => {
+  test("masks secrets without --reveal", async () => {
     expect((await cli(["list"])).out).not.toContain(TOKEN);
     expect((await cli(["list", "--reveal"])).out).toContain(TOKEN);
   });
 
-  test("cuts lines to the terminal and leaves them whole elsewhere", async () => {
+  test("cuts lines to the width of the terminal and prints them whole elsewhere", async () => {
     await cli(["set", "announcement", "字".repeat(200)]);
     const { out } = await cli(["list", "--group", "site"], { terminal: 60 });
     const line = out.split("\n").find((each) => each.startsWith("announcement"));
@@ -305,7 +305,7 @@ describe("list", () => {
 });
 
 describe("history, diff and rollback", () => {
-  test("history lists the newest first and can be narrowed", async () => {
+  test("history lists revisions, newest first, and can be filtered", async () => {
     await cli(["set", "site_title=One"]);
     await cli(["set", "announcement=Two"]);
     const last = await newest();
@@ -322,7 +322,7 @@ describe("history, diff and rollback", () => {
     );
   });
 
-  test("history reads as many pages as it takes", async () => {
+  test("history reads as many pages as needed", async () => {
     const all = JSON.parse((await cli(["history", "-n", "100000", "--json"])).out);
     expect(all.revisions.length).toBe(await newest());
     expect(all.next_page_token).toBe("");
@@ -338,7 +338,7 @@ describe("history, diff and rollback", () => {
     expect((await cli(["history", "1", "--key", "x"])).code).toBe(2);
   });
 
-  test("diff compares two revisions, and the newest when only one is named", async () => {
+  test("diff compares two revisions, or the newest with one", async () => {
     const from = String(await newest());
     await cli(["set", "site_title=A"]);
     const middle = String(await newest());
@@ -358,7 +358,7 @@ describe("history, diff and rollback", () => {
     ]);
   });
 
-  test("rollback brings back what was, and names what it can't", async () => {
+  test("rollback restores earlier values, and lists those that it cannot restore", async () => {
     const before = String(await newest());
     await cli(["set", "site_title=Wrong", "aria2_secret=hush"]);
     const { code, out } = await cli(["rollback", before]);
@@ -376,7 +376,7 @@ describe("history, diff and rollback", () => {
     expect((await cli(["get", "site_title"])).out).toBe("Stays\n");
   });
 
-  test("rollback asks on a terminal, and no is no", async () => {
+  test("rollback asks for confirmation on a terminal", async () => {
     const before = String(await newest());
     await cli(["set", "site_title=Wrong"]);
     const refused = await cli(["rollback", before], { terminal: 80, answers: ["n"] });
@@ -391,14 +391,14 @@ describe("history, diff and rollback", () => {
     expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
   });
 
-  test("rollback asks nothing with --yes, or when there is nothing to bring back", async () => {
+  test("rollback asks for no confirmation with --yes, or when nothing changes", async () => {
     const before = String(await newest());
     expect((await cli(["rollback", before], { terminal: 80 })).out).toContain("nothing to restore");
     await cli(["set", "site_title=Wrong"]);
     expect((await cli(["rollback", before, "--yes"], { terminal: 80 })).code).toBe(0);
   });
 
-  test("rollback does what was shown: a change during the question is a conflict", async () => {
+  test("rollback applies only the changes shown: a change during the prompt is a conflict", async () => {
     const before = String(await newest());
     await cli(["set", "site_title=Wrong"]);
     const ended = await cli(["rollback", before], {

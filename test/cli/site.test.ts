@@ -22,11 +22,11 @@ afterAll(async () => {
 const cli = (...args: string[]) => service.cli(["site", ...args]);
 const add = (...args: string[]) => cli("add", ...args, "--site-token-file", tokenFile);
 
-test("there is nothing at first", async () => {
+test("the list is empty at first", async () => {
   expect(await cli("list")).toMatchObject({ code: 0, out: "" });
 });
 
-test("a site is added, and what is wrong with it is said", async () => {
+test("a site is added, and its problems are reported", async () => {
   expect(await add("home", "http://127.0.0.1:1")).toMatchObject({
     code: 6,
     err: "mooring site: http://127.0.0.1:1 cannot be reached: connection refused\n",
@@ -50,7 +50,7 @@ test("a site is added, and what is wrong with it is said", async () => {
   expect((await cli("check", "hom")).err).toContain('there is no site "hom". Did you mean "home"?');
 });
 
-test("Mooring itself is no site", async () => {
+test("Mooring itself is refused as a site", async () => {
   const own = join(service.folder, "own-token");
   await writeFile(own, service.env["MOORING_TOKEN"] ?? "");
   const refused = await cli("add", "loop", `http://${service.address}`, "--site-token-file", own);
@@ -58,7 +58,7 @@ test("Mooring itself is no site", async () => {
   expect(refused.err).toContain("is a Mooring server");
 });
 
-test("compare, adopt and sync say what they do; secrets are masked", async () => {
+test("compare, adopt and sync report their effect; secrets are masked", async () => {
   await service.cli(["set", "sso_client_secret", "s3cret-value"]);
   const compared = await cli("compare", "home");
   expect(compared.out).toMatch(/^announcement +differs/m);
@@ -76,7 +76,7 @@ test("compare, adopt and sync say what they do; secrets are masked", async () =>
   expect(site.value("sso_client_secret")).toBe("s3cret-value");
 });
 
-test("a site that follows gets what is set, and a refused value is exit code 4 of a sync", async () => {
+test("a site with mode follow gets saved values, and a refused value ends sync with 4", async () => {
   const set = await cli(
     "set",
     "home",
@@ -96,7 +96,7 @@ test("a site that follows gets what is set, and a refused value is exit code 4 o
   expect((await cli("check", "home")).out).toContain("search_index refused");
 });
 
-test("the log tells what was done, in JSON too, and the token stands nowhere", async () => {
+test("the log lists actions, also as JSON, and never has the token", async () => {
   const log = await cli("log", "home");
   expect(log.out).toMatch(/push +\d+ +sites +.*main_color/);
   for (const args of [["log", "home"], ["list"], ["check", "home"]]) {
@@ -106,7 +106,7 @@ test("the log tells what was done, in JSON too, and the token stands nowhere", a
   }
 });
 
-test("watching shows all sites at once", async () => {
+test("sites watch prints all sites at once", async () => {
   const ends: (() => void)[] = [];
   const watching = service.cli(["site", "watch"], {
     world: {
@@ -120,7 +120,7 @@ test("watching shows all sites at once", async () => {
   expect((await watching).out).toMatch(/^home +follow/m);
 });
 
-test("what a site calls its version does nothing to a terminal", async () => {
+test("control characters in a site's version do not reach the terminal", async () => {
   const version = site.value("version") ?? "";
   site.put("version", "v4\u001b[2J\nhome: ok");
   const { out } = await cli("check", "home");
@@ -129,7 +129,7 @@ test("what a site calls its version does nothing to a terminal", async () => {
   site.put("version", version);
 });
 
-test("a site whose token was reset is stopped until it is given the new one", async () => {
+test("a site whose token was reset is stopped until it has the new token", async () => {
   site.settings.resetToken();
   const refused = await cli("check", "home");
   expect(refused).toMatchObject({ code: 4 });
@@ -144,7 +144,7 @@ test("a site whose token was reset is stopped until it is given the new one", as
   await expect.poll(() => site.value("main_color")).toBe("#654321");
 });
 
-test("a site that is down is listed at once, and its settings too", async () => {
+test("an unreachable site is listed at once, with its settings", async () => {
   await site.stop();
   expect(await cli("check", "home")).toMatchObject({ code: 6 });
   for (const args of [["list"], ["list", "--json"], ["log", "home"]])
@@ -153,7 +153,7 @@ test("a site that is down is listed at once, and its settings too", async () => 
   await site.start();
 });
 
-test("a site is removed and stays as it is", async () => {
+test("a removed site is left unchanged", async () => {
   const title = site.value("site_title");
   expect((await cli("remove", "home")).out).toContain("home: removed");
   expect(site.value("site_title")).toBe(title);

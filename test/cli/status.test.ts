@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-test("status says what runs, since when, and whether it is ready", async () => {
+test("status prints the version, start time and readiness", async () => {
   const { code, out } = await service.cli(["status"]);
   expect(code).toBe(0);
   expect(out).toMatch(/^version {3}v\d+\.\d+\.\d+$/m);
@@ -31,7 +31,7 @@ test("status as JSON has every member of the contract", async () => {
   });
 });
 
-test("status needs the token, and no database of its own", async () => {
+test("status needs the token, and no database", async () => {
   expect(await run(["status"], { env: { MOORING_ADDRESS: service.address } })).toMatchObject({
     code: 5,
   });
@@ -45,7 +45,7 @@ test("health needs no token", async () => {
   expect(await run(["health", "--json"], { env })).toMatchObject({ out: '{"serving":true}\n' });
 });
 
-test("health is code 6 where nothing answers", async () => {
+test("health ends with 6 without a service", async () => {
   const env = { MOORING_ADDRESS: "127.0.0.1:1" };
   expect(await run(["health"], { env })).toMatchObject({
     code: 6,

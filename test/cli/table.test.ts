@@ -20,7 +20,7 @@ describe("the width of a line", () => {
     expect(displayWidth(line)).toBe(width);
   });
 
-  test("is never above what a cut line may take", () => {
+  test("does not exceed the maximum of a cut line", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme" }),
@@ -34,7 +34,7 @@ describe("the width of a line", () => {
     );
   });
 
-  test("of a long line costs no more than its beginning", () => {
+  test("of a long line is computed from its beginning only", () => {
     expect(cutToWidth("字".repeat(10_000_000), 11)).toBe("字字字字字…");
   });
 });
@@ -48,7 +48,7 @@ describe("a table", () => {
   const render = (rows: string[][], width: number) =>
     renderTable(columns, rows, { width, head: (line) => line }).split("\n");
 
-  test("is aligned by what a terminal shows", () => {
+  test("is aligned by display width", () => {
     expect(
       render(
         [
@@ -60,7 +60,7 @@ describe("a table", () => {
     ).toEqual(["KEY  OLD   NEW", "a    文件  x", "bcd  e     y", ""]);
   });
 
-  test("cuts only what has to give way, and no line is wider than the terminal", () => {
+  test("cuts only columns that are too wide, and no line exceeds the terminal", () => {
     const lines = render(
       [
         ["key", "short", "x".repeat(200)],
@@ -74,7 +74,7 @@ describe("a table", () => {
     expect(line).toBe(`key  short  ${"x".repeat(27)}…`);
   });
 
-  test("is whole where there is no terminal, and a long value pushes nothing far away", () => {
+  test("is not cut without a terminal, and a long value widens no column", () => {
     const long = "x".repeat(1_000);
     const lines = render(
       [
@@ -87,14 +87,14 @@ describe("a table", () => {
     expect(lines[2]).toBe(`b    ${"short".padEnd(48)}  z`);
   });
 
-  test("keeps a row on its line, whatever is in it", () => {
+  test("keeps each row on one line, for any value", () => {
     const hostile = "a\nb\r\u001b[31m\u202e\u2028";
     expect(render([["k", hostile, ""]], 80)[1]).toBe("k    a\\nb\\r\\u001b[31m\\u202e\\u2028");
   });
 });
 
 describe("a text for a terminal", () => {
-  test("has no control character and loses nothing else", () => {
+  test("has no control character and keeps all others", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(printableLine(text)).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
@@ -104,7 +104,7 @@ describe("a text for a terminal", () => {
     expect(printableText("a\tb\nc\\d 文件 👨‍👩‍👧")).toBe("a\tb\nc\\d 文件 👨‍👩‍👧");
   });
 
-  test("that is JSON is the same JSON", () => {
+  test("that is JSON stays the same JSON", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const text = JSON.stringify(JSON.parse(json), undefined, 2);

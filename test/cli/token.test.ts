@@ -21,14 +21,14 @@ afterEach(async () => {
   stopped = false;
 });
 
-/** Ends the service until the end of the test. */
+/** Stops the service until the end of the test. */
 async function stop(): Promise<void> {
   await service.stop();
   stopped = true;
 }
 
 const cli: Service["cli"] = (args, given) => service.cli(args, given);
-/** A command that knows nothing of the service, only of its database. */
+/** A command with the database and no service. */
 const offline = (...args: string[]) => run([...args, "--database", service.database]);
 
 describe("token", () => {
@@ -44,7 +44,7 @@ describe("token", () => {
     expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
   });
 
-  test("reset writes the new token to the file that the old one is read from", async () => {
+  test("reset writes the new token to the token file", async () => {
     const file = join(service.folder, "token-file");
     await writeFile(file, TOKEN);
     const env = { MOORING_TOKEN: "", MOORING_TOKEN_FILE: file };
@@ -55,14 +55,14 @@ describe("token", () => {
     expect((await cli(["list"], { env })).code).toBe(0);
   });
 
-  test("reset changes nothing when its file can't be made", async () => {
+  test("reset changes nothing when its file cannot be created", async () => {
     const ended = await cli(["token", "reset", "--output", "/nowhere/token"]);
     expect(ended).toMatchObject({ code: 3, out: "" });
     expect((await cli(["list"])).code).toBe(0);
     expect((await cli(["token", "show", "--output", "x"])).code).toBe(2);
   });
 
-  test("that a shell has taken out of its file is missed with an explanation", async () => {
+  test("that a shell has removed from its file has an explanation", async () => {
     const file = join(service.folder, "emptied");
     await writeFile(file, "");
     const env = { MOORING_TOKEN: "", MOORING_TOKEN_FILE: file };
@@ -71,7 +71,7 @@ describe("token", () => {
     expect(err).toContain("a shell empties the file");
   });
 
-  test("reset says on a terminal what it breaks, and asks", async () => {
+  test("reset lists its consequences on a terminal and asks for confirmation", async () => {
     const refused = await cli(["token", "reset"], { terminal: 80, answers: [""] });
     expect(refused).toMatchObject({ code: 1, out: "" });
     expect(refused.err).toContain("will be refused");
@@ -79,7 +79,7 @@ describe("token", () => {
     expect((await cli(["token", "reset", "--yes"], { terminal: 80 })).code).toBe(0);
   });
 
-  test("set takes a new one from standard input or a file, never as an argument", async () => {
+  test("set reads a new token from standard input or a file, never from an argument", async () => {
     expect((await cli(["token", "set", OTHER])).code).toBe(2);
     expect((await cli(["token", "set"], { stdin: `${OTHER}\n` })).code).toBe(0);
     await writeFile(join(service.folder, "token"), TOKEN);
@@ -88,7 +88,7 @@ describe("token", () => {
     expect((await cli(["list"])).code).toBe(0);
   });
 
-  test("set asks on a terminal, twice and without showing it", async () => {
+  test("set prompts on a terminal, twice and without echo", async () => {
     const ended = await cli(["token", "set"], { terminal: 80, answers: [OTHER, OTHER, "y"] });
     expect(ended.code).toBe(0);
     expect(ended.err).not.toContain(OTHER);
@@ -107,14 +107,14 @@ describe("token", () => {
     expect((await cli(["token", "set"], { stdin: "" })).code).toBe(2);
   });
 
-  test("names the action that was meant", async () => {
+  test("suggests the nearest action", async () => {
     expect((await cli(["token", "rest"])).err).toContain("did you mean token reset?");
     expect((await cli(["token", "constructor"])).code).toBe(2);
   });
 });
 
 describe("--database", () => {
-  test("shows and resets the token of a stopped service", async () => {
+  test("prints and resets the token of a stopped service", async () => {
     await stop();
     expect((await offline("token", "show")).out).toBe(`${TOKEN}\n`);
     const { out } = await offline("token", "reset");
@@ -124,13 +124,13 @@ describe("--database", () => {
     expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
   });
 
-  test("works beside a service that runs, which refuses the old token at once", async () => {
+  test("works beside a running service, which refuses the old token at once", async () => {
     const { out } = await offline("token", "reset");
     expect((await cli(["list"])).code).toBe(5);
     expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
   });
 
-  test("imports into a stopped service's database, and the history says how", async () => {
+  test("imports into the database of a stopped service, with the origin in the history", async () => {
     await stop();
     const file = join(service.folder, "site.json");
     const settings = [{ key: "site_title", value: "Restored" }];
@@ -142,7 +142,7 @@ describe("--database", () => {
     );
   });
 
-  test("has the exit codes and words of the service", async () => {
+  test("has the exit codes and messages of the service", async () => {
     await stop();
     expect((await offline("get", "site_titel")).err).toContain("did you mean site_title?");
     const refused = await offline("set", "default_page_size=x", "allow_indexed=y");
@@ -154,16 +154,16 @@ describe("--database", () => {
   test.each([
     ["a file that does not exist", ["list", "--database", "nowhere.db"], 3],
     ["another kind of database", ["list", "--database", "mysql://user:secret@host/x"], 2],
-    ["a server that is not there", ["list", "--database", "postgres://u:secret@127.0.0.1:9/x"], 1],
+    ["an unreachable server", ["list", "--database", "postgres://u:secret@127.0.0.1:9/x"], 1],
     ["an address beside it", ["list", "--database", "mooring.db", "--address", "a:1"], 2],
     ["a watch", ["watch", "--database", "mooring.db"], 2],
-  ])("ends in order for %s", async (_what, args, code) => {
+  ])("reports %s", async (_what, args, code) => {
     const ended = await run(args, { cwd: service.folder });
     expect(ended.code).toBe(code);
     expect(ended.err).not.toContain("secret");
   });
 
-  test("opens a database with sealed secrets with the key of the service", async () => {
+  test("opens a database of sealed secrets with the key of the service", async () => {
     const env = { MOORING_SECRET_KEY: "0f".repeat(32) };
     const sealed = await startService(env);
     await sealed.stop();
@@ -175,7 +175,7 @@ describe("--database", () => {
     expect(keyless.err).toContain("MOORING_SECRET_KEY");
   });
 
-  test("makes no database where there is none, and spoils no other file", async () => {
+  test("creates no database where there is none, and changes no other file", async () => {
     const file = join(service.folder, "notes.txt");
     await writeFile(file, "these are notes, and no database at all".repeat(100));
     const { code, err } = await run(["list", "--database", file]);

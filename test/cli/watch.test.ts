@@ -12,7 +12,7 @@ import { startWatching } from "./watching.ts";
 const watch = (args: readonly string[], env: Record<string, string>) =>
   startWatching(["watch", ...args], env);
 
-describe("against a service", () => {
+describe("with a real service", () => {
   let service: Service;
   beforeEach(async () => {
     service = await startService();
@@ -30,7 +30,7 @@ describe("against a service", () => {
     expect(out).toContain("→ Two");
   });
 
-  test("prints only the keys that are asked for, their values first", async () => {
+  test("prints only the given keys, beginning with their values", async () => {
     const watching = watch(["site_title"], service.env);
     await watching.until("  site_title: OpenList");
     await service.cli(["set", "announcement=not asked for"]);
@@ -40,7 +40,7 @@ describe("against a service", () => {
     expect(out).not.toContain("not asked for");
   });
 
-  test("prints one line of JSON for an event", async () => {
+  test("prints one line of JSON per event", async () => {
     const watching = watch(["--json", "--after", "1"], service.env);
     await service.cli(["set", "site_title=One"]);
     await watching.until('"One"');
@@ -55,7 +55,7 @@ describe("against a service", () => {
     });
   });
 
-  test("goes on after a restart of the service and misses nothing", async () => {
+  test("continues after a restart of the service without missing events", async () => {
     const watching = watch(["--json"], service.env);
     await watching.until("snapshot");
     await service.cli(["set", "site_title=Before"]);
@@ -90,18 +90,18 @@ describe("against a service", () => {
   });
 });
 
-describe("against a fake, for what a service does rarely", () => {
+describe("with a fake service, for rare failures", () => {
   const event = (revision: bigint): Message => create(WatchSettingsResponseSchema, { revision });
   const askedAfter = (call: ServerWritableStream<Message, Message>): bigint | undefined =>
     (call.request as WatchSettingsRequest).afterRevision;
 
-  test("ends with 6 when it never could connect", async () => {
+  test("ends with 6 when it never connects", async () => {
     const fake = await startFake({});
     fake.stop();
     expect((await watch([], fake.env).running).code).toBe(6);
   });
 
-  test("comes back after each passing failure, waiting longer while nothing comes", async () => {
+  test("reconnects after each transient failure, with growing pauses until an event", async () => {
     const asked: (bigint | undefined)[] = [];
     const fake = await startFake({
       watchSettings: (call) => {
@@ -119,7 +119,7 @@ describe("against a fake, for what a service does rarely", () => {
     expect(watching.pauses).toEqual([187.5, 375, 750, 1500]);
   });
 
-  test("resumes after ABORTED too", async () => {
+  test("resumes after ABORTED", async () => {
     const asked: (bigint | undefined)[] = [];
     const fake = await startFake({
       watchSettings: (call) => {
@@ -135,7 +135,7 @@ describe("against a fake, for what a service does rarely", () => {
     expect(asked).toEqual([undefined, 1n]);
   });
 
-  test("begins again with everything when its revision is not kept any more", async () => {
+  test("begins with all values when its revision is not kept any more", async () => {
     const asked: (bigint | undefined)[] = [];
     const fake = await startFake({
       watchSettings: (call) => {

@@ -30,7 +30,7 @@ export function startWatching(args: readonly string[], env: Record<string, strin
   return {
     running,
     pauses,
-    /** Resolves once what was printed, to either stream, has this in it. */
+    /** Resolves once either output stream contains the text. */
     until: (text: string) =>
       new Promise<void>((resolve) => {
         heard = () => {

@@ -4,20 +4,20 @@ import { openOffline } from "../../src/app/offline.ts";
 import { runCli } from "../../src/cli/cli.ts";
 import type { OutputStream, World } from "../../src/cli/world.ts";
 
-/** How a command is run; the rest is an empty environment and no terminal. */
+/** Options of a command run; default: an empty environment and no terminal. */
 export interface Given {
   readonly env?: Record<string, string | undefined>;
   readonly cwd?: string;
-  /** Standard input, whole. */
+  /** All of standard input. */
   readonly stdin?: string | Buffer;
-  /** Columns of a terminal that everything goes to; absent: there is none. */
+  /** Width of the terminal of all streams; absent: no terminal. */
   readonly terminal?: number;
-  /** Typed lines, one for each question; a function runs before its answer. */
+  /** Typed lines, one for each prompt; a function runs before its answer. */
   readonly answers?: readonly (string | (() => Promise<string>))[];
   readonly world?: Partial<World>;
 }
 
-/** What a command left behind. */
+/** Output and files of a finished command. */
 export interface Ended {
   readonly code: number;
   readonly out: string;
@@ -30,7 +30,7 @@ export async function run(args: readonly string[], given: Given = {}): Promise<E
   return ended(await runCli(world));
 }
 
-/** The world of a command that is not run yet. */
+/** The world of a command before its run. */
 export function start(args: readonly string[], given: Given = {}) {
   const { env = {}, cwd = process.cwd(), stdin = "", terminal, answers = [] } = given;
   const out: string[] = [];
@@ -38,7 +38,7 @@ export function start(args: readonly string[], given: Given = {}) {
   const input = Object.assign(new PassThrough(), { isTTY: terminal !== undefined });
   if (terminal === undefined) input.end(stdin);
   const remaining = [...answers];
-  // A person answers when there is a question.
+  // Answers each prompt.
   const onAsked = async (text: string): Promise<void> => {
     if (!/(: |\] )$/.test(text)) return;
     const answer = remaining.shift() ?? "\x04";
@@ -64,7 +64,7 @@ export function start(args: readonly string[], given: Given = {}) {
   return { world, ended, out, err };
 }
 
-/** A stream that keeps what is written to it. */
+/** A stream that records its output. */
 export function collector(
   parts: string[],
   columns?: number,
