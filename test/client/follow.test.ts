@@ -21,7 +21,7 @@ type Response = MessageInitShape<typeof WatchSettingsResponseSchema>;
 type Stream = (after: bigint | undefined, context: HandlerContext) => AsyncIterable<Response>;
 type Options = Partial<FollowOptions<WatchSettingsResponse, bigint>>;
 
-/** A server whose nth stream is the nth function; what lies beyond them stays open and silent. */
+/** A server whose nth stream is the nth function; further streams stay open without messages. */
 async function startServer(...streams: readonly Stream[]) {
   const asked: (bigint | undefined)[] = [];
   const sessions = new Set<Http2Session>();
@@ -65,14 +65,14 @@ async function startServer(...streams: readonly Stream[]) {
   return { asked, cut, events, pauses, states };
 }
 
-/** Sends these revisions; then it fails, or ends. */
+/** Sends these revisions, then fails or ends. */
 const sends = (revisions: readonly bigint[], code?: Code): Stream =>
   async function* () {
     for (const revision of revisions) yield create(WatchSettingsResponseSchema, { revision });
     if (code !== undefined) throw new ConnectError("as it was asked to", code);
   };
 
-/** Sends these revisions and stays open until the client leaves. */
+/** Sends these revisions and stays open until the client disconnects. */
 const keepsOpen = (...revisions: readonly bigint[]): Stream =>
   async function* (after, context) {
     yield* sends(revisions)(after, context);
@@ -84,7 +84,7 @@ async function* silence(_: unknown, { signal }: HandlerContext): AsyncGenerator<
   yield* [];
 }
 
-/** The first revisions that arrive. */
+/** The first revisions received. */
 async function take(count: number, events: AsyncIterable<WatchSettingsResponse>) {
   const revisions: bigint[] = [];
   for await (const { revision } of events) if (revisions.push(revision) === count) break;
@@ -141,7 +141,7 @@ test("an error of the program itself is not retried", async () => {
   await expect(take(1, events({ open }))).rejects.toThrow("a mistake");
 });
 
-test("pauses grow to the longest one, with jitter, and begin anew with an event", async () => {
+test("pauses grow to the maximum with jitter, and are reset by an event", async () => {
   const fails = sends([], Code.Unavailable);
   const { events, pauses } = await startServer(
     ...[fails, fails, fails, fails, sends([1n], Code.Unavailable), fails, sends([2n])],
@@ -152,7 +152,7 @@ test("pauses grow to the longest one, with jitter, and begin anew with an event"
   expect(pauses).toEqual([125, 375, 450, 675, 125, 375]);
 });
 
-test("the state is reported: connected by the headers, waiting with the error and the pause", async () => {
+test("the state is reported: connected after the headers, waiting with the error and the pause", async () => {
   const { events, states } = await startServer(sends([1n], Code.Unavailable), keepsOpen());
   const ending = new AbortController();
   const ended = take(2, events({ signal: ending.signal }));
@@ -199,13 +199,13 @@ test("the signal ends a pause, a silent stream and a restart at once, without an
   expect(await Promise.all([waiting, silent, lost])).toEqual([[1n], [1n], [1n]]);
 });
 
-test("a signal that is aborted already opens nothing", async () => {
+test("a signal that is aborted already opens no stream", async () => {
   const { asked, events } = await startServer();
   expect(await take(1, events({ signal: AbortSignal.abort() }))).toEqual([]);
   expect(asked).toEqual([]);
 });
 
-test("the consumer's break ends the call", async () => {
+test("break in the consumer's loop ends the call", async () => {
   let left = false;
   const { events } = await startServer(async function* (after, context) {
     context.signal.addEventListener("abort", () => {
@@ -217,7 +217,7 @@ test("the consumer's break ends the call", async () => {
   await expect.poll(() => left).toBe(true);
 });
 
-test("OUT_OF_RANGE restarts at once, and again after a pause while the restart itself fails", async () => {
+test("OUT_OF_RANGE restarts at once, and after a pause when the restart itself fails", async () => {
   const { asked, events, pauses } = await startServer(
     ...[sends([5n]), sends([], Code.OutOfRange), sends([90n])],
   );
@@ -230,7 +230,7 @@ test("OUT_OF_RANGE restarts at once, and again after a pause while the restart i
   expect(await take(2, events({ from: 4n, restart }))).toEqual([5n, 90n]);
   expect(asked).toEqual([4n, 5n, 80n]);
   expect(errors).toEqual(["as it was asked to", "as it was asked to"]);
-  // After the end of the first stream, and after the restart that failed.
+  // After the end of the first stream, and after the failed restart.
   expect(pauses).toEqual([187.5, 375]);
 });
 
@@ -252,7 +252,7 @@ test("with retryFirst false, an error before the first event is not retried", as
   expect(asked).toHaveLength(1);
 });
 
-test("a silent stream is replaced by one that resumes after its last event", async () => {
+test("a silent stream is replaced by one that resumes after the last event", async () => {
   const next: Stream = (after = 0n, context) => keepsOpen(after + 1n)(after, context);
   const { events } = await startServer(...Array.from({ length: 100 }, () => next));
   expect(await take(3, events({ maxSilence: 100 }))).toEqual([1n, 2n, 3n]);

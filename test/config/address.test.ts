@@ -25,7 +25,7 @@ test.each(good)("%s is an address", (text, value) => {
   expect(address(text, context)).toEqual({ value });
 });
 
-test.each(good)("%s is written as it is read", (_, value) => {
+test.each(good)("%s is printed in the form in which it is parsed", (_, value) => {
   expect(address(formatAddress(value), context)).toEqual({ value });
 });
 
@@ -50,7 +50,7 @@ test.each([
   expect(address(text, context)).toEqual({ complaint: expect.stringMatching(complaint) });
 });
 
-test("a server listens on an address as it is", async () => {
+test("a server listens on a parsed address", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-"));
   for (const text of ["127.0.0.1:0", "localhost:0", `unix:${join(folder, "s")}`]) {
     const parsed = address(text, context);

@@ -8,7 +8,7 @@ const token = "a-token-that-nobody-should-ever-see-0123456789";
 const hexKey = "0f".repeat(32);
 const otherKey = Buffer.alloc(32, 7).toString("base64");
 
-test("without flags and variables the defaults hold", () => {
+test("without flags and variables the defaults apply", () => {
   expect(configOf({})).toEqual({
     listen: { host: "127.0.0.1", port: 5244 },
     grpcListen: undefined,
@@ -58,7 +58,7 @@ test("without flags and variables the defaults hold", () => {
   });
 });
 
-describe("each variable arrives in its parsed form", () => {
+describe("each variable is parsed", () => {
   const cases: [variable: string, text: string, part: Partial<Config>][] = [
     ["MOORING_LISTEN", ":80", { listen: { host: "", port: 80 } }],
     ["MOORING_GRPC_LISTEN", "[::1]:0", { grpcListen: { host: "::1", port: 0 } }],
@@ -124,26 +124,26 @@ describe("each variable arrives in its parsed form", () => {
   });
 });
 
-describe("where a value comes from", () => {
-  test("a flag wins over its variable, whose value then does not matter", () => {
+describe("the source of a value", () => {
+  test("is the flag if it is set; an invalid variable is then ignored", () => {
     const given = { args: ["--workers", "2"], env: { MOORING_WORKERS: "wrong" } };
     expect(configOf(given).workers).toBe(2);
   });
   test.each(["", "  ", undefined])("a variable that is %j counts as unset", (text) => {
     expect(configOf({ env: { MOORING_LOG_LEVEL: text } }).logLevel).toBe("info");
   });
-  test("white space around a value does not count", () => {
+  test("has no surrounding white space", () => {
     expect(configOf({ env: { MOORING_LOG_LEVEL: " warn\r" } }).logLevel).toBe("warn");
   });
-  test("other variables of the environment are left alone", () => {
+  test("is no other variable of the environment", () => {
     expect(parse({ env: { PATH: "/bin", mooring: "1" } }).kind).toBe("config");
   });
-  test("variables of other commands are left alone when they are named", () => {
+  test("is no variable of other commands, if they are given", () => {
     const env = { MOORING_ADDRESS: "127.0.0.1:5244" };
     expect(parse({ env, otherVariables: ["MOORING_ADDRESS"] }).kind).toBe("config");
     expect(problemsOf({ env })).toHaveLength(1);
   });
-  test("what Kubernetes says about services of the name mooring is left alone", () => {
+  test("is no variable that Kubernetes sets for a service named mooring", () => {
     const env = {
       MOORING_SERVICE_HOST: "10.0.0.7",
       MOORING_SERVICE_PORT: "5244",
@@ -161,12 +161,12 @@ describe("where a value comes from", () => {
 });
 
 describe("secrets", () => {
-  test("the first key seals and the others only open", () => {
+  test("the first key seals, and the others only open", () => {
     const env = { MOORING_SECRET_KEY: `${hexKey}, ${otherKey}` };
     const keys = configOf({ env }).secretKeys.map((key) => key.export().toString("hex"));
     expect(keys).toEqual([hexKey, "07".repeat(32)]);
   });
-  test("a token and keys come from files, without the line feed at the end", () => {
+  test("a token and keys are read from files, without a final line feed", () => {
     const config = configOf({
       env: { MOORING_ADMIN_TOKEN_FILE: "/run/token", MOORING_SECRET_KEY_FILE: "keys" },
       files: { "/run/token": `${token}\n`, "/srv/keys": `${hexKey}\n${otherKey}\n` },
@@ -174,7 +174,7 @@ describe("secrets", () => {
     expect(config.adminToken).toBe(token);
     expect(config.secretKeys).toHaveLength(2);
   });
-  test("keys show nothing of themselves when the configuration is logged", () => {
+  test("keys are not shown when the configuration is logged", () => {
     const config = configOf({ env: { MOORING_SECRET_KEY: hexKey } });
     expect(JSON.stringify(config)).not.toContain(hexKey);
   });
@@ -194,7 +194,7 @@ describe("secrets", () => {
     ["a password in a DSN", { env: { MOORING_DATABASE_URL: `host=h password=${secret}` } }],
     ["a password in an origin", { env: { MOORING_CORS_ORIGINS: `https://me:${secret}@h` } }],
   ];
-  test.each(leaks)("%s is refused and not shown", (_, given) => {
+  test.each(leaks)("%s is refused without being repeated", (_, given) => {
     const problems = problemsOf(given);
     expect(problems.length).toBeGreaterThan(0);
     expect(problems.join("\n")).not.toContain(secret);
@@ -263,26 +263,26 @@ describe("problems", () => {
     expect(problemsOf(given)).toEqual([expect.stringMatching(problem)]);
   });
 
-  test("all are reported at once", () => {
+  test("are reported together", () => {
     const problems = problemsOf({
       args: ["--listen=nowhere", "--bogus"],
       env: { MOORING_WORKERS: "many", MOORING_LOG_LEVEL: "loud", MOORING_BOGUS: "1" },
     });
     expect(problems).toHaveLength(5);
   });
-  test("two ports that the system chooses are no contradiction", () => {
+  test("do not include two ports that the system chooses", () => {
     expect(parse({ args: ["--listen=:0", "--grpc-listen=:0"] }).kind).toBe("config");
   });
 });
 
-describe("the result", () => {
-  test.each([["--help"], ["-h"]])("%s asks for the help, whatever else is wrong", (flag) => {
+describe("the result of parsing", () => {
+  test.each([["--help"], ["-h"]])("is the help for %s, despite other errors", (flag) => {
     expect(parse({ args: ["--bogus", flag], env: { MOORING_X: "1" } })).toEqual({ kind: "help" });
   });
-  test("--version asks for the version", () => {
+  test("is the version for --version", () => {
     expect(parse({ args: ["--version"] })).toEqual({ kind: "version" });
   });
-  test("a configuration is frozen throughout", () => {
+  test("is a configuration that is frozen recursively", () => {
     const config = configOf({
       env: { MOORING_SECRET_KEY: hexKey, MOORING_CORS_ORIGINS: "https://a.example" },
     });
@@ -290,7 +290,7 @@ describe("the result", () => {
   });
 });
 
-describe("whatever comes in", () => {
+describe("any input", () => {
   const variables = fc.constantFrom(...definitionList.map(({ variable }) => variable));
   const flags = fc.constantFrom(...definitionList.map(flagOf));
   const hints = fc.constantFrom("sqlite:", "unix:", "[::1]:1", "*,", "://", "auto", "-", "~");
@@ -303,7 +303,7 @@ describe("whatever comes in", () => {
   );
   const input = fc.record({ args: fc.array(arg), env: fc.dictionary(names, text) });
 
-  test("nothing is thrown, and each problem is one line", () => {
+  test("throws no error, and each problem is one line", () => {
     fc.assert(
       fc.property(input, ({ args, env }) => {
         const result = parse({ args, env });
@@ -327,7 +327,7 @@ describe("whatever comes in", () => {
 describe("TLS", () => {
   const pair = { MOORING_TLS_CERT_FILE: "tls.pem", MOORING_TLS_KEY_FILE: "/run/tls.key" };
 
-  test("has a certificate, its key, and authorities of clients where wanted", () => {
+  test("has a certificate, its key, and optional client authorities", () => {
     expect(configOf({ env: pair }).tls).toEqual({
       certificate: "/srv/tls.pem",
       key: "/run/tls.key",

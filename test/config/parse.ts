@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Config, type ConfigResult, parseConfig } from "../../src/config/config.ts";
 
-/** What a case gives; the rest is an empty command line and environment in the folder `/srv`. */
+/** Input of a case; default: an empty command line and environment in the folder `/srv`. */
 export interface Given {
   args?: readonly string[];
   env?: Record<string, string | undefined>;
@@ -23,7 +23,7 @@ export function parse({ args = [], env = {}, files = {}, ...rest }: Given): Conf
   return parseConfig({ args, env, cwd, parallelism: 4, readFile, ...rest });
 }
 
-/** The configuration, or a failure of the test that shows the problems. */
+/** The parsed configuration; fails with the problems. */
 export function configOf(given: Given): Config {
   const result = parse(given);
   if (result.kind !== "config") {

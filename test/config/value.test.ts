@@ -18,14 +18,14 @@ describe("a duration", () => {
     expect(durationMs(text)).toBe(ms);
   });
   test.each(["", "10", "s", "-1s", "1e3s", "1 s", "1w", "1m30s", ".5s", "1.s", "10S", "\n1s"])(
-    "%j is none",
+    "%j is refused",
     (text) => {
       expect(durationMs(text)).toBeUndefined();
     },
   );
 });
 
-describe("a database URL", () => {
+describe("the database URL", () => {
   test.each([
     ["sqlite:mooring.db", "/srv/mooring.db"],
     ["sqlite:./a/../b.db", "/srv/b.db"],
@@ -34,7 +34,7 @@ describe("a database URL", () => {
     ["sqlite:a b#%20.db", "/srv/a b#%20.db"],
     ["SQLite:m.db", "/srv/m.db"],
     ["sqlite::memory:", ":memory:"],
-  ])("%s opens %s", (text, filename) => {
+  ])("%s is parsed as %s", (text, filename) => {
     expect(database(text, context)).toEqual({ value: { dialect: "sqlite", filename } });
   });
   test.each([
@@ -55,7 +55,7 @@ describe("a database URL", () => {
 test.each([
   ["postgres://h/db", "postgres://h/db"],
   ["postgresql://u:secret@[::1]:5433/db?sslmode=verify-full", "postgres://u@[::1]:5433/db"],
-])("%s is shown without its password and options", (text, place) => {
+])("%s is printed without its password and options", (text, place) => {
   expect(database(text, context)).toEqual({ value: { dialect: "postgres", url: text, place } });
 });
 
@@ -67,7 +67,7 @@ describe("origins", () => {
     ["http://a.example:80,http://a.example", ["http://a.example"]],
     ["https://bücher.example", ["https://xn--bcher-kva.example"]],
     ["tauri://localhost", ["tauri://localhost"]],
-  ])("%s are read as browsers write them", (text, value) => {
+  ])("%s are normalized as browsers do", (text, value) => {
     expect(origins(text, context)).toEqual({ value });
   });
   test.each([
@@ -99,10 +99,10 @@ describe("the nearest name", () => {
   ])("of %j is %s", (name, nearest) => {
     expect(nearestName(name, ["listen", "grpc-listen", "workers", "dir"])).toBe(nearest);
   });
-  test("is none when nothing is known", () => {
+  test("is undefined without candidates", () => {
     expect(nearestName("x", [])).toBeUndefined();
   });
-  test("costs a bounded time for a name of any length", () => {
+  test("is found in bounded time for a name of any length", () => {
     expect(nearestName("x".repeat(10_000_000), ["a", "xx"])).toBe("xx");
   });
 });

@@ -29,7 +29,7 @@ const read = (info: DriverInfo, text: string, values = {}) => {
   };
 };
 
-test("each link becomes a new mount, with its code from behind it or from its query", () => {
+test("each link becomes a new mount, with its code from the text after it or its query", () => {
   const info = driver("PikPakShare", "share_id")("share_pwd");
   const text = [
     "https://mypikpak.com/s/VNabc",
@@ -53,7 +53,7 @@ test("each link becomes a new mount, with its code from behind it or from its qu
   );
 });
 
-test("lines that are no mount are listed with the reason", () => {
+test("lines without a link are listed with the reason", () => {
   const info = driver("115 Share", "share_code", "receive_code")();
   const text = [
     "sw123 abcd",
@@ -88,7 +88,7 @@ test.each([
   expect(read(info, link).mounts[0]?.[3]).toEqual(config);
 });
 
-test("required items that no link has are entered once for all", () => {
+test("required items that links do not contain are entered once", () => {
   const info = driver("AliyundriveShare", "refresh_token", "share_id")("share_pwd");
   expect(otherItems(info, {}).map(({ name }) => name)).toEqual(["refresh_token"]);
   const { mounts } = read(info, "https://www.alipan.com/s/ab", { refresh_token: "r" });
@@ -97,7 +97,7 @@ test("required items that no link has are entered once for all", () => {
   expect(shareItem(driver("WebDav", "address", "url")())).toBeUndefined();
 });
 
-test("drivers of the catalogue that are offered have the items that a link fills", () => {
+test("offered drivers of the catalogue have the items that a link sets", () => {
   const offered = builtIn.drivers.flatMap((info) => {
     const item = Object.keys(SHARE_ITEMS).find((name) =>
       info.additional.some((each) => each.name === name),

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 
 const FOLDER = join(import.meta.dirname, "../../src/console");
 
-/** Entries whose code is loaded on its own, beside that of main.tsx. */
+/** Entries whose code is loaded separately from main.tsx. */
 const entries = [
   "shell/palette.tsx",
   ...[...read("shell/pages.ts").matchAll(/import\("\.\.\/(.+?)"\)/g)].map(([, file = ""]) => file),
@@ -14,7 +14,7 @@ function read(file: string): string {
   return readFileSync(join(FOLDER, file), "utf8");
 }
 
-/** Files of the console that an entry imports statically, itself included. */
+/** Files of the console that an entry imports statically, with itself. */
 function importsOf(entry: string): ReadonlySet<string> {
   const found = new Set<string>();
   const follow = (file: string): void => {
@@ -28,7 +28,7 @@ function importsOf(entry: string): ReadonlySet<string> {
   return found;
 }
 
-/** Names of texts in a file: whole ones, and all that begin as a template does. */
+/** Text ids in a file: literals, and all that begin with the prefix of a template. */
 function namesIn(file: string, known: ReadonlySet<string>): readonly string[] {
   const code = readFileSync(file, "utf8");
   const whole = [...code.matchAll(/"([a-zA-Z]+\.[\w.:-]+)"/g)].map(([, name = ""]) => name);
@@ -50,7 +50,7 @@ beforeAll(async () => {
   vi.unstubAllGlobals();
 });
 
-/** Names of the texts that are there once an entry is loaded. */
+/** Text ids that are loaded with an entry. */
 async function textsOf(files: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const parts = [...files].filter((file) => dirname(file).endsWith("i18n/en"));
   const modules = await Promise.all(parts.map((file) => import(file)));
@@ -60,7 +60,7 @@ async function textsOf(files: ReadonlySet<string>): Promise<ReadonlySet<string>>
   return new Set([...early, ...names]);
 }
 
-describe("code has its texts as soon as it is loaded", () => {
+describe("the texts of an entry are loaded with its code", () => {
   test.each(["main.tsx", ...entries])("%s", async (entry) => {
     const files = importsOf(entry);
     const texts = await textsOf(files);
@@ -71,7 +71,7 @@ describe("code has its texts as soon as it is loaded", () => {
     expect(code.length).toBeGreaterThan(1);
   });
 
-  test("and each text is used", () => {
+  test("each text is used", () => {
     const all = ["main.tsx", ...entries].flatMap((entry) => [...importsOf(entry)]);
     const code = [...new Set(all)].filter((file) => !file.includes("/i18n/"));
     const used = new Set(code.flatMap((file) => namesIn(file, known)));

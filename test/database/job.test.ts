@@ -7,7 +7,7 @@ import { temporaryPaths } from "../store/folder.ts";
 const newPath = temporaryPaths();
 
 let time: number;
-/** What the store does in place of the database's answer. */
+/** Effect of the store in place of the database's reply. */
 let answer: () => Promise<boolean> | undefined;
 let asked: number;
 
@@ -30,7 +30,7 @@ async function leasesOf(...holders: string[]): Promise<Lease[]> {
   return holders.map((holder) => createLease(store, { name: "sites", holder, now: () => time }));
 }
 
-test("a lease that cannot be renewed is held for 5 s, one second less than others respect it", async () => {
+test("a lease that cannot be renewed is held for 5 s, one second less than other processes respect it", async () => {
   const [one, two] = (await leasesOf("one", "two")) as [Lease, Lease];
   await one.renew();
   answer = () => Promise.reject(new Error("the database is away"));
@@ -41,7 +41,7 @@ test("a lease that cannot be renewed is held for 5 s, one second less than other
   expect(one.isHeld()).toBe(true);
   time += 1;
   expect(one.isHeld()).toBe(false);
-  // Not before the whole 6 s have passed.
+  // Only after the full 6 s.
   await two.renew();
   expect(two.isHeld()).toBe(false);
   time += 2_000;
@@ -49,7 +49,7 @@ test("a lease that cannot be renewed is held for 5 s, one second less than other
   expect([one.isHeld(), two.isHeld()]).toEqual([false, true]);
 });
 
-test("a lease is renewed every 2 s, counted from when the database was asked", async () => {
+test("a lease is renewed every 2 s, counted from the request to the database", async () => {
   const [one] = (await leasesOf("one")) as [Lease];
   const slow = Promise.withResolvers<boolean>();
   answer = () => slow.promise;
@@ -70,7 +70,7 @@ test("a lease is renewed every 2 s, counted from when the database was asked", a
   expect(asked).toBe(3);
 });
 
-test("a lease that another process has taken, or that was released, is not held", async () => {
+test("a lease that another process has acquired, or that was released, is not held", async () => {
   const [one, two] = (await leasesOf("one", "two")) as [Lease, Lease];
   await one.renew();
   await two.renew();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import { createReplica } from "../../src/database/replica.ts";
 
-/** A replica of one number that other processes commit. */
+/** A replica of one number, which other processes change. */
 function replicaOf() {
   const state = { committed: 0, copy: 0, seen: 0, failure: undefined as StoreError | undefined };
   const failures: unknown[] = [];
@@ -31,13 +31,13 @@ function replicaOf() {
   return { state, failures, held, replica, read };
 }
 
-test("a replica is synchronously fresh while no process has committed", () => {
+test("a replica is fresh without waiting while no process has committed", () => {
   const { replica, held } = replicaOf();
   expect(replica.fresh()).toBe(undefined);
   expect(held).toHaveLength(0);
 });
 
-test("two replicas of one database notice a commit in any order", async () => {
+test("two replicas of one database detect a commit in any order", async () => {
   const one = replicaOf();
   const other = replicaOf();
   for (const { state } of [one, other]) state.committed = 1;
@@ -50,7 +50,7 @@ test("two replicas of one database notice a commit in any order", async () => {
   }
 });
 
-test("a call during a read waits for the next one, which all such calls share", async () => {
+test("calls during a read wait for the next read, which they share", async () => {
   const { state, replica, held, read } = replicaOf();
   state.committed = 1;
   const first = replica.fresh();
@@ -66,7 +66,7 @@ test("a call during a read waits for the next one, which all such calls share", 
   expect(state.copy).toBe(2);
 });
 
-test("while no process reaches the database the copy serves, and is read again afterwards", async () => {
+test("while the database is unreachable the copy serves, and it is read again afterwards", async () => {
   const { state, failures, replica, read } = replicaOf();
   state.committed = 1;
   const fresh = replica.fresh();
@@ -79,7 +79,7 @@ test("while no process reaches the database the copy serves, and is read again a
   await refreshed;
   expect(failures).toEqual([state.failure, state.failure]);
   expect(state.copy).toBe(1);
-  // Not stale by its own word, but the last read has failed.
+  // Not stale, but the last read failed.
   state.failure = undefined;
   const again = replica.fresh();
   expect(again).toBeInstanceOf(Promise);
@@ -88,7 +88,7 @@ test("while no process reaches the database the copy serves, and is read again a
   expect(replica.fresh()).toBe(undefined);
 });
 
-test("where others may commit what this process cannot read, calls fail until it is read", async () => {
+test("when other processes may have committed unreadable changes, calls fail until a read succeeds", async () => {
   const { state, failures, replica, read } = replicaOf();
   state.failure = new StoreError("unsure", "the server is gone");
   const failed = replica.refresh().catch((error: Error) => error);

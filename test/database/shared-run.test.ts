@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { oncePerTick, oneAtATime } from "../../src/database/shared-run.ts";
 
-describe("who asks in the same turn", () => {
-  test("shares one look, and the next turn has its own", async () => {
+describe("calls in the same event-loop tick", () => {
+  test("share one run, and the next tick has its own", async () => {
     const look = vi.fn(() => look.mock.calls.length);
     const ask = oncePerTick(look);
     expect(await Promise.all([ask(), ask(), Promise.resolve().then(ask)])).toEqual([1, 1, 1]);
@@ -11,7 +11,7 @@ describe("who asks in the same turn", () => {
     expect(await ask()).toBe(2);
   });
 
-  test("sees what had happened when the last of them asked", async () => {
+  test("share a run that begins after the last of them", async () => {
     let state = "before";
     const ask = oncePerTick(() => state);
     const first = ask();
@@ -19,7 +19,7 @@ describe("who asks in the same turn", () => {
     expect(await Promise.all([first, ask()])).toEqual(["between", "between"]);
   });
 
-  test("who asks while the look's answer is on its way has the next one", async () => {
+  test("do not share a run in progress", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const look = vi.fn<() => string | Promise<string>>(() => "later").mockReturnValueOnce(promise);
     const ask = oncePerTick(look);
@@ -30,7 +30,7 @@ describe("who asks in the same turn", () => {
     expect(await Promise.all([first, second])).toEqual(["early", "later"]);
   });
 
-  test("hears of a failure, each of them, and the next turn looks again", async () => {
+  test("all fail with a failed run, and the next tick runs again", async () => {
     const look = vi
       .fn(() => "fine")
       .mockImplementationOnce(() => {
@@ -44,7 +44,7 @@ describe("who asks in the same turn", () => {
 });
 
 describe("work that runs one at a time", () => {
-  /** Work whose runs end when the test says, in their order. */
+  /** Work whose runs the test ends in order. */
   const started = () => {
     const runs: PromiseWithResolvers<number>[] = [];
     const shared = oneAtATime(() => {
@@ -77,7 +77,7 @@ describe("work that runs one at a time", () => {
     runs[3]?.resolve(4);
   });
 
-  test("goes on after a run that failed, and is running until the next one has begun", async () => {
+  test("continues after a failed run, and counts as running until the next run has begun", async () => {
     const { runs, run, isRunning } = started();
     const first = run();
     const second = run();

@@ -8,12 +8,12 @@ const pages = globSync(["*.md", "docs/**/*.md", "packaging/**/*.md", "examples/*
 });
 const read = (page: string): string => readFileSync(join(root, page), "utf8");
 
-test.each(pages)("%s links to files that are there", (page) => {
+test.each(pages)("%s links to existing files", (page) => {
   for (const [, path = ""] of read(page).matchAll(/\]\((?!https?:|mailto:)([^)#\s]+)[^)]*\)/g))
     expect(existsSync(join(root, dirname(page), path)), `${page} links to ${path}`).toBe(true);
 });
 
-test.each(pages)("%s links to headings that are there", (page) => {
+test.each(pages)("%s links to existing headings", (page) => {
   for (const [, path = "", heading = ""] of read(page).matchAll(/\]\(([^):#\s]*)#([^)\s]+)\)/g)) {
     const text = path === "" ? read(page) : read(join(dirname(page), path));
     const anchors = [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) => anchorOf(title));
@@ -21,7 +21,7 @@ test.each(pages)("%s links to headings that are there", (page) => {
   }
 });
 
-/** As web sites of repositories make anchors of headings. */
+/** Anchors of headings, as code hosting sites derive them. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()
@@ -30,13 +30,13 @@ function anchorOf(title: string): string {
     .replaceAll(" ", "-");
 }
 
-test.each(pages)("%s names npm scripts that exist", (page) => {
+test.each(pages)("%s names existing npm scripts", (page) => {
   const { scripts } = JSON.parse(read("package.json"));
   for (const [, name = ""] of read(page).matchAll(/npm run (?:-s )?([a-z]+)/g))
     expect(Object.keys(scripts), `${page} names npm run ${name}`).toContain(name);
 });
 
-test("CONTRIBUTING names files and folders that are there", () => {
+test("CONTRIBUTING names existing files and folders", () => {
   const named = [
     ...read("CONTRIBUTING.md").matchAll(/`((?:src|test|docs|proto|tools)\/[a-z\d./-]+)`/g),
   ];
@@ -44,7 +44,7 @@ test("CONTRIBUTING names files and folders that are there", () => {
   for (const [, path = ""] of named) expect(existsSync(join(root, path)), path).toBe(true);
 });
 
-test("the architecture page and decisions that hold name files that are there", () => {
+test("the architecture page and decisions in force name existing files", () => {
   const files = globSync(
     ["{src,test,tools,attack,bench}/**/*.{ts,tsx}", "site/.vitepress/**/*.ts"],
     { cwd: root },

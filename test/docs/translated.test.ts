@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 const DOCS = join(import.meta.dirname, "../../docs");
 const LANGUAGE = "zh-CN";
-/** Pages that an operator has in both languages. */
+/** Operators' pages, which exist in both languages. */
 const REQUIRED = [
   ...["start", "beside-your-server", "operating", "settings", "drivers", "console"],
   ...["backup", "upgrading", "postgres", "access"],
@@ -21,7 +21,7 @@ function headingsOf(page: string): string[] {
     .flatMap((line) => /^#+(?= )/.exec(line) ?? []);
 }
 
-/** Blocks of code without comments, and without what a translation may say in an example. */
+/** Code blocks without comments and without texts of examples that may be translated. */
 function codeOf(page: string): string[] {
   return [...page.matchAll(fences)].map(([, language = "", text = ""]) => {
     const lines = text.split("\n").map((line) => line.replace(/\s+# .*$/, "").trimEnd());
@@ -29,14 +29,14 @@ function codeOf(page: string): string[] {
   });
 }
 
-/** Code in the first cell of each row of a table: names of settings, variables, members. */
+/** Code in the first cell of each table row: names of settings, variables, members. */
 function namesOf(page: string): string[] {
   return [...page.matchAll(/^\| ([^|\n]*(?:\\\|[^|\n]*)*) \|/gm)].map(([, cell = ""]) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name).join(" "),
   );
 }
 
-test("the pages of an operator are translated", () => {
+test("operators' pages are translated", () => {
   expect(translated).toEqual(expect.arrayContaining(REQUIRED));
 });
 

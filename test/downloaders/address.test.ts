@@ -8,7 +8,7 @@ import { everythingIn, expectFailure, failureOf } from "./failure.ts";
 const RULE = { field: "url", schemes: ["http:", "https:"], example: "http://host/" };
 
 describe("an address", () => {
-  it("is taken apart into what is connected to, what is secret and what is shown", () => {
+  it("is split into the address to connect to, credentials and the printable address", () => {
     const address = parseAddress("https://me:p%40ss%25@host:8080/qb/?k=v#top", RULE);
     expect(address.url.href).toBe("https://host:8080/qb/?k=v");
     expect(address).toMatchObject({ user: "me", password: "p@ss%" });
@@ -19,12 +19,12 @@ describe("an address", () => {
     expect(parseAddress("http://[::1]:8080", RULE).shown).toBe("http://[::1]:8080/");
   });
 
-  it("is shown with 200 characters at most", () => {
+  it("is printed with 200 characters at most", () => {
     expect(showAddress(new URL(`http://host/${"a".repeat(500)}`))).toHaveLength(201);
   });
 });
 
-describe("an address is refused without being repeated", () => {
+describe("an address is refused without being repeated:", () => {
   const SECRET = "hunter2hunter2";
   const cases = [
     ["empty", "", /begins with one of/],

@@ -9,13 +9,13 @@ import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import { expectFailure, failureOf } from "./failure.ts";
 import { serve, serveHttp, serveTcp } from "./loopback.ts";
 
-// What aria2 may answer, and what is sent to it, over HTTP and WebSocket, where a real one would not
-// oblige.
+// Replies of aria2 and its requests over HTTP and WebSocket, for cases that a real aria2 does not
+// produce.
 
 const SECRET = "hunter2hunter2";
 const client = createAria2Client();
 
-/** An RPC server that answers every request with a text. */
+/** An RPC server that answers every request with the same text. */
 async function answering(scheme: "http" | "ws", reply: string | Buffer, status = 200) {
   const peer =
     scheme === "ws"
@@ -81,14 +81,14 @@ describe.for(["http", "ws"] as const)("over %s", (scheme) => {
     ],
     ["an odd error", rpc({ error: { code: SECRET, message: 7 } }), /: JSON-RPC error 0 /],
     ["more than 64 KiB", version("1".repeat(70_000)), /: .*reply is (longer than|too long)/],
-  ] as const)("says that it was answered with %s", async ([, reply, words]) => {
+  ] as const)("reports %s", async ([, reply, words]) => {
     const { uri, idle } = await answering(scheme, reply);
     const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
     expectFailure(error, Code.Unavailable, words, [SECRET]);
     await idle();
   });
 
-  it("reads a version and leaves no connection", async () => {
+  it("reads a version and closes its connection", async () => {
     const { uri, idle } = await answering(scheme, version("1.37.0-dev+git~1"));
     const reply = await client.getVersion({ uri, secret: SECRET });
     expect(reply).toEqual({ version: "1.37.0-dev+git~1" });
@@ -97,14 +97,14 @@ describe.for(["http", "ws"] as const)("over %s", (scheme) => {
 });
 
 describe("over HTTP", () => {
-  it.for([400, 403, 404, 500, 502])("names the status %i", async (status) => {
+  it.for([400, 403, 404, 500, 502])("reports the status %i", async (status) => {
     const { uri } = await answering("http", SECRET, status);
     const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
     const words = new RegExp(`^aria2 at ${uri}: HTTP status ${status}\\.`);
     expectFailure(error, Code.Unavailable, words, [SECRET]);
   });
 
-  it("sends the call, and the password apart from the address", async () => {
+  it("sends the call, and the password outside the address", async () => {
     const seen: unknown[] = [];
     const peer = await serveHttp(async (request, response) => {
       const body = JSON.parse(String(await request.toArray()));
@@ -170,7 +170,7 @@ describe("over HTTP", () => {
 });
 
 describe("over WebSocket", () => {
-  it("passes over notifications of downloads", async () => {
+  it("skips notifications of downloads", async () => {
     const notification = JSON.stringify({ jsonrpc: "2.0", method: "aria2.onDownloadStart" });
     const peer = await serveWebSocket((socket) => {
       socket.send(notification);
@@ -184,11 +184,11 @@ describe("over WebSocket", () => {
     await peer.idle();
   });
 
-  it("reads no more than 64 KiB of notifications", async () => {
+  it("reads at most 64 KiB of notifications", async () => {
     const notification = JSON.stringify({ jsonrpc: "2.0", method: "aria2.onDownloadStart" });
     const peer = await serveWebSocket((socket) => {
       const more = () => {
-        // Its callback alone comes before the other side reads.
+        // Its callback alone runs before the peer reads.
         if (socket.readyState === WebSocket.OPEN)
           socket.send(notification, () => setImmediate(more));
       };
@@ -200,14 +200,14 @@ describe("over WebSocket", () => {
     await peer.idle();
   });
 
-  it("says that the connection was closed without an answer", async () => {
+  it("reports a connection closed without an answer", async () => {
     const peer = await serveWebSocket((socket) => socket.close(1008, SECRET));
     const uri = `ws://127.0.0.1:${peer.port}/jsonrpc`;
     const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
     expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
   });
 
-  it("gives up on an open connection when its time is over", async () => {
+  it("times out on an open connection", async () => {
     const peer = await serveWebSocket(() => {});
     const uri = `ws://127.0.0.1:${peer.port}/jsonrpc`;
     const hasty = createAria2Client({ timeoutMs: 200 });
@@ -216,7 +216,7 @@ describe("over WebSocket", () => {
     await peer.idle();
   });
 
-  it("refuses a handshake with a wrong key and a frame that is none", async () => {
+  it("refuses a handshake with a wrong key and an invalid frame", async () => {
     const upgrade = "HTTP/1.1 101 Go\r\nupgrade: websocket\r\nconnection: upgrade\r\n";
     const peer = await serveTcp((socket) => {
       socket.once("data", () => socket.write(`${upgrade}sec-websocket-accept: ${SECRET}\r\n\r\n`));
@@ -227,7 +227,7 @@ describe("over WebSocket", () => {
     await peer.idle();
   });
 
-  it("offers no compression and sends the password apart from the address", async () => {
+  it("offers no compression and sends the password outside the address", async () => {
     const { promise: seen, resolve: see } = Promise.withResolvers<IncomingMessage>();
     const peer = await serveWebSocket((socket, request) => {
       see(request);

@@ -8,18 +8,18 @@ export interface Aria2c extends Program {
   uri(scheme: "http" | "https" | "ws" | "wss"): string;
 }
 
-/** How an aria2 is started. */
+/** Options of aria2. */
 export interface Aria2cOptions {
-  /** `--rpc-secret`; none by default. */
+  /** `--rpc-secret`; default: none. */
   readonly secret?: string;
-  /** `--rpc-user` and `--rpc-passwd`; none by default. */
+  /** `--rpc-user` and `--rpc-passwd`; default: none. */
   readonly login?: { readonly user: string; readonly password: string };
-  /** PEM files for `--rpc-secure`; plain by default. */
+  /** PEM files for `--rpc-secure`; default: plain HTTP. */
   readonly tls?: { readonly certificate: string; readonly privateKey: string };
 }
 
 /**
- * Starts aria2c with its RPC interface on a free port of 127.0.0.1, without any configuration file,
+ * Starts aria2c with its RPC interface on a free port of 127.0.0.1, without a configuration file,
  * in a folder of its own. It ends with this process at the latest.
  */
 export async function startAria2c({ secret, login, tls }: Aria2cOptions = {}): Promise<Aria2c> {

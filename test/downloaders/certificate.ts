@@ -10,7 +10,7 @@ export interface Certificate {
   readonly certificate: string;
   /** PEM file. */
   readonly privateKey: string;
-  /** The certificate's text, to be trusted. */
+  /** Text of the certificate, for the list of trusted ones. */
   readonly pem: string;
   /** Removes the files. */
   remove(): Promise<void>;

@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { ServiceError } from "../../src/messages/error.ts";
 
-/** The ServiceError that something fails with; the test fails when it does not. */
+/** The ServiceError that a promise rejects with; fails if it resolves. */
 export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
   const outcome = await promise.then(
     (value) => new Error(`succeeded with ${JSON.stringify(value)}`),
@@ -12,14 +12,14 @@ export async function failureOf(promise: Promise<unknown>): Promise<ServiceError
   throw outcome;
 }
 
-/** Everything that a logger could print of an error: its members, texts, stacks and causes. */
+/** All texts of an error that a logger could print: members, texts, stacks and causes. */
 export function everythingIn(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   const members = Object.getOwnPropertyNames(error) as (keyof typeof error)[];
   return members.map((name) => `${name}: ${everythingIn(error[name])}`).join("\n");
 }
 
-/** Checks the code, the step that the message names, and that no secret shows anywhere. */
+/** Checks the code, the step in the message, and that no secret is in the error. */
 export function expectFailure(
   error: ServiceError,
   code: Code,

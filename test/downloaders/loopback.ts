@@ -2,12 +2,12 @@ import { createServer as createHttp, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A small server of one test, stopped when the test ends. */
+/** A small server of one test, closed at its end. */
 export interface Loopback {
   readonly port: number;
   /** Resolves as soon as no client is connected. */
   readonly idle: () => Promise<void>;
-  /** Stops it before the test ends. */
+  /** Closes it before the end of the test. */
   readonly stop: () => Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export async function serveHttp(listener: RequestListener, host?: string): Promi
   return await serve(createHttp(listener), host);
 }
 
-/** Serves whatever the test writes to the socket, on a free port of an address. */
+/** Serves raw bytes that the test writes to the socket, on a free port of an address. */
 export async function serveTcp(
   listener: (socket: Socket) => void,
   host?: string,

@@ -7,7 +7,7 @@ import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { expectFailure, failureOf } from "./failure.ts";
 import { serveHttp, serveTcp } from "./loopback.ts";
 
-// What every exchange has to survive, over each of the three ways that the clients go.
+// Failures of a peer that each of the clients' three kinds of exchange must handle.
 
 const SECRET = "hunter2hunter2";
 const WAYS = ["aria2 http", "aria2 ws", "qBittorrent"] as const;
@@ -24,7 +24,7 @@ function ask(way: Way, authority: string, options: ClientOptions = {}, signal?: 
   return createAria2Client(options).getVersion({ uri, secret: SECRET, ...given });
 }
 
-/** A peer that writes something when it has been asked. */
+/** A peer that writes something after a request. */
 function answering(write: (socket: Socket) => void): (socket: Socket) => void {
   return (socket) => {
     socket.once("data", () => write(socket));
@@ -38,7 +38,7 @@ describe.for(WAYS)("%s", (way) => {
     ["never answers", () => {}],
     ["drips a status line", answering((socket) => drip(socket, "HTTP/1.1 200 OKOKOK"))],
     ["drips headers", answering((socket) => drip(socket, `${HEAD}x-header: `))],
-  ] as const)("gives up when its time is over: the other side %s", async ([, listener]) => {
+  ] as const)("times out: the peer %s", async ([, listener]) => {
     const peer = await serveTcp(listener);
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 1_000 }));
     const words = /: time-out: 1 s were over while waiting for the reply\./;
@@ -58,20 +58,20 @@ describe.for(WAYS)("%s", (way) => {
       "HTTP/1.1 101 Go\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n",
       /reply/,
     ],
-  ] as const)("says that it was answered with %s", async ([, reply, words]) => {
+  ] as const)("reports %s", async ([, reply, words]) => {
     const peer = await serveTcp(answering((socket) => socket.write(reply)));
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     expectFailure(error, Code.Unavailable, words, [SECRET]);
     await peer.idle();
   });
 
-  it("says that the connection was closed without a reply", async () => {
+  it("reports a connection closed without a reply", async () => {
     const peer = await serveTcp(answering((socket) => socket.end()));
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
   });
 
-  it("says where a redirect leads, without its query, and does not follow it", async () => {
+  it("reports the target of a redirect without its query, and does not follow it", async () => {
     const paths: string[] = [];
     const peer = await serveHttp((request, response) => {
       paths.push(request.url ?? "");
@@ -86,7 +86,7 @@ describe.for(WAYS)("%s", (way) => {
   });
 
   it.for([`/${SECRET}/`, `/%68${SECRET.slice(1)}/`, "http://", ""])(
-    "does not repeat what a redirect says: %s",
+    "does not repeat the target of an invalid redirect: %s",
     async (location) => {
       const head = `HTTP/1.1 307 Go\r\nlocation: ${location}\r\ncontent-length: 0\r\n\r\n`;
       const peer = await serveTcp(answering((socket) => socket.write(head)));
@@ -99,21 +99,21 @@ describe.for(WAYS)("%s", (way) => {
     },
   );
 
-  it("names the look-up of a host name that is not known", async () => {
+  it("reports a failed DNS look-up of an unknown host", async () => {
     const error = await failureOf(ask(way, "nowhere.invalid:80", { timeoutMs: 20_000 }));
     expectFailure(error, Code.Unavailable, /: DNS lookup failed: .*(ENOTFOUND|EAI_AGAIN)/, [
       SECRET,
     ]);
   });
 
-  it("names the look-up when its time is over there", async () => {
+  it("reports a time-out of the DNS look-up", async () => {
     const lookup: LookupFunction = () => {};
     const options = { lookup, timeoutMs: 100 };
     const error = await failureOf(ask(way, "slow.example:80", options));
     expectFailure(error, Code.DeadlineExceeded, /while looking up the host name/, [SECRET]);
   });
 
-  it("stops when the caller does", async () => {
+  it("is aborted by the caller's signal", async () => {
     const caller = new AbortController();
     const peer = await serveTcp(() => caller.abort());
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, {}, caller.signal));
@@ -121,7 +121,7 @@ describe.for(WAYS)("%s", (way) => {
     await peer.idle();
   });
 
-  it("does not begin when the caller has stopped already", async () => {
+  it("is not started with an aborted signal", async () => {
     const peer = await serveTcp(() => {});
     const signal = AbortSignal.abort();
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, {}, signal));
@@ -131,7 +131,7 @@ describe.for(WAYS)("%s", (way) => {
 });
 
 describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way) => {
-  it("stops after 64 KiB of an endless one", async () => {
+  it("ends after 64 KiB of an endless body", async () => {
     const peer = await serveTcp(
       answering((socket) => {
         socket.write(`${HEAD}transfer-encoding: chunked\r\n\r\n`);
@@ -143,7 +143,7 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
     await peer.idle();
   });
 
-  it("gives up on a dripping one when its time is over", async () => {
+  it("times out on a slow body", async () => {
     const peer = await serveTcp(
       answering((socket) => {
         socket.write(`${HEAD}content-length: 1000\r\n\r\n`);
@@ -155,7 +155,7 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
     await peer.idle();
   });
 
-  it("refuses one that ends early", async () => {
+  it("refuses a truncated body", async () => {
     const reply = `${HEAD}content-length: 1000\r\n\r\nv1.2`;
     const peer = await serveTcp(answering((socket) => socket.end(reply)));
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));

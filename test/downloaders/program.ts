@@ -7,24 +7,27 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { TestContext } from "vitest";
 import { isRunning, killTree, processTree } from "../../bench/proc.ts";
 
-/** A real program that a test started. */
+/** A real program, started by a test. */
 export interface Program {
-  /** Ends it and what it has started, by their process ids, waits for their end and removes its folder. May be repeated. */
+  /**
+   * Ends the program and its children by their process ids, waits for their end and removes its
+   * folder. Idempotent.
+   */
   stop(): Promise<void>;
 }
 
-/** How a program is started. */
+/** How to start a program. */
 export interface ProgramStart {
   readonly command: string;
-  /** The arguments for a free port; may write into the folder, which is the program's own. */
+  /** Arguments for a free port; may write files into the program's own folder. */
   readonly prepare: (port: number, folder: string) => Promise<readonly string[]>;
-  /** Whether it answers at its port. */
+  /** Whether the program answers on its port. */
   readonly isReady: (port: number) => Promise<boolean>;
 }
 
 /**
- * Skips the tests of a file or group where programs are not installed, and names the first. Where
- * MOORING_TEST_REQUIRE_PROGRAMS is set they fail instead.
+ * Skips the tests of a file or group if programs are not installed, and reports the first missing
+ * one. With MOORING_TEST_REQUIRE_PROGRAMS they fail instead.
  */
 export function needs(...commands: readonly string[]): (context: TestContext) => void {
   const missing = commands.find((command) => spawnSync(command, ["--version"]).error !== undefined);
@@ -33,12 +36,12 @@ export function needs(...commands: readonly string[]): (context: TestContext) =>
   return (context) => context.skip(missing !== undefined, `${missing} is not installed`);
 }
 
-/** Starts a program on a free port of this machine and waits until it answers there. */
+/** Starts a program on a free port of this machine and waits until it answers. */
 export async function startProgram(start: ProgramStart): Promise<Program & { port: number }> {
   const folder = await mkdtemp(join(tmpdir(), `${start.command}-`));
   const port = await freePort();
   const args = await start.prepare(port, folder);
-  // What it keeps for a user goes with its folder.
+  // Files of its user are in its folder.
   const env = { ...process.env, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
   const child = spawn(start.command, args, { env, stdio: "ignore" });
   const atExit = () => killTree(child.pid ?? 0);
@@ -57,7 +60,7 @@ export async function startProgram(start: ProgramStart): Promise<Program & { por
   }
 }
 
-/** A port that nothing listens on at the moment. */
+/** A port without a listener at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -83,7 +86,7 @@ async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>):
   throw new Error("it does not answer");
 }
 
-// At once: its folder goes with it, so that there is nothing to save.
+// Immediately: its folder is removed, so it has nothing to save.
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || hasEnded(child)) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));

@@ -3,8 +3,8 @@ import { argv, stdout } from "node:process";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 
-// Run as a process of its own, because Node reads the proxy variables when it starts. Prints how
-// each way of the clients to the given host and port fails.
+// Runs as a separate process, because Node reads the proxy variables at start. Prints the failure
+// of each kind of exchange with the given host and port.
 
 const authority = argv[2] ?? "";
 const aria2 = createAria2Client();

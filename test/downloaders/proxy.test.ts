@@ -6,7 +6,7 @@ import { serveHttp } from "./loopback.ts";
 
 const CALLS = fileURLToPath(new URL("./proxy-calls.ts", import.meta.url));
 
-it("the clients use no proxy of the environment, even where Node is told to", async () => {
+it("the clients use no proxy of the environment, even if Node is configured to", async () => {
   const proxied: string[] = [];
   const proxy = await serveHttp((request, response) => {
     proxied.push(request.url ?? "");
@@ -23,6 +23,6 @@ it("the clients use no proxy of the environment, even where Node is told to", as
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   expect(stdout.match(/HTTP status \d+/g)).toEqual(Array(3).fill("HTTP status 418"));
   expect(direct).toHaveLength(3);
-  // The one request of Node's own agent shows that the proxy was there to be used.
+  // The one request of Node's own agent shows that the proxy could be used.
   expect(proxied).toEqual([`http://127.0.0.1:${peer.port}/own`]);
 });

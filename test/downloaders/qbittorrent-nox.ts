@@ -6,27 +6,27 @@ import { freePort, type Program, startProgram } from "./program.ts";
 /** A real qBittorrent on 127.0.0.1. */
 export interface QbittorrentNox extends Program {
   readonly port: number;
-  /** The address of its Web UI, with a user name and password in it where they are given. */
+  /** Address of its Web UI, with user name and password if they are set. */
   url(login?: { readonly user: string; readonly password: string }): string;
 }
 
-/** How a qBittorrent is started. */
+/** Options of qBittorrent. */
 export interface QbittorrentNoxOptions {
-  /** User name of its Web UI, `admin` by default. */
+  /** User name of the Web UI; default: `admin`. */
   readonly user?: string;
-  /** Password of its Web UI, `adminadmin` by default. */
+  /** Password of the Web UI; default: `adminadmin`. */
   readonly password?: string;
-  /** Whether this machine needs no login; it does by default. */
+  /** Whether this machine needs no login; default: it needs one. */
   readonly bypass?: boolean;
-  /** After so many failed logins in a row it bans this machine; 5 by default. */
+  /** Failed logins in a row after which this machine is banned; default: 5. */
   readonly maxFailures?: number;
-  /** Host names that it may be reached by; all by default. */
+  /** Accepted host names; default: all. */
   readonly serverDomains?: string;
 }
 
 /**
- * Starts qbittorrent-nox with its Web UI on a free port of 127.0.0.1 and a profile of its own, and
- * with nothing that reaches other machines.
+ * Starts qbittorrent-nox with its Web UI on a free port of 127.0.0.1 and a profile of its own,
+ * without connections to other machines.
  */
 export async function startQbittorrentNox(
   options: QbittorrentNoxOptions = {},
@@ -78,7 +78,7 @@ function configuration(options: QbittorrentNoxOptions, torrentPort: number): str
   ].join("\n");
 }
 
-// PBKDF2 with HMAC-SHA-512, 100,000 rounds, as qBittorrent has stored it since 4.2.
+// PBKDF2 with HMAC-SHA-512, 100,000 rounds, the stored form since 4.2.
 function passwordHash(password: string): string {
   const salt = randomBytes(16);
   const key = pbkdf2Sync(password, salt, 100_000, 64, "sha512");

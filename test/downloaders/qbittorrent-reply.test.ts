@@ -5,7 +5,7 @@ import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { expectFailure, failureOf } from "./failure.ts";
 import { serveHttp } from "./loopback.ts";
 
-// What other versions than the installed one answer, and what qBittorrent never would.
+// Replies of other versions than the installed one, and replies that qBittorrent never sends.
 
 const PASSWORD = "hünter2 &=+%hunter2";
 const LOGIN = `admin:${encodeURIComponent(PASSWORD)}@`;
@@ -13,7 +13,7 @@ const client = createQbittorrentClient();
 
 type Handler = (response: ServerResponse, request: IncomingMessage, body: string) => unknown;
 
-/** A Web API of which a test replaces single calls. By default it is one of version 5.2. */
+/** A fake Web API with replaceable calls. Default: version 5.2. */
 async function serveWebApi(handlers: Readonly<Record<string, Handler>> = {}) {
   const calls: string[] = [];
   const forms: URLSearchParams[] = [];
@@ -44,7 +44,7 @@ function status(response: ServerResponse, code: number, body = ""): void {
 }
 
 describe("a qBittorrent 5.2", () => {
-  it("is logged in to with 204, asked with its cookie, and logged out of", async () => {
+  it("accepts a login with 204, a request with its cookie, and a logout", async () => {
     const peer = await serveWebApi();
     const reply = await client.checkLogin({ url: `${peer.url(LOGIN)}?x=${PASSWORD}#/` });
     expect(reply).toEqual({ version: "v5.2.3" });
@@ -71,19 +71,19 @@ describe("a qBittorrent 5.2", () => {
     expect(peer.calls).toEqual(["GET app/version", "POST auth/login"]);
   });
 
-  it("that cannot log out is no failure", async () => {
+  it("whose logout fails is no failure", async () => {
     const peer = await serveWebApi({ "POST auth/logout": (response) => response.destroy() });
     await expect(client.checkLogin({ url: peer.url(LOGIN) })).resolves.toBeDefined();
   });
 
-  it("that never ends: the log-out takes no longer than the time of the call", async () => {
+  it("whose logout never ends does not exceed the time-out of the call", async () => {
     const peer = await serveWebApi({ "POST auth/logout": () => undefined });
     const hasty = createQbittorrentClient({ timeoutMs: 500 });
     await expect(hasty.checkLogin({ url: peer.url(LOGIN) })).resolves.toBeDefined();
     await peer.idle();
   });
 
-  it("has the time of one call for all requests together", async () => {
+  it("has one time-out for all requests together", async () => {
     const peer = await serveWebApi({ "POST auth/login": () => undefined });
     const hasty = createQbittorrentClient({ timeoutMs: 300 });
     const error = await failureOf(hasty.checkLogin({ url: peer.url(LOGIN) }));
@@ -92,7 +92,7 @@ describe("a qBittorrent 5.2", () => {
   });
 });
 
-describe("something that answers", () => {
+describe("a service that answers with", () => {
   const { FailedPrecondition, Unavailable } = Code;
   const version = "GET app/version";
   const login = "POST auth/login";
@@ -139,7 +139,7 @@ describe("something that answers", () => {
     await peer.idle();
   });
 
-  it("a version without a login, with a session of its own, is logged out of", async () => {
+  it("a version and a session without a login is logged out of", async () => {
     const peer = await serveWebApi({
       "GET app/version": (response) => response.setHeader("set-cookie", "SID=x").end("v4.6.0\n"),
     });
@@ -147,7 +147,7 @@ describe("something that answers", () => {
     expect(peer.calls).toEqual(["GET app/version", "POST auth/logout with cookie"]);
   });
 
-  it("cookies without a name or value", async () => {
+  it("cookies without a name or value is accepted", async () => {
     const lines = ["", "=", "=x", ";", "SID", "a b=c", "SID=1; path=/"];
     const peer = await serveWebApi({
       "GET app/version": (response) => response.setHeader("set-cookie", lines).end("v4.6.0"),

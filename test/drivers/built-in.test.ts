@@ -14,13 +14,13 @@ const all = everything.flatMap((driver) =>
 );
 
 describe("the built-in drivers", () => {
-  it("are right, one for each file", () => {
+  it("are valid, one per file", () => {
     const read = readBuiltIn({ offer: "all", trusted: false });
     const files = readdirSync("src/data/drivers").filter((file) => file.endsWith(".json"));
     expect(read.drivers).toHaveLength(files.length);
   });
 
-  it.each(OFFERS)("read fast are the same as read with care: %s", (offer) => {
+  it.each(OFFERS)("are the same with and without validation: %s", (offer) => {
     const { drivers } = readBuiltIn({ offer, trusted: false });
     expect(readBuiltIn({ offer }).drivers).toEqual(drivers);
   });
@@ -35,7 +35,7 @@ describe("the built-in drivers", () => {
     }
   });
 
-  it("can use exactly the shared items that the JSON Schema completes", () => {
+  it("can use exactly the shared items that the JSON Schema lists", () => {
     const schema = JSON.parse(readFileSync("src/data/driver.schema.json", "utf8")) as {
       $defs: { usedItem: { properties: { use: { enum: string[] } } } };
     };
@@ -50,13 +50,13 @@ describe("the built-in drivers", () => {
     );
   });
 
-  it("say what to know in each alert", () => {
+  it("have important facts in each alert", () => {
     const alerts = everything.map(({ config }) => config.alert).filter((alert) => alert !== "");
     expect(alerts.length).toBeGreaterThan(5);
     for (const alert of alerts) expect(alert).toMatch(/^(info|warning|danger)\|.{20}/);
   });
 
-  /** Names that sound like a secret and are none, each with its reason. */
+  /** Names that look like a secret and are not, each with its reason. */
   const harmless: Record<string, string> = {
     sharekey: "part of a share's public address",
     access_key_id: "names a key without being it",
@@ -72,7 +72,7 @@ describe("the built-in drivers", () => {
     expect(unexplained.map(({ driver, item }) => `${driver}/${item.name}`)).toEqual([]);
   });
 
-  it("mark nothing else as secret but what is listed here", () => {
+  it("mark no other item as secret except those listed here", () => {
     const other = all.filter(({ item }) => item.secret && !soundsSecret.test(item.name));
     const names = new Set(other.map(({ item }) => item.name));
     expect([...names].sort()).toEqual([
@@ -92,11 +92,11 @@ function holdsFreeText(item: ConfigItem): boolean {
   return item.type === "string" || item.type === "text";
 }
 
-describe("a wrong file among the built-in ones", () => {
+describe("an invalid file among the built-in ones", () => {
   let directory: string | undefined;
   afterEach(() => directory && rmSync(directory, { recursive: true }));
 
-  it("fails the reading, naming each file, position and member", () => {
+  it("is an error that names each file, position and member", () => {
     directory = mkdtempSync(join(tmpdir(), "mooring-data-"));
     cpSync("src/data", directory, { recursive: true });
     writeFileSync(join(directory, "drivers/ftp.json"), '{"name": "FTP", "adress": ""}');

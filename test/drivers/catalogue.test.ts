@@ -5,22 +5,22 @@ import { builtIn, driverOf } from "./sample.ts";
 const named = (...names: string[]) => names.map((name) => driverOf({ name }));
 
 describe("the catalogue", () => {
-  it("has its names in code point order, and the drivers in the same order", () => {
-    // In UTF-16 units the mathematical letter would come before the ligature.
+  it("has names in code point order, and drivers in the same order", () => {
+    // In UTF-16 units the mathematical letter would precede the ligature.
     const catalogue = createCatalogue({ definitions: named("b", "𝐀", "ﬀ", "B", "115 a", "a b") });
     expect(catalogue.names).toEqual(["115 a", "B", "a b", "b", "ﬀ", "𝐀"]);
     expect([...catalogue.drivers.keys()]).toEqual(catalogue.names);
     expect(Object.keys(Object.fromEntries(catalogue.drivers))).toEqual(catalogue.names);
   });
 
-  it("gives the same object each time, by the exact name only", () => {
+  it("returns the same object each time, for the exact name only", () => {
     const catalogue = createCatalogue({ definitions: named("Local") });
     expect(catalogue.get("Local")).toBe(catalogue.get("Local"));
     expect(catalogue.get("local")).toBeUndefined();
     expect(catalogue.get("constructor")).toBeUndefined();
   });
 
-  it("lets the later of two drivers of one name count", () => {
+  it("has the later of two drivers with the same name", () => {
     const [old] = named("Local");
     const own = driverOf({ name: "Local", config: { no_upload: true } });
     const catalogue = createCatalogue({ definitions: [...(old ? [old] : []), own] });
@@ -28,7 +28,7 @@ describe("the catalogue", () => {
     expect(catalogue.names).toEqual(["Local"]);
   });
 
-  it("has a revision that hangs on the content alone", () => {
+  it("has a revision that depends on the content alone", () => {
     const revision = (...drivers: object[]) =>
       createCatalogue({ definitions: drivers.map((driver) => driverOf(driver)) }).revision;
     expect(revision({ name: "A" }, { name: "B" })).toBe(revision({ name: "B" }, { name: "A" }));
@@ -42,12 +42,12 @@ describe("the catalogue", () => {
     expect(new Set([{ name: "A" }, ...changes].map((driver) => revision(driver))).size).toBe(5);
   });
 
-  it("offers only what is enabled, in the same order", () => {
+  it("offers only enabled drivers, in the same order", () => {
     const definitions = named("A", "B", "C");
     expect(createCatalogue({ definitions, enabled: ["C", "A", "C"] }).names).toEqual(["A", "C"]);
   });
 
-  it("refuses a list of enabled drivers that names an unknown one, and says the nearest", () => {
+  it("refuses a list of enabled drivers with an unknown name, and suggests the nearest", () => {
     const create = (...enabled: string[]) =>
       createCatalogue({ ...builtIn, definitions: builtIn.drivers, enabled });
     expect(() => create("S3", "webdav", "Nothing of the kind")).toThrow(
@@ -57,7 +57,7 @@ describe("the catalogue", () => {
   });
 });
 
-describe("names near an unknown one", () => {
+describe("names similar to an unknown one", () => {
   const catalogue = createCatalogue({ definitions: builtIn.drivers });
 
   it.each([
@@ -70,11 +70,11 @@ describe("names near an unknown one", () => {
     ["115", "115 Cloud"],
     ["s3", "S3"],
     ["mega", "Mega_nz"],
-  ])("finds for %s first %s", (asked, found) => {
+  ])("for %s begin with %s", (asked, found) => {
     expect(catalogue.nearestNames(asked)[0]).toBe(found);
   });
 
-  it("are at most three, and none for what resembles nothing", () => {
+  it("are at most three, and none without similarity", () => {
     expect(catalogue.nearestNames("thunder")).toHaveLength(3);
     for (const name of ["", "  ", "qqqqqqqqqq", "💾", "x".repeat(1_000_000)]) {
       expect(catalogue.nearestNames(name)).toEqual([]);
@@ -83,7 +83,7 @@ describe("names near an unknown one", () => {
 });
 
 describe("the difference of two catalogues", () => {
-  it("names what was added, changed and removed, and nothing else", () => {
+  it("lists added, changed and removed drivers, and no others", () => {
     const before = createCatalogue({ definitions: named("A", "B", "C") });
     const after = createCatalogue({
       definitions: [...named("A", "D"), driverOf({ name: "C", config: { no_upload: true } })],

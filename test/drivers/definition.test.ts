@@ -23,7 +23,7 @@ function problemsOf(text: string) {
 const item = (members: object) => ({ additional: [{ name: "a", type: "string", ...members }] });
 const items = (...additional: object[]) => ({ additional });
 
-/** Wrong files that the JSON Schema refuses as well as the program. */
+/** Invalid files that both the JSON Schema and the program refuse. */
 const wrongForm: [string, unknown, string, string][] = [
   ["no object", [], "", "must be an object, not an array"],
   ["no name", { name: undefined }, "name", "is missing"],
@@ -34,13 +34,13 @@ const wrongForm: [string, unknown, string, string][] = [
   ["an unknown member", { aditional: [] }, "aditional", 'Did you mean "additional"?'],
   ["an unknown flag", { config: { no_chache: true } }, "config.no_chache", "Did you mean"],
   ["a flag as text", { config: { no_cache: "true" } }, "config.no_cache", "must be true or false"],
-  ["a config that is no object", { config: [] }, "config", "must be an object"],
+  ["a config that is not an object", { config: [] }, "config", "must be an object"],
   ["a name inside config", { config: { name: "x" } }, "config.name", "is not a member"],
   ["an alert without level", { config: { alert: "Mind." } }, "config.alert", "level|text"],
   ["an alert of another level", { config: { alert: "note|Mind." } }, "config.alert", "level|text"],
   ["an alert without text", { config: { alert: "info|" } }, "config.alert", "level|text"],
-  ["items that are no array", { additional: {} }, "additional", "must be an array"],
-  ["an item that is no object", { additional: ["a"] }, "additional[0]", "must be an object"],
+  ["items that are not an array", { additional: {} }, "additional", "must be an array"],
+  ["an item that is not an object", { additional: ["a"] }, "additional[0]", "must be an object"],
   ["too many items", items(...Array(201).fill({ use: "cookie" })), "additional", "200 is the most"],
   ["an item without name", item({ name: undefined }), "additional[0].name", "is missing"],
   ["an item without type", item({ type: undefined }), "additional[0].type", "is missing"],
@@ -48,7 +48,7 @@ const wrongForm: [string, unknown, string, string][] = [
   ["an item name with a dash", item({ name: "a-b" }), "additional[0].name", "underscores"],
   ["an unknown type", item({ type: "password" }), "additional[0].type", "must be one of string"],
   ["an unknown item member", item({ hint: "" }), "additional[0].hint", "is not a member"],
-  ["a default that is no text", item({ default: 3 }), "additional[0].default", "in double quotes"],
+  ["a default that is not text", item({ default: 3 }), "additional[0].default", "in double quotes"],
   ["a help that is too long", item({ help: "a".repeat(2001) }), "additional[0].help", "2000"],
   ["a name beside use", items({ use: "cookie", name: "a" }), "additional[0].name", "not a member"],
   ["an unknown shared item", items({ use: "cookies" }), "additional[0].use", '"cookie"'],
@@ -86,7 +86,7 @@ const wrongForm: [string, unknown, string, string][] = [
     "must be true or false",
   ],
   [
-    "an order that is no list",
+    "an order that is not a list",
     { variants: { alist: { order: "a" } } },
     "variants.alist.order",
     "must be a list of item names",
@@ -102,7 +102,7 @@ const wrongForm: [string, unknown, string, string][] = [
 
 const pair = items({ use: "cookie" }, { name: "b", type: "string" });
 
-/** Wrong files that only the program sees through. */
+/** Invalid files that only the program refuses. */
 const wrongSense: [string, object, string, string][] = [
   [
     "min above max",
@@ -136,19 +136,19 @@ const wrongSense: [string, object, string, string][] = [
     "spaces",
   ],
   [
-    "options that are no numbers",
+    "options that are not numbers",
     item({ type: "number", options: "1,two" }),
     "additional[0].options",
     '"two"',
   ],
   [
-    "two items of one name",
+    "two items with the same name",
     items({ use: "cookie" }, { name: "cookie", type: "string" }),
     "additional[1]",
     'is named "cookie" like an earlier item',
   ],
   [
-    "an item that is named like a common one",
+    "an item with the name of a common one",
     items({ name: "remark", type: "string" }),
     "additional[0]",
     "like a common item of this driver",
@@ -178,7 +178,7 @@ const wrongSense: [string, object, string, string][] = [
     'Did you mean "cookie"?',
   ],
   [
-    "an order with an item that the family lacks",
+    "an order with an item that the family does not have",
     {
       ...items({ use: "cookie", families: ["openlist"] }, { name: "b", type: "string" }),
       variants: { alist: { order: ["b", "cookie"] } },
@@ -188,13 +188,13 @@ const wrongSense: [string, object, string, string][] = [
   ],
   ["a condition on itself", item({ show_when: "a=1" }), "additional[0].show_when", "another item"],
   [
-    "a condition on a value that is no option",
+    "a condition on a value that is not an option",
     items({ name: "b", type: "select", options: "x,y" }, { use: "cookie", show_when: "b=x|z" }),
     "additional[1].show_when",
     'waits for "z"',
   ],
   [
-    "a condition on a bool that is neither",
+    "a condition on a bool with another value",
     items({ name: "b", type: "bool" }, { use: "cookie", show_when: "b=yes" }),
     "additional[1].show_when",
     'waits for "yes"',
@@ -206,7 +206,7 @@ const wrongSense: [string, object, string, string][] = [
     'waits for "4"',
   ],
   [
-    "conditions in a circle",
+    "a cycle of conditions",
     items(
       { name: "a", type: "string", show_when: "b=1" },
       { name: "b", type: "string", show_when: "c=1" },
@@ -217,7 +217,7 @@ const wrongSense: [string, object, string, string][] = [
   ],
 ];
 
-describe("reading a driver file", () => {
+describe("the reader of driver files", () => {
   it.each(wrongForm)("refuses %s, as the JSON Schema does", (_, file, member, reason) => {
     const whole: unknown = Array.isArray(file) ? file : { name: "Sample", ...(file as object) };
     const text = JSON.stringify(whole);
@@ -231,7 +231,7 @@ describe("reading a driver file", () => {
     expect(problemsOf(JSON.stringify({ name: "Sample", ...file }))).toContainEqual(problem);
   });
 
-  it("names file, line and column of every problem at once", () => {
+  it("reports file, line and column of every problem at once", () => {
     const text = `{
   "name": "Sample",
   "config": { "no_cahce": true },
@@ -252,14 +252,14 @@ describe("reading a driver file", () => {
     );
   });
 
-  it("reports at most twenty problems of a file, and how many more there are", () => {
+  it("reports at most twenty problems of a file, and the number of further ones", () => {
     const file = items(...Array(50).fill({ name: "a", type: "nothing" }));
     const problems = problemsOf(JSON.stringify({ name: "Sample", ...file }));
     expect(problems).toHaveLength(21);
     expect(problems.at(-1)?.reason).toBe("and 30 more");
   });
 
-  it("finds the positions in a trusted file as well", () => {
+  it("finds positions in a trusted file", () => {
     const text = '{"name": "Sample",\n "additonal": []}';
     expect(() => builtIn.reader({ file: "x.json", text, trusted: true })).toThrow(
       "x.json:2:2: addit",
@@ -269,7 +269,7 @@ describe("reading a driver file", () => {
     );
   });
 
-  it("answers any text with a driver or with problems, never with another failure", () => {
+  it("returns a driver or problems for any text, and throws no other error", () => {
     const texts = readdirSync("src/data/drivers").map((file) =>
       readFileSync(`src/data/drivers/${file}`, "utf8"),
     );
@@ -318,7 +318,7 @@ describe("reading a driver file", () => {
     );
   });
 
-  it("gives every member of the message, whatever the file leaves out", () => {
+  it("sets every member of the message for any file", () => {
     const driver = driverOf(items({ name: "a", type: "string" }));
     expect(driver.config).toEqual({
       name: "Sample",
@@ -353,7 +353,7 @@ describe("reading a driver file", () => {
     ]);
   });
 
-  it("fills a shared item in and lets the file change it", () => {
+  it("expands a shared item, with changes by the file", () => {
     const [plain, changed] = driverOf(
       items({ use: "password" }, { use: "refresh_token", required: true, help: "From the page." }),
     ).additional;
@@ -371,7 +371,7 @@ describe("reading a driver file", () => {
     });
   });
 
-  it("shows help, as legacy pages understand it, only where the file says so", () => {
+  it("sets help for legacy pages only where the file does", () => {
     const [plain, hinted] = driverOf(
       items(
         { name: "a", type: "string", help: "What it is." },
@@ -405,7 +405,7 @@ describe("reading a driver file", () => {
     expect(fitsSchema({ name: "X", ...file })).toBe(false);
   });
 
-  it("gives the root folder the driver's default root, and requires it when there is one", () => {
+  it("sets the root folder's default, and requires the root folder when there is one", () => {
     const root = (config: object, own: object = {}) =>
       driverOf({ config, ...items({ use: "root_folder_path", ...own }) }).additional[0];
     expect(root({ default_root: "/" })).toMatchObject({ default: "/", required: true });
@@ -413,17 +413,17 @@ describe("reading a driver file", () => {
     expect(root({ default_root: "/" }, { required: false })).toMatchObject({ required: false });
   });
 
-  it("freezes all it gives out", () => {
+  it("freezes its results", () => {
     const driver = driverOf(items({ use: "cookie" }));
     const parts = [driver, driver.common, driver.additional, driver.config, driver.additional[0]];
     for (const part of [...parts, driver.common[0]]) expect(Object.isFrozen(part)).toBe(true);
   });
 
-  it("keeps the common items of equal drivers once", () => {
+  it("shares the common items of equal drivers", () => {
     expect(driverOf({ name: "A" }).common).toBe(driverOf({ name: "B" }).common);
   });
 
-  it("refuses wrong shared and common items, naming the member", () => {
+  it("refuses invalid shared and common items and names the member", () => {
     const right = {
       shared: { file: "shared.json", text: "{}" },
       common: { file: "common.json", text: readFileSync("src/data/common-items.json", "utf8") },

@@ -36,7 +36,7 @@ describe("docs/drivers.md", () => {
     expect(new Ajv2020({ strict: true }).validate(schema, JSON.parse(text))).toBe(true);
   });
 
-  it("names every member of the format and every shared item", () => {
+  it("lists every member of the format and every shared item", () => {
     const shared = JSON.parse(readFileSync("src/data/shared-items.json", "utf8")) as object;
     const members = [schema, schema.$defs.config, schema.$defs.itemFacts, driverVariant].map(
       ({ properties }) => properties,
@@ -46,7 +46,7 @@ describe("docs/drivers.md", () => {
     }
   });
 
-  it("tells the limits that the program has", () => {
+  it("has the limits of the program", () => {
     expect(doc).toContain(
       `A file may have ${LIMITS.fileBytes / 1024} KiB, the folder ${LIMITS.files}`,
     );

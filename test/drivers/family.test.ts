@@ -4,13 +4,13 @@ import { FAMILIES, type Family } from "../../src/config/family.ts";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "../../src/drivers/driver-info.ts";
 
-// What Mooring offers, item by item, beside the facts of each family's own server.
+// The offered drivers, item by item, compared with facts of each family's own server.
 
 const OPENLIST = "../shared/facts/drivers.json";
 const ALIST = "../shared/facts/drivers-alist.json";
 const FORMS = "../shared/facts/form-order.json";
 
-/** An item in a facts file, as far as it is compared. */
+/** Compared members of an item in a facts file. */
 interface ItemFact {
   readonly name: string;
   readonly type: string;
@@ -49,7 +49,9 @@ interface AlistFacts {
 const credential = "a credential of another application: left empty";
 const text = "a text of another author: left empty";
 
-/** Defaults where the catalogue is meant to differ from the families' servers, and why. */
+/**
+ * Defaults in which the catalogue intentionally differs from the families' servers, with reasons.
+ */
 const OWN_DEFAULTS: Readonly<Record<string, string>> = {
   "360AIYunPan/alert": text,
   "BaiduNetdisk/client_id": credential,
@@ -78,7 +80,7 @@ const OWN_DEFAULTS: Readonly<Record<string, string>> = {
   "YandexDisk/client_secret": credential,
 };
 
-/** Items of a family that are another here, and why. */
+/** Items of a family that are other items here, with reasons. */
 const OWN_NAMES: Readonly<Record<string, readonly [name: string, reason: string]>> = {
   "ProtonDrive/two_fa_code,omitempty": [
     "two_fa_code",
@@ -86,7 +88,7 @@ const OWN_NAMES: Readonly<Record<string, readonly [name: string, reason: string]
   ],
 };
 
-/** An item of a form as a running server answers it; `help`: whether there is a help text. */
+/** An item of a form as a running server sends it; `help`: whether it has a help text. */
 interface FormItem extends Pick<ItemFact, "name" | "type" | "options" | "required"> {
   readonly default: string;
   readonly help: boolean;
@@ -97,7 +99,9 @@ interface Form {
   readonly additional: readonly FormItem[];
 }
 
-/** Drivers and items that a running server of the family lacks, and why they are offered. */
+/**
+ * Drivers and items that a running server of the family does not have, and why they are offered.
+ */
 const BEYOND_SERVER: Readonly<Record<Family, Readonly<Record<string, string>>>> = {
   openlist: {
     "AList V2": "part of the version that the contract was written from",
@@ -138,7 +142,7 @@ function driverOf(family: Family, name: string): DriverInfo {
   return driver;
 }
 
-/** What is compared of an item. */
+/** Compared members of an item. */
 function facts(item: ItemFact | FormItem | ConfigItem, driver: string) {
   const { name: there, type, options, required } = item;
   const [name = there] = OWN_NAMES[`${driver}/${there}`] ?? [];
@@ -146,7 +150,7 @@ function facts(item: ItemFact | FormItem | ConfigItem, driver: string) {
   return { name, type, options, required, default: own ? "(own)" : item.default };
 }
 
-/** An item with the default that its facts leave out and a running server answers. */
+/** An item with the default that its facts omit and a running server sends. */
 function completed(item: ItemFact, family: Family, driver: string): ItemFact {
   if (item.default !== null && item.default_withheld === undefined) return item;
   const served = forms[family][driver]?.additional.find(({ name }) => name === item.name);
@@ -165,7 +169,7 @@ function flags(config: object) {
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
-describe.skipIf(!present)("the drivers that openlist is offered (needs ../shared)", () => {
+describe.skipIf(!present)("the drivers offered to openlist (needs ../shared)", () => {
   const contract = alistFacts.drivers.filter(({ in_v3_25_1 }) => in_v3_25_1);
 
   it("are those of its own server and of the contract's version", () => {
@@ -185,7 +189,7 @@ describe.skipIf(!present)("the drivers that openlist is offered (needs ../shared
     );
     const { only_local, ...others } = flags(config);
     expect(others).toEqual(fact.config);
-    // Known for the version that the contract was written from; later drivers have it off.
+    // True for the version that the contract was written from; later drivers have it off.
     expect(only_local).toBe(fact.only_local_in_alist_v3_25_1 ?? false);
   });
 
@@ -197,7 +201,7 @@ describe.skipIf(!present)("the drivers that openlist is offered (needs ../shared
     expect(own.map(({ name }) => name).sort()).toEqual(hinted.map(({ name }) => name).sort());
   });
 
-  it("are told in docs/drivers.md where their own default is left empty", () => {
+  it("are listed in docs/drivers.md if their own default is left empty", () => {
     const page = readFileSync("docs/drivers.md", "utf8");
     const listed = [...page.matchAll(/^\| `([^`]+\/[^`]+)` \|/gm)].map(([, name]) => name);
     const left = Object.keys(OWN_DEFAULTS).filter((name) => !name.endsWith("/alert"));
@@ -205,7 +209,7 @@ describe.skipIf(!present)("the drivers that openlist is offered (needs ../shared
   });
 });
 
-describe.skipIf(!present)("the drivers that alist is offered (needs ../shared)", () => {
+describe.skipIf(!present)("the drivers offered to alist (needs ../shared)", () => {
   const differences = new Map(alistFacts.common_differences.map((fact) => [fact.name, fact]));
   const ofOpenlist = new Map(openlistFacts.map((fact) => [fact.name, fact]));
   const both = alistFacts.alist_names.filter((name) => ofOpenlist.has(name));
@@ -214,7 +218,7 @@ describe.skipIf(!present)("the drivers that alist is offered (needs ../shared)",
     expect([...offered.alist.keys()].sort()).toEqual(alistFacts.alist_names.toSorted());
   });
 
-  it.each(alistFacts.drivers)("agree on $name, which it alone has", (fact) => {
+  it.each(alistFacts.drivers)("agree on $name, which only alist has", (fact) => {
     const { name } = fact;
     const { common, additional, config, families } = driverOf("alist", name);
     expect(common.map((item) => facts(item, name))).toEqual(
@@ -227,7 +231,7 @@ describe.skipIf(!present)("the drivers that alist is offered (needs ../shared)",
     expect(families).toEqual(["alist"]);
   });
 
-  it.each(both)("agree on what differs in %s", (name) => {
+  it.each(both)("agree on differences of %s", (name) => {
     const fact = ofOpenlist.get(name);
     const difference = differences.get(name);
     const lacks = new Set(difference?.items_alist_lacks);
@@ -255,7 +259,7 @@ describe.skipIf(!present)("the drivers that alist is offered (needs ../shared)",
 });
 
 describe.skipIf(!present).each(FAMILIES)(
-  "the forms that %s is offered beside those of a running server (needs ../shared)",
+  "the forms offered to %s, compared with a running server (needs ../shared)",
   (family) => {
     const names = Object.keys(forms[family]);
 
@@ -282,10 +286,10 @@ describe.skipIf(!present).each(FAMILIES)(
   },
 );
 
-describe("what both families offer together", () => {
+describe("the union of both families", () => {
   const { drivers } = readBuiltIn({ offer: "all" });
 
-  it("is every driver and item of each, marked with the families that have it", () => {
+  it("has every driver and item of each family, marked with its families", () => {
     for (const family of ["openlist", "alist"] as const)
       for (const [name, driver] of offered[family]) {
         const whole = drivers.find(({ config }) => config.name === name);
@@ -297,7 +301,7 @@ describe("what both families offer together", () => {
       }
   });
 
-  it("requires nothing that one of the families does not know, and has the options of both", () => {
+  it("requires only values of both families, and has the options of both", () => {
     for (const driver of drivers)
       for (const item of driver.additional) {
         const known = driver.families.every((family) => item.families.includes(family));
@@ -305,7 +309,7 @@ describe("what both families offer together", () => {
       }
   });
 
-  it("shows an item always where the item that it hangs on is not offered", () => {
+  it("always shows an item whose condition is on an item that is not offered", () => {
     const client = driverOf("alist", "GoogleDrive").additional.find(
       ({ name }) => name === "client_id",
     );

@@ -15,8 +15,8 @@ const put = (name: string, content: string | Uint8Array) =>
   writeFileSync(join(folder, name), content);
 const filesOf = async () => (await readFolder(folder)).sources.map(({ file }) => file);
 
-describe("reading a deployment's driver folder", () => {
-  it("takes the JSON files in the order of their names, and nothing else", async () => {
+describe("the reader of a deployment's driver folder", () => {
+  it("reads the JSON files in the order of their names, and no others", async () => {
     for (const name of ["b.json", "a.json", ".hidden.json", "c.json~", "notes.txt"])
       put(name, "{}");
     mkdirSync(join(folder, "deeper"));
@@ -33,12 +33,12 @@ describe("reading a deployment's driver folder", () => {
     expect(sources).toEqual([{ file: join(folder, "a.json"), text: "first" }]);
   });
 
-  it("drops a byte order mark", async () => {
+  it("removes a byte order mark", async () => {
     put("a.json", "\uFEFF{}");
     expect((await readFolder(folder)).sources[0]?.text).toBe("{}");
   });
 
-  it("has a hash that changes with names and content only", async () => {
+  it("returns a hash of names and content only", async () => {
     put("a.json", "1");
     const { hash } = await readFolder(folder);
     put("a.json", "1");
@@ -47,7 +47,7 @@ describe("reading a deployment's driver folder", () => {
     expect((await readFolder(folder)).hash).not.toBe(hash);
   });
 
-  it("names every file that can't be read, with the reason", async () => {
+  it("reports every unreadable file with the reason", async () => {
     put("latin.json", new Uint8Array([0x22, 0xe9, 0x22]));
     put("large.json", " ".repeat(256 * 1024 + 1));
     mkdirSync(join(folder, "folder.json"));
@@ -63,12 +63,12 @@ describe("reading a deployment's driver folder", () => {
     await expect(read).rejects.toThrow("pipe.json: is not a file");
   });
 
-  it("takes a file of exactly 256 KiB", async () => {
+  it("reads a file of exactly 256 KiB", async () => {
     put("a.json", " ".repeat(256 * 1024));
     expect(await filesOf()).toHaveLength(1);
   });
 
-  it("says that a folder is not there, or is none", async () => {
+  it("reports a missing folder, or a file in its place", async () => {
     put("file", "");
     await expect(readFolder(join(folder, "none"))).rejects.toThrow(
       /none: there is no such folder$/,
@@ -76,7 +76,7 @@ describe("reading a deployment's driver folder", () => {
     await expect(readFolder(join(folder, "file"))).rejects.toThrow(/file: is not a folder$/);
   });
 
-  it("refuses more files, or more text in all, than a catalogue needs", async () => {
+  it("refuses too many files, or too much text in all", async () => {
     for (let index = 0; index < 33; index += 1) put(`${index}.json`, " ".repeat(256 * 1024));
     await expect(readFolder(folder)).rejects.toThrow("more than 8 MiB in all");
     for (let index = 0; index < 1001; index += 1) put(`${index}.json`, "");

@@ -38,7 +38,7 @@ afterEach(() => {
   rmSync(parent, { recursive: true, force: true });
 });
 
-/** Through a second name, so that no reader ever sees half a file. */
+/** By rename, so that a reader never sees part of a file. */
 function put(name: string, content: object | string, directory = folder): void {
   const text = typeof content === "string" ? content : JSON.stringify(content);
   writeFileSync(join(directory, `${name}.new`), text);
@@ -62,7 +62,7 @@ async function open(enabled?: string[], directory: string | undefined = folder) 
   return live;
 }
 
-/** The next event, waited for without a time of its own: the test's time limit ends a long wait. */
+/** The next event; the test's time limit ends the wait. */
 async function next(): Promise<Event | undefined> {
   while (events.length === 0) {
     await new Promise<void>((resolve) => {
@@ -74,7 +74,7 @@ async function next(): Promise<Event | undefined> {
 
 const unchanged = { added: [], changed: [], removed: [] };
 
-describe("a deployment's catalogue", () => {
+describe("the catalogue of a deployment", () => {
   it("adds the folder's drivers and replaces built-in ones by name", async () => {
     put("nas.json", { name: "House NAS", additional: [{ use: "password" }] });
     put("s3.json", { name: "S3", config: { no_upload: true } });
@@ -91,7 +91,7 @@ describe("a deployment's catalogue", () => {
     opened.close();
   });
 
-  it("does not start with a wrong file, an unknown enabled name or a missing folder", async () => {
+  it("fails to start with an invalid file, an unknown enabled name or a missing folder", async () => {
     await expect(open(["Locale"])).rejects.toThrow('no driver "Locale". Did you mean "Local"');
     await expect(open(undefined, join(parent, "none"))).rejects.toThrow("there is no such folder");
     put("a.json", '{"name": "A",\n "conifg": {}}');
@@ -101,15 +101,15 @@ describe("a deployment's catalogue", () => {
     await expect(open()).rejects.toThrow(/b\.json: names the driver "A" like .*a\.json/);
   });
 
-  it("can be narrowed to enabled names, the folder's own among them", async () => {
+  it("can be restricted to enabled names, with those of the folder", async () => {
     put("nas.json", { name: "House NAS" });
     const catalogue = (await open(["S3", "House NAS"])).current();
     expect(catalogue.names).toEqual(["House NAS", "S3"]);
   });
 });
 
-describe("a change of the folder", () => {
-  it("replaces the catalogue whole and tells what is different", async () => {
+describe("a change of the driver folder", () => {
+  it("replaces the whole catalogue and reports the differences", async () => {
     const catalogue = await open();
     const before = catalogue.current();
     put("nas.json", { name: "House NAS" });
@@ -125,7 +125,7 @@ describe("a change of the folder", () => {
     expect(await next()).toEqual({ change: { ...unchanged, removed: ["House NAS"] } });
   });
 
-  it("that is wrong changes nothing and is reported once, with file, position and reason", async () => {
+  it("with an invalid file changes nothing and is reported once, with file, position and reason", async () => {
     put("nas.json", { name: "House NAS" });
     const catalogue = await open();
     const before = catalogue.current();
@@ -133,7 +133,7 @@ describe("a change of the folder", () => {
     const error = `${join(folder, "nas.json")}:2:26: config.no_cache must be true or false, not a number`;
     expect(await next()).toEqual({ error });
     expect(catalogue.current()).toBe(before);
-    // A right file beside it does not get in alone.
+    // A valid file beside it is not loaded alone.
     put("other.json", { name: "Other" });
     expect(await next()).toEqual({ error });
     expect(catalogue.current()).toBe(before);
@@ -146,7 +146,7 @@ describe("a change of the folder", () => {
     });
   });
 
-  it("that takes an enabled driver away changes nothing and is reported", async () => {
+  it("that removes an enabled driver changes nothing and is reported", async () => {
     put("nas.json", { name: "House NAS" });
     const catalogue = await open(["S3", "House NAS"]);
     unlinkSync(join(folder, "nas.json"));
@@ -154,7 +154,7 @@ describe("a change of the folder", () => {
     expect(catalogue.current().names).toEqual(["House NAS", "S3"]);
   });
 
-  it("by a swap of ..data is seen, as Kubernetes updates a ConfigMap", async () => {
+  it("by a swap of ..data is detected, as Kubernetes updates a ConfigMap", async () => {
     const version = (name: string, driver: object) => {
       mkdirSync(join(folder, name));
       put("nas.json", driver, join(folder, name));
@@ -169,7 +169,7 @@ describe("a change of the folder", () => {
     expect(await next()).toEqual({ change: { ...unchanged, changed: ["House NAS"] } });
   });
 
-  it("that empties it is told, and leaves the built-in drivers", async () => {
+  it("that empties it is reported, and leaves the built-in drivers", async () => {
     put("nas.json", { name: "House NAS" });
     const catalogue = await open();
     unlinkSync(join(folder, "nas.json"));
@@ -180,7 +180,7 @@ describe("a change of the folder", () => {
     expect(catalogue.current().names).toHaveLength(builtIn.drivers.length);
   });
 
-  it("that removes it is an error; put back, also in a new place, it is followed again", async () => {
+  it("that removes the folder is an error; a restored folder, also a new one, is watched again", async () => {
     put("nas.json", { name: "House NAS" });
     const catalogue = await open();
     renameSync(folder, join(parent, "old"));
@@ -196,7 +196,7 @@ describe("a change of the folder", () => {
     expect(await next()).toEqual({ change: { ...unchanged, added: ["More"] } });
   });
 
-  it("does not notify former subscribers, and none after close", async () => {
+  it("does not notify former subscribers, nor any after close", async () => {
     const catalogue = await open();
     const heard: string[][] = [];
     const leave = catalogue.subscribe(({ difference }) => heard.push([...difference.added]));
@@ -209,7 +209,7 @@ describe("a change of the folder", () => {
     const last = catalogue.current();
     catalogue.close();
     put("c.json", { name: "C" });
-    // Another catalogue on the same folder shows that the change could be seen.
+    // Another catalogue on the same folder shows that the change was detectable.
     const witness = await openCatalogue({ builtIn, directory: folder, onError: () => {} });
     expect(witness.current().names).toContain("C");
     witness.close();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DriverText } from "../../src/drivers/file-format.ts";
 import { offered } from "../../src/drivers/offer.ts";
 
-// How a driver file expresses what a family has in another form.
+// Parts of a driver file that differ for a family.
 
 const driver: DriverText = {
   name: "Sample",
@@ -26,7 +26,7 @@ describe("a driver file for a family", () => {
     expect(names(offered(driver, offer))).toEqual(["root_folder_path", "size", "region", "cookie"]);
   });
 
-  it("has a legacy hint only where the family has one", () => {
+  it("has a legacy hint only if the family has one", () => {
     const hint = (offer: "openlist" | "alist") =>
       offered(driver, offer).additional?.find(({ use }) => use === "cookie")?.legacy_help;
     expect([hint("openlist"), hint("alist")]).toEqual([undefined, true]);

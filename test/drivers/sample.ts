@@ -1,10 +1,10 @@
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import type { DriverInfo } from "../../src/drivers/driver-info.ts";
 
-/** The built-in drivers, read with care: equal members of one object are noticed too. */
+/** The built-in drivers, read with validation, which also reports duplicate members. */
 export const builtIn = readBuiltIn({ trusted: false });
 
-/** A driver made by the real reader from what its file would say. */
+/** A driver that the real reader makes from the content of its file. */
 export function driverOf(file: object): DriverInfo {
   const text = JSON.stringify({ name: "Sample", ...file });
   const driver = builtIn.reader({ file: "sample.json", text });

@@ -7,8 +7,11 @@ import { driverJsonSchema } from "../../src/drivers/schema.ts";
 import { validateDriverConfig } from "../../src/drivers/validate.ts";
 import { builtIn, builtInDriver, driverOf } from "./sample.ts";
 
-/** Made-up drivers for what no built-in one has: chains, empty conditions, float conditions. */
-/** Keywords beside the standard's own. */
+/**
+ * Fictitious drivers for combinations that no built-in one has: chains, empty conditions, float
+ * conditions.
+ */
+/** Keywords in addition to the standard's. */
 const keywords = ["x-unit", "x-option-labels", "x-families"];
 
 const invented = [
@@ -40,7 +43,7 @@ const invented = [
 const ajv = new Ajv2020({ strict: true, allErrors: true, keywords });
 const compile = (driver: DriverInfo): ValidateFunction => ajv.compile(driverJsonSchema(driver));
 
-/** Values that are wrong for most items, or just beside the right ones of this item. */
+/** Values that are invalid for most items, or just outside the valid ones of this item. */
 function anythingFor(item: ConfigItem): fc.Arbitrary<unknown> {
   const texts = [item.default, ...item.options.split(","), "", "true", "30", " "];
   const bounds = [item.min, item.max].flatMap((bound) =>
@@ -65,7 +68,7 @@ function rightFor(item: ConfigItem): fc.Arbitrary<unknown> {
   return fc.constantFrom(item.default || "x", "/", "x", "y", "z");
 }
 
-/** A right configuration with up to three items taken out, emptied or put wrong. */
+/** A valid configuration with up to three items removed, emptied or replaced by invalid values. */
 function configFor(driver: DriverInfo): fc.Arbitrary<Record<string, unknown>> {
   const items = itemsOf(driver);
   const parts = items.map((item) => {
@@ -90,7 +93,7 @@ const cases = drivers.map((driver) => [driver.config.name, driver] as const);
 
 describe("a driver's JSON Schema", () => {
   const seen = { right: 0, wrong: 0 };
-  it.each(cases)("accepts what the check accepts and nothing else: %s", (_, driver) => {
+  it.each(cases)("accepts the same configurations as the validation: %s", (_, driver) => {
     const fits = compile(driver);
     fc.assert(
       fc.property(configFor(driver), (config) => {
@@ -100,24 +103,24 @@ describe("a driver's JSON Schema", () => {
           violations,
         });
         seen[violations.length === 0 ? "right" : "wrong"] += 1;
-        // What comes back with the defaults filled in is right for both, too.
+        // The result with defaults is valid for both, too.
         if (violations.length === 0) expect(fits(values)).toBe(true);
       }),
       { numRuns: 100 },
     );
   });
 
-  it("was compared with both by right configurations and wrong ones", () => {
+  it("was compared with valid and invalid configurations", () => {
     expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(12 * cases.length);
   });
 
-  it.each(cases)("is a right schema of draft 2020-12: %s", (_, driver) => {
+  it.each(cases)("is a valid schema of draft 2020-12: %s", (_, driver) => {
     const schema = driverJsonSchema(driver);
     expect(ajv.validateSchema(schema), ajv.errorsText()).toBe(true);
     expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
   });
 
-  it.each(cases)("has defaults that are right themselves: %s", (_, driver) => {
+  it.each(cases)("has valid defaults: %s", (_, driver) => {
     const schema = driverJsonSchema(driver) as {
       properties: Record<string, { default?: unknown }>;
     };
@@ -127,7 +130,7 @@ describe("a driver's JSON Schema", () => {
     }
   });
 
-  it("describes each item once, in the form's order, with one type a property", () => {
+  it("describes each item once, in the form's order, with one type per property", () => {
     for (const driver of drivers) {
       const schema = driverJsonSchema(driver) as {
         properties: Record<string, { type: unknown; title: string }>;
@@ -140,7 +143,7 @@ describe("a driver's JSON Schema", () => {
     }
   });
 
-  it("gives number bounds, options, defaults, secrets and conditions as keywords", () => {
+  it("expresses number bounds, options, defaults, secrets and conditions as keywords", () => {
     const driver = driverOf({
       config: { alert: "info|Mind the gap." },
       additional: [
@@ -183,14 +186,14 @@ describe("a driver's JSON Schema", () => {
     });
   });
 
-  it("has no combination at its top, which form libraries take for the whole form", () => {
+  it("has no combination at its top level, which form libraries apply to the whole form", () => {
     for (const driver of drivers) {
       const top = Object.keys(driverJsonSchema(driver));
       for (const keyword of ["allOf", "anyOf", "oneOf", "$ref"]) expect(top).not.toContain(keyword);
     }
   });
 
-  it("marks every secret of a built-in driver writeOnly, and nothing else", () => {
+  it("marks every secret of a built-in driver writeOnly, and no other item", () => {
     const driver = builtInDriver("S3");
     const { properties } = driverJsonSchema(driver) as {
       properties: Record<string, { writeOnly?: boolean }>;

@@ -22,8 +22,8 @@ const right = { mount_path: "/a", address: "https://nas.example" };
 const violationsOf = (values: unknown) =>
   validateDriverConfig(driver, values).violations.map((one) => `${one.field}: ${one.description}`);
 
-describe("checking a driver's configuration", () => {
-  it("fills defaults in, a bool without one as off, and leaves out what has neither", () => {
+describe("the validation of a driver's configuration", () => {
+  it("adds defaults, sets a bool without one to false, and omits items without value and default", () => {
     const { violations, values, textValues } = validateDriverConfig(driver, right);
     expect(violations).toEqual([]);
     expect(values).toEqual({
@@ -46,7 +46,7 @@ describe("checking a driver's configuration", () => {
     });
   });
 
-  it("gives values that pass again and stay the same, typed and as text", () => {
+  it("returns values that pass again unchanged, typed and as text", () => {
     const first = validateDriverConfig(driver, { ...right, rate: 0.75, notes: "a\nb" });
     expect(validateDriverConfig(driver, first.values)).toEqual(first);
     expect(validateDriverConfig(driver, typedValues(driver, first.textValues))).toEqual(first);
@@ -78,18 +78,18 @@ describe("checking a driver's configuration", () => {
     [{ constructor: 1 }, "constructor: is not an item of this driver."],
     [{ login: "password" }, "password: is required"],
     [{ login: "password", password: "" }, "password: is required and must not be empty"],
-  ])("says of %j: %s", (change, expected) => {
+  ])("reports for %j: %s", (change, expected) => {
     const values = Object.fromEntries(
       Object.entries({ ...right, ...change }).filter(([, value]) => value !== undefined),
     );
     expect(violationsOf(values)).toEqual([expected]);
   });
 
-  it("takes an empty value for a select that has no default and need not be chosen", () => {
+  it("accepts an empty value for an optional select without a default", () => {
     expect(violationsOf({ ...right, sort: "" })).toEqual([]);
   });
 
-  it("keeps a hidden item's value, and lets it be empty but not of the wrong form", () => {
+  it("keeps a hidden item's value, which may be empty but not of the wrong type", () => {
     const hidden = validateDriverConfig(driver, {
       ...right,
       password: "typed earlier",
@@ -103,7 +103,7 @@ describe("checking a driver's configuration", () => {
     ]);
   });
 
-  it("counts an absent item by its default where another hangs on it", () => {
+  it("uses the default of an absent item in conditions", () => {
     const hanging = driverOf({
       additional: [
         { name: "mode", type: "select", options: "a,b", default: "a" },
@@ -118,7 +118,7 @@ describe("checking a driver's configuration", () => {
     expect(fields({ mode: "b" })).toEqual([]);
     expect(fields({ path: "x" })).toEqual(["depth"]);
     expect(fields({ path: "z" })).toEqual([]);
-    // What decides is hidden itself, so nothing that hangs on it is asked for.
+    // The item of the condition is hidden itself, so nothing is required.
     expect(fields({ mode: "b", path: "x" })).toEqual([]);
   });
 
@@ -131,7 +131,7 @@ describe("checking a driver's configuration", () => {
     expect(values).toMatchObject({ qrcode_source: "linux", limit_rate: 2 });
   });
 
-  it("limits the length of values, counted in characters", () => {
+  it("limits the length of values in characters", () => {
     expect(violationsOf({ ...right, address: "💾".repeat(65_536) })).toEqual([]);
     const long = { ...right, address: "a".repeat(65_537), notes: "a".repeat(65_537) };
     expect(violationsOf(long)).toEqual(["address: is longer than 65536 characters"]);
@@ -146,7 +146,7 @@ describe("checking a driver's configuration", () => {
     expect(violationsOf(values)).toEqual([expect.stringMatching(/^values: must be an object/)]);
   });
 
-  it("survives members that objects have by nature", () => {
+  it("accepts names of members that all objects have", () => {
     const values: unknown = JSON.parse('{"__proto__": {"address": "x"}, "mount_path": "/"}');
     expect(violationsOf(values)).toEqual([
       "__proto__: is not an item of this driver.",
@@ -154,7 +154,7 @@ describe("checking a driver's configuration", () => {
     ]);
   });
 
-  it("quotes no value in any description", () => {
+  it("quotes no value in a description", () => {
     for (const each of builtIn.drivers) {
       const items = [...each.common, ...each.additional];
       const values = Object.fromEntries(items.map(({ name }) => [name, "hunter2-value"]));
@@ -171,7 +171,7 @@ describe("checking a driver's configuration", () => {
 describe("values that are all text", () => {
   const typed = (values: Record<string, string>) => typedValues(driver, values);
 
-  it("become numbers and booleans where the items are", () => {
+  it("are converted to numbers and booleans by the type of the item", () => {
     expect(typed({ size: "12", rate: "0.5", thumbs: "true", address: "12", level: "-3" })).toEqual({
       size: 12,
       rate: 0.5,
@@ -181,14 +181,14 @@ describe("values that are all text", () => {
     });
   });
 
-  it("count as not given when empty, unless the item is text", () => {
+  it("are absent when empty, unless the item is text", () => {
     expect(typed({ size: "", thumbs: "", address: "", sort: "" })).toEqual({
       address: "",
       sort: "",
     });
   });
 
-  it("stay text where they can't be read, for the check to say so", () => {
+  it("remain text when they cannot be parsed, and the validation reports them", () => {
     const values = { size: "1e1", rate: "1,5", thumbs: "yes", unknown: "1" };
     expect(typed(values)).toEqual(values);
     expect(violationsOf({ ...right, ...typed({ size: " 4" }) })).toEqual([

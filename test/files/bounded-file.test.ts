@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), "mooring-bounded-file-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const file = join(import.meta.dirname, "../../src/files/bounded-file.ts");
 
-/** Reads in a process of its own: one that blocks is ended and fails the test. */
+/** Reads in a separate process: a blocked read is ended and fails the test. */
 function read(name: string, maxBytes = 10): string {
   const program = `
     import { readBoundedFile } from ${JSON.stringify(file)};
@@ -34,14 +34,14 @@ describe("a bounded file", () => {
     ["loop", "is a link that leads to itself"],
     ["device", "is not a file"],
     ["pipe", "is not a file"],
-    // Its size says 0: what counts is what can be read.
+    // Its size is reported as 0: only the bytes read count.
     ["sizeless", "has more than 10 bytes"],
     ["none", "does not exist"],
   ])("%s: %s", (name, expected) => {
     expect(read(name)).toBe(expected);
   });
 
-  test("of one byte more is refused", () => {
+  test("with one byte more is refused", () => {
     expect(read("ten", 9)).toBe("has more than 9 bytes");
   });
 });

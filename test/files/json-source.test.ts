@@ -23,7 +23,7 @@ describe("the JSON reader with positions", () => {
     );
   });
 
-  it("accepts a damaged text only where JSON.parse does", () => {
+  it("accepts a malformed text only if JSON.parse does", () => {
     const damage = fc.tuple(
       fc.json({ maxDepth: 3 }),
       fc.nat(200),
@@ -61,7 +61,7 @@ describe("the JSON reader with positions", () => {
         try {
           ({ value } = parseJson(damaged, 100));
         } catch (error) {
-          // The one thing that JSON.parse lets through and this reader does not.
+          // The one difference: JSON.parse accepts it and this reader does not.
           expect(String(error)).toContain("a second time");
           return;
         }
@@ -86,16 +86,16 @@ describe("the JSON reader with positions", () => {
     ["[] []", 1, 4, "expected the end of the file"],
     ["// note\n{}", 1, 1, "expected a value"],
     ["[01]", 1, 2, "expected a value"],
-  ])("names the place of the first wrong character: %j", (text, line, column, message) => {
+  ])("reports the position of the first wrong character: %j", (text, line, column, message) => {
     expect(errorOf(text)).toEqual({ line, column, message: expect.stringContaining(message) });
   });
 
-  it("refuses deep nesting before it costs anything", () => {
+  it("refuses deep nesting early", () => {
     expect(errorOf("[".repeat(200_000)).message).toContain("more than 16 arrays and objects");
     expect(() => parseJson(`${"[".repeat(16)}${"]".repeat(16)}`, 16)).not.toThrow();
   });
 
-  it("knows where each part stands, and the nearest parent of a part that is missing", () => {
+  it("finds the position of each part, or of the nearest parent of a missing part", () => {
     const source = parseJson('{\n  "a": [1,\n    {"b": "c"}],\n  "__proto__": 2\n}', 16);
     expect(source.positionOf([])).toEqual({ line: 1, column: 1 });
     expect(source.positionOf(["a", 0])).toEqual({ line: 2, column: 9 });

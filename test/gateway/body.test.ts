@@ -51,9 +51,9 @@ test.each<[string, string, unknown, unknown]>([
   ["an enum by number", "/whole", { color: 1 }, { color: "COLOR_RED" }],
   ["a time", "/whole", { at: "2026-01-31T08:00:00Z" }, { at: "2026-01-31T08:00:00Z" }],
   ["null as absent", "/whole", { text: null, parts: null, part: null, labels: null }, {}],
-  ["unknown members as nothing", "/whole", { nope: { deep: [1] }, text: "a" }, { text: "a" }],
+  ["unknown members by ignoring them", "/whole", { nope: { deep: [1] }, text: "a" }, { text: "a" }],
   ["the last of two equal members", "/whole", '{"text":"a","text":"b"}', { text: "b" }],
-  ["__proto__ as nothing", "/whole", '{"__proto__":{"text":"x"},"small":1}', { small: 1 }],
+  ["__proto__ by ignoring it", "/whole", '{"__proto__":{"text":"x"},"small":1}', { small: 1 }],
   [
     "nested messages",
     "/whole",
@@ -77,8 +77,8 @@ test.each<[string, string, unknown, unknown]>([
   ],
   ["a string", "/scalar", '"a"', { text: "a" }],
   ["a message", "/message", { name: "a" }, { part: { name: "a" } }],
-  ["null as no body", "/list", "null", {}],
-  ["null as no body of a whole request", "/whole", "null", {}],
+  ["null as an absent body", "/list", "null", {}],
+  ["null as an absent body of a whole request", "/whole", "null", {}],
   ["an empty body", "/whole", "", {}],
   ["an empty body for an array", "/list", "", {}],
   ["spaces around the JSON", "/scalar", ' \r\n\t"a" ', { text: "a" }],
@@ -121,7 +121,7 @@ test.each<[string, string, unknown, string]>([
   ],
   ["a number in a map", "/map", { "a b": 1 }, 'body: ["a b"]: expected a string, got a number'],
   [
-    "a key that is no number",
+    "a key that is not a number",
     "/whole",
     { ranks: { x: true } },
     'ranks["x"]: expected a whole number',
@@ -144,9 +144,9 @@ test.each<[string, string, unknown, string]>([
   ],
   ["a number too large for a double", "/whole", '{"ratio":1e999}', "ratio: expected a number"],
   ["an unknown enum name", "/whole", { color: "BLUE" }, "color: expected one of COLOR_UNSPECIFIED"],
-  ["what is no base64", "/whole", { raw: "%" }, "raw: expected bytes in base64"],
+  ["invalid base64", "/whole", { raw: "%" }, "raw: expected bytes in base64"],
   [
-    "what is no time",
+    "an invalid time",
     "/whole",
     { at: "today" },
     "at: expected the JSON form of google.protobuf.Timestamp",
@@ -186,19 +186,19 @@ test.each<[string, string, unknown, string]>([
   ["spaces only", "/whole", "  ", "line 1, column 3: it ends too early"],
   ["too deep arrays", "/whole", "[".repeat(65), "nested deeper than 64 levels"],
   ["too deep unknown members", "/whole", `{"x":${'{"x":'.repeat(70)}1`, "nested deeper than 64"],
-  ["bytes that are no UTF-8", "/scalar", Buffer.from([0x22, 0xff, 0x22]), "the body is not UTF-8"],
+  ["bytes that are not UTF-8", "/scalar", Buffer.from([0x22, 0xff, 0x22]), "the body is not UTF-8"],
 ])("answers 400 for %s", async (_, path, body, message) => {
   const reply = await post(path, body);
   expect(reply.status).toBe(200);
   expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });
 });
 
-test("never shows a value of the body", async () => {
+test("an error message has no value of the body", async () => {
   const reply = await post("/whole", { small: "very-secret", color: "very-secret" });
   expect(reply.text).not.toContain("very-secret");
 });
 
-test("takes as many values as the limit says", async () => {
+test("the number of values is limited", async () => {
   const one = await startGateway({ methods: defineRpcs(RPCS).map(echo) });
   const numbers = (count: number): string => `{"numbers":[${"1,".repeat(count - 1)}1]}`;
   const sent = (count: number) => ({ method: "POST", body: numbers(count) });
@@ -208,7 +208,7 @@ test("takes as many values as the limit says", async () => {
   await one.close();
 });
 
-test("takes 64 levels and brackets inside strings", async () => {
+test("64 levels are accepted, also with brackets in strings", async () => {
   const deep = `{"nope":${"[".repeat(63)}${"]".repeat(63)},"text":"[[\\"[["}`;
   expect(echoed(await post("/whole", deep))).toEqual({ text: '[["[[' });
 });
@@ -219,7 +219,7 @@ test.each([
   "application/json; charset=utf-8",
   "application/json;charset=UTF-8",
   "Application/JSON ; x=y",
-])("takes a body with Content-Type %s", async (type) => {
+])("a body with Content-Type %s is accepted", async (type) => {
   const headers = type === undefined ? {} : { "content-type": type };
   expect(echoed(await post("/scalar", '"a"', headers))).toEqual({ text: "a" });
 });
@@ -230,13 +230,13 @@ test.each([
   "multipart/form-data; boundary=x",
   "application/jsonp",
   "text/json",
-])("answers 415 for a body with Content-Type %s", async (type) => {
+])("a body with Content-Type %s is refused with 415", async (type) => {
   const reply = await post("/scalar", '"a"', { "content-type": type });
   expect(reply.status).toBe(415);
   expect(reply.json).toMatchObject({ code: 415, data: null });
 });
 
-test("answers 415 for a compressed body", async () => {
+test("a compressed body is refused with 415", async () => {
   const reply = await post("/scalar", '"a"', { "content-encoding": "gzip" });
   expect(reply.status).toBe(415);
   expect(reply.headers["accept-encoding"]).toBe("identity");
@@ -250,13 +250,13 @@ test.each<[string, Sent]>([
   ["the JSON type", { headers: { "content-type": "application/json" } }],
   ["another type", { headers: { "content-type": "text/plain" } }],
   ["no length", { headers: { "transfer-encoding": "chunked" } }],
-])("takes an empty body with %s as none", async (_, sent) => {
+])("an empty body with %s is accepted as none", async (_, sent) => {
   for (const path of ["/whole", "/list", "/none"]) {
     expect(echoed(await gateway.send(path, { ...sent, method: "POST" }))).toEqual({});
   }
 });
 
-test("passes over any body where the rule has none", async () => {
+test("a body is ignored if the rule has none", async () => {
   for (const type of ["application/json", "text/plain", "x/y"]) {
     const headers = { "content-type": type };
     expect(echoed(await post("/none?text=a", "{nope", headers))).toEqual({ text: "a" });
@@ -266,7 +266,7 @@ test("passes over any body where the rule has none", async () => {
   }
 });
 
-test("takes a body of exactly the limit and answers 413 for one byte more", async () => {
+test("a body of exactly the limit is accepted, and one byte more is refused with 413", async () => {
   const text = "a".repeat(4_094);
   expect(echoed(await post("/scalar", `"${text}"`))).toEqual({ text });
   for (const path of ["/scalar", "/none"]) {
@@ -280,7 +280,7 @@ test("takes a body of exactly the limit and answers 413 for one byte more", asyn
   }
 });
 
-test("answers 413 while a chunked body is still coming, and ends an endless one", async () => {
+test("413 is sent while a chunked body is still being sent, and an endless body is aborted", async () => {
   const socket = connect(gateway.port, "127.0.0.1");
   socket.on("error", () => {});
   const chunk = `${(1_024).toString(16)}\r\n${"a".repeat(1_024)}\r\n`;
@@ -296,7 +296,7 @@ test("answers 413 while a chunked body is still coming, and ends an endless one"
   await new Promise((resolve) => socket.once("close", resolve));
 });
 
-test("survives a client that goes away in the middle of its body", async () => {
+test("a client that disconnects within its body does no harm", async () => {
   const socket = connect(gateway.port, "127.0.0.1");
   socket.write("POST /whole HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
   await new Promise((resolve) => socket.once("connect", resolve));
@@ -304,7 +304,7 @@ test("survives a client that goes away in the middle of its body", async () => {
   expect(echoed(await post("/scalar", '"a"'))).toEqual({ text: "a" });
 });
 
-test("keeps the connection for the next request after a refused body", async () => {
+test("the connection is kept for the next request after a refused body", async () => {
   const socket = connect(gateway.port, "127.0.0.1");
   const body = `"${"a".repeat(5_000)}"`;
   socket.write(`POST /whole HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);

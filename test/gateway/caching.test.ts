@@ -32,7 +32,7 @@ const READ: Partial<Rpc> = {
   reads: true,
 };
 
-/** A read that gives the same message until `state.revision` is changed, as services do. */
+/** A read that returns the same message until `state.revision` changes, as services do. */
 async function openRead(
   options: Parameters<typeof startGateway>[0] = {},
   size = 3_000,
@@ -49,7 +49,10 @@ function revision(number: bigint, size = 3_000): Message {
   return create(defineRpc(READ).output, fields as Record<string, never>);
 }
 
-/** Asks until a reply has the coding: the first ones go out before the variant is made. */
+/**
+ * Repeats the request until a reply has the coding: the first replies precede the compressed
+ * variant.
+ */
 async function sendUntilCoded(gateway: GatewayServer, coding: string): Promise<Reply> {
   for (;;) {
     const reply = await gateway.send("/read", { headers: { "accept-encoding": coding } });
@@ -58,7 +61,7 @@ async function sendUntilCoded(gateway: GatewayServer, coding: string): Promise<R
   }
 }
 
-test("marks a read with its revision and what caches may do", async () => {
+test("a read has its revision and Cache-Control", async () => {
   const { gateway } = await openRead({ cacheControl: (desc) => `public, ${desc.name}` });
   const reply = await gateway.send("/read");
   expect(reply.headers.etag).toBe('"1"');
@@ -66,12 +69,12 @@ test("marks a read with its revision and what caches may do", async () => {
   expect(reply.headers.vary).toBe("Accept-Encoding");
 });
 
-test("lets nobody store a read unless it is told to", async () => {
+test("a read is not stored by default", async () => {
   const { gateway } = await openRead();
   expect((await gateway.send("/read")).headers["cache-control"]).toBe("private, no-store");
 });
 
-test("lets nobody store what a method that writes answers", async () => {
+test("replies of writing methods are not stored", async () => {
   const desc = defineRpc({ ...READ, reads: false, http: { post: "/write" } });
   const method = unary(desc, () => ({ revision: 7n }));
   const gateway = await open({ methods: [method], cacheControl: () => "public" });
@@ -84,7 +87,7 @@ test("lets nobody store what a method that writes answers", async () => {
   expect(reply.headers["cache-control"]).toBe("no-store");
 });
 
-test("sends the new state as soon as there is one", async () => {
+test("a new state is sent immediately", async () => {
   const { gateway, state } = await openRead({ etagPrefix: () => "db1." });
   expect((await gateway.send("/read")).headers.etag).toBe('"db1.1"');
   state.message = revision(2n, 10);
@@ -95,7 +98,7 @@ test("sends the new state as soon as there is one", async () => {
 });
 
 test.each(['"1"', 'W/"1"', '"1-gzip"', '"1-br"', '"0", "1"', '"x" ,W/"1-gzip","y"', "*"])(
-  "answers 304 for If-None-Match: %s",
+  "304 is sent for If-None-Match: %s",
   async (tag) => {
     const { gateway } = await openRead({ cacheControl: () => "public, no-cache" });
     for (const method of ["GET", "HEAD"]) {
@@ -111,7 +114,7 @@ test.each(['"1"', 'W/"1"', '"1-gzip"', '"1-br"', '"0", "1"', '"x" ,W/"1-gzip","y
 );
 
 test.each(['"2"', '"11"', "1", '"1', '"-1"', '"1-zip"', "", '""'])(
-  "sends the whole for If-None-Match: %s",
+  "the whole reply is sent for If-None-Match: %s",
   async (tag) => {
     const { gateway } = await openRead();
     const reply = await gateway.send("/read", { headers: { "if-none-match": tag } });
@@ -119,7 +122,7 @@ test.each(['"2"', '"11"', "1", '"1', '"-1"', '"1-zip"', "", '""'])(
   },
 );
 
-test("gives each coding a variant and a strong tag of its own", async () => {
+test("each coding has its own variant and strong tag", async () => {
   const { gateway } = await openRead();
   const plain = await gateway.send("/read", { headers: { "accept-encoding": "gzip, br" } });
   expect(plain.headers["content-encoding"]).toBeUndefined();
@@ -137,13 +140,13 @@ test("gives each coding a variant and a strong tag of its own", async () => {
   }
 });
 
-test("sends large variants whole", async () => {
+test("large variants are sent completely", async () => {
   const { gateway } = await openRead({}, 600_000);
   const plain = await gateway.send("/read");
   expect(gunzipSync((await sendUntilCoded(gateway, "gzip")).raw)).toEqual(plain.raw);
 });
 
-test("compresses nothing short", async () => {
+test("short replies are not compressed", async () => {
   const { gateway } = await openRead({}, 100);
   for (let round = 0; round < 3; round++) {
     const reply = await gateway.send("/read", { headers: { "accept-encoding": "gzip" } });
@@ -153,7 +156,7 @@ test("compresses nothing short", async () => {
   }
 });
 
-test("encodes a message once", async () => {
+test("a message is encoded once", async () => {
   const desc = defineRpc(READ);
   const counted = revision(1n);
   let reads = 0;
@@ -172,7 +175,7 @@ test("encodes a message once", async () => {
   expect(reads).toBe(once);
 });
 
-test("encodes a long list once for all requests", async () => {
+test("a long list is encoded once for all requests", async () => {
   const rpc = { ...READ, http: { get: "/read", responseBody: "names" } };
   const desc = defineRpc(rpc);
   const fields: object = { names: Array.from({ length: 5_000 }, String), revision: 3n };
@@ -193,7 +196,7 @@ test("encodes a long list once for all requests", async () => {
   expect(reads).toBe(once);
 });
 
-test("answers HEAD as GET without the body", async () => {
+test("HEAD is answered as GET without the body", async () => {
   const { gateway } = await openRead();
   const get = await gateway.send("/read");
   const head = await gateway.send("/read", { method: "HEAD" });
@@ -215,7 +218,7 @@ test.each<[string | undefined, string[]]>([
   ["identity", []],
   ["gzip;q=x", []],
   [";;,,", []],
-])("reads Accept-Encoding %s as %o", (header, codings) => {
+])("Accept-Encoding %s is parsed as %o", (header, codings) => {
   expect(acceptedCodings(header ?? "")).toEqual(codings);
 });
 
@@ -238,7 +241,7 @@ test.each<[string, unknown]>([
   ['W/"db.42-br"', { expected: "42" }],
   ['"db.0"', { expected: "0" }],
   ["*", {}],
-])("fills the if_match field from If-Match: %s", async (tag, expected) => {
+])("the if_match field is set from If-Match: %s", async (tag, expected) => {
   const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
   const sent = { method: "PUT", headers: { "if-match": tag } };
   expect(echoed(await gateway.send("/numeric", sent))).toEqual(expected);
@@ -253,20 +256,20 @@ test.each([
   "42",
   '"',
   '""',
-])("answers 409 for If-Match: %s of no known revision", async (tag) => {
+])("409 is sent for If-Match: %s without a known revision", async (tag) => {
   const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
   const reply = await gateway.send("/numeric", { method: "PUT", headers: { "if-match": tag } });
   const message = expect.stringContaining("is not a revision of this database");
   expect(reply.json).toEqual({ code: 409, message, data: null });
 });
 
-test("takes only one tag in If-Match", async () => {
+test("If-Match with several tags is refused", async () => {
   const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
   const sent = { method: "PUT", headers: { "if-match": '"1", "2"' } };
   expect(echoed(await gateway.send("/numeric", sent))).toMatchObject({ code: 400 });
 });
 
-test("carries a textual state through a tag and back", async () => {
+test("a textual state is encoded in a tag and decoded", async () => {
   const desc = defineRpc({ ...READ, rest: { reply: "REPLY_ENVELOPE", etag: "version" } });
   const version = 'v1 "ä" 100%';
   const read = await open({ methods: [unary(desc, () => ({ version }))] });
@@ -277,7 +280,7 @@ test("carries a textual state through a tag and back", async () => {
   expect(echoed(await write.send("/textual", sent))).toEqual({ seen: version });
 });
 
-test("asks for the prefix only where there is a tag", async () => {
+test("the prefix is read only for replies with a tag", async () => {
   const etagPrefix = (): string => {
     throw new ConnectError("the database is not open yet", Code.Unavailable);
   };
@@ -295,7 +298,7 @@ test("asks for the prefix only where there is a tag", async () => {
   expect((await gateway.send("/read")).json).toEqual({ code: 503, message, data: null });
 });
 
-test("sends no tag for an empty textual state", async () => {
+test("an empty textual state has no tag", async () => {
   const desc = defineRpc({ ...READ, rest: { etag: "version" } });
   const gateway = await open({ methods: [unary(desc, () => ({}))] });
   expect((await gateway.send("/read")).headers.etag).toBeUndefined();

@@ -39,7 +39,7 @@ function run(...args: string[]): { status: number; out: string; err: string } {
   return { status, out: out.join(""), err: err.join("") };
 }
 
-test("writes the document of a file of descriptors", () => {
+test("the document of a file of descriptors is printed", () => {
   const { status, out } = run("openapi", file, "--title", "Things", "--api-version", "2");
   expect(status).toBe(0);
   expect(JSON.parse(out)).toMatchObject({
@@ -50,7 +50,7 @@ test("writes the document of a file of descriptors", () => {
   });
 });
 
-test("takes rules of a service configuration, proto names, a service, and writes a file", () => {
+test("rules of a service configuration, proto names and a service are applied, and a file is written", () => {
   const rules = join(folder, "service.json");
   const http = {
     rules: [{ selector: "test.v1.ThingService.Other", post: "/v1/other", body: "*" }],
@@ -64,7 +64,7 @@ test("takes rules of a service configuration, proto names, a service, and writes
   expect(document.components.schemas.Thing.properties).toHaveProperty("part_name");
 });
 
-test("names what it cannot use", () => {
+test("unusable input is named", () => {
   expect(run("openapi", join(folder, "none"))).toMatchObject({
     status: 1,
     err: expect.stringMatching(/ENOENT/),

@@ -19,15 +19,15 @@ export interface Rpc {
   readonly name: string;
   readonly http?: JsonObject;
   readonly rest?: JsonObject;
-  /** `Thing` unless said otherwise. */
+  /** Default: `Thing`. */
   readonly input?: "Thing" | "Nothing";
   readonly streams?: "reply" | "request" | "both";
   readonly reads?: boolean;
 }
 
 /**
- * Descriptors of a service with these rpcs, made at run time: each takes a Thing and gives a Box.
- * A Thing has one field of every kind.
+ * Descriptors of a service with these rpcs, made at run time: each has the request Thing and the
+ * reply Box. A Thing has one field of every kind.
  */
 export function defineRpcs(rpcs: readonly Rpc[]): DescMethod[] {
   const file = fromJson(FileDescriptorProtoSchema, fileJson(rpcs), { registry: EXTENSIONS });
@@ -37,7 +37,7 @@ export function defineRpcs(rpcs: readonly Rpc[]): DescMethod[] {
   return service.methods;
 }
 
-/** The one rpc of a contract with nothing else. */
+/** The only rpc of a contract. */
 export function defineRpc(rpc: Partial<Rpc>): DescMethod {
   const [method] = defineRpcs([{ name: "GetThing", ...rpc }]);
   if (!method) throw new Error("the test contract has no rpc");

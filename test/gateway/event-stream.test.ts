@@ -42,7 +42,7 @@ async function* endlessly(call: Call): AsyncGenerator<Message> {
   await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
 }
 
-/** Reads a stream until its text holds what is wanted, then goes away. */
+/** Reads a stream until its text contains a given one, then disconnects. */
 async function readUntil(
   gateway: GatewayServer,
   wanted: string,
@@ -56,7 +56,7 @@ async function readUntil(
   return { response, text };
 }
 
-test("sends each message as an event with its state as id", async () => {
+test("each message is an event with its state as id", async () => {
   const gateway = await open(async function* () {
     yield box(1, "a");
     yield box(2, "b\n<c>");
@@ -69,7 +69,7 @@ test("sends each message as an event with its state as id", async () => {
   expect(reply.text).toBe('id: 1\ndata: "a"\n\nid: 2\ndata: "b\\n\\u003cc\\u003e"\n\n');
 });
 
-test("puts the prefix before the id, and sends whole messages without response_body", async () => {
+test("the prefix precedes the id, and without response_body the whole message is sent", async () => {
   const watch = async function* (): AsyncGenerator<Message> {
     yield box(1, "a");
   };
@@ -78,7 +78,7 @@ test("puts the prefix before the id, and sends whole messages without response_b
   expect(text).toMatch(/^id: db\.1\ndata: \{.*"word":"a","revision":"1".*\}\n\n$/);
 });
 
-test("answers a failure before the first event with an ordinary envelope", async () => {
+test("a failure before the first event is answered with an ordinary envelope", async () => {
   // biome-ignore lint/correctness/useYield: it fails before it would
   const gateway = await open(async function* () {
     throw new ConnectError("send the token", Code.Unauthenticated);
@@ -89,12 +89,12 @@ test("answers a failure before the first event with an ordinary envelope", async
   expect(reply.json).toEqual({ code: 401, message: "send the token", data: null });
 });
 
-test("answers a wrong parameter with an ordinary envelope", async () => {
+test("a wrong parameter is answered with an ordinary envelope", async () => {
   const gateway = await open((_, call) => endlessly(call));
   expect((await gateway.send("/watch?small=x")).json).toMatchObject({ code: 400 });
 });
 
-test("ends with an error event when the stream fails later, unknown errors masked", async () => {
+test("a later failure ends the stream with an error event, unknown errors masked", async () => {
   const reported: unknown[] = [];
   const causes = [new ConnectError("too slow", Code.ResourceExhausted), new Error("secret")];
   const gateway = await open(
@@ -112,7 +112,7 @@ test("ends with an error event when the stream fails later, unknown errors maske
   expect(reported).toEqual([new Error("secret")]);
 });
 
-test("opens a silent stream after a while and keeps it alive with comments", async () => {
+test("a silent stream is opened after a delay and kept alive with comments", async () => {
   const gateway = await open((_, call) => endlessly(call), {
     streams: { patience: 5, heartbeat: 5 },
   });
@@ -121,7 +121,7 @@ test("opens a silent stream after a while and keeps it alive with comments", asy
   expect(text).toMatch(/^(:\n\n)+$/);
 });
 
-test("ends the iteration when the client goes away", async () => {
+test("a disconnect ends the iteration", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const gateway = await open(async function* (_, call) {
     yield box(1, "a");
@@ -132,7 +132,7 @@ test("ends the iteration when the client goes away", async () => {
   await promise;
 });
 
-test("encodes a message once for all its readers", async () => {
+test("a message is encoded once for all readers", async () => {
   let reads = 0;
   const shared = new Proxy(box(1, "a"), {
     get: (target, name, receiver) => {
@@ -149,7 +149,7 @@ test("encodes a message once for all its readers", async () => {
   expect(reads).toBe(once);
 });
 
-test("waits for a slow reader, and cuts off one that has stopped", async () => {
+test("the stream waits for a slow reader, and disconnects a stalled one", async () => {
   let sent = 0;
   const ended = Promise.withResolvers<void>();
   const message = box(1, "x".repeat(100_000));
@@ -175,7 +175,7 @@ test("waits for a slow reader, and cuts off one that has stopped", async () => {
   socket.destroy();
 });
 
-test("answers HEAD without starting a stream", async () => {
+test("HEAD is answered without starting a stream", async () => {
   let started = false;
   const gateway = await open((_, call) => {
     started = true;
@@ -187,7 +187,7 @@ test("answers HEAD without starting a stream", async () => {
   expect(started).toBe(false);
 });
 
-test("sends an event before the next one exists", async () => {
+test("an event is sent before the next one exists", async () => {
   const gateway = await open(async function* (_, call) {
     yield box(1, "a");
     yield* endlessly(call);
@@ -197,7 +197,7 @@ test("sends an event before the next one exists", async () => {
   await sleep(0);
 });
 
-test("resumes after the event that Last-Event-ID names", async () => {
+test("a stream resumes after the event in Last-Event-ID", async () => {
   const rest = { reply: "REPLY_EVENTS", etag: "revision", lastEventId: "expected" };
   const rpc = { ...RPC, rest };
   const { input } = defineRpc(rpc);

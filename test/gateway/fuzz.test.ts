@@ -41,7 +41,7 @@ const urlText = fc.oneof(
   fc.constantFrom("%", "%zz", "%ff", "1", "-1", "true", "", "9223372036854775808", "NaN"),
 );
 
-test("any query gets an envelope", async () => {
+test("any query is answered with an envelope", async () => {
   const pair = fc.tuple(name.map(encodeURIComponent), urlText).map((parts) => parts.join("="));
   const query = fc.array(fc.oneof(pair, urlText)).map((parts) => parts.join("&"));
   await fc.assert(
@@ -50,7 +50,7 @@ test("any query gets an envelope", async () => {
   );
 });
 
-test("any path gets an envelope", async () => {
+test("any path is answered with an envelope", async () => {
   await fc.assert(
     fc.asyncProperty(urlText, async (text) => expectEnvelope(await gateway.send(`/get/${text}`))),
     { numRuns: 200 },
@@ -71,7 +71,7 @@ const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => (
   ) as fc.Arbitrary<JsonValue>,
 })).value;
 
-test("any JSON body gets an envelope in words of the gateway's own", async () => {
+test("any JSON body is answered with an envelope, with the gateway's own messages", async () => {
   await fc.assert(
     fc.asyncProperty(json, fc.constantFrom("/post", "/list"), async (body, path) => {
       const reply = await gateway.send(path, { method: "POST", body: JSON.stringify(body) });
@@ -82,7 +82,7 @@ test("any JSON body gets an envelope in words of the gateway's own", async () =>
   );
 });
 
-test("any bytes as body get an envelope", async () => {
+test("any bytes as body are answered with an envelope", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1 }), async (bytes) => {
       expectEnvelope(await gateway.send("/post", { method: "POST", body: Buffer.from(bytes) }));
@@ -91,7 +91,7 @@ test("any bytes as body get an envelope", async () => {
   );
 });
 
-test("what a reply says, a request can say: JSON goes round", async () => {
+test("the JSON of a reply is accepted as a request: round trip", async () => {
   const desc = defineRpc({
     name: "Post",
     http: { post: "/echo", body: "*", responseBody: "thing" },
@@ -121,7 +121,7 @@ test("what a reply says, a request can say: JSON goes round", async () => {
   await one.close();
 });
 
-test("finds an error in exactly the texts that JSON.parse refuses, where it begins", () => {
+test("an error is found in exactly the texts that JSON.parse refuses, at its beginning", () => {
   const broken = fc
     .tuple(
       json.map((value) => JSON.stringify(value, null, 1)),
@@ -144,14 +144,14 @@ test("finds an error in exactly the texts that JSON.parse refuses, where it begi
   );
 });
 
-/** Where JSON.parse says that a text stops being JSON; undefined where it doesn't say or is content. */
+/** Position at which JSON.parse refuses a text; undefined if it is unknown or in content. */
 function parseErrorOffset(text: string): number | undefined {
   try {
     JSON.parse(text);
     return undefined;
   } catch (error) {
     const found = /at position (\d+)/.exec(String(error));
-    // Within a number or an escape the engine points at its beginning.
+    // Within a number or an escape the engine reports its beginning.
     return found && !/number|escape/i.test(String(error)) ? Number(found[1]) : undefined;
   }
 }

@@ -17,24 +17,24 @@ import type { Method } from "../../src/gateway/method.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { Buffered } from "../../src/transport/body.ts";
 
-/** A reply as it came over the wire. */
+/** A reply as received. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly raw: Buffer;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
-/** A request to send; a string or Buffer body is sent as it is, anything else as JSON. */
+/** A request to send; a string or Buffer body is sent unchanged, anything else as JSON. */
 export interface Sent {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
 }
 
-/** A gateway behind a real server on a loopback port. */
+/** A gateway on a real server on a loopback port. */
 export interface GatewayServer {
   readonly port: number;
   readonly http: HttpServer;
@@ -42,12 +42,15 @@ export interface GatewayServer {
   close(): Promise<void>;
 }
 
-/** Who may call from pages of other origins. */
+/** Origins whose pages may call. */
 interface GatewayServerOptions extends Partial<RestGatewayOptions> {
   readonly origins?: "*" | readonly string[];
 }
 
-/** Starts a server with nothing but a gateway with the options of Mooring's REST contract; request ids are `id-1`, `id-2`, … */
+/**
+ * Starts a server with only a gateway, with the options of Mooring's REST contract; request ids are
+ * `id-1`, `id-2`, …
+ */
 export async function startGateway({
   origins = [],
   ...options
@@ -67,7 +70,7 @@ export async function startGateway({
   };
 }
 
-/** Fastify with nothing but a gateway; it listens nowhere. */
+/** Fastify with only a gateway; it does not listen. */
 export async function createHttp(
   options: Partial<RestGatewayOptions>,
   origins: "*" | readonly string[] = [],
@@ -85,7 +88,7 @@ export async function createHttp(
   return http;
 }
 
-/** Bounds of bodies with nothing special but the length. */
+/** Bounds of bodies with only the given length. */
 export function bodiesOf(maxBytes: number): NonNullable<GatewayOptions["bounds"]> {
   return { buffered: new Buffered(64 * 2 ** 20), timeoutMs: 30_000, maxBytes };
 }
@@ -128,14 +131,14 @@ export function streaming(
   };
 }
 
-/** A unary method that answers with whatever `answer` makes of its request. */
+/** A unary method that answers with the result of `answer` for its request. */
 export function unary(
   desc: DescMethod,
   answer: (request: Message, call: Call) => Fields | Promise<Fields>,
 ): Method {
   return {
     kind: "unary",
-    // What is wrong with it the gateway itself has to find.
+    // The gateway itself must find the error in it.
     desc: desc as DescMethodUnary,
     invoke: async (request, call) => {
       const reply = await answer(request, call);
@@ -147,14 +150,14 @@ export function unary(
   };
 }
 
-/** A method that tells its request back: the box's `word` is the request as JSON. */
+/** A method that echoes its request: the box's `word` is the request as JSON. */
 export function echo(desc: DescMethod): Method {
   const told = (request: Message): string =>
     JSON.stringify(toJson(desc.input, request, { useProtoFieldName: true }));
   return unary(desc, (request) => ({ word: told(request) }));
 }
 
-/** The request that an echo method told back, or the envelope of the error. */
+/** The request that an echo method returned, or the envelope of the error. */
 export function echoed(reply: Reply): unknown {
   const { code, message, data } = reply.json as { code: number; message: string; data: unknown };
   return code === 200 ? JSON.parse(String(data)) : { code, message };

@@ -32,7 +32,7 @@ test.each<[string, DescMessage, JsonValue]>([
     SaveSettingsRequestSchema,
     { reason: "r", settings: names(999).map((key) => ({ key, value: "v", flag: 1 })) },
   ],
-])("%s that is long is read in several turns, and is the same", async (_name, desc, json) => {
+])("%s that is long is parsed in several ticks with the same result", async (_name, desc, json) => {
   let turns = 0;
   const count = (): void => {
     turns += 1;
@@ -48,7 +48,7 @@ test.each<[string, DescMessage, JsonValue]>([
 test.each<[JsonValue, string]>([
   [{ ...entries(1_200), "key 900": 5 }, 'site.overrides.values["key 900"]: expected a string'],
   [entries(33_334), "the body holds more than 100000 values"],
-])("a long map that does not fit is refused with the place", async (values, words) => {
+])("an invalid long map is refused with its position", async (values, words) => {
   const read = async () =>
     messageFromJson(UpdateSiteRequestSchema, { site: { overrides: { values } } }, rules);
   await expect(read).rejects.toThrow(words);
@@ -60,7 +60,7 @@ describe("a body that is one field", () => {
   const readSite = async (json: JsonValue) =>
     fieldFromJson(UpdateSiteRequestSchema, site, json, rules);
 
-  test("with a long map in it is read in several turns, and is the same", async () => {
+  test("with a long map in it is parsed in several ticks with the same result", async () => {
     const json = { url: "http://a", overrides: { values: entries(700) } };
     let turns = 0;
     const count = (): void => {
@@ -77,7 +77,7 @@ describe("a body that is one field", () => {
   test.each<[JsonValue, string]>([
     [{ ...entries(1_200), "key 900": 5 }, 'overrides.values["key 900"]: expected a string'],
     [entries(33_334), "the body holds more than 100000 values"],
-  ])("with a long map that does not fit is refused with the place", async (values, words) => {
+  ])("with an invalid long map is refused with its position", async (values, words) => {
     await expect(readSite({ overrides: { values } })).rejects.toThrow(words);
   });
 });

@@ -19,7 +19,7 @@ test.each([0, 1, 255, 256, 1_000])("is the JSON of protobuf, also of a list of %
   const list = listOf(settingsOf(count));
   const json = toJson(ListSettingsResponseSchema, list, JSON_OPTIONS);
   const text = createJsonText(JSON.stringify);
-  // The second time from what was kept.
+  // The second time from the cache.
   for (let turn = 0; turn < 2; turn += 1) {
     expect(text(ListSettingsResponseSchema, list)).toBe(JSON.stringify(json));
     expect(text(ListSettingsResponseSchema, list, { member: field })).toBe(
@@ -29,7 +29,7 @@ test.each([0, 1, 255, 256, 1_000])("is the JSON of protobuf, also of a list of %
   expect(list.settings).toHaveLength(count);
 });
 
-test("is written as it is told to, members' names and elements alike", () => {
+test("follows its options in members' names and elements alike", () => {
   const list = listOf(settingsOf(300));
   const loud = createJsonText((value) => JSON.stringify(value).toUpperCase());
   expect(loud(ListSettingsResponseSchema, list)).toBe(
@@ -37,7 +37,7 @@ test("is written as it is told to, members' names and elements alike", () => {
   );
 });
 
-test("of a list that has changed in one element encodes that one", () => {
+test("of a list with one changed element encodes only that element", () => {
   const settings = settingsOf(1_000);
   const written: unknown[] = [];
   const text = createJsonText((value) => {
@@ -54,7 +54,7 @@ test("of a list that has changed in one element encodes that one", () => {
   expect(JSON.parse(made)[501]).toMatchObject({ key: "custom_501", value: "<501>" });
 });
 
-test("of a reply that is made once is written at once, and nothing of it is kept", () => {
+test("of a reply that is made once is encoded at once, and not cached", () => {
   const list = listOf(settingsOf(1_000));
   const json = toJson(ListSettingsResponseSchema, list, JSON_OPTIONS);
   const written: unknown[] = [];
@@ -71,7 +71,7 @@ test("of a reply that is made once is written at once, and nothing of it is kept
   );
 });
 
-test("of protobuf's own messages is their own", () => {
+test("of protobuf's well-known messages is their own form", () => {
   const values = Array.from({ length: 500 }, (_, at) => ({
     kind: { case: "numberValue" as const, value: at },
   }));

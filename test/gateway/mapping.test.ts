@@ -38,7 +38,7 @@ test.each([
   ['{"approx":"Infinity"}', { approx: "Infinity" }],
   ['{"left":null,"right":1}', { right: 1 }],
   ['{"info":{"a":[1,null]}}', { info: { a: [1, null] } }],
-])("reads %s by the JSON mapping", async (body, expected) => {
+])("%s is parsed by the JSON mapping", async (body, expected) => {
   expect(await ask("POST", "/whole", body)).toEqual(expected);
 });
 
@@ -48,7 +48,7 @@ test.each([
   '{"Text":1,"color":"nope"}',
   '{"small":"01"}',
   "null",
-])("refuses %s with google.rpc.Status", async (body) => {
+])("%s is refused with google.rpc.Status", async (body) => {
   expect(await ask("POST", "/whole", body)).toEqual({ code: 3, message: expect.any(String) });
 });
 
@@ -58,18 +58,18 @@ test.each([
   ["/rest/a/", { text: "a/" }],
   ["/middle/a/b/rows/7", { text: "a/b", small: 7 }],
   ["/thing", {}],
-])("answers %s", async (url, expected) => {
+])("%s is answered", async (url, expected) => {
   expect(await ask("GET", url)).toMatchObject(expected);
 });
 
 test.each(["part=a", "parts.name=a", "words[]=x", "small.x=a", "small=1&small=2", "small="])(
-  "refuses the parameter %s",
+  "the parameter %s is refused",
   async (query) => {
     expect(await ask("GET", `/get/a?${query}`)).toMatchObject({ code: 3 });
   },
 );
 
-test("an empty body leaves an empty message", async () => {
+test("an empty body gives an empty message", async () => {
   expect(await ask("POST", "/part", "")).toEqual({ part: {} });
 });
 

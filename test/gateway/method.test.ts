@@ -26,7 +26,7 @@ class TestCall extends Call {
   protected onGone(): void {}
 }
 
-/** What the handler was asked, in words. */
+/** The handler's input as text. */
 async function ask(...interceptors: Interceptor[]): Promise<string> {
   const routes = (router: ConnectRouter): ConnectRouter =>
     router.service(DriverService, {
@@ -42,7 +42,7 @@ async function ask(...interceptors: Interceptor[]): Promise<string> {
   return (message as { revision?: string }).revision ?? "";
 }
 
-test("a handler sees the call", async () => {
+test("a handler receives the call", async () => {
   expect(await ask()).toBe("S3 plain false");
 });
 
@@ -54,7 +54,7 @@ test("an interceptor may change headers in place", async () => {
   expect(await ask(louder)).toBe("S3 loud false");
 });
 
-test("an interceptor may hand on a copy, and those behind it see all of it", async () => {
+test("an interceptor may pass a copy of the request, which later ones receive completely", async () => {
   const seen: unknown[] = [];
   const other: Interceptor = (next) => (request) =>
     request.stream
@@ -79,7 +79,7 @@ test("a copy may have other headers and another signal", async () => {
   expect(await ask(other)).toBe("S3 soft true");
 });
 
-test("an interceptor may answer itself, refuse, and look at the response", async () => {
+test("an interceptor may answer, refuse, and read the response", async () => {
   const seen: unknown[] = [];
   const looks: Interceptor = (next) => async (request) => {
     const response = await next(request);

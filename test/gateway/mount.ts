@@ -7,7 +7,7 @@ import { restGateway } from "../../src/gateway/gateway.ts";
 /** Sends a request to a gateway; the path begins with a slash. */
 export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 
-/** The two ways to mount a gateway, as functions that make a client of one. */
+/** The two ways to mount a gateway, each as a function that returns a client. */
 export const MOUNTS: readonly [
   name: string,
   mount: (options: RestHandlerOptions) => Promise<Ask>,
@@ -30,7 +30,7 @@ function mountHandler(options: RestHandlerOptions): Ask {
   return (path, init) => handler(new Request(`http://localhost${path}`, withDuplex(init)));
 }
 
-/** A body that is a stream needs it (Fetch standard, "duplex"). */
+/** Required for a body that is a stream (Fetch standard, "duplex"). */
 function withDuplex(init: RequestInit = {}): RequestInit {
   return init.body instanceof ReadableStream ? { ...init, duplex: "half" } : init;
 }

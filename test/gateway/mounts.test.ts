@@ -120,7 +120,7 @@ const CASES: readonly [string, string, RequestInit, number, Record<string, strin
   ],
   ["a wrong value", "/v1/things/a?small=x", {}, 400, {}, status(Code.InvalidArgument)],
   [
-    "a body that is no JSON",
+    "a body that is not JSON",
     "/v1/things",
     { method: "POST", headers: json, body: "{" },
     400,
@@ -282,7 +282,7 @@ const CASES: readonly [string, string, RequestInit, number, Record<string, strin
 describe.each(MOUNTS)("over %s", (_, mount) => {
   test.each(CASES)("%s", async (_name, path, init, code, headers, body) => {
     const ask = await mount({ methods: service().methods, bounds: bodiesOf(65_536) });
-    // A body without its type is bytes.
+    // A body without a type is bytes.
     const sent =
       typeof init.body === "string" && init.headers === undefined
         ? { ...init, headers: type("application/x-ndjson") }
@@ -297,7 +297,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     else expect(text).toEqual(body);
   });
 
-  test("a compressed reply is offered by Accept-Encoding", async () => {
+  test("a compressed reply is negotiated by Accept-Encoding", async () => {
     const ask = await mount({ methods: service().methods });
     const headers = { "accept-encoding": "gzip" };
     for (;;) {
@@ -305,7 +305,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
       const response = await ask("/v1/long", { headers });
       expect(response.headers.get("vary")).toBe("Accept-Encoding");
       const bytes = Buffer.from(await response.arrayBuffer());
-      // The first replies go out as they are, while the compressed one is made.
+      // The first replies are uncompressed, while the variant is made.
       if (response.headers.get("content-encoding") !== "gzip") continue;
       const text = bytes[0] === 0x1f ? gunzipSync(bytes).toString() : bytes.toString();
       expect(JSON.parse(text)).toMatchObject({ word: "a".repeat(5_000) });
@@ -324,7 +324,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     await asked;
   });
 
-  test("a stream is read as it comes, and ends when its reader cancels it", async () => {
+  test("a stream is read incrementally, and ends when its reader cancels it", async () => {
     const { methods, aborted } = service();
     const ask = await mount({ methods });
     const response = await ask("/v1/read/open");
@@ -334,7 +334,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     expect(await aborted).toMatchObject({ code: Code.Canceled });
   });
 
-  test("messages of a client stream are read as they come", async () => {
+  test("messages of a client stream are read incrementally", async () => {
     const [send] = service().methods.filter(({ kind }) => kind === "client_streaming");
     const first = Promise.withResolvers<void>();
     const method = {
@@ -387,7 +387,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     expect([response.status, await response.json()]).toEqual([408, status(Code.DeadlineExceeded)]);
   });
 
-  test("a call that is not admitted is not read", async () => {
+  test("the body of a call that is not admitted is not read", async () => {
     const admit = () => {
       throw new ConnectError("no token", Code.Unauthenticated);
     };

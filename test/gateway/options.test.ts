@@ -41,7 +41,7 @@ function serving(rpcs: readonly Rpc[], options: RestHandlerOptions = {}) {
 const GET: Rpc = { name: "Get", http: { get: "/get", responseBody } };
 const invalid = [400, expect.objectContaining({ code: 3, message: expect.any(String) })];
 
-test("maps in the query are refused, or filled by option", async () => {
+test("maps in the query are refused, or accepted by option", async () => {
   const query = "/get?labels[a]=1&labels[b]=&ranks[7]=true";
   expect(await serving([GET])(query)).toEqual(invalid);
   const ask = serving([GET], { mapParameters: true });
@@ -93,14 +93,14 @@ describe("a deadline", () => {
     expect(ms).toBeGreaterThan(expected - 1_000);
   });
 
-  test("is not there without a header, and the first of several headers counts", async () => {
+  test("is absent without a header, and the first of several headers applies", async () => {
     expect(await left({})).toBeUndefined();
     const both = await left({ "grpc-timeout": "90S", "x-server-timeout": "5" });
     expect(both).toBeGreaterThan(5_000);
   });
 });
 
-test("headers pass in and out as the options say, with admit before them", async () => {
+test("headers are passed in and out by option, after admission", async () => {
   const [desc] = defineRpcs([GET]) as [DescMethod];
   const seen: string[][] = [];
   const method = unary(desc, (_, call) => {
@@ -149,7 +149,7 @@ describe("a rule that another one shadows", () => {
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual([sentence]);
   });
 
-  test("ends the start where the option throws", () => {
+  test("fails the start if the option throws", () => {
     const warn = (message: string): never => {
       throw new Error(message);
     };
@@ -157,7 +157,7 @@ describe("a rule that another one shadows", () => {
   });
 });
 
-test("rules beside the contract go before its own, as values or as a service configuration", async () => {
+test("additional rules precede the contract's, as values or as a service configuration", async () => {
   const selector = "test.v1.ThingService.Get";
   const rule = {
     selector,
@@ -172,7 +172,10 @@ test("rules beside the contract go before its own, as values or as a service con
   expect(serviceConfigRules({ name: "a.example.com" })).toEqual([]);
 });
 
-/** A contract with google.api.HttpBody and google.protobuf.FieldMask, which the common one lacks. */
+/**
+ * A contract with google.api.HttpBody and google.protobuf.FieldMask, which the shared test contract
+ * does not have.
+ */
 function define(methods: readonly JsonObject[]): Map<string, DescMethod> {
   const options = { registry: createRegistry(file_google_api_annotations) };
   const field = (name: string, number: number, typeName?: string): JsonObject => {
@@ -280,7 +283,7 @@ describe("google.api.HttpBody", () => {
     ],
   });
 
-  test("passes in and out as bytes with their type", async () => {
+  test("is received and sent as bytes with their type", async () => {
     const init = {
       method: "PUT",
       headers: { "content-type": "image/x-own" },
@@ -302,12 +305,12 @@ describe("google.api.HttpBody", () => {
     expect([empty.status, await empty.text()]).toEqual([200, ""]);
   });
 
-  test("breaks off where the stream fails, so that its client sees it", async () => {
+  test("is aborted when the stream fails, so that its client detects it", async () => {
     const reply = await handler(new Request("http://a/files/fail"));
     await expect(reply.text()).rejects.toThrow("broken off");
   });
 
-  test("is streamed in piece by piece, with the path in each message", async () => {
+  test("is received incrementally, with the path in each message", async () => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         for (const text of ["one ", "two"]) controller.enqueue(Buffer.from(text));
@@ -350,7 +353,7 @@ describe("PATCH", () => {
     return paths;
   };
 
-  test("fills an absent update mask from its body by option, and never a mask that is sent", async () => {
+  test("sets an absent update mask from its body by option, and never replaces one", async () => {
     expect(await masks({})).toBeUndefined();
     expect(await masks({ fillUpdateMask: true })).toEqual(["title", "author.last_name"]);
     expect(await masks({ fillUpdateMask: true }, "?updateMask=title")).toEqual(["title"]);
@@ -358,7 +361,7 @@ describe("PATCH", () => {
   });
 });
 
-test("a wrapper given whole and by its value is given more than once", async () => {
+test("a wrapper given as a whole and by its value is given twice", async () => {
   const message = expect.stringContaining("given more than once");
   const twice = [400, expect.objectContaining({ code: 3, message })];
   const ask = serving([GET]);

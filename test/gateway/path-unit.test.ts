@@ -15,7 +15,7 @@ function captured(template: string, path: string): string[] | undefined {
   return matchesPath(parsed.segments, parts) ? captureVariables(parsed, parts) : undefined;
 }
 
-describe("a template", () => {
+describe("a path template", () => {
   test.each<[string, string, string[] | undefined]>([
     ["/a/{x}", "/a/b", ["b"]],
     ["/a/{x}", "/a/b/c", undefined],
@@ -33,11 +33,11 @@ describe("a template", () => {
     ["/a/{x=**}/b/{y}", "/a/1/2/b/3", ["1/2", "3"]],
     ["/a/{x=**}/b/{y}", "/a/1/2/c/3", undefined],
     ["/{x}/{y=**}/{z}", "/1/2/3/4", ["1", "2/3", "4"]],
-  ])("%s of the path %s has %j", (template, path, variables) => {
+  ])("%s of the path %s has the variables %j", (template, path, variables) => {
     expect(captured(template, path)).toEqual(variables);
   });
 
-  test("with an escape that is not UTF-8 is refused", () => {
+  test("refuses an escape that is not UTF-8", () => {
     expect(() => parsePathTemplate("/a%FF")).toThrow('"a%FF" is not UTF-8 when unescaped');
     expect(() => parsePathTemplate("/{x=**}/{y=**}")).toThrow("** may stand once");
   });
@@ -58,7 +58,7 @@ test.each<[string, readonly [string, string] | undefined]>([
   expect(cut && [cut.parts.raw.join("/"), cut.verb]).toEqual(expected);
 });
 
-describe("a query", () => {
+describe("a query string", () => {
   const pairs = (text: string) => parseQuery(text).map((pair) => [pair.name, queryValue(pair)]);
 
   test.each<[string, readonly (readonly [string, string])[]]>([
@@ -74,9 +74,9 @@ describe("a query", () => {
     ["a=b=c", [["a", "b=c"]]],
     ["&&a=1&", [["a", "1"]]],
     ["a+b=c+d%2B", [["a b", "c d+"]]],
-    // UTF-8 bytes, as HTTP/2 has them: one character each.
+    // UTF-8 bytes, one character each, as in HTTP/2.
     ["\u00c3\u00a4=\u00c3\u00bc+%C3%B6", [["ä", "ü ö"]]],
-  ])("%j is read as %j", (text, expected) => {
+  ])("%j is parsed as %j", (text, expected) => {
     expect(pairs(text)).toEqual(expected);
   });
 

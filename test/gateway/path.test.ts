@@ -5,7 +5,7 @@ import { echo, echoed, type GatewayServer, startGateway } from "./gateway-server
 const rest = { reply: "REPLY_ENVELOPE" };
 const responseBody = "word";
 
-/** The rpc's name comes back as the field `text` where the path doesn't fill it. */
+/** The rpc's name is in the field `text` unless the path sets it. */
 const RPCS: Rpc[] = [
   { name: "Root", http: { get: "/", responseBody }, rest },
   { name: "Literal", http: { get: "/v1/things/all", responseBody }, rest },
@@ -117,7 +117,7 @@ test.each<[string, string, string]>([
   ["DELETE", "/v1/things/a:cancel", "POST, OPTIONS, GET, HEAD"],
   ["GET", "/v1/custom", ""],
   ["POST", "/v1/methods/a", "PUT, PATCH, DELETE, OPTIONS"],
-])("%s %s answers 405 with Allow, or 404", async (method, path, allow) => {
+])("%s %s is answered with 405 and Allow, or 404", async (method, path, allow) => {
   const reply = await gateway.send(path, { method });
   const status = path === "/v1/custom" || allow ? 405 : 404;
   expect(reply.status).toBe(status);
@@ -125,14 +125,14 @@ test.each<[string, string, string]>([
   expect(reply.json).toMatchObject({ code: status, data: null });
 });
 
-test("names the methods of a known path for OPTIONS", async () => {
+test("OPTIONS is answered with the methods of a known path", async () => {
   const reply = await gateway.send("/v1/methods/a", { method: "OPTIONS" });
   expect(reply.status).toBe(204);
   expect(reply.headers.allow).toBe("PUT, PATCH, DELETE, OPTIONS");
   expect((await gateway.send("/nope", { method: "OPTIONS" })).status).toBe(404);
 });
 
-test("says which path variable is wrong", async () => {
+test("a wrong path variable is named", async () => {
   expect(echoed(await gateway.send("/v1/number/x"))).toEqual({
     code: 400,
     message: 'path: "small": expected a whole number from -2147483648 to 2147483647, got "x"',
@@ -141,7 +141,7 @@ test("says which path variable is wrong", async () => {
   expect(echoed(await gateway.send("/v1/files/a/%zz"))).toMatchObject({ code: 400 });
 });
 
-test("cuts an over-long unknown path in its message", async () => {
+test("a long unknown path is cut in the message", async () => {
   const reply = await gateway.send(`/${"a".repeat(5_000)}`);
   expect(reply.text.length).toBeLessThan(300);
 });

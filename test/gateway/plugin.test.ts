@@ -23,12 +23,12 @@ const json = { "content-type": "application/json" };
 const grpcWeb = { "content-type": "application/grpc-web+proto" };
 const EMPTY = Buffer.alloc(5);
 
-/** One request of each kind that an application with the gateway gets. */
+/** One request of each kind to an application with the gateway. */
 const KINDS = [
   ["REST read", "GET", "/get?text=a", {}, undefined, 200],
   ["REST write", "POST", "/post", json, "{}", 200],
   ["REST with another method", "PUT", "/get", {}, undefined, 405],
-  ["REST with what is no JSON", "POST", "/post", json, "{", 200],
+  ["REST with a body that is not JSON", "POST", "/post", json, "{", 200],
   ["Connect", "POST", CONNECT, json, "{}", 200],
   ["Connect with an unknown codec", "POST", CONNECT, { "content-type": "x/y" }, "{}", 415],
   ["gRPC-Web", "POST", CONNECT, grpcWeb, EMPTY, 200],
@@ -42,7 +42,7 @@ afterEach(async () => {
   for (const app of apps.splice(0)) await app.close();
 });
 
-/** An application that is not ours, with the gateway among its plugins. */
+/** A foreign application with the gateway among its plugins. */
 function application() {
   const app = fastify();
   apps.push(app);
@@ -55,7 +55,7 @@ async function listen(app: ReturnType<typeof fastify>): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-test("a foreign hook sees every kind of request, and its headers are on every reply", async () => {
+test("a foreign hook receives every kind of request, and its headers are on every reply", async () => {
   const app = application();
   const seen: string[] = [];
   const ended: string[] = [];
@@ -93,7 +93,7 @@ test("a foreign hook can refuse any request before it reaches an rpc", async () 
   }
 });
 
-test("a foreign plugin, a rate limit, holds on every kind of request", async () => {
+test("a foreign plugin, a rate limit, applies to every kind of request", async () => {
   const app = application();
   await app.register(rateLimit, { global: true, max: 1, timeWindow: 60_000 });
   app.get("/limited", () => ({}));
@@ -104,14 +104,15 @@ test("a foreign plugin, a rate limit, holds on every kind of request", async () 
   const port = await listen(app);
   for (const [name, method, path, headers, body] of KINDS) {
     if (path === "/own") continue;
-    // Each kind counts for itself, or together with those before it: the second is always too many.
+    // Each kind counts alone, or together with those before it: the second is always over the
+    // limit.
     await send(port, path, { method, headers, body });
     const reply = await send(port, path, { method, headers, body });
     expect([name, reply.status]).toEqual([name, 429]);
   }
 });
 
-test("takes no more of the application than its own routes", async () => {
+test("the gateway handles only its own routes of the application", async () => {
   const app = application();
   app.post("/own", (request) => ({ body: request.body }));
   app.get("/fails", () => {
@@ -126,7 +127,7 @@ test("takes no more of the application than its own routes", async () => {
   expect(echoed(await send(port, "/get?text=a"))).toEqual({ text: "a" });
 });
 
-test("can be registered under a prefix and twice", async () => {
+test("the gateway can be registered under a prefix and twice", async () => {
   const app = application();
   await app.register(restGateway, { methods, prefix: "/a" });
   await app.register(restGateway, { methods, prefix: "/b" });
@@ -137,7 +138,7 @@ test("can be registered under a prefix and twice", async () => {
   expect((await send(port, "/get")).status).toBe(404);
 });
 
-test("answers without an envelope with google.rpc.Status", async () => {
+test("without an envelope errors are google.rpc.Status", async () => {
   const app = application();
   await app.register(restGateway, { methods });
   const port = await listen(app);
@@ -152,7 +153,7 @@ test.concurrent.each([
   ["Connect with an unknown codec", CONNECT, 415],
   ["REST with too long a body", "/post", 413],
 ])(
-  "over HTTP/2 who falls silent after an early reply keeps no stream: %s",
+  "over HTTP/2 a client that stalls after an early reply keeps no stream: %s",
   async (_, path, status) => {
     const app = fastify({ http2: true });
     await app.register(restGateway, { methods, bodyLimit: () => 3 });
@@ -189,7 +190,7 @@ test("hooks of an application run in their order around every call", async () =>
     const body = headers === json ? "{}" : EMPTY;
     expect((await send(port, path, { method: "POST", headers, body })).status).toBe(200);
     await expect.poll(() => order).toHaveLength(5);
-    // Replies of the gateway are written by itself: onSend is for those of the application.
+    // The gateway writes its replies itself: onSend is for replies of the application.
     expect(order.splice(0)).toEqual([
       ...["onRequest", "preParsing", "preValidation", "preHandler"],
       "onResponse after some time",
@@ -197,7 +198,7 @@ test("hooks of an application run in their order around every call", async () =>
   }
 });
 
-test("a foreign plugin that sets headers, helmet, has them on every kind of reply", async () => {
+test("headers of a foreign plugin, helmet, are on every kind of reply", async () => {
   const app = application();
   await app.register(helmet);
   await app.register(restGateway, { methods });
@@ -252,7 +253,7 @@ test("a malformed Content-Type is refused after the admission", async () => {
 describe("a client that waits for 100 Continue gets it once", () => {
   test.each([
     ["from Node", false],
-    ["from the gateway, where the server leaves it to its handlers", true],
+    ["from the gateway, if the server leaves it to its handlers", true],
   ])("%s", async (_name, isLeft) => {
     const app = application();
     await app.register(restGateway, { methods });
