@@ -8,7 +8,7 @@ const MAX_BODY = 8 * 2 ** 20;
 const limit = createBodyLimit({ maxBody: MAX_BODY, maxValue: 2 ** 20 });
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
-/** Requests that have values of many settings or mounts, or of a driver's items. */
+/** Requests that carry values of many settings or mounts, or of a driver's items. */
 const LARGE = [
   "CreateSite",
   "ImportMounts",
@@ -19,13 +19,13 @@ const LARGE = [
   "ValidateDriverConfig",
 ];
 
-describe("the body limit of a method", () => {
-  test("is MOORING_MAX_BODY only where the message has values of any number", () => {
+describe("the longest body of a request", () => {
+  test("is MOORING_MAX_BODY only where the message holds values of any number", () => {
     const large = methods.filter((method) => limit(method) === MAX_BODY).map(({ name }) => name);
     expect(large.sort()).toEqual(LARGE);
   });
 
-  test("covers a thousand of the longest keys, and the longest value", () => {
+  test("has room for a thousand of the longest keys, and for the longest value", () => {
     const keys = Array.from(
       { length: 1_000 },
       (_, at) => `${"\u{20000}".repeat(251)}${1_000 + at}`,
@@ -43,7 +43,7 @@ describe("the body limit of a method", () => {
         expect(limit(method), method.name).toBeGreaterThan(2 ** 20);
   });
 
-  test("is small for streams, which retain their request, and for public methods", () => {
+  test("is small for streams, which keep it, and for calls without a token", () => {
     for (const method of methods) {
       if (publicMethods.has(method)) expect(limit(method)).toBe(4_096);
       else if (method.methodKind === "server_streaming") expect(limit(method)).toBe(262_144);
