@@ -9,8 +9,8 @@ import { DATABASES, RUN_FOLDER } from "./once.ts";
 const MEMORY = "/dev/shm";
 const ENOUGH = 512 * 2 ** 20;
 
-/** Before all tests. @returns what is done after them. */
-export default function startRun(project: TestProject): () => void {
+/** Before all tests. */
+export default function startRun(project: TestProject): void {
   // A wrong driver file is said once, and not by each test that starts a service.
   readBuiltIn();
   let remove = newFolders();
@@ -18,7 +18,8 @@ export default function startRun(project: TestProject): () => void {
     remove();
     remove = newFolders();
   });
-  return () => remove();
+  // Not in a teardown: the processes of the tests end after it, and write what they have compiled.
+  process.once("exit", () => remove());
 }
 
 /** Programs that are built there find their packages, and users without rights what is theirs. */

@@ -98,7 +98,9 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(closeMounts);
   mountService = mounts;
-  const upstream = openUpstream(config, { services, sites, passMounts: mounts.passing, log });
+  const upstream = openUpstream(config, {
+    ...{ services, sites, passMounts: mounts.passing, log, times: deps.siteTimes },
+  });
   opened.defer(() => upstream?.close());
   const { authentication, manager, close } = await openAccess({
     ...{ engine, store, upstream, localize, log },

@@ -103,6 +103,7 @@ export function openUpstream(
     sites,
     passMounts,
     log,
+    times,
   }: Omit<SiteParts, "store"> & {
     readonly sites: OpenSites;
     readonly passMounts: UpstreamDeps["passMounts"];
@@ -112,6 +113,7 @@ export function openUpstream(
   return startUpstream({
     ...{ sites, url, token, maxValueBytes: maxValue, engine: services.engine, now: Date.now },
     managedBy: services.settings.managedBy,
+    ...(times === undefined ? {} : { times }),
     passMounts,
     onEvent: (site, { action, keys, result }) =>
       log.info({ site: site.name, action, keys, result }, "site"),

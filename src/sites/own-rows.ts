@@ -18,8 +18,16 @@ export interface OwnRows {
   refresh(): Promise<void>;
 }
 
-/** @param list reads the upstream's list of settings. @param now milliseconds. */
-export function createOwnRows(list: () => Promise<readonly SiteRow[]>, now: () => number): OwnRows {
+/**
+ * @param list reads the upstream's list of settings.
+ * @param now milliseconds.
+ * @param kept validity of rows in milliseconds. Default: 1,000.
+ */
+export function createOwnRows(
+  list: () => Promise<readonly SiteRow[]>,
+  now: () => number,
+  kept = KEPT,
+): OwnRows {
   let rows: ReadonlyMap<string, SiteRow> = new Map();
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
@@ -36,7 +44,7 @@ export function createOwnRows(list: () => Promise<readonly SiteRow[]>, now: () =
   return {
     last: () => rows,
     refresh: async () => {
-      if (now() - readAt < KEPT) return;
+      if (now() - readAt < kept) return;
       reading ??= read().finally(() => {
         reading = undefined;
       });

@@ -21,6 +21,8 @@ export interface SiteRegistryDeps {
   readonly sealer: Sealer;
   /** Called for a site whose secrets cannot be opened. */
   readonly onClosed: (name: string, error: ServiceError) => void;
+  /** Milliseconds between two transactions with deferrable writes. Default: 50. */
+  readonly pace?: number | undefined;
 }
 
 /** In-memory registry of sites and their states. Other processes write the same tables. */
@@ -77,7 +79,12 @@ export interface SiteRegistry {
   onChange(listener: () => void): () => void;
 }
 
-export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps): SiteRegistry {
+export function createSiteRegistry({
+  store,
+  sealer,
+  onClosed,
+  pace,
+}: SiteRegistryDeps): SiteRegistry {
   let sites: readonly Site[] = [];
   let rows = new Map<string, { readonly row: StoredSite; readonly site: Site }>();
   let states = new Map<string, { readonly text: string; readonly state: SiteState }>();
@@ -154,7 +161,7 @@ export function createSiteRegistry({ store, sealer, onClosed }: SiteRegistryDeps
     await load();
     return result;
   };
-  const write = createBatches(store);
+  const write = createBatches(store, pace);
   const registry: SiteRegistry = {
     sites: () => sites,
     byId: (id) => rows.get(id)?.site,

@@ -39,7 +39,13 @@ export interface SitesDeps {
   /** Failure of the database, or an unexpected one. */
   readonly onError: (error: unknown) => void;
   /** Shorter waits for tests, in milliseconds. */
-  readonly times?: WorkerDeps["times"] & { readonly beat?: number };
+  readonly times?: WorkerDeps["times"] & {
+    readonly beat?: number;
+    /** Between two transactions with states of sites. */
+    readonly pace?: number;
+    /** Validity of rows that only the upstream has. */
+    readonly ownRows?: number;
+  };
 }
 
 /** Sites of a store, with the background work on them. */
@@ -61,7 +67,10 @@ export interface Sites {
 /** Reads the sites and follows them while this process holds the lease. */
 export async function startSites(deps: SitesDeps): Promise<Sites> {
   const { store, feed, sealer, now, onError } = deps;
-  const registry = createSiteRegistry({ store, sealer, onClosed: deps.onClosed });
+  const registry = createSiteRegistry({
+    ...{ store, sealer, onClosed: deps.onClosed },
+    pace: deps.times?.pace,
+  });
   /** Until the feed is read, any revision may have changed a setting. */
   const read = { revision: 0, setting: Number.POSITIVE_INFINITY };
   const workers = createWorkers({ ...deps, registry, read });

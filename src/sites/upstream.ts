@@ -35,7 +35,7 @@ const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 5_000;
 
 export interface UpstreamDeps
-  extends Pick<SitesDeps, "engine" | "managedBy" | "maxValueBytes" | "now" | "onEvent"> {
+  extends Pick<SitesDeps, "engine" | "managedBy" | "maxValueBytes" | "now" | "onEvent" | "times"> {
   readonly sites: Sites;
   readonly url: string;
   /** The upstream's permanent token; undefined: read with the login of the first admin. */
@@ -141,6 +141,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         limit: OWN_ROWS_LIMIT,
       }),
     now,
+    deps.times?.ownRows,
   );
   const knownKeys = createKnownKeys(() => registry.state(mine()?.id ?? "").known);
   const stopping = new AbortController();

@@ -276,9 +276,10 @@ export class Gathered {
   }
 }
 
-/** Limits of discarding a refused request, in bytes and in milliseconds. */
+/** Maximum number of discarded bytes of a refused request. */
 const DISCARDED = 8 * 1024 * 1024;
-const LINGER = 10_000;
+/** Maximum time of discarding a refused request, in milliseconds. @internal */
+export const DISCARDING = 10_000;
 
 /**
  * Discards the rest of a request that was answered, so that its client reads the reply; beyond the
@@ -289,7 +290,7 @@ const LINGER = 10_000;
 export function discardRest(stream: Readable, cut: () => void): void {
   if (stream.destroyed || stream.readableEnded) return;
   let left = DISCARDED;
-  const timer = setTimeout(cut, LINGER).unref();
+  const timer = setTimeout(cut, DISCARDING).unref();
   const stop = (): void => clearTimeout(timer);
   stream.on("data", (chunk: Buffer) => {
     left -= chunk.length;

@@ -1,53 +1,19 @@
-import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { postgresServer } from "../../src/database/postgres/server.ts";
-import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
+import { describe, expect, test } from "vitest";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import type { Store } from "../../src/store/stores.ts";
-import { needs } from "../downloaders/program.ts";
-import { openParts, save, tester } from "../settings/parts.ts";
-import { allRows, entry } from "../store/audit-contract.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../store/postgres/server.ts";
-import { deleting, setting } from "../store/sample.ts";
+import { contentOf, makeDatabase } from "./database.ts";
 import { run } from "./world.ts";
 
 const newPath = temporaryPaths();
-
-/** A site's settings with sealed secrets, and a history of some revisions. */
-async function madeDatabase(revisions = 20): Promise<string> {
-  const path = newPath();
-  const parts = await openParts(path, { keys: [randomBytes(32).toString("hex")] });
-  await parts.settings.resetToken(tester);
-  await save(parts, { aria2_secret: "hidden", mine: "sealed:v1:no", site_title: "Hafen ⚓" });
-  for (let at = 0; at < revisions; at += 1) await save(parts, { announcement: `no ${at}` });
-  await parts.close();
-  return path;
-}
-
-/** Everything in a store. */
-async function contentOf(store: Store) {
-  const state = await store.load();
-  const commits = await store.commits(0, state.revision, state.revision);
-  const { databaseId, fingerprintKey } = store;
-  const audit = [await store.audit.floor(), await store.audit.head(), await allRows(store.audit)];
-  await store.close();
-  return { databaseId, fingerprintKey, state, commits, audit };
-}
 
 const ofSqlite = async (path: string) => contentOf(await openSqliteSettingStore(path));
 
 describe("database check", () => {
   test("reports no problem in an intact database", async () => {
-    const path = await madeDatabase();
+    const path = await makeDatabase(newPath());
     expect(await run(["database", "check", "--database", path])).toEqual({
       code: 0,
       out: `${path} is whole\n`,
@@ -70,7 +36,7 @@ describe("database check", () => {
     ["delete from audit where seq = 7", /the audit is damaged: row 7 is missing/],
     ["insert into meta values ('audit_published', '99 x 0')", /row 23 is missing: the audit ends/],
   ])("reports the damage after %s", async (statement, problem) => {
-    const path = await madeDatabase();
+    const path = await makeDatabase(newPath());
     const handle = new SQLite(path);
     handle.exec(statement);
     handle.close();
@@ -81,7 +47,7 @@ describe("database check", () => {
   });
 
   test("reports a damaged page", async () => {
-    const path = await madeDatabase();
+    const path = await makeDatabase(newPath());
     const handle = new SQLite(path, { readonly: true });
     const root = handle.prepare("select rootpage from sqlite_schema where name = 'setting'");
     const page = Number(root.pluck().get());
@@ -108,7 +74,7 @@ describe("database check", () => {
 
 describe("database copy", () => {
   test("copies everything from one file to another, and refuses a target that is not empty", async () => {
-    const [from, to] = [await madeDatabase(), newPath()];
+    const [from, to] = [await makeDatabase(newPath()), newPath()];
     const dry = await run(["database", "copy", "--from", from, "--to", newPath(), "--dry-run"]);
     expect(dry.out).toMatch(/revision +22 rows/);
     const copied = await run(["database", "copy", "--from", from, "--to", to]);
@@ -121,7 +87,7 @@ describe("database copy", () => {
   });
 
   test("names the text that has a NUL character, and copies nothing", async () => {
-    const [from, to] = [await madeDatabase(), newPath()];
+    const [from, to] = [await makeDatabase(newPath()), newPath()];
     const file = new SQLite(from);
     file.prepare("update revision set reason = ? where revision = 3").run("a\0b");
     file.close();
@@ -129,49 +95,6 @@ describe("database copy", () => {
     expect(code).toBe(1);
     expect(err).toMatch(/the reason of revision 3 in the table revision has a NUL character/);
     expect((await ofSqlite(to)).state).toEqual({ revision: 0, settings: [] });
-  });
-
-  describe("to a PostgreSQL server and back", () => {
-    const isThere = needs(postgresProgram("postgres"));
-    beforeEach((context) => isThere(context));
-    let server: TestServer;
-    beforeAll(async () => {
-      if (hasPostgres) server = await startPostgres();
-    });
-    afterAll(() => server?.remove());
-
-    test("changes nothing, and saves continue afterwards", {
-      timeout: 180_000,
-    }, async () => {
-      const [from, back, url] = [await madeDatabase(1_200), newPath(), await server.newDatabase()];
-      expect(await run(["database", "copy", "--from", from, "--to", url])).toMatchObject({
-        code: 0,
-        err: "",
-      });
-      const original = await ofSqlite(from);
-      const { revision } = original.state;
-      const open = () => openPostgresSettingStore(postgresServer(url, "test"));
-      expect(await contentOf(await open())).toEqual(original);
-      expect(await run(["database", "check", "--database", url])).toMatchObject({ code: 0 });
-      await run(["database", "copy", "--from", url, "--to", back]);
-      expect(await ofSqlite(back)).toEqual(original);
-      const store = await open();
-      await store.transact((trx) => trx.write(setting(revision + 1, { mine: "after" })));
-      await store.transact((trx) => trx.write(deleting(revision + 2, ["mine"])));
-      await store.audit.append([entry()]);
-      await store.close();
-      const database = url.split("/").at(-1);
-      expect(await run(["database", "check", "--database", url])).toMatchObject({ code: 0 });
-      await server.query("delete from audit where seq = (select max(seq) from audit)", database);
-      const cut = await run(["database", "check", "--database", url]);
-      expect(cut.err).toContain("the newest row of the audit is not the one that was written last");
-      await server.query("update head set revision = 1", database);
-      const { code, err } = await run(["database", "check", "--database", url]);
-      expect(code).toBe(1);
-      expect(err).toContain(
-        `the head names revision 1, but the last revision of the history is ${revision + 2}`,
-      );
-    });
   });
 
   test("creates no file when the source is missing", async () => {

@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from "node:net";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import type { ClientOptions } from "../../src/downloaders/connection.ts";
 import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
@@ -24,6 +24,13 @@ function ask(way: Way, authority: string, options: ClientOptions = {}, signal?: 
   return createAria2Client(options).getVersion({ uri, secret: SECRET, ...given });
 }
 
+/** Stops the clock of the clients during a test. @returns a function that lets their time pass. */
+function holdTime(): () => void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  return () => void vi.advanceTimersByTime(5_000);
+}
+
 /** A peer that writes something after a request. */
 function answering(write: (socket: Socket) => void): (socket: Socket) => void {
   return (socket) => {
@@ -35,13 +42,19 @@ const HEAD = "HTTP/1.1 200 OK\r\n";
 
 describe.for(WAYS)("%s", (way) => {
   it.for([
-    ["never answers", () => {}],
-    ["drips a status line", answering((socket) => drip(socket, "HTTP/1.1 200 OKOKOK"))],
-    ["drips headers", answering((socket) => drip(socket, `${HEAD}x-header: `))],
-  ] as const)("times out: the peer %s", async ([, listener]) => {
-    const peer = await serveTcp(listener);
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 1_000 }));
-    const words = /: time-out: 1 s were over while waiting for the reply\./;
+    ["never answers", () => undefined],
+    ["drips a status line", (socket: Socket) => drip(socket, "HTTP/1.1 200 OKOKOK")],
+    ["drips headers", (socket: Socket) => drip(socket, `${HEAD}x-header: `)],
+  ] as const)("times out: the peer %s", async ([, write]) => {
+    const passTime = holdTime();
+    const peer = await serveTcp(
+      answering((socket) => {
+        write(socket);
+        passTime();
+      }),
+    );
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    const words = /: time-out: 5 s were over while waiting for the reply\./;
     expectFailure(error, Code.DeadlineExceeded, words, [SECRET]);
     await peer.idle();
   });
@@ -144,13 +157,16 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
   });
 
   it("times out on a slow body", async () => {
+    const passTime = holdTime();
     const peer = await serveTcp(
       answering((socket) => {
         socket.write(`${HEAD}content-length: 1000\r\n\r\n`);
         drip(socket, "1");
+        const timer = setInterval(passTime, 100);
+        socket.once("close", () => clearInterval(timer));
       }),
     );
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`, { timeoutMs: 1_000 }));
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     expectFailure(error, Code.DeadlineExceeded, /: time-out: .*the reply/, [SECRET]);
     await peer.idle();
   });

@@ -5,8 +5,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
 import { fastify } from "fastify";
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
+import { DISCARDING } from "../../src/transport/body.ts";
 import { defineRpcs } from "./contract.ts";
 import { echo, echoed, send } from "./gateway-server.ts";
 
@@ -149,7 +150,7 @@ test("without an envelope errors are google.rpc.Status", async () => {
   expect(wrong.json).toMatchObject({ code: 3, message: expect.stringContaining("small") });
 });
 
-test.concurrent.each([
+test.each([
   ["Connect with an unknown codec", CONNECT, 415],
   ["REST with too long a body", "/post", 413],
 ])(
@@ -161,9 +162,12 @@ test.concurrent.each([
     const session = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
     const type = status === 415 ? "x/y" : "application/json";
     const stream = session.request({ ":method": "POST", ":path": path, "content-type": type });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     stream.resume().write('{"text":');
     const closed = once(stream, "close");
     const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+    vi.advanceTimersByTime(DISCARDING);
     await closed;
     expect([head[":status"], stream.rstCode]).toEqual([status, 0]);
     session.destroy();

@@ -67,6 +67,7 @@ describe("a change of the public settings", () => {
     }));
     expect(of(...changes)).toEqual({ set: { open: "new open", fixed: "new fixed" }, removed: [] });
     expect(of({ key: "open", newValue: "" })).toEqual({ set: { open: "" }, removed: [] });
+    expect(of({ key: "open", oldValue: "a" })).toEqual({ set: {}, removed: ["open"] });
   });
 
   test("of custom settings goes by what their descriptions were before and after", () => {

@@ -68,6 +68,7 @@ test("a mount has its paths in the history, before and after", () => {
   ).toMatchObject({
     ...{ oldDefinition: '{"paths":["/a"]}', newDefinition: '{"paths":["/b"]}' },
   });
+  expect(change(before, after)).toMatchObject({ oldDefinition: null, newDefinition: null });
 });
 
 test("a write has the last state of each key, and an audit row for each revision", async () => {

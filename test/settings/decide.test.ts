@@ -1,3 +1,4 @@
+import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { RevisionConflict } from "../../src/settings/conflict.ts";
 import { createDraft } from "../../src/settings/draft.ts";
@@ -85,7 +86,20 @@ test("a value equal to the stored one after normalization is accepted, though th
   const lots = item("lots", { key: "count", type: "number" });
   for (const value of ["lots", " lots"])
     expect(await decided(lots, { value })).toEqual({ skipped: [], changes: [] });
+  const spaced = item(" lots", { key: "count", type: "number" });
+  expect((await decided(spaced, { value: " lots" })).changes).toEqual([]);
   expect(await fieldsOf(decided(lots, { value: "many" }))).toEqual(["settings[0].value"]);
+});
+
+test("a managed secret that the caller may not read is refused with its own value, too", async () => {
+  const draft = () => createDraft(baseOf(createSnapshot(4, [secret("a")])));
+  const managed = { ...rules, managedBy: () => "settings.yaml" };
+  for (const value of ["a", "b"])
+    await expect(decideItems(draft(), [{ key: "secret", value }], managed)).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+    });
+  const open = { ...managed, hides: () => false };
+  expect(await decideItems(draft(), [{ key: "secret", value: "a" }], open)).toEqual([]);
 });
 
 test("the value of a secret that the caller may not read is checked and counts as a change", async () => {
@@ -107,6 +121,7 @@ describe("a custom setting", () => {
     ["other options that have its value", {}, { options: "a,c" }, true],
     ["other options without its value", {}, { options: "b,c" }, false],
     ["another type that its value does not fit", {}, { type: "number", options: "" }, false],
+    ["another type alone", { type: "string", options: "" }, { type: "number" }, false],
     ["another help and a value of former rules", { value: "z" }, { help: "new" }, true],
     ["a value that is none of its options", {}, { value: "z" }, false],
   ])("with %s is accepted: %s", async (_, members, input, isAccepted) => {
@@ -114,6 +129,26 @@ describe("a custom setting", () => {
     const saved = decided(current, { value: current.value, ...input });
     if (!isAccepted) return expect(await fieldsOf(saved)).toEqual(["settings[0].value"]);
     expect((await saved).changes).toMatchObject([["choice", { ...input, revision: 3 }]]);
+  });
+
+  test("with an invalid description is refused, whether it is new or not", async () => {
+    expect(await fieldsOf(decided(choice, { value: "a", type: "any" }))).toEqual([
+      "settings[0].type",
+    ]);
+    const draft = createDraft(baseOf(createSnapshot(4, [item("1", { key: "count" })])));
+    // The first letter is Cyrillic.
+    const inputs = [{ key: "\u0441ount", value: "1" }];
+    expect(await fieldsOf(decideItems(draft, inputs, rules))).toEqual(["settings[0].key"]);
+  });
+
+  test.each([
+    ["a", []],
+    ["b", ["settings[0].value"]],
+  ])("that is read-only is refused by problemOf with another value: %j", (value, fields) => {
+    const fixed = { ...choice, flag: FLAG.readonly };
+    const draft = createDraft(baseOf(createSnapshot(4, [fixed])));
+    const problem = problemOf(draft, { key: "choice", value }, rules);
+    expect(problem === undefined ? [] : ["settings[0].value"]).toEqual(fields);
   });
 
   test("of a value that it has, and of none, has no change and a problem", () => {

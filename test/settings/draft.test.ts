@@ -101,6 +101,15 @@ describe("mounts in a draft", () => {
     expect(draft.changes().map(([key]) => key)).toEqual(["mount:m", "mount:n", "b"]);
   });
 
+  test("report whether the draft has changed", () => {
+    const draft = drafted();
+    expect([
+      ...[draft.putMount(mount("mount:m")), draft.putMount(mount("mount:m"), true)],
+      ...[draft.putMount(mount("mount:m", "[]")), draft.deleteMount("mount:m")],
+      draft.deleteMount("mount:none"),
+    ]).toEqual([false, true, true, true, false]);
+  });
+
   test("never take the key of a setting, nor a setting that of a mount", () => {
     const draft = drafted();
     const wrong = [
@@ -120,8 +129,8 @@ test("a trial keeps nothing", () => {
   const trial = createTrial(base());
   trial.put(item("a", "2"));
   trial.delete("b");
-  trial.putMount(mountItem("mount:m", "{}", false));
-  trial.deleteMount("mount:m");
+  expect(trial.putMount(mountItem("mount:m", "{}", false))).toBe(false);
+  expect(trial.deleteMount("mount:m")).toBe(false);
   expect(trial.nextPosition()).toBe(6);
   expect(trial.nextPosition()).toBe(6);
   expect(trial.changes()).toEqual([]);

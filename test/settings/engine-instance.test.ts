@@ -2,7 +2,9 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
-import type { SettingStore } from "../../src/settings/store.ts";
+import type { Draft } from "../../src/settings/draft.ts";
+import { decideValue } from "../../src/settings/save.ts";
+import type { SettingStore, StoredDelta } from "../../src/settings/store.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { save, tester, testParts } from "./parts.ts";
@@ -68,6 +70,10 @@ describe("a right that ends", () => {
     expect(order).toEqual(["asked for 2", "seen", "answered"]);
     await save(parts, { token: "t".repeat(40) });
     expect(order.slice(3)).toEqual(["asked for 3", "seen"]);
+    const change = (draft: Draft): void => decideValue(draft, "token", "u".repeat(40));
+    const { commit } = await parts.engine.change(tester, change, { dryRun: true });
+    expect(commit?.changes).toHaveLength(1);
+    expect(order).toHaveLength(5);
   });
 
   test("and may not have ended everywhere is UNAVAILABLE, and says that it was saved", async () => {
@@ -98,4 +104,72 @@ test("another database under the same address ends every watch, whatever its rev
   [databaseId, isOther] = ["two", true];
   expect(await parts.engine.fresh()).toMatchObject({ revision: 1 });
   expect(await told).toMatchObject({ code: Code.Unavailable });
+  const calls: string[] = [];
+  parts.engine.listen({
+    append: () => undefined,
+    skipTo: () => void calls.push("skip"),
+    reset: () => void calls.push("reset"),
+  });
+  await parts.engine.refresh();
+  expect(calls).toEqual(["skip"]);
+});
+
+describe("what other processes commit", () => {
+  /** A process that reads this delta or, if it is undefined, the whole state. */
+  const reading = async (
+    news: (read: SettingStore["delta"]) => Promise<StoredDelta | undefined>,
+  ) => {
+    const parts = await testParts(newPath(), {
+      wrap: wrapped((store) => ({ delta: () => news(store.delta) })),
+    });
+    const calls: unknown[] = [];
+    parts.engine.listen({
+      append: (commits) => void calls.push(commits.map(({ revision }) => revision)),
+      skipTo: (revision) => void calls.push(`skip to ${revision}`),
+      reset: (revision) => void calls.push(`reset to ${revision}`),
+    });
+    await save(parts, { site_title: "Harbour" });
+    return { ...parts, calls };
+  };
+  const row = { key: "site_title", value: "theirs", revision: 7 };
+
+  test("is visible without its commits, when they are too many", async () => {
+    const { engine, calls } = await reading(async () => ({
+      ...{ revision: 7, changed: [row as never], deleted: [], commits: undefined },
+    }));
+    expect((await engine.refresh()).get("site_title")?.value).toBe("theirs");
+    expect(calls).toEqual([[1], "skip to 7"]);
+  });
+
+  test("is ignored when it is known already", async () => {
+    const { engine, calls } = await reading(async () => ({
+      ...{ revision: 1, changed: [row as never], deleted: [], commits: [] },
+    }));
+    expect((await engine.refresh()).get("site_title")?.value).toBe("Harbour");
+    expect(calls).toEqual([[1]]);
+  });
+});
+
+test("a change that finds another commit, which is read at the same time, is made on top of it", async () => {
+  const path = newPath();
+  let delta: StoredDelta | undefined;
+  const parts = await testParts(path, {
+    wrap: wrapped((store) => ({
+      delta: async () => delta,
+      transact: (work) =>
+        store.transact((trx) =>
+          work({
+            ...trx,
+            delta: async (after) => {
+              delta = await trx.delta(after);
+              await parts.engine.refresh();
+              return delta;
+            },
+          }),
+        ),
+    })),
+  });
+  await save(await testParts(path), { site_title: "theirs" });
+  expect(await save(parts, { announcement: "ours" })).toMatchObject({ revision: 2 });
+  expect(parts.settings.get("site_title").value).toBe("theirs");
 });

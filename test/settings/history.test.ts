@@ -79,13 +79,15 @@ describe("the list of revisions", () => {
     const save = (reason: string) =>
       settings.save([{ key: "site_title", value: reason }], { ...tester, reason });
     await save("🚢".repeat(500));
-    const failure = await failureOf(() => save("🚢".repeat(501)));
-    expect(failure.violations).toMatchObject([
-      {
-        field: "reason",
-        description: expect.sentence(/has 501 characters; the limit is 500/),
-      },
-    ]);
+    for (const character of ["🚢", "\uffff"]) {
+      const failure = await failureOf(() => save(character.repeat(501)));
+      expect(failure.violations).toMatchObject([
+        {
+          field: "reason",
+          description: expect.sentence(/has 501 characters; the limit is 500/),
+        },
+      ]);
+    }
     expect((await history.list({ pageSize: 0 })).revisions).toMatchObject([
       { revision: 1, reason: "🚢".repeat(500) },
     ]);

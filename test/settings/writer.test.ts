@@ -11,13 +11,22 @@ const newPath = temporaryPaths();
 
 /** A store that counts its transactions and can be told to fail them. */
 function watched() {
-  const seen = { transactions: 0, commits: 0, fail: undefined as StoreError | undefined };
+  const seen = {
+    transactions: 0,
+    writes: 0,
+    commits: 0,
+    fail: undefined as StoreError | undefined,
+  };
   const wrap = (store: SettingStore): SettingStore => ({
     ...store,
     transact: async (work) => {
       seen.transactions += 1;
       const result = await store.transact(async (trx) => {
-        const done = await work(trx);
+        const write: typeof trx.write = (rows) => {
+          seen.writes += 1;
+          return trx.write(rows);
+        };
+        const done = await work({ ...trx, write });
         if (seen.fail !== undefined) throw seen.fail;
         return done;
       });
@@ -56,11 +65,26 @@ describe("changes that wait at the same time", () => {
 
   test("are as many as 256 in one commit", async () => {
     const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const collect = () => expect.unreachable("no change is large");
+    const parts = await testParts(newPath(), { wrap, collect });
     await Promise.all(Array.from({ length: 600 }, (_, at) => save(parts, { counter: `${at}` })));
     expect(seen.transactions).toBe(3);
     expect(parts.engine.snapshot().revision).toBe(600);
     expect((await parts.store.load()).settings).toMatchObject([{ value: "599", revision: 600 }]);
+  });
+
+  test("share a commit with a change that is refused, and write nothing without effect", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const refused = failureOf(() => save(parts, { site_title: "\0" }));
+    await Promise.all([
+      refused,
+      save(parts, { site_title: "a" }),
+      save(parts, { robots_txt: "a" }),
+    ]);
+    expect(seen).toMatchObject({ transactions: 1, writes: 1 });
+    await save(parts, { site_title: "a" });
+    expect(seen).toMatchObject({ transactions: 2, writes: 1 });
   });
 
   test("share the next one when they come while one is being written", async () => {

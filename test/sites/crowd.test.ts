@@ -13,7 +13,7 @@ let sites: StandIn[];
 beforeEach(async () => {
   mooring = await startFollower({ times: { look: 60_000, lookAgain: 60_000 } });
   sites = await Promise.all(Array.from({ length: SITES }, () => startStandIn()));
-  for (const [at, site] of sites.entries()) await followSite(mooring, site, `site-${at}`);
+  await Promise.all(sites.map((site, at) => followSite(mooring, site, `site-${at}`)));
 }, 60_000);
 
 afterEach(async () => {

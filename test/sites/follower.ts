@@ -79,7 +79,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     onError: (error) => {
       throw error;
     },
-    times: { beat: 25, lookAgain: 100, look: 250, ...options.times },
+    times: { beat: 25, lookAgain: 100, look: 250, pace: 0, ...options.times },
   });
   // As the wiring does: what other processes commit is looked for all the time.
   const timer = setInterval(() => void settings.engine.fresh(), 50);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { type Follower, ORIGIN, startFollower } from "./follower.ts";
+import { type Follower, type FollowerOptions, ORIGIN, startFollower } from "./follower.ts";
 import {
   another,
   anotherFollower,
@@ -23,8 +23,8 @@ afterEach(async () => {
   others = [];
 });
 
-async function secondProcess(): Promise<Follower> {
-  const second = await startFollower({ folder: mooring.folder });
+async function secondProcess(times: FollowerOptions["times"] = {}): Promise<Follower> {
+  const second = await startFollower({ folder: mooring.folder, times });
   others.push(second);
   return second;
 }
@@ -228,7 +228,7 @@ test("overrides and patterns: the site has its own value, and what is left out i
 
 test("it goes on after a restart of Mooring, and pushes what was saved meanwhile", async () => {
   await following();
-  const second = await secondProcess();
+  const second = await secondProcess({ probe: 50 });
   await site.stop();
   await mooring.save("site_title", "while it was down");
   await soon(() => state().error?.kind).toBe("unreachable");

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
+import {
+  type Follower,
+  type FollowerOptions,
+  followSite,
+  ORIGIN,
+  startFollower,
+} from "./follower.ts";
 import { type StandIn, startStandIn } from "./stand-in.ts";
 
 /** Rounds run on request only. */
@@ -7,30 +13,37 @@ const times = { beat: 600_000, look: 600_000, lookAgain: 600_000 };
 
 let mooring: Follower;
 let site: StandIn;
+/** Other processes on the same database. */
+let others: Follower[];
 /** Awaited before each call of the store of sites. */
 let gate: (name: string) => void | Promise<void>;
 
 beforeEach(async () => {
+  others = [];
   gate = () => undefined;
   const onQuery = (name: string) => gate(name);
   [mooring, site] = await Promise.all([startFollower({ times, onQuery }), startStandIn()]);
   await followSite(mooring, site);
 });
 afterEach(async () => {
+  for (const other of others) await other.close();
   await mooring.close();
   await site.stop();
 });
 
+async function anotherProcess(onQuery?: FollowerOptions["onQuery"]): Promise<Follower> {
+  const other = await startFollower({ folder: mooring.folder, times, ...(onQuery && { onQuery }) });
+  others.push(other);
+  return other;
+}
+
 test("a new token clears the error that another process stores meanwhile for the old one", async () => {
   const { service } = mooring.sites;
   const [failed, cleared] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const other = await startFollower({
-    ...{ folder: mooring.folder, times },
-    onQuery: async (name) => {
-      if (name !== "record") return;
-      failed.resolve();
-      await cleared.promise;
-    },
+  const other = await anotherProcess(async (name) => {
+    if (name !== "record") return;
+    failed.resolve();
+    await cleared.promise;
   });
   site.settings.resetToken();
   const checked = other.sites.service.check("one").catch(String);
@@ -44,12 +57,11 @@ test("a new token clears the error that another process stores meanwhile for the
   await service.update("one", { token: site.token() }, ORIGIN);
   expect(await checked).toContain("Error");
   expect(service.get("one").state).toMatchObject({ error: undefined, failures: 0, nextTry: 0 });
-  await other.close();
 });
 
 test("a change keeps what another process changes between its reading and its writing", async () => {
   const { service } = mooring.sites;
-  const other = await startFollower({ folder: mooring.folder, times });
+  const other = await anotherProcess();
   let isFirst = true;
   gate = async (name) => {
     if (name !== "update" || !isFirst) return;
@@ -60,12 +72,11 @@ test("a change keeps what another process changes between its reading and its wr
   expect(isFirst).toBe(false);
   expect(changed).toMatchObject({ paused: true, exclude: ["site_title"] });
   expect(service.get("one").site).toEqual(changed);
-  await other.close();
 });
 
 test("a change of the program keeps what an operator changes meanwhile in another process", async () => {
   const { registry, service } = mooring.sites;
-  const other = await startFollower({ folder: mooring.folder, times });
+  const other = await anotherProcess();
   let isFirst = true;
   gate = async (name) => {
     if (name !== "update" || !isFirst) return;
@@ -80,5 +91,4 @@ test("a change of the program keeps what an operator changes meanwhile in anothe
   );
   expect(isFirst).toBe(false);
   expect(service.get("one").site).toMatchObject({ token: "renewed", exclude: ["site_logo"] });
-  await other.close();
 });

@@ -3,7 +3,8 @@ import { createServer as createHttp, type IncomingMessage, type ServerResponse }
 import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { DISCARDING } from "../../src/transport/body.ts";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
@@ -160,9 +161,14 @@ test("who asks by HEAD over HTTP/2 and never ends keeps no stream", async () => 
   const service = await inFrontOf("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "stays");
   const session = connectHttp2(`http://127.0.0.1:${service.port}`);
   onTestFinished(() => session.destroy());
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   const stream = session.request({ ":method": "HEAD", ":path": "/" }, { endStream: false });
+  const closed = once(stream, "close");
   stream.resume().write("half of it");
-  await once(stream, "close");
+  await once(stream, "response");
+  vi.advanceTimersByTime(DISCARDING);
+  await closed;
   expect(stream.rstCode).toBe(0);
 });
 

@@ -141,6 +141,68 @@ export const survivors: Readonly<Record<string, readonly Survivor[]>> = {
       reason: "A use without its token is never found: it is only memory.",
     },
   ],
+  "src/settings/commit.ts": [
+    {
+      code: "if (before === undefined || after === undefined) return before === after;",
+      change: "before === after → undefined",
+      reason: "Of two missing items, the second definition is missing like the first.",
+    },
+    {
+      code: "return before.definition === after.definition && isDescribedAs(before, after);",
+      change: "before.definition === after.definition && isDescribedAs(before, after) → undefined",
+      reason: "An equal definition is written again, with the same text.",
+    },
+  ],
+  "src/settings/compaction.ts": [
+    {
+      code: "while (!signal.aborted && (await forget(tooMany, STEP)) === STEP) await pauseFor(PAUSE, signal);",
+      change: "await pauseFor(PAUSE, signal); → (nothing)",
+      reason: "The pause lets other writers in; the result is the same.",
+    },
+  ],
+  "src/settings/engine.ts": [
+    {
+      code: "const news = committed.filter(({ commit }) => commit.revision > snapshot.revision);",
+      change: "commit.revision > snapshot.revision → (commit.revision) >= (snapshot.revision)",
+      reason: "Applying the commit of this revision again gives the same state.",
+    },
+    {
+      code: "if (reason.length <= MAX_REASON) return;",
+      change: "reason.length <= MAX_REASON → (reason.length) < (MAX_REASON)",
+      reason: "A text of so many code units does not have more characters.",
+    },
+  ],
+  "src/settings/history.ts": [
+    {
+      code: "return (from <= to ? forward : forward.map(reverse)).filter(",
+      change: "from <= to → (from) < (to)",
+      reason: "Between a revision and itself there are no changes.",
+    },
+    {
+      code: "if (revision > 0 && revision < oldest) throw forgotten(revision, oldest);",
+      change: "revision < oldest → (revision) <= (oldest)",
+      reason: "The oldest revision has been found above.",
+    },
+  ],
+  "src/settings/stale.ts": [
+    {
+      code: "if (seenRevision === undefined || item === undefined) return false;",
+      change: "seenRevision === undefined || item === undefined → item === undefined",
+      reason: "No revision is greater than undefined: the other half is for the type.",
+    },
+  ],
+  "src/settings/writer.ts": [
+    {
+      code: "} while (waiting.length > before && waiting.length < GROUP);",
+      change: "waiting.length > before && waiting.length < GROUP → waiting.length > before",
+      reason: "A longer wait changes no commit: each takes one group.",
+    },
+    {
+      code: "} while (waiting.length > before && waiting.length < GROUP);",
+      change: "waiting.length < GROUP → (waiting.length) <= (GROUP)",
+      reason: "A longer wait changes no commit: each takes one group.",
+    },
+  ],
   "src/access/token.ts": [
     {
       code: "return time === undefined ? undefined : (token) => byAge(last, token) < 0;",

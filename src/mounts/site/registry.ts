@@ -77,7 +77,8 @@ export interface MountRegistry {
   onChange(listener: (siteId: string) => void): () => void;
 }
 
-export function createMountRegistry(store: MountStateStore): MountRegistry {
+/** @param pace milliseconds for which states are collected. Default: 20. */
+export function createMountRegistry(store: MountStateStore, pace = PACE): MountRegistry {
   const batched = createBatches(
     {
       record: async (changes: readonly Changes[]): Promise<readonly undefined[]> => {
@@ -85,7 +86,7 @@ export function createMountRegistry(store: MountStateStore): MountRegistry {
         return changes.map(() => undefined);
       },
     },
-    PACE,
+    pace,
   );
   const write = (rows: Changes): Promise<undefined> => batched(rows, { isPatient: true });
   let sites = new Map<string, SiteMounts>();

@@ -69,7 +69,7 @@ export async function openDesk(
   site: Pick<Storages, "url" | "token">,
   options: DeskOptions = {},
 ): Promise<Desk> {
-  const registry = createMountRegistry(options.store ?? memoryStore());
+  const registry = createMountRegistry(options.store ?? memoryStore(), 0);
   await registry.load();
   const raw = createSiteClient({ url: site.url, token: site.token, ca: "", pin: "" });
   const plain = createStorageClient(raw, options.limit);

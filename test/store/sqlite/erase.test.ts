@@ -32,7 +32,7 @@ test("what a rewrite has replaced is in no file any more", async () => {
 
 test("while a reader keeps it in the log that is said, and the next process goes on with it", async () => {
   const path = newPath();
-  const store = await openSqliteSettingStore(path);
+  const store = await openSqliteSettingStore(path, { lockWait: 100 });
   await store.transact((trx) => trx.write({ ...setting(1, { a: CLEAR }), revisions: [] }));
   const reader = new SQLite(path, { readonly: true });
   reader.exec("begin");
