@@ -317,7 +317,7 @@ export declare type RotateTokenRequest = Message<"mooring.v1.RotateTokenRequest"
   id: string;
 
   /**
-   * Time until the old token ends. Absent: 24 hours. Zero: it ends now.
+   * Time until the old token expires. Absent: 24 hours. Zero: it expires now.
    *
    * @generated from field: google.protobuf.Duration overlap = 2;
    */
@@ -544,9 +544,9 @@ export declare const AccessService: GenService<{
     output: typeof CreateTokenResponseSchema;
   },
   /**
-   * RotateToken creates a successor with the same rights. The old token ends
-   * after an overlap. FAILED_PRECONDITION: it has ended, or it already has a
-   * successor. PERMISSION_DENIED as for CreateToken.
+   * RotateToken creates a successor with the same rights. The old token expires after an overlap.
+   * FAILED_PRECONDITION: it has expired, or it already has a successor. PERMISSION_DENIED as for
+   * CreateToken.
    *
    * @generated from rpc mooring.v1.AccessService.RotateToken
    */
@@ -556,8 +556,8 @@ export declare const AccessService: GenService<{
     output: typeof RotateTokenResponseSchema;
   },
   /**
-   * RevokeToken ends a token. Every process refuses it before the reply is
-   * sent, and its streams end. Revoking it again changes nothing.
+   * RevokeToken revokes a token. Every process refuses it before the reply is sent, and its streams
+   * end. Revoking it again changes nothing.
    *
    * @generated from rpc mooring.v1.AccessService.RevokeToken
    */

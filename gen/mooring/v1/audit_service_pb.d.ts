@@ -276,10 +276,9 @@ export declare const GetCheckpointResponseSchema: GenMessage<GetCheckpointRespon
  */
 export declare const AuditService: GenService<{
   /**
-   * ListAuditEvents reads rows, newest first, or oldest first after a given
-   * row. A row has to match all given filters. INVALID_ARGUMENT: an invalid
-   * page token, or a page size below 0. OUT_OF_RANGE: rows after the given one
-   * are no longer kept; the message names the oldest row.
+   * ListAuditEvents reads rows, newest first, or oldest first after a given row. A row must match
+   * all given filters. INVALID_ARGUMENT: an invalid page token, or a page size below 0.
+   * OUT_OF_RANGE: rows after the given one are no longer kept; the message names the oldest row.
    *
    * @generated from rpc mooring.v1.AuditService.ListAuditEvents
    */
@@ -289,11 +288,10 @@ export declare const AuditService: GenService<{
     output: typeof ListAuditEventsResponseSchema;
   },
   /**
-   * WatchAudit sends rows as they are written, until the client ends the call:
-   * in order, each row once, every row that matches the filters. OUT_OF_RANGE:
-   * rows after the given one are no longer kept, or the row does not exist yet.
-   * RESOURCE_EXHAUSTED: the client reads too slowly. UNAVAILABLE: the service
-   * stops; resume elsewhere.
+   * WatchAudit sends rows as they are written, until the client ends the call: in order, each row
+   * once, every row that matches the filters. OUT_OF_RANGE: rows after the given one are no longer
+   * kept, or the row does not exist yet. RESOURCE_EXHAUSTED: the client reads too slowly.
+   * UNAVAILABLE: the service stops; resume at another instance.
    *
    * @generated from rpc mooring.v1.AuditService.WatchAudit
    */

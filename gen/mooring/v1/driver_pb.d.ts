@@ -39,8 +39,7 @@ export declare type DriverInfo = Message<"mooring.v1.DriverInfo"> & {
   config?: DriverConfig | undefined;
 
   /**
-   * Name of the service that its users know, such as `Alibaba Cloud Drive`.
-   * Empty in the basic view.
+   * Display name of the service, such as `Alibaba Cloud Drive`. Empty in the basic view.
    *
    * @generated from field: string label = 4;
    */
@@ -104,16 +103,15 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
   options: string;
 
   /**
-   * The item has to be supplied.
+   * The item must be supplied.
    *
    * @generated from field: bool required = 5;
    */
   required: boolean;
 
   /**
-   * The description, if the web pages of legacy sites have a hint for this
-   * item. Empty otherwise, because those pages take any text as a sign that
-   * they have a hint.
+   * The description, if the web pages of legacy sites have a hint for this item. Empty otherwise,
+   * because those pages treat any text as their hint.
    *
    * @generated from field: string help = 6;
    */

@@ -356,9 +356,8 @@ export declare const GetDriverSchemaResponseSchema: GenMessage<GetDriverSchemaRe
  */
 export declare type WatchDriversRequest = Message<"mooring.v1.WatchDriversRequest"> & {
   /**
-   * The catalogue revision that the client knows. If it is the current one, the
-   * first message names no changes. Otherwise, or if empty, the first message
-   * is a reset.
+   * Catalogue revision of the client's copy. If it is the current one, the first message names no
+   * changes. Otherwise, or if empty, the first message is a reset.
    *
    * @generated from field: string revision = 1;
    */
@@ -385,8 +384,7 @@ export declare type WatchDriversResponse = Message<"mooring.v1.WatchDriversRespo
   revision: string;
 
   /**
-   * The client has to read the whole catalogue again. The three lists are
-   * empty.
+   * The client must read the whole catalogue again. The three lists are empty.
    *
    * @generated from field: bool reset = 2;
    */

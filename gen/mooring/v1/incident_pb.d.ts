@@ -74,7 +74,7 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
   action: string;
 
   /**
-   * Items of the driver that may have to be replaced.
+   * Items of the driver that may need replacement.
    *
    * @generated from field: repeated mooring.v1.IncidentItem items = 9;
    */
@@ -137,7 +137,7 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
 export declare const IncidentSchema: GenMessage<Incident>;
 
 /**
- * An item of a driver that may have to be replaced.
+ * An item of a driver that may need replacement.
  *
  * @generated from message mooring.v1.IncidentItem
  */
@@ -157,8 +157,7 @@ export declare type IncidentItem = Message<"mooring.v1.IncidentItem"> & {
   label: string;
 
   /**
-   * Where its value comes from and how long it lives, in the language of the
-   * call.
+   * Source and lifetime of its value, in the language of the call.
    *
    * @generated from field: string description = 3;
    */

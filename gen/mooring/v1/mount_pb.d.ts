@@ -47,8 +47,8 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
   config?: JsonObject | undefined;
 
   /**
-   * Members that every mount has, such as `order`, `remark` and
-   * `cache_expiration`. Absent members as for `config`.
+   * Members that every mount has, such as `order`, `remark` and `cache_expiration`. Absent members:
+   * as for `config`.
    *
    * @generated from field: google.protobuf.Struct members = 5;
    */
@@ -161,8 +161,8 @@ export declare type MountStatus = Message<"mooring.v1.MountStatus"> & {
   site: string;
 
   /**
-   * One word: ok, waiting (the newest revision is not on the site yet), differs
-   * (nothing is sent), failing (it is retried) or stuck (a user has to act).
+   * One word: ok, waiting (the newest revision is not on the site yet), differs (nothing is sent),
+   * failing (it is retried) or stuck (a user must act).
    *
    * @generated from field: string state = 2;
    */

@@ -32,9 +32,8 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
   value: string;
 
   /**
-   * The description, for custom settings and for settings with a hint in the
-   * web pages of legacy sites. Empty otherwise, because those pages take any
-   * text as a sign that they have a hint.
+   * The description, for custom settings and for settings with a hint in the web pages of legacy
+   * sites. Empty otherwise, because those pages treat any text as their hint.
    *
    * @generated from field: string help = 3;
    */
@@ -252,10 +251,9 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
   expectedRevision?: bigint | undefined;
 
   /**
-   * Revision of the setting when the client read it. In a save of settings of
-   * one group, a value that equals the value at that revision is not a change.
-   * A page that sends its whole group back therefore reverts no later save of
-   * another user.
+   * Revision of the setting when the client read it. In a save of settings of one group, a value
+   * that equals the value at that revision is not a change. A page that saves its whole group
+   * therefore does not revert later saves of other users.
    *
    * @generated from field: optional int64 revision = 9;
    */

@@ -1377,16 +1377,15 @@ export declare const SettingService: GenService<{
   /**
    * WatchSettings sends all settings, then every change, until the client ends
    * the call. The events of one stream are
-   * - ordered: revisions only grow;
-   * - unique: no revision comes twice;
+   * - ordered: revisions only increase;
+   * - unique: no revision is sent twice;
    * - reliable: no revision of the requested range is missing;
    * - atomic: all changes of a revision are in one event;
    * - resumable: after any revision that is kept, at any instance;
    * - bookmarked: progress is sent while nothing changes. OUT_OF_RANGE: the
-   * requested revision is no longer kept; the message names the oldest one.
-   * RESOURCE_EXHAUSTED: the client reads too slowly. UNAVAILABLE: the service
-   * stops; resume elsewhere. UNAUTHENTICATED: the token is no longer valid.
-   * Values of secret settings are never sent.
+   * requested revision is no longer kept; the message names the oldest one. RESOURCE_EXHAUSTED: the
+   * client reads too slowly. UNAVAILABLE: the service stops; resume at another instance.
+   * UNAUTHENTICATED: the token is no longer valid. Values of secret settings are never sent.
    *
    * @generated from rpc mooring.v1.SettingService.WatchSettings
    */

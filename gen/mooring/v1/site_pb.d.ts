@@ -120,8 +120,8 @@ export declare const SiteSchema: GenMessage<Site>;
  */
 export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   /**
-   * One word: new, ok, behind, differs, paused, failing (it is retried) or
-   * stopped (a user has to act).
+   * One word: new, ok, behind, differs, paused, failing (it is retried) or stopped (a user must
+   * act).
    *
    * @generated from field: string health = 1;
    */
@@ -149,7 +149,7 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   version: string;
 
   /**
-   * Number of settings that the site knows.
+   * Number of settings of the site.
    *
    * @generated from field: int32 known_settings = 5;
    */
@@ -186,7 +186,7 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   held: SiteNote[];
 
   /**
-   * Keys that the site does not know.
+   * Keys that do not exist on the site.
    *
    * @generated from field: repeated string missing = 10;
    */
@@ -208,14 +208,14 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   error: string;
 
   /**
-   * Time since which the error lasts.
+   * Time of the error's first occurrence.
    *
    * @generated from field: google.protobuf.Timestamp error_time = 13;
    */
   errorTime?: Timestamp | undefined;
 
   /**
-   * Latest time of the next attempt. A site that replies earlier is tried at
+   * Latest time of the next attempt. If the site replies before that time, the attempt is made at
    * once.
    *
    * @generated from field: google.protobuf.Timestamp retry_time = 14;
@@ -299,8 +299,8 @@ export declare type SiteInput = Message<"mooring.v1.SiteInput"> & {
   certificateSha256?: string | undefined;
 
   /**
-   * Whether it is written to. FAILED_PRECONDITION: SITE_MODE_FOLLOW before the
-   * first adoption or sync.
+   * Whether the service writes to the site. FAILED_PRECONDITION: SITE_MODE_FOLLOW before the first
+   * adoption or sync.
    *
    * @generated from field: optional mooring.v1.SiteMode mode = 6;
    */
@@ -402,16 +402,15 @@ export declare type SiteDifference = Message<"mooring.v1.SiteDifference"> & {
   standing: SiteStanding;
 
   /**
-   * Value that the site should have. Absent: the service does not know the key.
-   * Secret: `********`.
+   * Value that the site should have. Absent: the key does not exist in the service. Secret:
+   * `********`.
    *
    * @generated from field: optional string wanted = 3;
    */
   wanted?: string | undefined;
 
   /**
-   * Value that the site has. Absent: the site does not know the key. Secret:
-   * `********`.
+   * Value that the site has. Absent: the key does not exist on the site. Secret: `********`.
    *
    * @generated from field: optional string found = 4;
    */
@@ -603,14 +602,14 @@ export enum SiteStanding {
   DIFFERS = 2,
 
   /**
-   * The site does not know the key.
+   * The key does not exist on the site.
    *
    * @generated from enum value: SITE_STANDING_MISSING = 3;
    */
   MISSING = 3,
 
   /**
-   * The service does not know the key.
+   * The key does not exist in the service.
    *
    * @generated from enum value: SITE_STANDING_EXTRA = 4;
    */

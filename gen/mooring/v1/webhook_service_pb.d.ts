@@ -331,8 +331,8 @@ export declare const WebhookService: GenService<{
     output: typeof ListWebhooksResponseSchema;
   },
   /**
-   * CreateWebhook creates a webhook, of which there are at most 20. Only this
-   * reply contains its key. ALREADY_EXISTS: another webhook has this name.
+   * CreateWebhook creates a webhook; at most 20 can exist. Only this reply contains its key.
+   * ALREADY_EXISTS: another webhook has this name.
    *
    * @generated from rpc mooring.v1.WebhookService.CreateWebhook
    */
