@@ -1,6 +1,5 @@
 /**
- * Compiles Go programs for one run: on a machine that has compiled nothing yet, optimising them takes
- * longer than all that they do.
+ * Compiles Go programs for one run: without a build cache, optimisation takes longer than the runs.
  */
 export const quickGo = {
   CGO_ENABLED: "0",

@@ -1,24 +1,24 @@
-// Test files share a process. What one leaves running disturbs the next one, above all when that one
-// moves a fake clock: each file ends its repeated jobs, servers, child processes and file watches.
+// Test files share a process. Resources that one file leaves open disturb the next one, above all
+// with a fake clock: each file stops its repeated jobs, servers, child processes and file watches.
 import { createHook } from "node:async_hooks";
 import { join, sep } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
 
 /**
- * Longest timer that may outlast its file, in milliseconds: it fires once, as that of AbortSignal.timeout,
- * which cannot be cleared. Repeated jobs are found at any length.
+ * Longest timer that may outlast its file, in milliseconds: it fires once, like that of
+ * AbortSignal.timeout, which cannot be cleared. Repeated jobs are found for any interval.
  */
 const LONGEST = 30_000;
-/** Longest wait for ends that are under way, in milliseconds. */
+/** Longest wait for resources that are closing, in milliseconds. */
 const PATIENCE = 10_000;
-/** Frames of a stack that are kept: those of a library may stand before those of the project. */
+/** Stack frames that are kept: those of a library may precede those of the project. */
 const FRAMES = 40;
 const ROOT = join(import.meta.dirname, "..") + sep;
-/** Where jobs repeat by timers that fire once. */
+/** Files whose jobs repeat by timers that fire once. */
 const JOBS = "src/periodic.ts";
 
-/** By Node's name of a resource. */
+/** Kinds by Node's name of a resource. */
 const KINDS: Readonly<Record<string, string>> = {
   Timeout: "timer",
   TCPSERVERWRAP: "server",
@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<string, string>> = {
   WORKER: "worker thread",
 };
 
-/** The members of Node's Timeout that have its times, in milliseconds. */
+/** Members of Node's Timeout with its times, in milliseconds. */
 interface Timer {
   readonly _destroyed?: boolean;
   readonly _idleTimeout?: number;
@@ -40,14 +40,14 @@ interface Timer {
 interface Resource {
   readonly kind: string;
   readonly timer: Timer | undefined;
-  /** Has the stack of the start, which is formatted when it is read. */
+  /** Has the stack of its creation, which is formatted on access. */
   readonly start: Error;
 }
 
 const present = new Map<number, Resource>();
 
 createHook({
-  // Promises are most of what the hook would be called for.
+  // Promises would be most of the hook's calls.
   trackPromises: false,
   init(id, type, _trigger, resource) {
     const kind = KINDS[type];
@@ -61,8 +61,8 @@ createHook({
 }).enable();
 
 /**
- * Lists what the file has left, with the places of its start; first waits for ends that are under way.
- * Each is listed once, and not for later files too.
+ * Lists the resources that the file left open, with the places of their creation; first waits for
+ * closing ones. Each is listed once, and not again for later files.
  */
 export async function takeLeftovers(): Promise<string[]> {
   const fake = vi.isFakeTimers() ? ["fake timers"] : [];
@@ -77,7 +77,7 @@ export async function takeLeftovers(): Promise<string[]> {
   return [...fake, ...left];
 }
 
-/** @returns nothing for what may stay, and for timers of Node and of packages. */
+/** @returns undefined for permitted resources, and for timers of Node and of packages. */
 function describe({ kind, timer, start }: Resource): string[] {
   const frames = (start.stack ?? "")
     .split("\n")

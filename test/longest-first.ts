@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The files that take longest. The examples find compiled what the first one needs, too. */
+/** The slowest files. The examples also use programs that the first one compiles. */
 const LONGEST = [
   "conformance/conformance",
   "process/instances",
@@ -13,7 +13,7 @@ const LONGEST = [
   "examples/examples",
 ];
 
-/** Begins with the longest files, so that a run does not end with one of them alone. */
+/** Runs the slowest files first, so that a run does not end with one of them alone. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {

@@ -5,14 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** A folder of this run; it is removed at its end. */
 export const RUN_FOLDER = "MOORING_TEST_RUN_FOLDER";
-/** The folder for databases of this run, in memory where that has room; it is removed at its end. */
+/** The folder for databases of this run, in memory if that has space; removed at its end. */
 export const DATABASES = "MOORING_TEST_DATABASES";
 
 /**
- * Makes something that takes long once in a run: the first caller makes it, the others wait. It may
- * be copied and used, but not changed.
+ * Makes something slow once in a run: the first caller makes it, the others wait. It may be copied
+ * and used, but not changed.
  *
- * @param make makes a file or folder at the path that it is given.
+ * @param make makes a file or folder at the given path.
  * @returns its path.
  */
 export async function oncePerRun(
@@ -29,7 +29,7 @@ export async function oncePerRun(
       mkdirSync(lock);
       break;
     } catch {
-      // Another process makes it. Where that fails, the lock goes, and this one tries.
+      // Another process makes it. If that fails, the lock is removed, and this process tries.
       await sleep(50);
     }
   }

@@ -19,7 +19,7 @@ function heldWork() {
   return { work, runs };
 }
 
-test("the first run comes after the interval, the next one an interval after its end", async () => {
+test("the first run starts after the interval, and the next one an interval after its end", async () => {
   const { work, runs } = heldWork();
   const job = startPeriodic(work, { interval: 100, onError: unexpected, random: () => 0 });
   await vi.advanceTimersByTimeAsync(104);
@@ -42,7 +42,7 @@ test.each([
   { interval: 100, random: 1, pause: 110 },
   { interval: 60_000, random: 0, pause: 60_050 },
   { interval: 60_000, random: 1, pause: 60_100 },
-])("a pause of $interval ms is longer at random: $pause at $random", async (of) => {
+])("a pause of $interval ms has random jitter: $pause at $random", async (of) => {
   const work = vi.fn();
   const { interval, random, pause } = of;
   const job = startPeriodic(work, { interval, onError: unexpected, random: () => random });
@@ -53,7 +53,7 @@ test.each([
   await job.stop();
 });
 
-test("runs that are asked for during a run are one run after it", async () => {
+test("runs requested during a run are one run after it", async () => {
   const { work, runs } = heldWork();
   const job = startPeriodic(work, { interval: 100, onError: unexpected });
   const first = job.run();
@@ -69,7 +69,7 @@ test("runs that are asked for during a run are one run after it", async () => {
   await job.stop();
 });
 
-test("a failure is reported once in a row, and again after a run without one", async () => {
+test("consecutive failures are reported once, and again after a success", async () => {
   const onError = vi.fn();
   const outcomes = ["away", "away", "other", "", "away"];
   const job = startPeriodic(
@@ -84,7 +84,7 @@ test("a failure is reported once in a row, and again after a run without one", a
   await job.stop();
 });
 
-test("without its turn among all processes the work does not run", async () => {
+test("without the job slot of all processes the work does not run", async () => {
   const turns = [false, true];
   const work = vi.fn();
   const claim = async () => turns.shift() ?? false;
@@ -96,7 +96,7 @@ test("without its turn among all processes the work does not run", async () => {
   await job.stop();
 });
 
-test("stop aborts the signal, waits for the run, and nothing runs or is reported after it", async () => {
+test("stop aborts the signal and waits for the run; nothing runs or is reported afterwards", async () => {
   const onError = vi.fn();
   const { work, runs } = heldWork();
   let aborted = false;
@@ -126,7 +126,7 @@ test("stop aborts the signal, waits for the run, and nothing runs or is reported
   expect(onError).not.toHaveBeenCalled();
 });
 
-test("a pause ends at its time, at an abort, and at once when aborted before", async () => {
+test("a pause ends at its time, at an abort, and at once with an aborted signal", async () => {
   const { signal } = new AbortController();
   const timed = pauseFor(50, signal);
   await vi.advanceTimersByTimeAsync(50);

@@ -12,7 +12,7 @@ declare module "vitest" {
   }
 }
 
-// A test writes the English sentence of a message where it expects a message.
+// Tests compare messages by their English sentences.
 expect.addEqualityTesters([
   (one: unknown, other: unknown) => {
     if (one instanceof Message && typeof other === "string") return String(one) === other;

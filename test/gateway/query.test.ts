@@ -82,16 +82,16 @@ test.each<[string, string, unknown]>([
   ["an empty value as absent", "/plain?text=&small=", {}],
   ["the first value that is not empty", "/plain?text=&text=b", { text: "b" }],
   ["a name alone as absent", "/plain?text", {}],
-  ["an unknown parameter as nothing", "/plain?nope=1&text=a", { text: "a" }],
-  ["an unknown parameter with a broken escape as nothing", "/plain?nope=%zz", {}],
-  ["a map as nothing", "/plain?labels=a", {}],
-  ["a list of messages as nothing", "/plain?parts=a", {}],
+  ["an unknown parameter as absent", "/plain?nope=1&text=a", { text: "a" }],
+  ["an unknown parameter with a broken escape as absent", "/plain?nope=%zz", {}],
+  ["a map as absent", "/plain?labels=a", {}],
+  ["a list of messages as absent", "/plain?parts=a", {}],
   ["a nested field", "/plain?part.name=a&part.size=7", { part: { name: "a", size: "7" } }],
   ["a twice nested field", "/plain?part.part.name=a", { part: { part: { name: "a" } } }],
-  ["an unknown nested field as nothing", "/plain?part.nope=a", {}],
-  ["a field of a scalar as nothing", "/plain?text.x=a", {}],
-  ["names nested beyond the limit as nothing", `/plain?${"part.".repeat(16)}name=a`, {}],
-  ["a prototype member's name as nothing", "/plain?__proto__=a&constructor=b&toString=c", {}],
+  ["an unknown nested field as absent", "/plain?part.nope=a", {}],
+  ["a field of a scalar as absent", "/plain?text.x=a", {}],
+  ["names nested beyond the limit as absent", `/plain?${"part.".repeat(16)}name=a`, {}],
+  ["a prototype member's name as absent", "/plain?__proto__=a&constructor=b&toString=c", {}],
   ["a list with commas", "/lists?groups=5,0", { numbers: [5, 0] }],
   ["a list with escaped commas", "/lists?groups=5%2C0", { numbers: [5, 0] }],
   ["several lists with commas", "/lists?keys=a,b&keys=c", { words: ["a", "b", "c"] }],
@@ -101,16 +101,16 @@ test.each<[string, string, unknown]>([
   ["the next parameter of a singular field", "/lists?second=b", { text: "b" }],
   ["the first of two parameters of a singular field", "/lists?second=b&first=a", { text: "a" }],
   ["a parameter for a nested field", "/lists?deep=a", { part: { name: "a" } }],
-  ["a field's own name as nothing when it has others", "/lists?numbers=1&text=a", {}],
+  ["a field's own name as absent when it has others", "/lists?numbers=1&text=a", {}],
   [
-    "a path variable over a parameter",
+    "a path variable instead of a parameter",
     "/path/a?part.name=b&part.size=1",
     { part: { name: "a", size: "1" } },
   ],
   ["the first choice", "/choice?words=a&text=b", { words: ["a"], text: "b" }],
   ["the second choice", "/choice?keys=a,b", { words: ["a", "b"] }],
   ["the second choice when the first is empty", "/choice?text=&words=a", { words: ["a"] }],
-  ["anything where the request has no fields", "/nothing?a=%zz&%=1", {}],
+  ["any parameter of a request without fields", "/nothing?a=%zz&%=1", {}],
 ])("reads %s", async (_, path, expected) => {
   expect(echoed(await gateway.send(path))).toEqual(expected);
 });
@@ -123,15 +123,19 @@ test.each<[string, string, string]>([
   ["spaces around a number", "/plain?small=+1", 'got " 1"'],
   ["a bool in other words", "/plain?yes=1", 'query parameter "yes": expected true or false'],
   ["an unknown enum name", "/plain?color=BLUE", "expected one of COLOR_UNSPECIFIED, COLOR_RED"],
-  ["what is no number", "/plain?ratio=1e999", 'query parameter "ratio": expected a number'],
+  [
+    "a value that is not a number",
+    "/plain?ratio=1e999",
+    'query parameter "ratio": expected a number',
+  ],
   ["a float out of range", "/plain?approx=1e39", 'query parameter "approx": expected a number'],
-  ["what is no base64", "/plain?raw=%25", 'query parameter "raw": expected bytes in base64'],
-  ["what is no time", "/plain?at=today", "expected a time such as 2026-01-31T08:00:00Z"],
+  ["invalid base64", "/plain?raw=%25", 'query parameter "raw": expected bytes in base64'],
+  ["an invalid time", "/plain?at=today", "expected a time such as 2026-01-31T08:00:00Z"],
   ["a nested value of the wrong type", "/plain?part.size=a", 'query parameter "part.size"'],
   ["a part of a list", "/lists?groups=5,a", 'query parameter "groups": expected a whole number'],
   ["an empty part of a list of numbers", "/lists?groups=5,", 'got ""'],
   ["a space in a list of numbers", "/lists?groups=5,%200", 'got " 0"'],
-  ["a list where one value belongs", "/lists?group=1,2", 'query parameter "group"'],
+  ["a list for a single value", "/lists?group=1,2", 'query parameter "group"'],
   ["a broken escape", "/plain?text=%zz", 'query parameter "text": broken % escape in "%zz"'],
   ["an escape cut short", "/plain?text=50%", "write a percent sign as %25"],
   ["an escape that is not UTF-8", "/plain?text=%ff", 'query parameter "text": broken % escape'],
@@ -141,26 +145,26 @@ test.each<[string, string, string]>([
   ["a value cut at 64 characters", `/plain?small=${"9".repeat(99)}`, `"${"9".repeat(64)}…"`],
   ["too many parameters", `/plain?${"a&".repeat(1_001)}`, "more than 1000 parameters"],
   ["too long a list", `/lists?groups=${"1,".repeat(1_000)}1`, "a list of more than 1000 elements"],
-])("answers 400 for %s", async (_, path, message) => {
+])("400 is sent for %s", async (_, path, message) => {
   const reply = await gateway.send(path);
   expect(reply.status).toBe(200);
   expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });
 });
 
-test("takes as many parameters and list elements as the limit says", async () => {
+test("the number of parameters and list elements is limited", async () => {
   const list = Array.from({ length: 1_000 }, (_, index) => index);
   expect(echoed(await gateway.send(`/lists?groups=${list.join()}`))).toEqual({ numbers: list });
   const query = list.map((number) => `numbers=${number}`).join("&");
   expect(echoed(await gateway.send(`/plain?${query}`))).toEqual({ numbers: list });
 });
 
-test("fills the other fields from the query beside a body of one field", async () => {
+test("beside a body of one field the query sets the other fields", async () => {
   const sent = { method: "POST", body: { name: "a" } };
   const reply = await gateway.send("/field?text=b&part.name=c&part=d", sent);
   expect(echoed(reply)).toEqual({ part: { name: "a" }, text: "b" });
 });
 
-test("takes nothing from the query beside a whole body", async () => {
+test("beside a whole body the query is ignored", async () => {
   const reply = await gateway.send("/whole?text=b", { method: "POST", body: { small: 1 } });
   expect(echoed(reply)).toEqual({ small: 1 });
 });

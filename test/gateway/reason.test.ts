@@ -8,7 +8,7 @@ import { MOUNTS } from "./mount.ts";
 const responseBody = "word";
 const JSON_TYPE = { "content-type": "application/json" };
 
-describe("an error of the gateway's own has a reason", () => {
+describe("an error of the gateway itself has a reason", () => {
   const rpcs: readonly Rpc[] = [
     { name: "Get", http: { get: "/get/{small}", responseBody }, reads: true },
     { name: "Post", http: { post: "/post", body: "*", responseBody } },

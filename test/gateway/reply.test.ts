@@ -73,13 +73,13 @@ test.each<[string, Fields, string]>([
   expect(reply.headers["content-length"]).toBe(String(reply.raw.length));
 });
 
-test("writes members by their proto names, empty ones as well", async () => {
+test("members have their proto names, and empty ones are written", async () => {
   answer = () => ({ thing: { partName: "a" } });
   const { data } = (await gateway.send("/thing")).json as { data: Record<string, unknown> };
   expect(data).toMatchObject({ part_name: "a", small: 0, numbers: [], labels: {} });
 });
 
-test("sends REPLY_TEXT as plain text", async () => {
+test("REPLY_TEXT is sent as plain text", async () => {
   answer = () => ({ word: "pöng" });
   const reply = await gateway.send("/text");
   expect(reply.text).toBe("pöng");
@@ -87,7 +87,7 @@ test("sends REPLY_TEXT as plain text", async () => {
 });
 
 test.each([1_000, 4_000, 4_096, 5_000, 100_000])(
-  "sends %i characters beyond ASCII whole",
+  "%i characters outside ASCII are sent completely",
   async (size) => {
     const word = "é你".repeat(size);
     answer = () => ({ word });
@@ -97,19 +97,22 @@ test.each([1_000, 4_000, 4_096, 5_000, 100_000])(
   },
 );
 
-test.each([100, 101, 1_000, 1_001])("sends lists and maps of %i elements whole", async (count) => {
-  const names = Array.from({ length: count }, (_, index) => `<${index}>`);
-  const labels = Object.fromEntries(names.map((name) => [name, `é ${name}`]));
-  answer = () => ({ names, labels });
-  const list = await gateway.send("/names");
-  expect(list.json).toEqual({ code: 200, message: "success", data: names });
-  expect(list.text).not.toContain("<");
-  const map = await gateway.send("/labels");
-  expect(map.json).toEqual({ code: 200, message: "success", data: labels });
-  expect((await gateway.send("/bare/names")).json).toEqual(names);
-});
+test.each([100, 101, 1_000, 1_001])(
+  "lists and maps of %i elements are sent completely",
+  async (count) => {
+    const names = Array.from({ length: count }, (_, index) => `<${index}>`);
+    const labels = Object.fromEntries(names.map((name) => [name, `é ${name}`]));
+    answer = () => ({ names, labels });
+    const list = await gateway.send("/names");
+    expect(list.json).toEqual({ code: 200, message: "success", data: names });
+    expect(list.text).not.toContain("<");
+    const map = await gateway.send("/labels");
+    expect(map.json).toEqual({ code: 200, message: "success", data: labels });
+    expect((await gateway.send("/bare/names")).json).toEqual(names);
+  },
+);
 
-test("masks a long list that can't be encoded", async () => {
+test("a long list that cannot be encoded is masked", async () => {
   answer = () => ({ names: Array.from({ length: 1_000 }, (_, index) => index) });
   expect((await gateway.send("/names")).json).toMatchObject({
     code: 500,
@@ -118,7 +121,7 @@ test("masks a long list that can't be encoded", async () => {
   expect(reported).toHaveLength(1);
 });
 
-test("sends the request id with every reply", async () => {
+test("every reply has the request id", async () => {
   answer = () => ({});
   expect((await gateway.send("/word")).headers["x-request-id"]).toMatch(/^id-\d+$/);
   expect((await gateway.send("/nope")).headers["x-request-id"]).toMatch(/^id-\d+$/);
@@ -128,7 +131,7 @@ test("sends the request id with every reply", async () => {
   expect(reply.json).toMatchObject({ data: reply.headers["x-request-id"] });
 });
 
-test("tells the rpc its gateway, headers and peer", async () => {
+test("the rpc receives its gateway, headers and peer", async () => {
   answer = (call) => ({ word: [call.transport, call.header("authorization"), call.peer].join() });
   const reply = await gateway.send("/word", { headers: { Authorization: "abc" } });
   expect(reply.json).toMatchObject({ data: "rest,abc,127.0.0.1" });
@@ -137,7 +140,7 @@ test("tells the rpc its gateway, headers and peer", async () => {
 const MASKED = [Code.Canceled, Code.Unknown, Code.Internal, Code.DataLoss];
 
 test.each(Object.entries(ENVELOPE_CODE))(
-  "answers the canonical code %s with %i",
+  "the canonical code %s is answered with %i",
   async (code, want) => {
     const masked = MASKED.includes(Number(code));
     answer = () => {
@@ -164,7 +167,7 @@ test.each([
   ["/bare", { code: 5, message: "no such thing" }],
   ["/bare/names", { code: 5, message: "no such thing" }],
 ])(
-  "gives errors of %s their real status, without an envelope as google.rpc.Status",
+  "errors of %s have their real status, without an envelope as google.rpc.Status",
   async (path, body) => {
     answer = () => {
       throw new ConnectError("no such thing", Code.NotFound);
@@ -180,7 +183,7 @@ test.each<[string, unknown]>([
   ["a text", "secret"],
   ["nothing", undefined],
   ["an object", { code: 5, message: "secret" }],
-])("masks %s and reports it once", async (_, thrown) => {
+])("%s is masked and reported once", async (_, thrown) => {
   answer = () => Promise.reject(thrown);
   const reply = await gateway.send("/word");
   expect(reply.text).toBe('{"code":500,"message":"internal error","data":null}');
@@ -188,7 +191,7 @@ test.each<[string, unknown]>([
   expect(reported).toEqual([error]);
 });
 
-test("masks a reply that can't be encoded", async () => {
+test("a reply that cannot be encoded is masked", async () => {
   answer = () => ({ thing: { at: { seconds: 10n ** 15n } } });
   expect((await gateway.send("/thing")).json).toMatchObject({
     code: 500,
@@ -197,7 +200,7 @@ test("masks a reply that can't be encoded", async () => {
   expect(reported).toHaveLength(1);
 });
 
-test("lists field violations in data", async () => {
+test("field violations are in data", async () => {
   const fieldViolations = [
     { field: "settings[0].value", description: "must be a number" },
     { field: "settings[1].key", description: "is <empty>" },
@@ -215,7 +218,7 @@ test("lists field violations in data", async () => {
   expect(reply.text).toContain("\\u003cempty\\u003e");
 });
 
-test("reads violations that came over a wire", async () => {
+test("violations of a remote error are decoded", async () => {
   answer = () => {
     const fieldViolations = [{ field: "a", description: "b" }];
     const error = new ConnectError("x", Code.InvalidArgument);
@@ -229,7 +232,7 @@ test("reads violations that came over a wire", async () => {
   });
 });
 
-test("passes on Retry-After and nothing else of an error's metadata", async () => {
+test("of an error's metadata only Retry-After is passed on", async () => {
   answer = () => {
     throw new ConnectError("slow down", Code.ResourceExhausted, { "retry-after": "7", "x-a": "b" });
   };
@@ -238,7 +241,7 @@ test("passes on Retry-After and nothing else of an error's metadata", async () =
   expect(reply.headers["x-a"]).toBeUndefined();
 });
 
-test("names the scheme with a 401", async () => {
+test("a 401 has the scheme in WWW-Authenticate", async () => {
   answer = () => {
     throw new ConnectError("send the token", Code.Unauthenticated);
   };
@@ -247,7 +250,7 @@ test("names the scheme with a 401", async () => {
   expect(reply.headers["www-authenticate"]).toBe("Bearer");
 });
 
-test("aborts the call's signal when the client goes away", async () => {
+test("a disconnect aborts the call's signal", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   answer = async (call) => {
     call.signal.addEventListener("abort", () => resolve());
@@ -261,7 +264,7 @@ test("aborts the call's signal when the client goes away", async () => {
   await promise;
 });
 
-test("leaves the signal alone when the reply was sent", async () => {
+test("the signal is not aborted after the reply was sent", async () => {
   const signals: AbortSignal[] = [];
   answer = (call) => {
     signals.push(call.signal);
@@ -272,7 +275,7 @@ test("leaves the signal alone when the reply was sent", async () => {
   expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
 });
 
-test("answers what admit throws before any refusal of its own", async () => {
+test("an error of admit precedes the gateway's own errors", async () => {
   const rpcs: Rpc[] = [
     { name: "Save", http: { post: "/save", body: "*" }, rest: envelope },
     { name: "Get", http: { get: "/get" }, rest: { ...envelope, requireQuery: ["text"] } },

@@ -14,7 +14,7 @@ function bindingsOf(paths: readonly string[]) {
     .flatMap((method) => createBindings(method));
 }
 
-/** All combinations of so many segments. */
+/** All combinations of this number of segments. */
 function combine(segments: readonly string[], length: number): string[] {
   if (length === 0) return [""];
   const shorter = combine(segments, length - 1);
@@ -23,7 +23,7 @@ function combine(segments: readonly string[], length: number): string[] {
 
 const LENGTHS = [1, 2, 3];
 
-test("finds exactly the templates that match, the most specific one first", () => {
+test("lookup returns exactly the matching templates, the most specific one first", () => {
   const templates = LENGTHS.flatMap((length) => combine(["a", "b", "*", "**"], length))
     .filter((path) => path.split("**").length <= 2)
     .flatMap((path) => [path, `${path}:go`]);
@@ -52,7 +52,7 @@ test("finds exactly the templates that match, the most specific one first", () =
   }
 });
 
-test("many paths are registered by their first segment, and each is found", async () => {
+test("many paths are indexed by their first segment, and each is found", async () => {
   const paths = Array.from({ length: MAX_ROUTES + 1 }, (_, index) => `/v1/kind${index}/{text}`);
   const app = fastify();
   const urls = new Set<string>();

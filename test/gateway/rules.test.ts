@@ -12,13 +12,13 @@ async function start(...rpcs: Rpc[]): Promise<void> {
 }
 
 function neverCalled(): never {
-  throw new Error("not to be called");
+  throw new Error("must not be called");
 }
 
 const ENVELOPE = { reply: "REPLY_ENVELOPE" };
 
 test.each<[string, Omit<Rpc, "name">, string]>([
-  ["no slash first", { http: { get: "v1/x" } }, "must begin with a slash"],
+  ["no leading slash", { http: { get: "v1/x" } }, "must begin with a slash"],
   ["an empty segment", { http: { get: "/v1//x" } }, "expected a path segment at character 5"],
   ["a trailing slash", { http: { get: "/v1/" } }, "expected a path segment at character 5"],
   ["an open brace", { http: { get: "/v1/{text" } }, "a variable must end with }"],
@@ -27,7 +27,7 @@ test.each<[string, Omit<Rpc, "name">, string]>([
   ["a broken escape", { http: { get: "/v1/%zz" } }, "expected a path segment"],
   ["a query in the path", { http: { get: "/v1/x?y" } }, "unexpected character at character 6"],
   ["no path", { http: { body: "*" } }, "without a path"],
-  ["a custom kind in small letters", { http: { custom: { kind: "list", path: "/x" } } }, "custom"],
+  ["a custom kind in lower case", { http: { custom: { kind: "list", path: "/x" } } }, "custom"],
   ["an unknown path variable", { http: { get: "/v1/{nope}" } }, "path variable {nope}"],
   ["a repeated path variable", { http: { get: "/v1/{words}" } }, "path variable {words}"],
   ["a message as path variable", { http: { get: "/v1/{part}" } }, "path variable {part}"],
@@ -91,12 +91,12 @@ test.each<[string, Omit<Rpc, "name">, string]>([
     'require_query "txet"',
   ],
   [
-    "a query field that is unknown",
+    "an unknown query field",
     { http: { get: "/x" }, rest: { query: [{ name: "a", field: "nope" }] } },
     'query field "nope"',
   ],
   [
-    "a query field that no text fills",
+    "a query field that text cannot set",
     { http: { get: "/x" }, rest: { query: [{ name: "a", field: "labels" }] } },
     'query field "labels"',
   ],
@@ -124,7 +124,7 @@ test.each<[string, Omit<Rpc, "name">, string]>([
     "not repeated",
   ],
   [
-    "a query field that the path fills",
+    "a query field that the path sets",
     { http: { get: "/x/{text}" }, rest: { query: [{ name: "a", field: "text" }] } },
     "filled by path or body",
   ],
@@ -133,7 +133,7 @@ test.each<[string, Omit<Rpc, "name">, string]>([
     { http: { post: "/x", body: "*" }, rest: { query: [{ name: "a", field: "text" }] } },
     'the body is "*"',
   ],
-])("refuses to start with %s, naming the rpc", async (_, rpc, reason) => {
+])("%s fails the start, with the rpc's name", async (_, rpc, reason) => {
   const starting = start({ name: "BadRule", ...rpc });
   await expect(starting).rejects.toThrow("test.v1.ThingService.BadRule: ");
   await expect(starting).rejects.toThrow(reason);
@@ -148,14 +148,14 @@ test.each<[string, Rpc[]]>([
     ],
   ],
   [
-    "a general one before one that requires a parameter",
+    "a general binding before one that requires a parameter",
     [
       { name: "One", http: { get: "/x" } },
       { name: "Two", http: { get: "/x" }, rest: { requireQuery: ["text"] } },
     ],
   ],
   [
-    "required parameters that an earlier one has as well",
+    "required parameters that an earlier binding has as well",
     [
       { name: "One", http: { get: "/x" }, rest: { requireQuery: ["text", "small"] } },
       { name: "Two", http: { get: "/x" }, rest: { requireQuery: ["small"] } },
@@ -165,13 +165,13 @@ test.each<[string, Rpc[]]>([
     "its own additional binding",
     [{ name: "Two", http: { get: "/x", additionalBindings: [{ get: "/x" }] } }],
   ],
-])("refuses a binding that is never reached: %s", async (_, rpcs) => {
+])("an unreachable binding fails the start: %s", async (_, rpcs) => {
   const starting = start(...rpcs);
   await expect(starting).rejects.toThrow("ThingService.Two: GET /x");
   await expect(starting).rejects.toThrow("is never reached");
 });
 
-test("takes a general binding after those that require a parameter", async () => {
+test("a general binding after those that require a parameter is accepted", async () => {
   const rest = { requireQuery: ["text"] };
   const rpcs = [
     { name: "One", http: { get: "/x" }, rest },
@@ -181,11 +181,11 @@ test("takes a general binding after those that require a parameter", async () =>
   await expect(start(...rpcs)).resolves.toBeUndefined();
 });
 
-test("passes over an rpc without REST options", async () => {
+test("an rpc without REST options is skipped", async () => {
   await expect(start({ name: "Internal", streams: "request" })).resolves.toBeUndefined();
 });
 
-test("lists its routes in the order of the rules", () => {
+test("routes are listed in the order of the rules", () => {
   const http = {
     get: "/x/{text}",
     additionalBindings: [{ custom: { kind: "REPORT", path: "/x" } }],

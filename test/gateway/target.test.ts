@@ -32,7 +32,7 @@ function answer(text: string, context: HandlerContext): void {
   context.responseHeader.set("x-reply", "head");
   context.responseTrailer.set("x-end", "tail");
   if (text !== "fail") return;
-  const violation = { field: "text", description: "is not fit" };
+  const violation = { field: "text", description: "is not suitable" };
   const detail = { desc: BadRequestSchema, value: { fieldViolations: [violation] } };
   throw new ConnectError("it failed", Code.InvalidArgument, { "x-why": "so" }, [detail]);
 }
@@ -78,7 +78,7 @@ afterAll(async () => {
   target.close();
 });
 
-test("a unary call goes with its metadata and comes back with headers and trailers", async () => {
+test("a unary call is sent with its metadata and returns headers and trailers", async () => {
   const headers = { "x-own": "1", accept: "application/json", "if-none-match": '"x"' };
   const reply = await send(port, "/get/x", { headers });
   expect([reply.status, reply.json]).toMatchObject([200, { word: "x" }]);
@@ -87,16 +87,16 @@ test("a unary call goes with its metadata and comes back with headers and traile
   expect(seen?.requestHeader.get("if-none-match")).toBeNull();
 });
 
-test("an error comes back with its details", async () => {
+test("an error is returned with its details", async () => {
   const reply = await send(port, "/get/fail");
   expect(reply.status).toBe(400);
   expect(reply.json).toMatchObject({
     ...{ code: 3, message: "it failed" },
-    details: [{ fieldViolations: [{ field: "text", description: "is not fit" }] }],
+    details: [{ fieldViolations: [{ field: "text", description: "is not suitable" }] }],
   });
 });
 
-test("a stream comes message by message", async () => {
+test("a stream is passed on message by message", async () => {
   const reply = await send(port, "/read/x");
   const words = reply.text.trim().split("\n");
   expect(words.map((line) => JSON.parse(line).word)).toEqual(["a", "b"]);
@@ -104,7 +104,7 @@ test("a stream comes message by message", async () => {
   expect((await send(port, "/read/fail")).status).toBe(400);
 });
 
-test("a time limit goes along, and its end ends the call there", async () => {
+test("a deadline is passed on, and its end ends the upstream call", async () => {
   const reply = await send(port, "/get/late", { headers: { "grpc-timeout": "300m" } });
   expect([reply.status, reply.json]).toMatchObject([504, { code: 4 }]);
   expect(seen?.timeoutMs()).toBeLessThanOrEqual(300);
@@ -115,7 +115,7 @@ test("services without a target are refused", async () => {
   await expect(fastify().register(restGateway, { services: [service] })).rejects.toThrow("target");
 });
 
-test("the document has the names that the gateway has", () => {
+test("the document has the gateway's names", () => {
   const options = { target: createGrpcTransport({ baseUrl: "http://127.0.0.1:1" }) };
   const document = createOpenApi({ ...options, services: [service], title: "T", version: "1" });
   const text = JSON.stringify(document);

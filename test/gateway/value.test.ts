@@ -47,7 +47,7 @@ describe("integers", () => {
   ];
   test.each(
     kinds.flatMap(([scalars, ...bounds]) => scalars.map((one) => [one, ...bounds] as const)),
-  )("of type %i go from %s to %s", (scalar, min, max, wide) => {
+  )("of type %i are from %s to %s", (scalar, min, max, wide) => {
     expect(integerRange(scalar)).toEqual({ min: BigInt(min), max: BigInt(max), wide });
     const read = (text: string, asText = false) => readValue(typeOf(scalar, asText), text);
     for (const text of [min, max]) {
@@ -100,7 +100,7 @@ describe("scalars", () => {
     );
   });
 
-  test("bytes: other texts are none", () => {
+  test("bytes: other texts are invalid", () => {
     for (const wrong of ["Y", "Y Q==", "YQ===", "=YQ", "ä"])
       expect(readValue(typeOf(ScalarType.BYTES), wrong)).toBeUndefined();
   });
@@ -115,7 +115,7 @@ describe("scalars", () => {
 });
 
 describe("enums", () => {
-  test("are given by name, or by any number of 32 bits", () => {
+  test("are accepted by name, or by any 32-bit number", () => {
     expect(enumNumber(color, "COLOR_RED")).toBe(1);
     for (const given of [1, "1", 7, "-7", 2_147_483_647])
       expect(enumNumber(color, given)).toBe(Number(given));
@@ -124,7 +124,7 @@ describe("enums", () => {
     expect(readValue({ ...typeOf(ScalarType.INT32), enum: color }, "COLOR_RED")).toBe(1);
   });
 
-  test("that are closed have no other numbers, and names in JSON of their own", () => {
+  test("that are closed have no other numbers, and their own names in JSON", () => {
     const values = [{ name: "RED", jsonName: "red", number: 1 }];
     const closed = { open: false, values, value: { 1: values[0] } } as unknown as DescEnum;
     expect(["RED", "red", 1, "1", 0, 2].map((given) => enumNumber(closed, given))).toEqual([
@@ -144,7 +144,7 @@ describe("enums", () => {
 });
 
 describe("the type of a field", () => {
-  test("is that of one value, and none for messages", () => {
+  test("is that of a single value, and undefined for messages", () => {
     expect(valueType(field("text"))).toEqual(typeOf(ScalarType.STRING));
     expect(valueType(field("numbers"))).toEqual(typeOf(ScalarType.INT32));
     expect(valueType(field("color"))).toEqual({
@@ -155,7 +155,7 @@ describe("the type of a field", () => {
     expect(valueType(asText)).toEqual(typeOf(ScalarType.INT64, true));
   });
 
-  test("has a reader where a text can fill it", () => {
+  test("has a reader if text can set it", () => {
     const reader = (name: string) => createTextReader(field(name));
     expect(reader("small")?.read("7")).toBe(7);
     expect(reader("small")?.expected).toMatch(/^a whole number/);
@@ -163,7 +163,7 @@ describe("the type of a field", () => {
     expect(reader("info")).toBeUndefined();
   });
 
-  test("has one for times and wrapped values", () => {
+  test("has a reader for times and wrapped values", () => {
     const at = createTextReader(field("at"));
     expect(at?.expected).toBe("a time such as 2026-01-31T08:00:00Z");
     expect(at?.read("2026-01-31T08:00:00Z")).toMatchObject({ seconds: 1_769_846_400n });
@@ -180,7 +180,7 @@ describe("the type of a field", () => {
     ["google.protobuf.BoolValue", BoolValueSchema, "true or false", "true"],
     ["google.protobuf.BoolValue", BoolValueSchema, "true or false", "false"],
     ["google.protobuf.Int64Value", Int64ValueSchema, "a whole number", "-7"],
-  ])("has one for %s", (_, message, expected, text) => {
+  ])("has a reader for %s", (_, message, expected, text) => {
     const reader = createTextReader({ fieldKind: "message", message } as unknown as DescField);
     expect(reader?.expected).toMatch(expected);
     const json = text === "true" ? true : text === "false" ? false : text;
@@ -218,7 +218,7 @@ describe("integers in JSON", () => {
   });
 });
 
-test("a number that rounds to the largest float becomes that, and no other changes", () => {
+test("a number that rounds to the largest float becomes it, and other numbers are unchanged", () => {
   const largest = 3.4028234663852886e38;
   const float = typeOf(ScalarType.FLOAT);
   expect(largeFloat(float, 3.4028235e38)).toBe(largest);
@@ -240,7 +240,7 @@ describe("times of RFC 3339", () => {
     "2024-02-29T00:00:00Z",
     "2000-02-29T00:00:00Z",
     "0001-01-01T00:00:00Z",
-  ])("%s is one", (text) => {
+  ])("%s is accepted", (text) => {
     expect(isTime(text)).toBe(true);
   });
 
@@ -262,7 +262,7 @@ describe("times of RFC 3339", () => {
     "2026-01-01T00:00:00+00:60",
     "2026-01-01T00:00:00",
     "2026-01-01T00:00:00.1234567890Z",
-  ])("%s is none", (text) => {
+  ])("%s is refused", (text) => {
     expect(isTime(text)).toBe(false);
   });
 });

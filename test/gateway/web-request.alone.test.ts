@@ -12,7 +12,7 @@ import { streaming, unary } from "./gateway-server.ts";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-// Requests of hostile clients, as a runtime of the fetch API hands them over.
+// Requests of hostile clients, in the form of a runtime with the Fetch API.
 const descs = defineRpcs([
   { name: "Get", http: { get: "/v1/things" }, reads: true },
   { name: "Post", http: { post: "/v1/things", body: "*" } },
@@ -52,7 +52,7 @@ function handler(options: Partial<RestHandlerOptions> = {}) {
   return { handle, calls };
 }
 
-/** A body whose pieces come when the test sends them. */
+/** A body whose chunks the test sends. */
 function openBody() {
   const cancelled = Promise.withResolvers<void>();
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -78,9 +78,9 @@ const post = (path: string, init: RequestInit) =>
     ...init,
   });
 
-describe("a request of the fetch API", () => {
+describe("a request of the Fetch API", () => {
   test.each(["/v1/things", "/v1/send"])(
-    "whose client goes away in the middle of its body to %s is not carried out, and its bytes are released",
+    "whose client disconnects within its body to %s is not executed, and its bytes are released",
     async (path) => {
       const buffered = new Buffered(2 ** 20);
       const { handle, calls } = handler({ bounds: { buffered } });
@@ -96,7 +96,7 @@ describe("a request of the fetch API", () => {
     },
   );
 
-  test("in pieces of one byte takes no more memory than its bytes and their room", async () => {
+  test("in chunks of one byte needs memory for its bytes and a constant", async () => {
     const { handle, calls } = handler({ bounds: { maxBytes: 200_000, timeoutMs: 600_000 } });
     const { stream, send } = openBody();
     const reply = handle(post("/v1/things", { body: stream }));
@@ -114,7 +114,7 @@ describe("a request of the fetch API", () => {
     expect(calls).toEqual([]);
   });
 
-  test("with an address longer than a server takes is 414", async () => {
+  test("with an address longer than a server accepts is 414", async () => {
     const { handle, calls } = handler();
     const reply = await handle(
       new Request(`http://localhost/v1/things?text=${"a".repeat(70_000)}`),

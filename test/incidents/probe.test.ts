@@ -38,7 +38,7 @@ function desk() {
     clientOf: () => client,
     driverOf: driverByName,
     now: () => clock.now,
-    // The pause is the interval then.
+    // The pause is then the interval.
     random: () => 0.5,
     onResult: async (_site, { mount_path: path }, error) => void results.push([path, error]),
     onError: (error) => failures.push(error),
@@ -67,7 +67,7 @@ test("a mount is listed with a refresh once per interval", async () => {
   expect(refreshed()).toHaveLength(2);
 });
 
-test("after an error of the credential a mount is left alone until its row changes", async () => {
+test("after a credential error a mount is not listed until its row changes", async () => {
   const { clock, results, probes } = desk();
   server.folders.set("/a", "failed get objs: failed to list objs: login failed");
   probes.listed(site, [row(1, "/a")]);
@@ -75,7 +75,7 @@ test("after an error of the credential a mount is left alone until its row chang
   await probes.run();
   expect(results).toEqual([["/a", "failed get objs: failed to list objs: login failed"]]);
   clock.now += 100 * INTERVAL;
-  // A token that the server has refreshed is no change of a user.
+  // A token that the server refreshed is not a change by a user.
   probes.listed(site, [row(1, "/a", { addition: '{"token":"other"}' })]);
   await probes.run();
   expect(refreshed()).toHaveLength(1);
@@ -115,7 +115,7 @@ test("mounts of one account are listed one at a time", async () => {
 });
 
 describe("a mount with mounts below it", () => {
-  test("is judged by a folder of its own", async () => {
+  test("is probed by a folder of its own", async () => {
     const { clock, results, probes } = desk();
     server.folders.set("/", ["b", "own"]);
     server.folders.set("/own", "status: 502");
@@ -126,7 +126,7 @@ describe("a mount with mounts below it", () => {
     expect(results).toContainEqual(["/", "status: 502"]);
   });
 
-  test("and no folder of its own is not judged", async () => {
+  test("and without a folder of its own is not probed", async () => {
     const { clock, results, probes } = desk();
     server.folders.set("/", ["b", "deep"]);
     probes.listed(site, [row(1, "/"), row(2, "/b"), row(3, "/deep/c", { disabled: true })]);
@@ -137,7 +137,7 @@ describe("a mount with mounts below it", () => {
   });
 });
 
-test("a site that does not answer says nothing of its mounts", async () => {
+test("a site that does not answer has no results for its mounts", async () => {
   const { clock, results, failures, probes } = desk();
   probes.listed(site, [row(1, "/a")]);
   await server.stop();
@@ -151,7 +151,7 @@ test("a site that does not answer says nothing of its mounts", async () => {
   expect(results).toEqual([["/a", ""]]);
 });
 
-test("mounts that are disabled, failing or gone are not listed", async () => {
+test("mounts that are disabled, failing or deleted are not listed", async () => {
   const { clock, probes } = desk();
   probes.listed(site, [
     row(1, "/a", { disabled: true }),

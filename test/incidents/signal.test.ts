@@ -28,7 +28,7 @@ describe("the class of a driver's message", () => {
     ["context deadline exceeded", "network"],
     ["Get https://x: dial tcp: lookup x: no such host", "network"],
     ["unexpected EOF", "network"],
-    // What failed is the network, not the token.
+    // The network failed, not the token.
     ["failed to refresh token: Post https://x: dial tcp 1.2.3.4:443: i/o timeout", "network"],
     ["stat /srv/gone: no such file or directory", "configuration"],
     ["no driver named: X", "configuration"],
@@ -39,7 +39,7 @@ describe("the class of a driver's message", () => {
   });
 });
 
-describe("what is known of a mount", () => {
+describe("the signals of a mount", () => {
   const plain = (message: string): string => message.replaceAll("secret", "********");
   const signalsAfter = (
     ...observations: readonly (Observation | [Observation, number])[]
@@ -57,24 +57,24 @@ describe("what is known of a mount", () => {
   const probe = (error: string): Observation => ({ kind: "probe", error });
   const lead = (signals: Signals) => leadingSignal(signals)?.source;
 
-  test("a status that is an error opens at once, and ends with work", () => {
+  test("an error status opens an incident at once, and the status work closes it", () => {
     expect(lead(signalsAfter(status("login failed")))).toBe("status");
     expect(lead(signalsAfter(status("login failed"), status("work")))).toBeUndefined();
   });
 
-  test("an empty status changes nothing: the mount is under way", () => {
+  test("an empty status changes nothing: the mount is starting", () => {
     expect(lead(signalsAfter(status("login failed"), status("")))).toBe("status");
     expect(lead(signalsAfter(status("")))).toBeUndefined();
   });
 
-  test("work, which stays while listings fail, does not end what a listing reported", () => {
+  test("the status work, which is kept while listings fail, does not close a listing's incident", () => {
     expect(lead(signalsAfter(status("work"), probe("login failed"), status("work")))).toBe("probe");
     expect(lead(signalsAfter(probe("login failed"), status("work"), probe("")))).toBeUndefined();
     // A changed row is another mount: the next listing decides.
     expect(lead(signalsAfter(probe("login failed"), status("work", true)))).toBeUndefined();
   });
 
-  test("a listing that works ends what the status reported, and not a token's end", () => {
+  test("a successful listing closes a status incident, and not that of a token's expiry", () => {
     const ends: Observation = { kind: "expiry", error: "token ends" };
     expect(lead(signalsAfter(status("login failed"), probe("")))).toBeUndefined();
     expect(lead(signalsAfter(status("login failed"), ends, probe("")))).toBe("expiry");
@@ -90,13 +90,13 @@ describe("what is known of a mount", () => {
     expect(lead(signalsAfter(down, down, status("login failed")))).toBe("status");
   });
 
-  test("a mount that is disabled or gone has no incident", () => {
+  test("a mount that is disabled or deleted has no incident", () => {
     expect(signalsAfter(status("login failed"), probe("login failed"), { kind: "off" })).toEqual(
       {},
     );
   });
 
-  test("messages are kept without secrets", () => {
+  test("messages are stored without secrets", () => {
     expect(signalsAfter(status("login failed: secret")).status?.message).toBe(
       "login failed: ********",
     );
@@ -106,12 +106,12 @@ describe("what is known of a mount", () => {
   });
 });
 
-describe("the end of a token", () => {
+describe("the expiry of a token", () => {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const token = (exp: unknown): string => `${part({ alg: "RS256" })}.${part({ exp })}.c2ln`;
   const now = Date.UTC(2026, 10, 24);
 
-  test("stands in a JWT", () => {
+  test("is read from a JWT", () => {
     expect(expiryOf(token(1_800_000_000))).toBe(1_800_000_000_000);
     expect(expiryOf(`Bearer ${token(1_800_000_000)}`)).toBe(1_800_000_000_000);
   });
@@ -124,11 +124,11 @@ describe("the end of a token", () => {
     token(-1),
     token(undefined),
     "x".repeat(20_000),
-  ])("stands in no other text: %#", (text) => {
+  ])("is read from no other text: %#", (text) => {
     expect(expiryOf(text)).toBeUndefined();
   });
 
-  test("counts within three days, of items that users give and of refresh tokens", () => {
+  test("counts within three days, for items that users set and for refresh tokens", () => {
     const soon = token(now / 1_000 + 86_400);
     const later = token(now / 1_000 + 4 * 86_400);
     const past = token(now / 1_000 - 1);
@@ -136,7 +136,7 @@ describe("the end of a token", () => {
     expect(tokenEnd("Other", { authorization: later }, now)).toBeUndefined();
     expect(tokenEnd("Other", { a: soon, b: past }, now)?.item).toBe("b");
     expect(tokenEnd("AliyundriveOpen", { refresh_token: past }, now)?.item).toBe("refresh_token");
-    // The server refreshes access tokens by itself.
+    // The server refreshes access tokens itself.
     expect(tokenEnd("AliyundriveOpen", { AccessToken: past }, now)).toBeUndefined();
     expect(tokenEnd("Other", { number: 5, nothing: null }, now)).toBeUndefined();
   });

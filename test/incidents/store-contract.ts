@@ -6,7 +6,7 @@ import type {
   StoredWebhook,
 } from "../../src/incidents/store.ts";
 
-/** Where a database is. */
+/** Place of a database. */
 export interface IncidentPlace {
   open(): Promise<{ readonly incidents: IncidentStore; close(): Promise<void> }>;
   remove(): Promise<void>;
@@ -31,7 +31,7 @@ const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDeli
   ...changes,
 });
 
-/** What every store of incidents keeps to. */
+/** Contract of every store of incidents. */
 export function describeIncidentStore(name: string, newPlace: () => Promise<IncidentPlace>): void {
   describe(name, () => {
     let place: IncidentPlace;
@@ -49,7 +49,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       await place.remove();
     });
 
-    test("incidents come back as they were written, newest first, by site, mount and state", async () => {
+    test("incidents are read as written, newest first, by site, mount and state", async () => {
       const signals = { status: { class: "quota", message: "m", count: 2, countedAt: 3 } } as const;
       const all = [
         incident("a", { openedAt: 1, signals }),
@@ -71,7 +71,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       expect(await ids({ before: { openedAt: 2, id: "d" } })).toEqual(["c", "a"]);
     });
 
-    test("who acknowledged an incident outlives what the sites report", async () => {
+    test("an acknowledgement is kept when sites report again", async () => {
       await store.write([incident("a")], []);
       const noted = { acknowledgedAt: 20, acknowledgedBy: "ann", note: "on it" };
       await store.acknowledge({ ...incident("a"), ...noted, message: "stale" }, [], []);
@@ -81,7 +81,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       );
     });
 
-    test("webhooks come back by name, and no two have one name", async () => {
+    test("webhooks are ordered by name, and names are unique", async () => {
       const put = (row: StoredWebhook, before?: StoredWebhook) =>
         store.putWebhook(row, { before, audit: [] });
       const b = webhook("b", { disabled: true });
@@ -90,9 +90,9 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       expect(await put(webhook("c", { name: "name a" }))).toBe("taken");
       expect(await put({ ...b, name: "name a" }, b)).toBe("taken");
       expect(await put(webhook("a", { language: "zh-CN" }), webhook("a"))).toBe("stored");
-      // Another call has changed it meanwhile.
+      // Another call has changed it in between.
       expect(await put(webhook("a", { disabled: true }), webhook("a"))).toBe("changed");
-      // One that was deleted meanwhile does not come back.
+      // A webhook deleted in between is not restored.
       expect(await put(webhook("gone"), webhook("gone"))).toBe("gone");
       expect(await store.webhooks()).toEqual([
         webhook("a", { language: "zh-CN" }),
@@ -100,7 +100,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       ]);
     });
 
-    test("deliveries that are due come oldest first, and go with their webhook", async () => {
+    test("due deliveries are ordered oldest first, and are deleted with their webhook", async () => {
       await store.putWebhook(webhook("w"), { before: undefined, audit: [] });
       const all = [
         delivery("a", { nextTry: 9 }),
@@ -124,7 +124,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       expect(await store.delivery("a")).toBeUndefined();
     });
 
-    test("of each webhook the delivery that is due first comes, however many another one has", async () => {
+    test("the first due delivery of each webhook is returned, for any backlog of another webhook", async () => {
       for (const id of ["v", "w"])
         await store.putWebhook(webhook(id), { before: undefined, audit: [] });
       const backlog = Array.from({ length: 300 }, (_, at) => delivery(`w${at}`, { nextTry: 2 }));
@@ -133,7 +133,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       for (const id of ["v", "w"]) await store.deleteWebhook(id, []);
     });
 
-    test("what is closed or done is forgotten, and nothing else", async () => {
+    test("closed incidents and finished deliveries are deleted, and no others", async () => {
       await store.putWebhook(webhook("w"), { before: undefined, audit: [] });
       await store.write(
         [incident("a"), incident("b", { closedAt: 50 }), incident("c", { closedAt: 150 })],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chooseLanguage } from "../../src/messages/language.ts";
 
-describe("the language of an answer", () => {
+describe("the language of a reply", () => {
   it.each([
     ["", undefined, "en"],
     ["", "", "en"],
@@ -24,7 +24,7 @@ describe("the language of an answer", () => {
     ["en", "zh-CN", "en"],
     ["tlh", "zh-CN", "en"],
     [`zh-${"a-".repeat(50)}`, undefined, "en"],
-  ])("asked %j, accepted %j: %s", (asked, accepted, language) => {
+  ])("requested %j, accepted %j: %s", (asked, accepted, language) => {
     expect(chooseLanguage(asked, accepted)).toBe(language);
   });
 });

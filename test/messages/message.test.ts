@@ -31,7 +31,7 @@ describe.each(ids)("%s", (id) => {
     }
   });
 
-  test("is a reason as google.rpc.ErrorInfo wants it, with its parameters", () => {
+  test("has a reason in the form of google.rpc.ErrorInfo, with its parameters", () => {
     expect(id).toMatch(/^[A-Z][A-Z0-9_]{0,61}[A-Z0-9]$/);
     const error = new ServiceError(Code.Aborted, text).toConnectError();
     const [info] = error.findDetails(ErrorInfoSchema);
@@ -46,7 +46,7 @@ test("every id is used by the program", () => {
     .filter((file) => !file.endsWith("messages/table.ts"))
     .map((file) => readFileSync(file, "utf8"))
     .join("\n");
-  // Ids that are composed: by the code of an error, and by the outcome of a save at a site.
+  // Composed ids: by the code of an error, and by the outcome of a save at a site.
   const composed = /^(CODE|OUTCOME)_/;
   const unused = ids.filter((id) => !composed.test(id) && !source.includes(`"${id}"`));
   expect(unused).toEqual([]);
@@ -74,12 +74,12 @@ describe("a message in a message", () => {
     );
   });
 
-  test("gives the error its reason", () => {
+  test("sets the reason of the error", () => {
     const [info] = error.toConnectError().findDetails(ErrorInfoSchema);
     expect(info?.reason).toBe("INTEGER_INVALID");
   });
 
-  test("is the same after it was stored, in a column and in a document", () => {
+  test("is unchanged after storage in a column and in a document", () => {
     expect(textFromColumn(textToColumn(inner))).toEqual(inner);
     const document = JSON.parse(JSON.stringify({ at: [inner, "words"] }), reviveText);
     expect(document).toEqual({ at: [inner, "words"] });
@@ -88,7 +88,7 @@ describe("a message in a message", () => {
 });
 
 test.each(["", "words", '{"id":', '{"id":"NO_SUCH_ID","parameters":{}}', '{"id":"EMPTY"}'])(
-  "stored text that is no message stays as it is: %j",
+  "stored text that is not a message is kept unchanged: %j",
   (stored) => {
     expect(textFromColumn(stored)).toBe(stored);
   },
@@ -98,11 +98,11 @@ test.each([
   [message("FIELD_REQUIRED"), "mounts[0].name is missing"],
   [message("ITEM_REQUIRED"), "mounts[0].name is required"],
   ["words of a site", "mounts[0].name words of a site"],
-])("a problem at a field names it once: %s", (problem, expected) => {
+])("a problem at a field names the field once: %s", (problem, expected) => {
   expect(String(problemAt("mounts[0].name", problem))).toBe(expected);
 });
 
-test("a parameter that looks like one is not replaced", () => {
+test("a parameter value that looks like a parameter is not replaced", () => {
   const error = notFound(message("SETTING_NOT_FOUND", { key: "{key}$&$1" }));
   expect(error.message).toBe('there is no setting "{key}$&$1"');
 });

@@ -11,7 +11,7 @@ import { sourceTexts } from "../../tools/translation-texts.ts";
 const sources = sourceTexts();
 const texts = new Map(sources.map(({ source, text }) => [source, text]));
 
-/** Marks that a translation has to keep as they are: placeholders, addresses, code. */
+/** Marks that a translation must keep unchanged: placeholders, addresses, code. */
 const MARKS =
   /\{\{?[\w.:]+\}?\}|https?:\/\/[\w-]+(?:\.[\w-]+)*|(?<![\w.])[a-z]+(?:_[a-z0-9]+)+(?![\w.])/g;
 
@@ -19,12 +19,12 @@ describe.each(LANGUAGES.filter((language) => language !== "en"))("the texts in %
   const translated = readTranslations(language);
   const bySource = new Map([...translated.values()].map(({ source, text }) => [source, text]));
 
-  it("are there for every English text", () => {
+  it("exist for every English text", () => {
     const missing = sources.filter(({ source }) => !bySource.has(source));
     expect(missing.map(({ file, name }) => `${file}#${name}`)).toEqual([]);
   });
 
-  it("belong to English texts that are there: npm run translations takes out what has gone", () => {
+  it("have an English text each: npm run translations removes others", () => {
     const stale = [...translated].filter(([, { source }]) => !texts.has(source));
     expect(stale.map(([name]) => name)).toEqual([]);
   });
@@ -38,7 +38,7 @@ describe.each(LANGUAGES.filter((language) => language !== "en"))("the texts in %
     expect(lost).toEqual([]);
   });
 
-  it("are of the language, and end as sentences where the English ones do", () => {
+  it("are in the language, and end as sentences where the English ones do", () => {
     for (const { file, name, source, text } of sources) {
       const made = bySource.get(source) ?? "";
       if (file === "labels.json" || name.startsWith("(label)") || file === "errors.json") continue;
@@ -55,7 +55,7 @@ describe.each(LANGUAGES.filter((language) => language !== "en"))("the texts in %
   });
 });
 
-/** The table of words: each with those that do not stand for it. */
+/** The glossary: each term with the words that must not be used for it. */
 const GLOSSARY = new Map(
   [
     ...readFileSync("docs/languages.md", "utf8").matchAll(
@@ -67,7 +67,7 @@ const GLOSSARY = new Map(
 describe("a translation", () => {
   const translate = createTranslations();
 
-  it("falls back to the English text for each text that has none", () => {
+  it("falls back to the English text", () => {
     expect(translate("zh-CN")("No such text.")).toBe("No such text.");
     expect(translate("zh-CN")("Mount path")).toBe("挂载路径");
     expect(translate("en")("Mount path")).toBe("Mount path");

@@ -30,7 +30,7 @@ function films(remark: string): StorageRow {
   };
 }
 
-/** Adopts a row of a site, decided on the mounts of an earlier moment. */
+/** Adopts a row of a site, decided on earlier mounts. */
 async function adopt(
   { engine }: Parts,
   name: string,
@@ -52,7 +52,7 @@ async function adopt(
 
 const extra = [{ id: 1, path: "/films", driver: "Local" }] as MountRound["extra"];
 
-test("two sites that adopt one new path at the same time: the second takes no mount of the first", async () => {
+test("two sites adopt one new path at the same time: the second takes no mount of the first", async () => {
   const parts = await testParts(newPath());
   const none = new Map<string, Mount>();
   const round = { rows: [films("")], extra };

@@ -60,7 +60,7 @@ mounts:
       quay: { path: /own }
 `;
 
-test("mounts are declared, followed, and changed by the file alone", async () => {
+test("mounts of a file are created, updated, and changed only by the file", async () => {
   await writeFile(join(folder, "password"), "from-a-file\n");
   await writeFile(file, FILMS);
   const { get, save, remove, revision } = await start();
@@ -80,13 +80,13 @@ test("mounts are declared, followed, and changed by the file alone", async () =>
   await writeFile(file, FILMS.replace("    members: { remark: all films }\n", ""));
   await expect.poll(async () => (await get("films"))?.members).toEqual({});
   expect(await revision()).toBe(before + 2n);
-  // What is wrong changes nothing, and says where.
+  // An invalid file changes nothing, and reports the place.
   await writeFile(file, FILMS.replace("root_folder_path", "rot_folder_path"));
   await expect
     .poll(() => service?.log())
     .toContain(`${file}:7:7: films.config.rot_folder_path is not an item of this driver`);
   expect((await get("films"))?.config).toEqual({ root_folder_path: "/srv/films" });
-  // A mount that is taken out stays, and is the clients' again.
+  // A removed mount is kept, and clients may change it again.
   await writeFile(file, "mounts: {}\n");
   await expect
     .poll(() => save({ name: "films", disabled: true }).then(String, String))
@@ -94,7 +94,7 @@ test("mounts are declared, followed, and changed by the file alone", async () =>
   expect(service?.log()).not.toContain("from-a-file");
 });
 
-describe("a file that is wrong ends the start with the place of each mistake", () => {
+describe("an invalid file fails the start with the place of each error", () => {
   test.each([
     ["mounts: [", ":1:10: this is no YAML"],
     ["", ':1:1: "mounts:" is missing'],
@@ -147,7 +147,7 @@ describe("a file that is wrong ends the start with the place of each mistake", (
     ]);
   });
 
-  test("and none of the parts that had started by then stays at work", async () => {
+  test("and no part that had started keeps running", async () => {
     await writeFile(file, "mounts: [");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -174,7 +174,7 @@ describe("a file that is wrong ends the start with the place of each mistake", (
     });
   });
 
-  test("a file of any form takes no longer than its length says", () => {
+  test("a file of any form is parsed in linear time", () => {
     const interpolation = createInterpolation({ env: {}, folder, readFile: () => Buffer.alloc(0) });
     const names = Array.from({ length: 80_000 }, (_, at) => `n${at}: 1`);
     for (const text of [names.join("\n"), `mounts: '${"${".repeat(400_000)}'`])

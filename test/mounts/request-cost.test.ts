@@ -1,4 +1,4 @@
-// What a request on mounts may cost, counted: the largest and the most repetitive form.
+// Cost of requests on mounts, counted: the largest and the most repetitive form.
 import { describe, expect, test, vi } from "vitest";
 import { readDocument } from "../../src/mounts/document.ts";
 import { type Mount, MountIndex, writeMount } from "../../src/mounts/mount.ts";
@@ -12,7 +12,7 @@ const COUNT = 300;
 const many = <T>(make: (at: number) => T): T[] =>
   Array.from({ length: COUNT }, (_, at) => make(at));
 
-/** An empty draft that counts how often all keys of mounts are gone through. */
+/** An empty draft that counts the iterations over all keys of mounts. */
 function countingDraft() {
   const counted = { passes: 0 };
   const draft = createDraft({
@@ -45,8 +45,8 @@ const mountAt = (name: string, path: string, more: Partial<Mount> = {}): Mount =
   ...more,
 });
 
-describe("mounts by name", () => {
-  test("are found by each of their paths, as they are now", () => {
+describe("the index of mounts", () => {
+  test("finds each mount by its current paths", () => {
     const index = new MountIndex([["a", mountAt("a", "/a")]]);
     index.set(
       "b",
@@ -61,7 +61,7 @@ describe("mounts by name", () => {
     expect([...index.keys()]).toEqual(["a"]);
   });
 
-  test("clash only with those that have the path, and no others are looked at", () => {
+  test("finds a clash by path, without a read of other mounts", () => {
     const index = new MountIndex(many((at) => [`m${at}`, mountAt(`m${at}`, `/m/${at}`)] as const));
     const other = mountAt("other", "/m/7");
     index.set("other", other);
@@ -73,11 +73,11 @@ describe("mounts by name", () => {
 
   test.each([
     ["both on all sites", {}, {}, ["home"], "home"],
-    ["both on all sites, of which there are none", {}, {}, [], undefined],
+    ["both on all sites, without sites", {}, {}, [], undefined],
     ["one on one site", {}, { sites: ["away"] }, ["home", "away"], "away"],
     ["one on one site, the other way round", { sites: ["away"] }, {}, ["home", "away"], "away"],
-    ["a site of both", { sites: ["a", "b"] }, { sites: ["b", "c"] }, ["a", "b", "c"], "b"],
-  ])("clash where a site has both: %s", (_name, mine, theirs, sites, site) => {
+    ["one site with both", { sites: ["a", "b"] }, { sites: ["b", "c"] }, ["a", "b", "c"], "b"],
+  ])("finds a clash on a common site: %s", (_name, mine, theirs, sites, site) => {
     const mount = mountAt("mine", "/x", mine);
     const index = new MountIndex([
       ["mine", mount],
@@ -90,11 +90,11 @@ describe("mounts by name", () => {
   test.each([
     ["on different sites", { sites: ["a"] }, { sites: ["b"] }],
     [
-      "with another path there",
+      "with another path on the site",
       { overrides: { a: { path: "/y", items: {}, members: {} } }, sites: ["a"] },
       {},
     ],
-  ])("do not clash %s", (_name, mine, theirs) => {
+  ])("finds no clash %s", (_name, mine, theirs) => {
     const mount = mountAt("mine", "/x", mine);
     const index = new MountIndex([
       ["mine", mount],
@@ -105,18 +105,18 @@ describe("mounts by name", () => {
 });
 
 describe("a save of many mounts", () => {
-  test("goes through all keys once", async () => {
+  test("iterates over all keys once", async () => {
     const { counted, draft } = countingDraft();
     for (const at of many((each) => each))
       writeMount(draft, mountAt(`m${at}`, `/m/${at}`, { items: { password: "p" } }), () => true);
     expect(counted.passes).toBe(1);
-    // A second write takes away the secret items that are gone.
+    // A second write removes secret items that are gone.
     writeMount(draft, mountAt("m1", "/m/1"), () => true);
     expect(draft.mount("mount:m1:password")).toBeUndefined();
     expect(draft.mount("mount:m2:password")?.value).toBe('"p"');
   });
 
-  test("copies no list of changes for each", async () => {
+  test("copies the list of changes at most once", async () => {
     const { draft } = countingDraft();
     const changes = vi.spyOn(draft, "changes");
     const inputs = many((at) => ({ name: `m${at}`, path: `/m/${at}`, driver: "Local" }));
@@ -124,7 +124,7 @@ describe("a save of many mounts", () => {
     expect(changes.mock.calls.length).toBeLessThanOrEqual(1);
   });
 
-  test("that are tried one by one leaves no trace of those that are refused", async () => {
+  test("with each mount tried alone keeps nothing of refused ones", async () => {
     const { draft } = countingDraft();
     const there = mountAt("there", "/there");
     const mounts = new MountIndex([["there", there]]);
@@ -140,7 +140,7 @@ describe("a save of many mounts", () => {
 });
 
 describe("a document of mounts", () => {
-  test("has a bound of rows, whatever they are", async () => {
+  test("has a limited number of rows of any kind", async () => {
     const options = { mounts: new Map(), driverOf: () => undefined, sites: [] };
     const rows = (count: number) => ({ data: Array.from({ length: count }, () => ({})) });
     expect(await readDocument(rows(5_000), options)).toHaveLength(5_000);
@@ -148,7 +148,7 @@ describe("a document of mounts", () => {
     expect(failure.message).toContain("more than 5000 rows");
   });
 
-  test("whose paths make one name are numbered in one go", () => {
+  test("with equal names derived from paths numbers them in one pass", () => {
     const taken = new Set<string>();
     const has = vi.spyOn(taken, "has");
     const names = many(() => freeName("/films/4K!", taken));
@@ -157,7 +157,7 @@ describe("a document of mounts", () => {
     expect(has.mock.calls.length).toBeLessThanOrEqual(3 * COUNT);
   });
 
-  test("whose path grows when it is decomposed is cut first", () => {
+  test("cuts a path that grows by decomposition before it", () => {
     expect(freeName("\ufdfa".repeat(1_000_000), new Set())).toBe("mount");
   });
 });

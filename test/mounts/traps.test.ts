@@ -24,7 +24,7 @@ afterEach(async () => {
   await site.stop();
 });
 
-test("trap 1: id 0 or none is never sent", async () => {
+test("trap 1: id 0 or no id is never sent", async () => {
   const raw = createSiteClient({ url: site.url, token: site.token, ca: "", pin: "" });
   const client = createStorageClient(raw);
   desk.wanted = [mount()];
@@ -38,7 +38,7 @@ test("trap 1: id 0 or none is never sent", async () => {
     for (const action of ["enable", "disable", "delete"] as const)
       await expect(client.act(action, id, [])).rejects.toThrow("without an id");
   }
-  // Every call that a whole life of a mount makes names a row.
+  // Every call in a mount's life has the id of a row.
   desk.wanted = [mount({ revision: 2, members: { order: 3 } })];
   await desk.round();
   desk.wanted = [];
@@ -56,11 +56,11 @@ test("trap 1: id 0 or none is never sent", async () => {
 test("trap 2: an update has the complete addition of the row that was read just before", async () => {
   desk.wanted = [mount({ items: FULL })];
   await desk.round();
-  // A member that no form has, and a number that JavaScript would round.
+  // A member that is in no form, and a number that JavaScript would round.
   const text = `{"secret_number":12345678901234567890,${site.row("/films")?.addition.slice(1)}`;
   site.edit("/films", { addition: text });
   desk.wanted = [mount({ revision: 2, items: { ...FULL, thumbnail: false } })];
-  // Killed before the mount ends, the raw text is what remains.
+  // Killed before the mount ends, the raw text is left.
   const seen: string[] = [];
   site.hold = (stage) => {
     if (stage === "stored") seen.push(site.row("/films")?.addition ?? "");
@@ -76,7 +76,7 @@ test("trap 2: an update has the complete addition of the row that was read just 
   expect(site.addition("/films")).toMatchObject({ ...FULL, thumbnail: false });
 });
 
-test("trap 3: a token that the server refreshes while the mount is changed stays", async () => {
+test("trap 3: a token that the server refreshes during a change is kept", async () => {
   desk.wanted = [mount({ driver: "AList V3", items: { url: "https://a.example", token: "old" } })];
   await desk.round();
   site.writeBack("/films", { token: "refreshed-1" });
@@ -88,7 +88,7 @@ test("trap 3: a token that the server refreshes while the mount is changed stays
   ];
   let refreshed = 1;
   site.hold = (stage) => {
-    // Another one as long as a driver lives, right up to the call that ends it.
+    // A new token while a driver runs, up to the call that ends it.
     if (!stage.endsWith("/disable")) return;
     refreshed += 1;
     site.writeBack("/films", { token: `refreshed-${refreshed}` });
@@ -101,7 +101,7 @@ test("trap 3: a token that the server refreshes while the mount is changed stays
   });
 });
 
-test("trap 4: one credential on several sites is found before it is sent", () => {
+test("trap 4: the same credential on several sites is reported before it is sent", () => {
   const items = { refresh_token: "abc", remove_way: "trash" };
   expect(sharedCredentials("AliyundriveOpen", [items, items])).toEqual(["refresh_token"]);
   expect(sharedCredentials("AliyundriveOpen", [items])).toEqual([]);
@@ -120,7 +120,7 @@ test("trap 5: nothing is sent when nothing differs", async () => {
   // An idle round is one call of the list.
   expect(later).toEqual(Array(3).fill("GET /api/admin/storage/list"));
   expect(site.mounts.get("/films")).toBe(1);
-  // What the driver has made of a value is no difference: Local fills this one in.
+  // A value that the driver completes is no difference: Local fills this one in.
   expect(site.addition("/films")["video_thumb_pos"]).toBe("20%");
   site.edit("/films", { order: 9 });
   await desk.round();
@@ -170,7 +170,7 @@ test("trap 6: the id is checked by a read before each write", async () => {
   expect(desk.state()?.error).sentence("another mount");
 });
 
-test("trap 7: a rename keeps the row, and one on the site is no second mount", async () => {
+test("trap 7: a rename keeps the row, and a rename on the site makes no second mount", async () => {
   desk.wanted = [mount()];
   await desk.round();
   const id = site.row("/films")?.id;
@@ -184,7 +184,7 @@ test("trap 7: a rename keeps the row, and one on the site is no second mount", a
   expect(desk.state()?.error).sentence("/moved by a user");
 });
 
-test("trap 7: a rename to a path that is taken leaves the mount as it was", async () => {
+test("trap 7: a rename to an existing path leaves the mount unchanged", async () => {
   desk.wanted = [mount(), mount({ name: "other", path: "/other" })];
   await desk.round();
   desk.wanted = [mount({ revision: 2, path: "/other" })];
@@ -197,7 +197,7 @@ test("trap 7: a rename to a path that is taken leaves the mount as it was", asyn
 });
 
 test.each(["openlist", "alist", "alist-3.25"] as const)(
-  "trap 8: a delete whose driver can't be stopped is verified (%s)",
+  "trap 8: a delete whose driver cannot be stopped is verified (%s)",
   async (family) => {
     desk.close();
     await site.stop();
@@ -216,7 +216,7 @@ test.each(["openlist", "alist", "alist-3.25"] as const)(
   },
 );
 
-test("trap 9: a site's own paths are what it is compared with", async () => {
+test("trap 9: mounts are compared by the site's own paths", async () => {
   desk.wanted = [mount({ items: { root_folder_path: "/mnt/other-disk" }, path: "/elsewhere" })];
   await desk.round();
   const before = site.calls.length;
@@ -225,7 +225,7 @@ test("trap 9: a site's own paths are what it is compared with", async () => {
   expect(site.addition("/elsewhere")["root_folder_path"]).toBe("/mnt/other-disk");
 });
 
-test("trap 10: every call has the one Client-Id", async () => {
+test("trap 10: every call has the same Client-Id", async () => {
   const { createServer } = await import("node:http");
   const ids = new Set<unknown>();
   const server = createServer((request, response) => {

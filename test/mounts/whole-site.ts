@@ -4,7 +4,7 @@ import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { driverByName } from "./site/desk.ts";
 import { type Storages, startStorages } from "./site/stand-in.ts";
 
-/** A server with settings and mounts, of the two stand-ins behind one address. */
+/** A server with settings and mounts: two stand-ins behind one address. */
 export interface WholeSite {
   readonly url: string;
   token(): string;

@@ -9,12 +9,12 @@ import { type MooringProcess, startedMooring, TOKEN, testFolder } from "./moorin
 
 const CLIENTS = 64;
 
-/** An instance in a process of its own. */
+/** An instance in a separate process. */
 export interface Instance extends MooringProcess {
   again(): Promise<void>;
 }
 
-/** Starts instances that may be started again in their place after a kill. */
+/** Starts instances that can be restarted in their place after a kill. */
 export async function startInstances(url: string, count: number): Promise<Instance[]> {
   const folder = await testFolder();
   const start = (at: number): Promise<MooringProcess> =>
@@ -47,7 +47,7 @@ export interface Load {
   readonly watchers: readonly Watcher[];
 }
 
-/** @param pause how long a client waits after a save, in milliseconds. */
+/** @param pause pause of a client after a save, in milliseconds. */
 export async function startLoad(url: string, pause = 0): Promise<Load> {
   const instances = await startInstances(url, 3);
   const watchers = instances.map((_, first) =>
@@ -62,7 +62,7 @@ export async function startLoad(url: string, pause = 0): Promise<Load> {
   return { url, instances, savers, watchers };
 }
 
-/** What has to hold after whatever has happened. */
+/** Invariants after any sequence of failures. */
 export async function checkLoad({ url, instances, savers, watchers }: Load): Promise<void> {
   await savers.stop();
   const store = await openPostgresSettingStore(postgresServer(url, "test"));
@@ -92,12 +92,14 @@ export async function checkLoad({ url, instances, savers, watchers }: Load): Pro
     }),
   );
   for (const one of shown) expect(one).toEqual(shown[0]);
-  // A client that continues with a token that has ended is soon limited.
+  // A client that continues with an ended token is soon throttled.
   await Promise.all(watchers.map((watcher) => watcher.stop()));
   await checkReset(instances, instances.length);
 }
 
-/** Resets the token, by turns at each instance: the old one is accepted nowhere once that has been answered. */
+/**
+ * Resets the token on each instance in turn: after the reply, no instance accepts the old token.
+ */
 export async function checkReset(instances: readonly Instance[], rounds: number): Promise<void> {
   const codes = (token: string): Promise<number[]> =>
     Promise.all(instances.map((instance) => codeAt(instance, token)));
@@ -123,7 +125,7 @@ export async function resetAt(instance: Instance, token: string): Promise<string
   return (reply.json as { readonly data: string }).data;
 }
 
-/** What an instance says to a read with a token. */
+/** Reply of an instance to a read with a token. */
 export async function codeAt(instance: Instance, token: string): Promise<number> {
   const headers = { authorization: token };
   const { json } = await http1Sender(instance.port())("/api/admin/setting/list", { headers });

@@ -1,16 +1,16 @@
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** An instance of the service, as its clients reach it. */
+/** An instance of the service, from its clients' point of view. */
 export interface Reachable {
   port(): number;
 }
 
-/** Clients that save, and what was acknowledged to each. */
+/** Saving clients, with the acknowledged values of each. */
 export interface Savers {
-  /** By key, the last value that was acknowledged; each client counts up from 1. */
+  /** The last acknowledged value by key; each client counts up from 1. */
   readonly acknowledged: ReadonlyMap<string, number>;
-  /** Resolves when so many saves have been acknowledged since now. */
+  /** Resolves when this number of further saves has been acknowledged. */
   more(count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -18,11 +18,11 @@ export interface Savers {
 export interface SaversOptions {
   readonly count: number;
   readonly token: string;
-  /** How long each waits after a save, in milliseconds. Default: not at all. */
+  /** Pause of each client after a save, in milliseconds. Default: none. */
   readonly pause?: number;
 }
 
-/** Starts clients that save one value after the other, each at an instance of its own in turn. */
+/** Starts clients that save one value after the other, each on the instances in turn. */
 export function startSavers(
   instances: readonly Reachable[],
   { count, token, pause = 0 }: SaversOptions,
@@ -33,7 +33,7 @@ export function startSavers(
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   const run = async (client: number): Promise<void> => {
     const key = `client-${client}`;
-    // A value that may or may not have been saved is not sent again.
+    // A value whose save has an unknown outcome is not sent again.
     for (let value = 1, at = client; !stopping.signal.aborted; value += 1) {
       const port = instances[at % instances.length]?.port() ?? 0;
       const saved = await post(agent, { port, token, body: [{ key, value: String(value) }] });
@@ -43,7 +43,7 @@ export function startSavers(
         if (pause > 0) await sleep(pause);
         continue;
       }
-      // This one is away: to the next.
+      // Unreachable: continue with the next one.
       at += 1;
       await sleep(20);
     }
@@ -92,13 +92,13 @@ export function post(
   });
 }
 
-/** One who watches an instance, and resumes at another when it is gone. */
+/** A client that watches an instance, and resumes on another one when it is gone. */
 export interface Watcher {
-  /** The revisions it was told of, in the order in which it was. */
+  /** The received revisions, in order. */
   readonly revisions: readonly number[];
-  /** When it was told of each, of `performance.now()`. */
+  /** Times of their receipt, of `performance.now()`. */
   readonly times: readonly number[];
-  /** Resolves when it was told of a revision. */
+  /** Resolves when a revision has been received. */
   reaches(revision: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -128,7 +128,7 @@ export function startWatcher(
       const events = text.split("\n\n");
       text = events.pop() ?? "";
       for (const event of events) {
-        // What only says that nothing has happened has no changes.
+        // A bookmark has no changes.
         const [, revision] = /^id: .*?(\d+)$/m.exec(event) ?? [];
         if (revision === undefined || !event.includes('"changes"')) continue;
         revisions.push(Number(revision));

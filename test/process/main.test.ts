@@ -8,7 +8,7 @@ import { newDatabaseFolder } from "../store/folder.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
-// Everything else about the process is in test/slow/process.
+// All other tests of the process are in test/slow/process.
 test("the program starts from its source, serves, and ends with 0 on SIGTERM", async () => {
   const folder = newDatabaseFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

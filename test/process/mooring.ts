@@ -6,28 +6,28 @@ import { builtProgram } from "../built.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 
 const PROGRAM = await builtProgram();
-/** The program as one works on it. */
+/** The program from the user's side. */
 export const SOURCE = join(import.meta.dirname, "../../src/main.ts");
 
-/** The program as a user starts it: a process of its own. */
+/** The program as a user starts it: a separate process. */
 export interface MooringProcess {
   readonly pid: number;
   /** The shared port; known as soon as it serves. */
   readonly port: () => number;
   readonly grpcPort: () => number;
-  /** All that it has printed so far. */
+  /** All of its output so far. */
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Its log, a line each. */
+  /** Lines of its log. */
   readonly log: () => Record<string, unknown>[];
-  /** Resolves with the first line of the log that fits, also when it has come already. */
+  /** Resolves with the first matching line of the log, also an earlier one. */
   readonly logged: (fits: (line: Record<string, unknown>) => boolean) => Promise<object>;
   /** Resolves when it serves; rejects when it ends before. */
   readonly serving: Promise<void>;
   readonly kill: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
-  /** Reads its output no longer, and is gone or just stands there. */
+  /** Stops reading its output: the reader is gone or stalled. */
   readonly leaveOutput: (how: "gone" | "stalled") => void;
-  /** How it ended: an exit code, or the signal's name. */
+  /** Its end: an exit code, or the signal's name. */
   readonly ended: Promise<number | string>;
 }
 
@@ -35,11 +35,11 @@ export interface MooringOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** Something else than the program that a build makes. */
+  /** Another program than the one that a build makes. */
   readonly program?: string;
 }
 
-/** Starts the program on a free port; it is killed when the test ends, at the latest. */
+/** Starts the program on a free port; it is killed at the end of the test at the latest. */
 export function runMooring(options: MooringOptions): MooringProcess {
   const { folder, env = {}, args = [], program = PROGRAM } = options;
   const child = spawn(process.execPath, [program, ...args], {
@@ -115,7 +115,7 @@ export async function testFolder(): Promise<string> {
   return folder;
 }
 
-/** A token that is long enough. */
+/** A token of sufficient length. */
 export const TOKEN = "process-test-token-0123456789abcdefghijkl";
 
 function isServing({ msg }: Record<string, unknown>): boolean {

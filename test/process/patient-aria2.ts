@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { serveHttp } from "../downloaders/loopback.ts";
 
-/** An aria2 that answers when the test lets it. */
+/** An aria2 that answers when the test allows it. */
 export async function patientAria2() {
   const held: { readonly id: unknown; readonly response: ServerResponse }[] = [];
   const arrivals = new Set<() => void>();
@@ -13,7 +13,7 @@ export async function patientAria2() {
   });
   return {
     uri: `http://127.0.0.1:${server.port}/jsonrpc`,
-    /** Resolves when so many calls wait for their answer. */
+    /** Resolves when this number of calls wait for their reply. */
     asked: (count: number): Promise<void> =>
       new Promise((resolve) => {
         const look = (): void => {

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createPipe } from "../../src/proxy/pipe.ts";
 import { refuse } from "../../src/sites/front-refuse.ts";
 
-/** Above the bound from which a reply is sent past the parser, and no multiple of anything. */
+/** Above the bound from which a reply bypasses the parser, and no multiple of a buffer size. */
 const SIZE = 12_345_679;
 const content = randomBytes(SIZE);
 const hashOf = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 const HASH = hashOf(content);
 
-/** Connections of the server behind that are gone, and how much it has written on the last `/stalled`. */
+/** Closed connections of the upstream, and the bytes that it wrote on the last `/stalled`. */
 const gone: Socket[] = [];
 let connections = 0;
 let stalled: Socket | undefined;
@@ -111,7 +111,7 @@ interface Got {
 }
 
 async function got(path: string, pace = (): Promise<void> | void => undefined): Promise<Got> {
-  // The server may close a kept connection at the moment of the next request.
+  // The server may close a kept connection just as the next request arrives.
   const request = get({ port: port1, host: "127.0.0.1", path, agent: false });
   const [reply] = (await once(request, "response")) as [IncomingMessage];
   const parts: Buffer[] = [];
@@ -121,21 +121,21 @@ async function got(path: string, pace = (): Promise<void> | void => undefined): 
       await pace();
     }
   } catch {
-    // What was cut off is seen by `complete`.
+    // A truncated reply is detected by `complete`.
   }
   return { status: reply.statusCode, body: Buffer.concat(parts), isWhole: reply.complete };
 }
 
 const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
-describe("a long reply of the server behind", () => {
-  test.each(["/long", "/slow", "/chunked"])("arrives byte for byte: %s", async (path) => {
+describe("a long reply of the upstream", () => {
+  test.each(["/long", "/slow", "/chunked"])("is passed on byte for byte: %s", async (path) => {
     const { body, isWhole } = await got(path);
     expect(isWhole).toBe(true);
     expect(hashOf(body)).toBe(HASH);
   });
 
-  test("arrives whole for each of more than are read at once, at any pace", async () => {
+  test("is complete with more replies than are read at once, at any pace", async () => {
     let turn = 0;
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
@@ -150,7 +150,7 @@ describe("a long reply of the server behind", () => {
     }
   });
 
-  test("arrives whole when others are left, stall or break off again and again", async () => {
+  test("is complete when others are aborted, stall or break off again and again", async () => {
     const port = port1;
     for (let round = 0; round < 6; round += 1) {
       const stalls = Array.from({ length: 2 }, () => {
@@ -173,7 +173,7 @@ describe("a long reply of the server behind", () => {
     }
   });
 
-  test("arrives over HTTP/2, beside others on the same connection", async () => {
+  test("is passed on over HTTP/2, beside others on the same connection", async () => {
     const session = connectHttp2(`http://127.0.0.1:${port2}`);
     const bodies = await Promise.all(
       ["/long", "/slow", "/small", "/long"].map(async (path) => {
@@ -188,7 +188,7 @@ describe("a long reply of the server behind", () => {
     expect(bodies).toEqual([HASH, HASH, small, HASH]);
   });
 
-  test("that is cut off does not look whole, over HTTP/1.1 and HTTP/2", async () => {
+  test("that is truncated does not look complete, over HTTP/1.1 and HTTP/2", async () => {
     const { isWhole, body } = await got("/cut");
     expect(isWhole).toBe(false);
     expect(content.subarray(0, body.length).equals(body)).toBe(true);
@@ -198,14 +198,14 @@ describe("a long reply of the server behind", () => {
     session.close();
   });
 
-  test("ends at its declared length; what follows reaches no other client", async () => {
+  test("ends at its declared length; further bytes reach no other client", async () => {
     const { body, isWhole } = await got("/more");
     expect(isWhole).toBe(true);
     expect(hashOf(body)).toBe(HASH);
     for (let at = 0; at < 3; at += 1) expect(`${(await got("/small")).body}`).toBe("small");
   });
 
-  test("that its client leaves is left at the server behind", async () => {
+  test("that its client aborts is aborted at the upstream", async () => {
     const before = gone.length;
     const request = get({ port: port1, host: "127.0.0.1", path: "/stalled" });
     request.on("error", () => undefined);
@@ -240,7 +240,7 @@ describe("a long reply of the server behind", () => {
     expect(size).toBeGreaterThan(SIZE);
   });
 
-  test("to HEAD has no body, and keeps its connection as small replies do", async () => {
+  test("to HEAD has no body, and keeps its connection like small replies", async () => {
     await got("/small");
     const before = connections;
     const client = connect(port1, "127.0.0.1");
@@ -253,7 +253,7 @@ describe("a long reply of the server behind", () => {
   });
 });
 
-test("a connection on which bytes come that were not asked for is not used again", async () => {
+test("a connection with unexpected bytes is not used again", async () => {
   let asked = 0;
   const server = (await import("node:net")).createServer((socket) => {
     socket.on("error", () => undefined);

@@ -8,11 +8,11 @@ import { refuse } from "../../src/sites/front-refuse.ts";
 import { RawHttp2 } from "../wire/raw/http2.ts";
 import { dial } from "../wire/raw/line.ts";
 
-/** Paths and halves that the server behind has got, what it took for whole, and what was cut there. */
+/** Paths and halves that the upstream received, complete requests, and aborted ones. */
 const begun: string[] = [];
-/** Why the server behind could not be asked. */
+/** Errors of failed requests to the upstream. */
 const failures: string[] = [];
-/** What was given to the pipe, and what it says is over. */
+/** Requests given to the pipe, and those that it reports as finished. */
 const passed: string[] = [];
 const over: string[] = [];
 const whole: string[] = [];
@@ -90,7 +90,7 @@ test.each([
   ["HTTP/1.1", 1],
   ["HTTP/2", 2],
 ])(
-  "requests whose clients have gone before their turn are over, and count for nothing: %s",
+  "requests whose clients disconnect while they are queued are finished, and no longer counted: %s",
   async (name, version) => {
     const paths = Array.from({ length: 10 }, (_, at) => `/late-${version}-${at}`);
     for (const path of paths) {
@@ -115,7 +115,7 @@ test.each([
 describe.each([
   ["without its length", {}],
   ["with its length", { "content-length": "8" }],
-])("a request to the server behind, %s,", (name, length) => {
+])("a request to the upstream, %s,", (name, length) => {
   const open = async (path: string): Promise<RawHttp2> => {
     const client = await RawHttp2.open(port2);
     client.headers(1, {
@@ -130,15 +130,18 @@ describe.each([
     return client;
   };
 
-  test.each(cuts)("is cut there as well when it is cut here by %s", async (how, breakOff) => {
-    const path = `/${encodeURIComponent(`${name} ${how}`)}`;
-    breakOff(await open(path));
-    await soon(() => expect([...cut, ...whole]).toContainEqual(expect.stringContaining(path)));
-    expect(whole.join()).not.toContain(path);
-    expect(cut).toContain(path);
-  });
+  test.each(cuts)(
+    "is aborted there as well when it is aborted here by %s",
+    async (how, breakOff) => {
+      const path = `/${encodeURIComponent(`${name} ${how}`)}`;
+      breakOff(await open(path));
+      await soon(() => expect([...cut, ...whole]).toContainEqual(expect.stringContaining(path)));
+      expect(whole.join()).not.toContain(path);
+      expect(cut).toContain(path);
+    },
+  );
 
-  test("passes whole", async () => {
+  test("is passed on completely", async () => {
     const client = await open("/all");
     client.data(1, Buffer.from("more"), true);
     await client.until(({ stream, payload }) => stream === 1 && payload.includes("done"));
@@ -146,7 +149,7 @@ describe.each([
   });
 });
 
-test("a request over HTTP/1.1 is cut there as well", async () => {
+test("a request over HTTP/1.1 is aborted there as well", async () => {
   for (const framing of ["transfer-encoding: chunked", "content-length: 99"]) {
     const path = `/${encodeURIComponent(framing)}`;
     const line = await dial(port1);
@@ -158,6 +161,6 @@ test("a request over HTTP/1.1 is cut there as well", async () => {
   }
 });
 
-test("nothing of this is a failure of the server behind", () => {
+test("none of this counts as a failure of the upstream", () => {
   expect(failures).toEqual([]);
 });

@@ -12,33 +12,33 @@ const FRAME = 24 + 4_096;
 const COMMITS = 80;
 const KEYS = 12;
 
-/** A state of the database, and how long the log was when it was on disk. */
+/** A state of the database, and the length of the log when it was on disk. */
 interface Point {
   readonly length: number;
   readonly state: StoredState;
 }
 
-/** A database and its log as a power cut may leave them, whole. */
+/** A database and its log as a power cut may leave them, undamaged. */
 interface Master {
   readonly path: string;
   readonly log: Buffer;
   readonly points: readonly Point[];
 }
 
-/** What became of the log: from a byte on it is missing, zeros or noise, or one bit is another. */
+/** Damage of the log: from a byte on it is missing, zeros or noise, or one bit is flipped. */
 type Damage = "missing" | "zeros" | "noise" | "one bit";
 const DAMAGES: readonly Damage[] = ["missing", "zeros", "noise", "one bit"];
 
 export interface CutResult {
   readonly images: number;
-  /** Of them, those with something else than the last whole commit. A sentence each. */
+  /** Images that open with another state than the last complete commit, a sentence each. */
   readonly wrong: readonly string[];
   /** States that are on disk at some moment: before each commit and after the last. */
   readonly revisions: number;
 }
 
 export interface CutOptions {
-  /** Images in all; half of them, up to all, at borders of pages. */
+  /** Images in total; half of them, up to all, at page boundaries. */
   readonly images: number;
   readonly seed: number;
   /** A folder for the images. */
@@ -46,16 +46,15 @@ export interface CutOptions {
 }
 
 /**
- * Damages the write-ahead log of a database at the border of every page and at random bytes, and
- * opens each image: what was committed before the damage has to be there, exactly, and a save has to
- * work.
+ * Damages the write-ahead log of a database at every page boundary and at random bytes, and opens
+ * each image: exactly the commits before the damage must be there, and a save must succeed.
  */
 export async function cutImages({ images, seed, folder }: CutOptions): Promise<CutResult> {
   const random = seeded(seed);
   const master = await makeMaster(folder, random);
   const wrong: string[] = [];
   const borders = Math.floor((master.log.length - LOG_HEADER) / FRAME) + 1;
-  // Where there are fewer images than that, they are spread, and half of them has other damage.
+  // With fewer images than page boundaries they are spread, and half of them have other damage.
   const cuts = Math.min(borders, Math.ceil(images / 2));
   for (let at = 0; at < images; at += 1) {
     const isCut = at < cuts;
@@ -86,7 +85,7 @@ async function makeMaster(folder: string, random: Random): Promise<Master> {
   return { path: kept, log, points };
 }
 
-/** Of some keys, short and long values; now and then a deletion. */
+/** Short and long values of some keys, with occasional deletions. */
 function randomWrite(revision: number, random: Random): StoredWrite {
   const key = () => `k${random.below(KEYS)}`;
   if (random.below(8) === 0) return deleting(revision, [key()]);
@@ -107,7 +106,7 @@ async function openImage(
   copyFileSync(path, image);
   const left = damaged(log, damage, offset, random);
   writeFileSync(`${image}-wal`, left);
-  // Where zeros were already, zeros do no damage.
+  // Zeros over zeros do no damage.
   const whole = firstDifference(log, left);
   const last = points.findLast(({ length }) => length <= whole) ?? points[0];
   let store: SettingStore | undefined;
@@ -131,7 +130,7 @@ function damaged(log: Buffer, damage: Damage, offset: number, random: Random): B
   return copy;
 }
 
-/** @returns the first byte that is another one, or missing. */
+/** @returns the first byte that differs or is missing. */
 function firstDifference(one: Buffer, other: Buffer): number {
   for (let at = 0; at < other.length; at += 1) if (one[at] !== other[at]) return at;
   return other.length;

@@ -12,9 +12,9 @@ const TOKEN = "reliability-token-0123456789abcdefghijkl";
 const CLIENTS = 16;
 /** A service is killed after fewer acknowledged saves than this. */
 const MOST_SAVES = 60;
-/** Then it is killed within this time, in milliseconds: at any moment of a save. */
+/** It is then killed within this time, in milliseconds: at any moment of a save. */
 const LATEST = 10;
-/** One start of so many is killed before it serves. */
+/** One of this number of starts is killed before it serves. */
 const EARLY = 5;
 
 export interface KillOptions {
@@ -24,7 +24,7 @@ export interface KillOptions {
   readonly folder: string;
   /** The program's main file. */
   readonly program: string;
-  /** Told after each cycle. */
+  /** Called after each cycle. */
   readonly onCycle?: (cycle: number) => void;
 }
 
@@ -32,23 +32,23 @@ export interface KillResult {
   readonly cycles: number;
   /** Saves that were answered with success. */
   readonly acknowledged: number;
-  /** Revisions in the history at the end: saves whose answer was cut off are among them. */
+  /** Revisions in the history at the end, with saves whose reply was lost. */
   readonly revisions: number;
-  /** What was not as it has to be, a sentence each. */
+  /** Violations, a sentence each. */
   readonly wrong: readonly string[];
 }
 
-/** What clients know to be saved. */
+/** Acknowledged values of the clients. */
 interface Acknowledged {
-  /** By key, the last value. */
+  /** The last value by key. */
   readonly last: Map<string, number>;
   saves: number;
 }
 
 /**
  * Runs the service under the load of saving clients and kills it (SIGKILL) at random moments, also
- * while it starts. After each kill every acknowledged save has to be in the history, and the settings
- * have to be what the history says.
+ * during its start. After each kill every acknowledged save must be in the history, and the
+ * settings must agree with the history.
  */
 export async function killCycles(options: KillOptions): Promise<KillResult> {
   const { cycles, seed, folder, program } = options;
@@ -138,7 +138,7 @@ async function saveForever(client: {
       acknowledged.saves += 1;
     }
   } catch {
-    // It was killed: what was on the way may have been saved or not.
+    // It was killed: saves in flight have an unknown outcome.
   } finally {
     agent.destroy();
   }
@@ -177,7 +177,7 @@ function save(of: {
   });
 }
 
-/** What the history says so far. */
+/** State of the history so far. */
 interface Replayed {
   revision: number;
   readonly values: Map<string, string | null>;
@@ -198,7 +198,7 @@ async function check(
     for (const [key, count] of acknowledged.last) {
       const kept = Number(replayed.values.get(key) ?? 0);
       if (kept < count) wrong.push(`${count} was acknowledged for ${key}, and ${kept} is there`);
-      // A save whose answer was cut off: its client does not save that value again.
+      // A save whose reply was lost: its client does not save that value again.
       acknowledged.last.set(key, Math.max(count, kept));
     }
     return [...wrong, ...(await auditProblems(store.audit, revision))];
@@ -207,7 +207,7 @@ async function check(
   }
 }
 
-/** Whether the audit is whole, with a row for every revision. */
+/** Whether the audit is intact, with a row for every revision. */
 async function auditProblems(audit: AuditStore, revision: number): Promise<string[]> {
   const all = { after: 0, before: Number.MAX_SAFE_INTEGER, limit: 1e6, newestFirst: false };
   const rows = await audit.rows(all);
@@ -218,7 +218,7 @@ async function auditProblems(audit: AuditStore, revision: number): Promise<strin
   return isWhole ? broken : [...broken, `the audit has ${seen.length} of ${revision} revisions`];
 }
 
-/** Takes in what has come to the history: each revision once, each value of a client in its order. */
+/** Adds new revisions of the history: each revision once, each value of a client in its order. */
 async function replay(store: SettingStore, upTo: number, replayed: Replayed): Promise<string[]> {
   const wrong: string[] = [];
   const commits: readonly RevisionCommit[] = await store.commits(replayed.revision, upTo, 1e6);

@@ -1,4 +1,4 @@
-// A full run of what reliability.test.ts does in small: `npm run reliability`.
+// A full run of the small one in reliability.test.ts: `npm run reliability`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

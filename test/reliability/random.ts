@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats (mulberry32). */
+/** Random numbers, repeatable by a seed (mulberry32). */
 export interface Random {
   /** A whole number from 0 to less than a bound. */
   below(bound: number): number;

@@ -16,7 +16,7 @@ test("a fingerprint is equal for equal values and differs for others", () => {
   }
 });
 
-test("without a sealing key it is HMAC-SHA-256 in base64url with its form in front", () => {
+test("without a sealing key it is HMAC-SHA-256 in base64url with a prefix for its form", () => {
   const hash = createHmac("sha256", key).update("ä").digest("base64url");
   expect(createFingerprint(key).of("ä")).toBe(`hmac1:${hash}`);
 });
@@ -44,7 +44,7 @@ test("a hash made without a sealing key is renewed to that of its value", () => 
   expect([createFingerprint(key).seals, sealed.seals]).toEqual([false, true]);
 });
 
-test("a hash made with a sealing key of before is renewed to one that no value can be compared with", () => {
+test("a hash made with an earlier sealing key is renewed to one that equals no value", () => {
   const before = createFingerprint(key, [OLD]);
   const now = createFingerprint(key, [NEW, OLD]);
   expect(now.isOf(before.of("a"), "a")).toBe(true);
@@ -54,11 +54,11 @@ test("a hash made with a sealing key of before is renewed to one that no value c
   expect(renewed).not.toBe(now.renew(before.of("b")));
   expect(renewed).not.toBe(now.of("a"));
   expect(now.isOf(renewed, "a")).toBeUndefined();
-  // Rotated back, it is as unknown.
+  // After a rotation back it is unknown as well.
   expect(before.isOf(before.renew(renewed), "a")).toBeUndefined();
 });
 
-test("a hash of a sealing key that is gone, or that is none, is of no value", () => {
+test("a hash of a removed sealing key, or an invalid one, equals no value", () => {
   const fingerprint = createFingerprint(key, [OLD]);
   expect(fingerprint.isOf(createFingerprint(key, [NEW]).of("a"), "a")).toBeUndefined();
   expect(fingerprint.isOf("hmac1:short", "a")).toBe(false);

@@ -10,7 +10,7 @@ const NO_KEY = { MOORING_SECRET_KEY: "" };
 const OTHER = "fedcba9876543210".repeat(4);
 const GUESSES = ["aria2-of-before", "aria2-of-now", "never-one"];
 
-/** All texts of a database, and what is in them as JSON. */
+/** All texts of a database, with those in JSON. */
 function textsOf(path: string): readonly string[] {
   const db = new SQLite(path, { readonly: true });
   const tables = db.prepare("select name from sqlite_schema where type = 'table'").pluck().all();
@@ -19,7 +19,7 @@ function textsOf(path: string): readonly string[] {
   return texts.filter((text) => typeof text === "string");
 }
 
-/** The guesses that something in the database confirms, with any key that stands in it. */
+/** Guesses that the database confirms, with any key that is stored in it. */
 function confirmed(path: string): readonly string[] {
   const texts = textsOf(path);
   const all = texts.join("\n");
@@ -49,7 +49,7 @@ async function folder(): Promise<string> {
   return path;
 }
 
-/** A copy of the database, with the log, as a thief has it. */
+/** A stolen copy of the database, with the log. */
 async function copyOf(from: string): Promise<string> {
   const to = await folder();
   await cp(from, to, { recursive: true });
@@ -61,7 +61,7 @@ async function fill(follower: Follower): Promise<void> {
   await follower.save("aria2_secret", "aria2-of-now");
 }
 
-test("a database without a sealing key confirms guesses: they are found where they are", async () => {
+test("a database without a sealing key confirms guesses, which proves the search", async () => {
   const path = await folder();
   const follower = await startFollower({ folder: path, env: NO_KEY });
   await fill(follower);
@@ -77,7 +77,7 @@ test("a copy of a sealed database confirms no guess of a secret, past ones inclu
   expect(confirmed(await copyOf(path))).toEqual([]);
 });
 
-test("nor does one that was sealed later, or sealed with another key, and its history goes on", async () => {
+test("nor does one that was sealed later, or sealed with another key, and its history continues", async () => {
   const path = await folder();
   const clear = await startFollower({ folder: path, env: NO_KEY });
   await fill(clear);
@@ -85,7 +85,7 @@ test("nor does one that was sealed later, or sealed with another key, and its hi
   const sealed = await startFollower({ folder: path });
   expect(confirmed(await copyOf(path))).toEqual([]);
   await sealed.save("aria2_secret", "aria2-of-before");
-  // It is again what it was two revisions ago.
+  // It has the value of two revisions ago again.
   const { revision } = sealed.settings.engine.snapshot();
   expect(await sealed.settings.history.diff(revision - 2, revision)).toEqual([]);
   await sealed.close();

@@ -12,7 +12,7 @@ const value = "a secret that no message may show";
 describe("a sealer with a key", () => {
   const sealer = createSealer([hexKey]);
 
-  test("opens what it sealed, whatever the key and the value are", () => {
+  test("opens what it sealed, for any key and value", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), (key, plain) => {
         const stored = sealer.seal(key, plain);
@@ -29,23 +29,23 @@ describe("a sealer with a key", () => {
     expect(Buffer.from(a.split(":")[3] ?? "", "base64url").toString("latin1")).not.toContain("no");
   });
 
-  test("opens values from before it had a key, and wants them sealed", () => {
+  test("opens values from before it had a key, and reports that they need sealing", () => {
     expect(sealer.open("k", "in the clear")).toBe("in the clear");
     expect(sealer.needsReseal("in the clear")).toBe(true);
     expect(sealer.needsReseal(sealer.seal("k", value))).toBe(false);
   });
 
-  test("refuses a value that was copied from another setting, naming the setting", () => {
+  test("refuses a value that was copied from another setting, and names the setting", () => {
     const stored = sealer.seal("aria2_secret", value);
     expect(() => sealer.open("token", stored)).toThrow(/"token" cannot be opened/);
   });
 
-  test("refuses a value in which any one character was changed, and never shows it", () => {
+  test("refuses a value with any one character changed, and never shows it", () => {
     const stored = sealer.seal("k", value);
     const start = stored.lastIndexOf(":") + 1;
     for (let at = start; at < stored.length; at += 1) {
       const changed = `${stored.slice(0, at)}${stored[at] === "A" ? "B" : "A"}${stored.slice(at + 1)}`;
-      // The last character carries bits that base64url does not use.
+      // Some bits of the last character are unused in base64url.
       if (Buffer.from(changed, "base64url").equals(Buffer.from(stored, "base64url"))) continue;
       expect(() => sealer.open("k", changed)).toThrow(/changed in the database/);
     }
@@ -62,14 +62,14 @@ describe("a sealer with a key", () => {
     },
   );
 
-  test("refuses one that is too short for a nonce and a tag", () => {
+  test("refuses a value that is too short for a nonce and a tag", () => {
     const [head] = sealer.seal("k", "").split(/:(?=[^:]*$)/);
     expect(() => sealer.open("k", `${head}:AAAA`)).toThrow(/cannot be opened/);
   });
 });
 
 describe("rotation", () => {
-  test("the first key seals and all open; what an older one sealed wants to be sealed anew", () => {
+  test("the first key seals and all open; a value of an older key needs to be sealed again", () => {
     const old = createSealer([otherKey]);
     const rotated = createSealer([hexKey, otherKey]);
     const stored = old.seal("k", value);
@@ -80,7 +80,7 @@ describe("rotation", () => {
     expect(createSealer([hexKey]).open("k", anew)).toBe(value);
   });
 
-  test("a key that is gone is named by its id, with the setting and what to do", () => {
+  test("a missing key is reported by its id, with the setting and the remedy", () => {
     const stored = createSealer([otherKey]).seal("aria2_secret", value);
     const id = stored.split(":")[2];
     const gone = () => createSealer([hexKey]).open("aria2_secret", stored);
@@ -93,12 +93,12 @@ describe("rotation", () => {
 describe("a sealer without keys", () => {
   const sealer = createSealer([]);
 
-  test("keeps values as they are", () => {
+  test("keeps values unchanged", () => {
     expect(sealer.seal("k", value)).toBe(value);
     expect(sealer.needsReseal(value)).toBe(false);
   });
 
-  test("gives every value back, also one that looks sealed or escaped", () => {
+  test("returns every value, also one that looks sealed or escaped", () => {
     const looks = fc.constantFrom(
       "",
       "sealed:",

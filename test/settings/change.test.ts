@@ -70,7 +70,7 @@ describe("a change of the public settings", () => {
     expect(of({ key: "open", oldValue: "a" })).toEqual({ set: {}, removed: ["open"] });
   });
 
-  test("of custom settings goes by what their descriptions were before and after", () => {
+  test("of custom settings depends on their descriptions before and after", () => {
     const [open, closed] = [described(FLAG.public), described(FLAG.private)];
     const values = { oldValue: "a", newValue: "b" };
     const added = { newValue: "b", newDefinition: open };
@@ -83,7 +83,7 @@ describe("a change of the public settings", () => {
     });
   });
 
-  test("is none where all that has changed is private", () => {
+  test("is undefined when only private settings have changed", () => {
     const closed = { oldDefinition: described(FLAG.private) };
     expect(of({ key: "closed", newValue: "b" }, { oldValue: "a", ...closed })).toBeUndefined();
     expect(of()).toBeUndefined();

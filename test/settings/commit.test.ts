@@ -38,13 +38,13 @@ test.each<[string, SettingItem | undefined, SettingItem | undefined, object]>([
     { oldDefinition: described, newDefinition: described.replace('"help":""', '"help":"new"') },
   ],
   [
-    "a setting of the program",
+    "a setting with a definition",
     item("1", { key: "a" }),
     item("2", { key: "a" }),
     { oldValue: "1", newValue: "2", oldDefinition: null, newDefinition: null },
   ],
   [
-    "a setting of the program that becomes a custom one of the same description",
+    "a setting with a definition that becomes a custom one with the same description",
     item("1", { key: "a" }),
     { ...item("1", { key: "a" }), definition: undefined, origin: "custom" },
     { oldDefinition: null, newDefinition: expect.stringContaining('"type"') },

@@ -6,10 +6,10 @@ import { commit } from "../store/sample.ts";
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
-/** Between two runs: more than the interval. */
+/** Time between two runs: more than the interval. */
 const PAUSE = MINUTE + 100;
 
-/** A store with so many revisions, a second apart. */
+/** A store with this number of revisions, a second apart. */
 async function history(count: number): Promise<SettingStore> {
   const store = await openSqliteSettingStore(":memory:");
   onTestFinished(() => store.close());
@@ -18,7 +18,7 @@ async function history(count: number): Promise<SettingStore> {
   return store;
 }
 
-/** Compaction of as many processes as are asked for, on a clock that can be set. */
+/** Compaction in several processes, on a clock that the test sets. */
 function compacted(
   store: SettingStore,
   { maxCount = 1e6, maxAge = 365 * DAY, processes = 1 } = {},
@@ -44,7 +44,7 @@ function compacted(
   return { clock, pass };
 }
 
-test("a clock that jumps ahead costs one step of the history a minute, whatever number of processes", async () => {
+test("a clock that jumps ahead costs one step of the history a minute, for any number of processes", async () => {
   const store = await history(1_000);
   const { clock, pass } = compacted(store, { processes: 3 });
   expect(await pass(PAUSE)).toBe(1);
@@ -54,7 +54,7 @@ test("a clock that jumps ahead costs one step of the history a minute, whatever 
   for (let minute = 0; minute < 5; minute += 1) expect(await pass(PAUSE)).toBe(201);
 });
 
-test("what is too old goes in the end, and the newest stays", async () => {
+test("revisions that are too old are deleted in steps, and the newest is kept", async () => {
   const store = await history(500);
   const { clock, pass } = compacted(store);
   clock.now += 400 * DAY;
@@ -64,7 +64,7 @@ test("what is too old goes in the end, and the newest stays", async () => {
   expect(await pass(PAUSE)).toBe(500);
 });
 
-test("what is too many goes at once, by the number alone", async () => {
+test("revisions beyond the maximum number are deleted at once", async () => {
   const store = await history(1_000);
   const { pass } = compacted(store, { maxCount: 100 });
   await pass(PAUSE);

@@ -13,7 +13,7 @@ const time = Date.UTC(2026, 1, 3, 4, 5, 6);
 
 const made = async (): Promise<Parts> => testParts(newPath(), { now: () => time });
 
-/** A save for which a client expects revisions of some keys. */
+/** A save that expects revisions of some keys. */
 const expecting = (parts: Parts, expected: Readonly<Record<string, number>>) =>
   parts.settings.save(
     Object.entries(expected).map(([key, expectedRevision]) => ({
@@ -22,15 +22,15 @@ const expecting = (parts: Parts, expected: Readonly<Record<string, number>>) =>
     tester,
   );
 
-/** What a conflict is told as. */
+/** Details of a conflict. */
 async function aborted(change: () => Promise<unknown>): Promise<string> {
   const { code, message } = await failureOf(change);
   expect(code).toBe(Code.Aborted);
   return message;
 }
 
-describe("a change that expects a revision of everything", () => {
-  test("is made at that revision, and at no other", async () => {
+describe("a change that expects a revision of all settings", () => {
+  test("is accepted at that revision only", async () => {
     const parts = await made();
     const logo = (expectedRevision: number) =>
       parts.settings.save([{ key: "logo", value: `${expectedRevision}` }], tester, {
@@ -43,7 +43,7 @@ describe("a change that expects a revision of everything", () => {
     expect(parts.engine.snapshot().revision).toBe(3);
   });
 
-  test("says what changed since, when, by whom and over which transport", async () => {
+  test("is refused with the changes since, their time, actor and transport", async () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
     const ann = { ...tester, actor: "ann", transport: "grpc" };
@@ -60,13 +60,13 @@ describe("a change that expects a revision of everything", () => {
     );
   });
 
-  test("says so when that revision is yet to come", async () => {
+  test("is refused with its own error when that revision does not exist yet", async () => {
     const parts = await made();
     const early = () => parts.settings.save([], tester, { expectedRevision: 7 });
     expect(await aborted(early)).toMatch(/revision 7 does not exist in this database/);
   });
 
-  test("holds for a rollback and in a dry run", async () => {
+  test("may be a rollback or a dry run", async () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
     await save(parts, { site_title: "two" });
@@ -80,7 +80,7 @@ describe("a change that expects a revision of everything", () => {
 });
 
 describe("a save that expects a revision of a setting", () => {
-  test("is made while that setting has not changed, whatever else has", async () => {
+  test("is accepted while that setting has not changed, even if others have", async () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
     await save(parts, { logo: "two" });
@@ -92,21 +92,21 @@ describe("a save that expects a revision of a setting", () => {
     expect(parts.settings.get("favicon").revision).toBe(0);
   });
 
-  test("0: only if it has its default, or does not exist", async () => {
+  test("0 is accepted only if it has its default, or does not exist", async () => {
     const parts = await made();
     await expecting(parts, { site_title: 0, mine: 0 });
     expect(await aborted(() => expecting(parts, { site_title: 0 }))).toMatch(/since revision 0/);
     expect(await aborted(() => expecting(parts, { mine: 0 }))).toMatch(/mine has changed/);
   });
 
-  test("that is yet to come is refused", async () => {
+  test("that does not exist yet is refused", async () => {
     const parts = await made();
     expect(await aborted(() => expecting(parts, { logo: 4 }))).toMatch(
       /revision 4 does not exist in this database/,
     );
   });
 
-  test("is refused when the setting was deleted since, and made when it never was one", async () => {
+  test("is refused when the setting was deleted since, and accepted when it never existed", async () => {
     const parts = await made();
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
     await save(parts, { site_title: "x" });
@@ -119,7 +119,7 @@ describe("a save that expects a revision of a setting", () => {
     expect(parts.settings.get("mine").value).toBe("by-3");
   });
 
-  test("is refused when another process deletes the setting meanwhile", async () => {
+  test("is refused when another process deletes the setting in between", async () => {
     const path = newPath();
     const [parts, other] = [await testParts(path), await testParts(path)];
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
@@ -130,7 +130,7 @@ describe("a save that expects a revision of a setting", () => {
     );
   });
 
-  test("holds among saves that share a commit", async () => {
+  test("is checked against earlier saves of the same commit", async () => {
     const parts = await made();
     const results = await Promise.allSettled(
       Array.from({ length: 10 }, () => expecting(parts, { site_title: 0 })),
@@ -141,7 +141,7 @@ describe("a save that expects a revision of a setting", () => {
 });
 
 describe("a delete that expects a revision", () => {
-  test("is made while that setting has not changed", async () => {
+  test("is accepted while that setting has not changed", async () => {
     const parts = await made();
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
     await save(parts, { mine: "2" });
@@ -153,17 +153,17 @@ describe("a delete that expects a revision", () => {
   });
 });
 
-test("a conflict of which the history cannot be read is UNAVAILABLE, not an unknown error", async () => {
+test("a conflict whose history cannot be read is UNAVAILABLE, not an unknown error", async () => {
   const parts = await made();
   await save(parts, { site_title: "one" });
   const late = failureOf(() => parts.settings.save([], tester, { expectedRevision: 0 }));
-  // The change is decided before the store is closed; its explanation is not.
+  // The change is decided before the store is closed, its explanation afterwards.
   await parts.engine.change(tester, () => undefined);
   await parts.close();
   expect([Code.Unavailable, Code.Aborted]).toContain((await late).code);
 });
 
-test("a token with limits learns nothing of revisions outside of them", async () => {
+test("a token with limits gets no details of revisions outside of them", async () => {
   const parts = await made();
   await save(parts, { mine_a: "1" });
   await parts.settings.save([{ key: "site_title", value: "x" }], {
@@ -188,7 +188,7 @@ test("a token with limits learns nothing of revisions outside of them", async ()
   expect(both).not.toMatch(/revision 2|ann|site_title/);
 });
 
-test("a custom setting with a key that would be refused today is changed and deleted as before", async () => {
+test("a custom setting with a key that is invalid today can be changed and deleted", async () => {
   const parts = await made();
   const [key, commit] = ["tok\u0435n\u200b", 1];
   await parts.store.transact((trx) => trx.write(setting(commit, { [key]: "1" })));

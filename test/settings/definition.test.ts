@@ -19,11 +19,11 @@ interface Fact {
   readonly index: number;
   readonly help_present: boolean;
   readonly note?: string;
-  /** Characters of a default that the facts leave out. */
+  /** Characters of a default that the facts omit. */
   readonly default_length?: number;
 }
 
-/** Where a default is not that of the reference server, and why. */
+/** Defaults that differ from the reference server, with reasons. */
 const OWN_DEFAULTS: Readonly<Record<string, string>> = {
   announcement: "the reference server's is prose about itself",
   privacy_regs: "the reference server's text is its own; these three say the same",
@@ -46,19 +46,19 @@ describe("the definitions of known settings", () => {
     expect(validate.errors).toBeNull();
   });
 
-  it("have a schema that knows every format, and no other", () => {
+  it("have a schema with every format, and no other", () => {
     const schema = JSON.stringify(json("src/data/settings.schema.json"));
     const named = [...schema.matchAll(/"const":"(\w+)"/g)].map(([, name]) => name);
     expect(named.toSorted()).toEqual(Object.keys(formats).toSorted());
   });
 
-  it("come frozen, in the order of their indexes", () => {
+  it("are frozen, in the order of their indexes", () => {
     expect(Object.isFrozen(definitions)).toBe(true);
     expect(definitions.every((definition) => Object.isFrozen(definition))).toBe(true);
     expect(definitions.map(({ index }) => index)).toEqual(definitions.map((_, at) => at));
   });
 
-  it("have as secret whatever is or may hold a password, token or key", () => {
+  it("mark as secret every setting that is or may contain a password, token or key", () => {
     const secrets = definitions.filter(({ secret }) => secret).map(({ key }) => key);
     expect(secrets).toEqual([
       "token",
@@ -102,7 +102,7 @@ describe("docs/settings.md", () => {
 });
 
 describe.skipIf(!existsSync(FACTS))(
-  "the definitions beside the facts of the reference server (needs ../shared)",
+  "the definitions compared with the facts of the reference server (needs ../shared)",
   () => {
     const facts = existsSync(FACTS)
       ? (json(FACTS) as Fact[]).filter(({ note }) => note !== "dev mode only")
@@ -132,7 +132,7 @@ interface AlistFacts {
 }
 
 describe.skipIf(!existsSync(ALIST_FACTS))(
-  "the definitions for alist beside its facts (needs ../shared)",
+  "the definitions for alist compared with its facts (needs ../shared)",
   () => {
     const facts = existsSync(ALIST_FACTS)
       ? (json(ALIST_FACTS) as AlistFacts)
@@ -170,10 +170,10 @@ describe.skipIf(!existsSync(ALIST_FACTS))(
   },
 );
 
-describe("all definitions together", () => {
+describe("the definitions of both families", () => {
   const all = loadSettingDefinitions(undefined, "all");
 
-  it("name the families that have each", () => {
+  it("list the families of each setting", () => {
     expect(all.length).toBeGreaterThan(byKey.size);
     for (const family of ["openlist", "alist"] as const)
       expect(all.filter(({ families }) => families.includes(family)).map(({ key }) => key)).toEqual(
@@ -207,7 +207,7 @@ describe("the default of privacy_regs", () => {
   });
 });
 
-describe("a wrong definition file", () => {
+describe("an invalid definition file", () => {
   const folder = mkdtempSync(join(tmpdir(), "mooring-definitions-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -229,7 +229,7 @@ describe("a wrong definition file", () => {
   const wrong = (member: string, key = "a"): RegExp =>
     new RegExp(`settings\\.json: settings\\[\\d\\] "${key}", member "${member}"`);
 
-  it("is told from a right one", () => {
+  it("is distinguished from a valid one", () => {
     expect(load(good)).toMatchObject([
       { ...good, help: "", description: "What it is.", secret: false, decimal: false, index: 0 },
     ]);
@@ -265,13 +265,13 @@ describe("a wrong definition file", () => {
     ["format", { ...good, type: "number", default: "5", format: "url" }],
     ["format", { ...good, secret: true, format: "list" }],
   ] as [string, object, string?][])(
-    "is refused by the name of the member: %s of %j",
+    "is refused with the name of the member: %s of %j",
     (member, setting, key) => {
       expect(() => load(setting)).toThrow(wrong(member, key));
     },
   );
 
-  it("is refused for a key that stands twice", () => {
+  it("is refused for a duplicate key", () => {
     expect(() => load(good, { ...good, key: "b" }, good)).toThrow(
       /settings\[2\] "a", member "key"/,
     );
@@ -283,7 +283,7 @@ describe("a wrong definition file", () => {
     expect(load2).toThrow(wrong("group", "b"));
   });
 
-  it("may leave the options of a select to each site", () => {
+  it("may omit the options of a select, which depend on each site", () => {
     const role = { ...good, type: "select", default: "1", site_options: true };
     expect(load(role)).toEqual([expect.not.objectContaining({ site_options: true })]);
     expect(load(role)).toMatchObject([{ type: "select", options: "", optionLabels: [] }]);

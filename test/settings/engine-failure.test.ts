@@ -9,7 +9,7 @@ import { save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
-/** Puts the content of a copy back into a database that is in use. */
+/** Restores the content of a copy into a database that is in use. */
 function restore(path: string, copy: string): void {
   const database = new SQLite(path);
   database.exec(`attach '${copy}' as copy; begin immediate`);
@@ -21,8 +21,8 @@ function restore(path: string, copy: string): void {
   database.close();
 }
 
-describe("when the database goes back to an older state while it is in use", () => {
-  test("the settings do so too, readers are told, and revisions go on from there", async () => {
+describe("when the database is restored to an older state while in use", () => {
+  test("the settings are restored too, readers are notified, and revisions continue from there", async () => {
     const path = newPath();
     const parts = await testParts(path);
     await save(parts, { site_title: "old", mine: "1" });
@@ -48,7 +48,7 @@ describe("when the database goes back to an older state while it is in use", () 
     expect((await again.next()).value).toMatchObject([{ revision: 2 }]);
   });
 
-  test("a change that was asked for meanwhile is decided on that state", async () => {
+  test("a change requested in between is decided on that state", async () => {
     const path = newPath();
     const parts = await testParts(path);
     await save(parts, { site_title: "old" });
@@ -65,7 +65,7 @@ describe("when the database goes back to an older state while it is in use", () 
   });
 });
 
-test("while another program holds the lock, a save is UNAVAILABLE and reads go on", async () => {
+test("while another program holds the lock, a save is UNAVAILABLE and reads continue", async () => {
   const path = newPath();
   const parts = await testParts(path, { lockWait: 100 });
   await save(parts, { site_title: "kept" });
@@ -83,7 +83,7 @@ test("while another program holds the lock, a save is UNAVAILABLE and reads go o
 });
 
 describe.skipIf(!canMount)("on a full disk (needs the right to mount one)", () => {
-  test("saves are RESOURCE_EXHAUSTED, reads go on, and saves succeed once there is room", async () => {
+  test("saves are RESOURCE_EXHAUSTED, reads continue, and saves succeed once there is space", async () => {
     const { path, fill, free } = mountSmallDisk();
     const parts = await testParts(path);
     await save(parts, { site_title: "kept" });

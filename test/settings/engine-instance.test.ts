@@ -1,4 +1,4 @@
-/** What the engine does on a database that several instances share. */
+/** The engine on a database that several instances share. */
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
@@ -11,7 +11,7 @@ import { save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
-/** A store some of whose methods are others. */
+/** A store with some methods replaced. */
 const wrapped =
   (methods: (store: SettingStore) => Partial<SettingStore>) =>
   (store: SettingStore): SettingStore =>
@@ -20,8 +20,8 @@ const wrapped =
 const unsure = () => Promise.reject(new StoreError("unsure", "the database did not answer"));
 const away = () => Promise.reject(new StoreError("away", "the database is down"));
 
-describe("a database that can't be asked", () => {
-  test("answers from memory when the server is down: no other process has changed anything", async () => {
+describe("a database that does not answer", () => {
+  test("serves from memory when the server is down: no other process can commit", async () => {
     const failures: unknown[] = [];
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({ changedElsewhere: () => true, delta: away })),
@@ -32,7 +32,7 @@ describe("a database that can't be asked", () => {
     expect(failures).toMatchObject([{ failure: "away" }]);
   });
 
-  test("admits no call when the server does not answer: others may have ended a right", async () => {
+  test("admits no call when the server hangs: another process may have revoked a right", async () => {
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({ changedElsewhere: () => true, delta: unsure })),
     });
@@ -51,8 +51,8 @@ describe("a database that can't be asked", () => {
   });
 });
 
-describe("a right that ends", () => {
-  test("has ended everywhere at the reply, and other saves wait for no process", async () => {
+describe("a revoked right", () => {
+  test("has ended in all processes at the reply, and other saves wait for no process", async () => {
     const order: string[] = [];
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({
@@ -76,7 +76,7 @@ describe("a right that ends", () => {
     expect(order).toHaveLength(5);
   });
 
-  test("and may not have ended everywhere is UNAVAILABLE, and says that it was saved", async () => {
+  test("that may still be accepted by a process is UNAVAILABLE, with a message that it was saved", async () => {
     const parts = await testParts(newPath(), { wrap: wrapped(() => ({ seenEverywhere: unsure })) });
     const before = parts.settings.get("token").value;
     const failure = await failureOf(() => parts.settings.resetToken(tester));
@@ -86,7 +86,7 @@ describe("a right that ends", () => {
   });
 });
 
-test("another database under the same address ends every watch, whatever its revision", async () => {
+test("another database at the same address ends every watch, at any revision", async () => {
   let databaseId = "one";
   let isOther = false;
   const parts = await testParts(newPath(), {

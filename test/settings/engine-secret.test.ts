@@ -11,11 +11,11 @@ import { definitions, openParts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 const newKey = () => randomBytes(32).toString("hex");
-/** A value long enough for a token. */
+/** A value of sufficient length for a token. */
 const hidden = (name: string) => `${name}-${randomBytes(16).toString("hex")}`;
 const secretKeys = definitions.filter(({ secret }) => secret).map(({ key }) => key);
 
-/** Whether a text is anywhere in the database's files, the log included. */
+/** Whether a text is in any of the database's files, with the log. */
 function isOnDisk(path: string, text: string): boolean {
   return ["", "-wal", "-shm", "-journal"]
     .map((suffix) => `${path}${suffix}`)
@@ -23,7 +23,7 @@ function isOnDisk(path: string, text: string): boolean {
 }
 
 describe("secret values in the database", () => {
-  test("stand in the clear without a sealing key, but never in the history", async () => {
+  test("are plain text without a sealing key, but never in the history", async () => {
     const path = newPath();
     const parts = await testParts(path);
     const values = [hidden("a"), hidden("b")];
@@ -33,7 +33,7 @@ describe("secret values in the database", () => {
     for (const value of values) expect(history).not.toContain(value);
   });
 
-  test("are nowhere in its files with one: every secret setting, its old values too", async () => {
+  test("are in none of its files with a key: every secret setting, with old values", async () => {
     const path = newPath();
     const keys = [newKey()];
     const parts = await testParts(path, { keys });
@@ -56,7 +56,7 @@ describe("secret values in the database", () => {
     expect(again.settings.get("aria2_secret").value).toBe(rounds[1]);
   });
 
-  test("change in the history visibly, without telling what they are", async () => {
+  test("change visibly in the history, without their content", async () => {
     const parts = await testParts(newPath());
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
     const [first, second, third] = await parts.store.commits(0, 3, 3);
@@ -67,7 +67,7 @@ describe("secret values in the database", () => {
     expect(b?.oldHash).toBe(a?.newHash);
   });
 
-  test("that look like sealed ones are kept as they are, also of custom settings", async () => {
+  test("that look like sealed ones are kept unchanged, also of custom settings", async () => {
     const path = newPath();
     const parts = await testParts(path);
     const odd = ["sealed:v1:abc", "plain:v1:x", "sealed:v1:0123456789ab:AAAA"];
@@ -81,7 +81,7 @@ describe("secret values in the database", () => {
 });
 
 describe("a sealing key", () => {
-  test("that comes later seals what is there, without a revision, and leaves no trace of it", async () => {
+  test("that is added later seals existing values, without a revision, and leaves no plain text", async () => {
     const path = newPath();
     const text = hidden("plain");
     const before = await openParts(path);
@@ -97,7 +97,7 @@ describe("a sealing key", () => {
     expect(isOnDisk(path, text)).toBe(false);
   });
 
-  test("can be replaced by putting a new one first; then the old one is needed no more", async () => {
+  test("can be replaced by a new first key; then the old one is not needed any more", async () => {
     const path = newPath();
     const [old, young] = [newKey(), newKey()];
     const before = await openParts(path, { keys: [old] });
@@ -111,7 +111,7 @@ describe("a sealing key", () => {
     expect(after.settings.get("qbittorrent_url").value).toBe("http://u:p@h/");
   });
 
-  test("that is new stands in the audit with the settings that it has sealed, and no value", async () => {
+  test("that is new is in the audit with the settings that it sealed, and no value", async () => {
     const path = newPath();
     const [first, second] = [newKey(), newKey()];
     const values = [hidden("a"), hidden("b"), hidden("c")];
@@ -153,7 +153,7 @@ describe("a sealing key", () => {
   test.each([
     ["another one", () => [newKey()]],
     ["none", () => []],
-  ])("that is missing stops the start (%s), naming the setting", async (_, keys) => {
+  ])("that is missing fails the start (%s) and names the setting", async (_, keys) => {
     const path = newPath();
     const before = await openParts(path, { keys: [newKey()] });
     await save(before, { aria2_secret: "s1" });
@@ -163,7 +163,7 @@ describe("a sealing key", () => {
     expect(failure.message).toMatch(/"aria2_secret" is sealed with the key .*MOORING_SECRET_KEY/);
   });
 
-  test("that only the other process has makes this one fail closed, not go on with an old token", async () => {
+  test("that only another process has makes this one refuse calls, not continue with an old token", async () => {
     const path = newPath();
     const old = newKey();
     const a = await testParts(path, { keys: [old] });
@@ -178,7 +178,7 @@ describe("a sealing key", () => {
     );
   });
 
-  test("that is new does not bring an old value back when another process changes it meanwhile", async () => {
+  test("that is new does not restore an old value when another process changes it in between", async () => {
     const path = newPath();
     const a = await testParts(path);
     const first = await a.settings.resetToken(tester);
@@ -199,14 +199,14 @@ describe("a sealing key", () => {
     for (const token of [first.token, second]) expect(isOnDisk(path, token)).toBe(false);
   });
 
-  test("that another process begins to seal with is not undone by one without a key", async () => {
+  test("that another process begins to use is not undone by a process without a key", async () => {
     const path = newPath();
     const a = await testParts(path);
     await a.settings.resetToken(tester);
     const b = await testParts(path, { keys: [newKey()] });
     const clear = hidden("new");
     const refused = failureOf(() => save(a, { aria2_secret: clear }));
-    // What is saved at the same moment is none of its business.
+    // A save at the same moment is unaffected.
     await save(a, { site_title: "Harbour" });
     expect(await refused).toMatchObject({ code: Code.FailedPrecondition });
     expect((await refused).message).toMatch(
@@ -218,7 +218,7 @@ describe("a sealing key", () => {
   });
 });
 
-test("a public setting is never sealed, so that it can be read with other tools", async () => {
+test("a public setting is never sealed, so that other tools can read it", async () => {
   const path = newPath();
   const parts = await testParts(path, { keys: [newKey()] });
   const text = hidden("public");

@@ -6,7 +6,7 @@ import { defined, definitions, save, tester, testParts } from "./parts.ts";
 const newPath = temporaryPaths();
 
 describe("a new database", () => {
-  test("shows every known setting with its default, in their order, at revision 0", async () => {
+  test("has every setting with a definition at its default, in their order, at revision 0", async () => {
     const { engine } = await testParts(newPath());
     const snapshot = engine.snapshot();
     const items = [...snapshot.items()];
@@ -19,7 +19,7 @@ describe("a new database", () => {
 });
 
 describe("a change", () => {
-  test("is visible once it is acknowledged, and after a restart", async () => {
+  test("is visible after its acknowledgement, and after a restart", async () => {
     const path = newPath();
     const parts = await testParts(path);
     const { revision } = await save(parts, { site_title: "Harbour" });
@@ -30,7 +30,7 @@ describe("a change", () => {
     expect(again.engine.snapshot().revision).toBe(1);
   });
 
-  test("leaves older snapshots as they are", async () => {
+  test("leaves older snapshots unchanged", async () => {
     const parts = await testParts(newPath());
     const before = parts.engine.snapshot();
     await save(parts, { site_title: "Harbour", mine: "custom" });
@@ -40,7 +40,7 @@ describe("a change", () => {
     expect(parts.engine.snapshot().size).toBe(before.size + 1);
   });
 
-  test("that changes nothing makes no revision", async () => {
+  test("that changes nothing creates no revision", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "Harbour" });
     const snapshot = parts.engine.snapshot();
@@ -53,7 +53,7 @@ describe("a change", () => {
     expect(parts.engine.snapshot()).toBe(snapshot);
   });
 
-  test("in a dry run says what it would do and does nothing", async () => {
+  test("in a dry run reports its effect and changes nothing", async () => {
     const parts = await testParts(newPath());
     const inputs = [{ key: "site_title", value: "Harbour" }];
     const { revision, commit } = await parts.settings.save(inputs, tester, { dryRun: true });
@@ -63,7 +63,7 @@ describe("a change", () => {
     expect(await parts.store.load()).toEqual({ revision: 0, settings: [] });
   });
 
-  test("in a dry run is refused as it would be", async () => {
+  test("in a dry run is refused like a real one", async () => {
     const parts = await testParts(newPath());
     const inputs = [{ key: "default_page_size", value: "many" }];
     await expect(parts.settings.save(inputs, tester, { dryRun: true })).rejects.toThrow(
@@ -72,8 +72,8 @@ describe("a change", () => {
   });
 });
 
-describe("another process's changes", () => {
-  test("that are read late do not undo what came after them", async () => {
+describe("changes of another process", () => {
+  test("that are read late do not undo later ones", async () => {
     const path = newPath();
     const [held, reading] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isHeld = false;
@@ -110,8 +110,8 @@ describe("another process's changes", () => {
   });
 });
 
-describe("settings that the program does not know", () => {
-  test("are custom ones when a client made them, in the order of their making", async () => {
+describe("settings without a definition", () => {
+  test("are custom ones when a client created them, in the order of creation", async () => {
     const path = newPath();
     const parts = await testParts(path);
     await save(parts, { zebra: "1" });
@@ -125,7 +125,7 @@ describe("settings that the program does not know", () => {
     });
   });
 
-  describe("but an earlier version did", () => {
+  describe("with a definition in an earlier version", () => {
     const earlier = [
       defined({ key: "site_title" }),
       defined({ key: "old_open", value: "", flag: FLAG.public } as never),
@@ -141,7 +141,7 @@ describe("settings that the program does not know", () => {
       return { path, ...(await testParts(path, { definitions: later })) };
     };
 
-    test("are deprecated, their values kept", async () => {
+    test("are deprecated and keep their values", async () => {
       const { settings } = await upgraded();
       expect(settings.get("old_open")).toMatchObject({ value: "kept", flag: FLAG.deprecated });
       expect(settings.get("old_password")).toMatchObject({
@@ -149,13 +149,13 @@ describe("settings that the program does not know", () => {
       });
     });
 
-    test("are not shown without a token", async () => {
+    test("are not readable without a token", async () => {
       const { publicReads } = await upgraded();
       const open = publicReads.settings(publicReads.snapshot());
       expect(Object.keys(open)).toEqual([]);
     });
 
-    test("stay deprecated and secret when a client saves them, whatever it sends", async () => {
+    test("stay deprecated and secret when a client saves them, for any input", async () => {
       const parts = await upgraded();
       const flag = FLAG.public;
       await parts.settings.save([{ key: "old_password", value: "another", flag }], tester);
@@ -172,7 +172,7 @@ describe("settings that the program does not know", () => {
       expect(JSON.stringify(changes)).not.toMatch(/hidden-value|another/);
     });
 
-    test("can be deleted, and are what they were when the earlier version comes back", async () => {
+    test("can be deleted, and are restored when the earlier version runs again", async () => {
       const parts = await upgraded();
       await parts.settings.save([{ key: "old_password", value: "another" }], tester);
       await parts.settings.delete("old_open", tester);
@@ -185,7 +185,7 @@ describe("settings that the program does not know", () => {
     });
   });
 
-  test("become known ones when a later version defines them", async () => {
+  test("get the definition of a later version", async () => {
     const path = newPath();
     await save(await testParts(path), { future: "value" });
     const definition = defined({ key: "future", flag: FLAG.public });

@@ -55,11 +55,11 @@ describe("an expectation", () => {
       true,
     ],
     [[], false],
-  ])("%j is one of a setting that does not exist: %s", (inputs, isAbsent) => {
+  ])("%j matches a setting that does not exist: %s", (inputs, isAbsent) => {
     expect(expectsAbsent(inputs, there)).toBe(isAbsent);
   });
 
-  test("of a deleted setting is refused where the deletion is newer", async () => {
+  test("of a deleted setting is refused if the deletion is newer", async () => {
     const refused = (expectedRevision: number, ...last: readonly RevisionSummary[]) =>
       refuseDeleted([{ key: "b", expectedRevision }], there, listing(...last));
     expect(await codeOf(refused(2, revision(3, ["b"])))).toBe(Code.Aborted);
@@ -76,7 +76,7 @@ describe("an expectation", () => {
     [{ key: "a" }, false],
     [{ key: "b", expectedRevision: 1 }, false],
     [{ key: "kept", expectedRevision: 1 }, false],
-  ])("%j of a setting that is deleted meanwhile is refused: %s", (input, isRefused) => {
+  ])("%j of a setting that is deleted in between is refused: %s", (input, isRefused) => {
     const base = createSnapshot(4, [customItem("a", "1"), customItem("kept", "1")]);
     const draft = createDraft(baseOf(base));
     draft.delete("a");
@@ -86,7 +86,7 @@ describe("an expectation", () => {
   });
 });
 
-describe("a setting that was read", () => {
+describe("a setting sent back after a read", () => {
   const now = customItem("a", "new", { revision: 3 });
 
   test.each<[string, SettingItem, Partial<SettingInput>, boolean]>([
@@ -94,8 +94,8 @@ describe("a setting that was read", () => {
     ["before its change, with the new value", now, { seenRevision: 2, value: "new" }, false],
     ["after its change", now, { seenRevision: 3, value: "old" }, false],
     ["at an unknown revision", now, { value: "old" }, false],
-    ["and does not exist", now, { key: "b", seenRevision: 2, value: "old" }, false],
-    ["as a plain text like the mask", now, { seenRevision: 2, value: MASK }, true],
+    ["that does not exist", now, { key: "b", seenRevision: 2, value: "old" }, false],
+    ["as plain text equal to the mask", now, { seenRevision: 2, value: MASK }, true],
     ["as the mask of a secret", { ...now, secret: true }, { seenRevision: 2, value: MASK }, false],
     ["as a secret", { ...now, secret: true }, { seenRevision: 2, value: "old" }, true],
   ])("%s is stale: %s", (_, there, input, isStale) => {
@@ -124,7 +124,7 @@ describe("a setting that was read", () => {
   const refused = async (work: Promise<unknown>) =>
     expect(work).rejects.toBeInstanceOf(RevisionConflict);
 
-  test("and comes back unchanged is left out, as far as the history goes back", async () => {
+  test("that is unchanged is left out, as far as the history goes back", async () => {
     const first = { oldValue: "old" };
     expect(await left(now, 2, "old", { oldest: 3, first })).toBe(0);
     expect(await left(now, 2, "typed", { oldest: 3, first })).toBe(1);
@@ -138,14 +138,14 @@ describe("a setting that was read", () => {
     await refused(left(now, 0, "old", { oldest: 3 }));
   });
 
-  test("as a secret is compared by its hash, and refused where the hash has no key", async () => {
+  test("as a secret is compared by its hash, and refused when the key of the hash is missing", async () => {
     const first = { oldHash: "h" };
     expect(await left(now, 2, "old", { first, isOf: true })).toBe(0);
     expect(await left(now, 2, "old", { first, isOf: false })).toBe(1);
     await refused(left(now, 2, "old", { first, isOf: undefined }));
   });
 
-  test("in a list of several groups is meant as it is", async () => {
+  test("in a list of several groups is saved without comparison", async () => {
     const there = createSnapshot(4, [now, customItem("b", "", { group: 1 })]);
     const inputs = [
       { key: "a", value: "old", seenRevision: 2 },

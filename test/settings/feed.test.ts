@@ -10,7 +10,7 @@ afterEach(() => vi.useRealTimers());
 
 const MiB = 1024 * 1024;
 
-/** A history in memory, and the feed on it. */
+/** A history in memory, and a feed of it. */
 function feedOn(length: number, { idle = 60_000, maxLag = 4 * MiB } = {}) {
   const history: RevisionCommit[] = [];
   const make = (count: number, bytes = 10): RevisionCommit[] => {
@@ -66,7 +66,10 @@ function reader(feed: Feed, after: number, signal = new AbortController().signal
   return { next, until, seen };
 }
 
-/** Counts timers of this delay that are neither over nor cleared; others of the process have other delays. */
+/**
+ * Counts timers of this delay that are neither fired nor cleared; others of the process have other
+ * delays.
+ */
 function pendingTimers(delay: number): () => number {
   const started = vi.spyOn(globalThis, "setTimeout");
   const cleared = vi.spyOn(globalThis, "clearTimeout");
@@ -86,7 +89,7 @@ const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe("a reader", () => {
-  test("at the head hears of what comes", async () => {
+  test("at the head receives new commits", async () => {
     const { feed, append } = feedOn(3);
     const { next, seen } = reader(feed, 3);
     const first = next();
@@ -98,7 +101,7 @@ describe("a reader", () => {
     expect(seen).toEqual([4, 5, 6]);
   });
 
-  test("that begins earlier reads the history, then goes on from memory", async () => {
+  test("that begins earlier reads the history, then continues from memory", async () => {
     const { feed, append, store } = feedOn(250);
     append(3);
     const { until } = reader(feed, 10);
@@ -109,7 +112,7 @@ describe("a reader", () => {
     expect(store.reads).toBe(3);
   });
 
-  test("gets the same object of a commit as every other one", async () => {
+  test("gets the same object of a commit as every other reader", async () => {
     const { feed, append } = feedOn(0);
     append(1);
     const [a] = (await reader(feed, 0).next()) ?? [];
@@ -117,7 +120,7 @@ describe("a reader", () => {
     expect(a).toBe(b);
   });
 
-  test("misses nothing that comes while it does something else", async () => {
+  test("misses no commit that arrives while it is busy", async () => {
     const { feed, append } = feedOn(5);
     const { next, until } = reader(feed, 2);
     await next();
@@ -126,7 +129,7 @@ describe("a reader", () => {
     expect(await until(25)).toEqual(range(3, 25));
   });
 
-  test("is not disturbed by commits that it has already", async () => {
+  test("skips commits that it has already", async () => {
     const { feed, append, make } = feedOn(0);
     const { next, seen } = reader(feed, 0);
     append(2);
@@ -138,7 +141,7 @@ describe("a reader", () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  test("reads from the history what was skipped or came with a gap", async () => {
+  test("reads skipped commits and gaps from the history", async () => {
     const { feed, make } = feedOn(2);
     const { until } = reader(feed, 2);
     make(5);
@@ -150,7 +153,7 @@ describe("a reader", () => {
     expect(feed.head).toBe(10);
   });
 
-  test("hears once each idle time that nothing has happened", async () => {
+  test("gets a bookmark after each idle period", async () => {
     const { feed, append } = feedOn(1, { idle: 1 });
     const { next } = reader(feed, 1);
     expect(await next()).toEqual([]);
@@ -160,7 +163,7 @@ describe("a reader", () => {
     expect(await next()).toEqual([]);
   });
 
-  test("of a revision that is not kept any more is told which is the oldest", async () => {
+  test("of a revision that is not kept any more gets the oldest one", async () => {
     const { feed, forget } = feedOn(20);
     forget(8);
     const { code, message } = await failureOf(reader(feed, 3).next);
@@ -170,14 +173,14 @@ describe("a reader", () => {
     expect((await failureOf(reader(feed, -5).next)).code).toBe(Code.OutOfRange);
   });
 
-  test("of a revision that is yet to come is told the newest", async () => {
+  test("of a revision that does not exist yet gets the newest one", async () => {
     const { feed } = feedOn(2);
     const { code, message } = await failureOf(reader(feed, 3).next);
     expect(code).toBe(Code.OutOfRange);
     expect(message).toMatch(/revision 3 does not exist yet; the newest is 2/);
   });
 
-  test("is told when the database was replaced, also in the middle of reading", async () => {
+  test("ends when the database was replaced, also during a read", async () => {
     const { feed, store } = feedOn(5);
     const atHead = reader(feed, 5);
     const waiting = failureOf(atHead.next);
@@ -196,7 +199,7 @@ describe("a reader", () => {
     expect(await reader(feed, 2).until(4)).toEqual([3, 4]);
   });
 
-  test("is told when the service stops", async () => {
+  test("ends when the service stops", async () => {
     const { feed } = feedOn(1);
     const waiting = failureOf(reader(feed, 1).next);
     feed.close();
@@ -205,8 +208,8 @@ describe("a reader", () => {
   });
 });
 
-describe("a reader that is slow", () => {
-  test("is dropped where its bound is", async () => {
+describe("a slow reader", () => {
+  test("is dropped at its bound", async () => {
     const { feed, append } = feedOn(1, { maxLag: 64 * 1024 });
     const { next } = reader(feed, 1);
     append(1);
@@ -216,7 +219,7 @@ describe("a reader that is slow", () => {
     expect(message).toMatch(/64 KiB behind: resume after revision 2$/);
   });
 
-  test("is dropped once it is more than 4 MiB behind, and told where to resume", async () => {
+  test("is dropped at more than 4 MiB behind, with the revision to resume at", async () => {
     const { feed, append } = feedOn(0);
     const slow = reader(feed, 0);
     const quick = reader(feed, 0);
@@ -234,7 +237,7 @@ describe("a reader that is slow", () => {
     expect(await reader(feed, 1).until(14)).toEqual(range(2, 14));
   });
 
-  test("is not dropped while it is less behind", async () => {
+  test("is not dropped below that", async () => {
     const { feed, append } = feedOn(0);
     const slow = reader(feed, 0);
     append(1);
@@ -243,7 +246,7 @@ describe("a reader that is slow", () => {
     expect(await slow.until(8)).toEqual(range(1, 8));
   });
 
-  test("is not one that waits when one large change, or many at once, come", async () => {
+  test("does not include a waiting reader when a large change, or many at once, arrive", async () => {
     const { feed, append } = feedOn(0);
     const readers = Array.from({ length: 3 }, () => reader(feed, 0));
     let last = 0;
@@ -260,7 +263,7 @@ describe("a reader that is slow", () => {
     for (const { seen } of readers) expect(seen).toEqual(range(1, 258));
   });
 
-  test("is not one that is one change behind, however large that is", async () => {
+  test("does not include a reader that is one change behind, of any size", async () => {
     const { feed, append } = feedOn(0);
     const busy = reader(feed, 0);
     append(1);
@@ -269,7 +272,7 @@ describe("a reader that is slow", () => {
     expect(await busy.until(2)).toEqual([1, 2]);
   });
 
-  test("keeps no more than a few MiB in memory: older ones are read from the history", async () => {
+  test("causes no more than a few MiB in memory: older commits are read from the history", async () => {
     const { feed, append, store } = feedOn(0);
     const other = reader(feed, 0);
     for (let at = 0; at < 40; at += 1) {
@@ -284,7 +287,7 @@ describe("a reader that is slow", () => {
     expect(store.reads).toBe(1);
   });
 
-  test("is what memory is kept for: without readers only the newest stays", async () => {
+  test("is the only reason to keep commits in memory: without readers only the newest is kept", async () => {
     const { feed, append, store } = feedOn(0);
     append(100, MiB / 16);
     expect(await reader(feed, 99).until(100)).toEqual([100]);
@@ -294,7 +297,7 @@ describe("a reader that is slow", () => {
   });
 });
 
-test("a commit reaches very many readers in turns, and others have theirs in between", async () => {
+test("a commit reaches very many readers in batches, with other work in between", async () => {
   const { feed, append } = feedOn(1);
   const readers = Array.from({ length: 2_000 }, () => reader(feed, 1));
   const first = readers.map(({ next }) => next());
@@ -311,8 +314,8 @@ test("a commit reaches very many readers in turns, and others have theirs in bet
   expect(turns).toBeGreaterThanOrEqual(6);
 });
 
-describe("when a reader goes away", () => {
-  test("nothing of it is left: no timer, no listener", async () => {
+describe("a reader that ends", () => {
+  test("leaves no timer and no listener", async () => {
     const IDLE = 61_000;
     const pending = pendingTimers(IDLE);
     const { feed, append } = feedOn(1, { idle: IDLE });
@@ -330,7 +333,7 @@ describe("when a reader goes away", () => {
     expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
 
-  test("before it began, it reads nothing", async () => {
+  test("before its start reads nothing", async () => {
     const { feed, store } = feedOn(5);
     expect(await reader(feed, 0, AbortSignal.abort()).next()).toBeUndefined();
     expect(store.reads).toBe(0);

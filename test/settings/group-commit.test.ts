@@ -15,7 +15,7 @@ const newPath = temporaryPaths();
 const mount = (path: string) => JSON.stringify({ path, overrides: {} });
 const change = <T>({ engine }: Parts, decide: (draft: Draft) => T) => engine.change(tester, decide);
 
-/** A store that counts its transactions and the loads in them. */
+/** A store that counts its transactions and reads. */
 function counted() {
   const counts = { transactions: 0, loads: 0 };
   const wrap = (store: SettingStore): SettingStore => ({
@@ -36,7 +36,7 @@ function counted() {
   return { counts, wrap };
 }
 
-/** Settings and mounts that a draft has. */
+/** Settings and mounts of a draft. */
 const seenBy = (draft: Draft) => ({
   mounts: [...draft.mountKeys()].sort(),
   own: [...draft.keys()].filter((key) => ["a", "b", "mount:m", "mount:n"].includes(key)).sort(),
@@ -44,8 +44,8 @@ const seenBy = (draft: Draft) => ({
   mixed: [draft.get("mount:m"), draft.mount("a")],
 });
 
-describe("a change in a group", () => {
-  test("sees settings and mounts of the changes before it, each kind apart", async () => {
+describe("a change in a group commit", () => {
+  test("sees settings and mounts of the earlier changes, each kind separately", async () => {
     const parts = await testParts(newPath());
     const steps = [
       (draft: Draft) => {
@@ -68,7 +68,7 @@ describe("a change in a group", () => {
     const all = ["mount:m", "mount:n"];
     expect(first).toEqual({ mounts: all, own: ["a", "b"], path: mount("/a"), mixed });
     expect(second).toEqual({ mounts: ["mount:m"], own: ["a"], path: mount("/b"), mixed });
-    // The same in a later commit, where the snapshot has them.
+    // The same in a later commit, with them in the snapshot.
     expect((await change(parts, seenBy)).result).toEqual(second);
     const definitions = (at: number) =>
       made[at]?.commit?.changes.map(({ key, oldDefinition, newDefinition }) => [
@@ -82,7 +82,7 @@ describe("a change in a group", () => {
     ]);
   });
 
-  test("that comes tick by tick shares the commit", async () => {
+  test("that arrives a tick later shares the commit", async () => {
     const { counts, wrap } = counted();
     const parts = await testParts(newPath(), { wrap });
     const saves: Promise<unknown>[] = [];
@@ -111,7 +111,7 @@ describe("a change in a group", () => {
     expect(listener.append).toHaveBeenCalledOnce();
   });
 
-  test("without rights to it is refused, whatever has called for it", async () => {
+  test("without rights is refused for any caller", async () => {
     const parts = await testParts(newPath());
     const grant = createGrant(["settings:write"], ["key:b"]);
     const origin = { ...tester, rights: rightsOf(grant, parts.engine.snapshot) };
@@ -125,7 +125,7 @@ describe("a change in a group", () => {
 describe("a process without a sealing key", () => {
   const newKey = () => Buffer.alloc(32, 7).toString("base64url");
 
-  test("commits no secret beside sealed ones, be it new, changed or deleted", async () => {
+  test("commits no new, changed or deleted secret beside sealed ones", async () => {
     const path = newPath();
     const { counts, wrap } = counted();
     const a = await testParts(path, { wrap });
@@ -152,7 +152,7 @@ describe("the engine", () => {
     return listener;
   };
 
-  test("that reads everything skips to its revision, and is reset by an older one only", async () => {
+  test("skips to the revision of a full read, and is reset only by an older one", async () => {
     let isWhole = false;
     const parts = await testParts(newPath(), {
       wrap: (store) => ({
@@ -169,7 +169,7 @@ describe("the engine", () => {
     expect(listener.reset).not.toHaveBeenCalled();
   });
 
-  test("gives a setting its default again where another process has deleted its row", async () => {
+  test("resets a setting to its default when another process has deleted its row", async () => {
     const path = newPath();
     const [a, b] = [await testParts(path), await testParts(path)];
     const value = () => b.engine.snapshot().get("site_title")?.value;

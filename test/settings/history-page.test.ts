@@ -12,13 +12,13 @@ import { failureOf } from "../backup/setting.ts";
 import { changed, commit } from "../store/sample.ts";
 import { baseOf } from "./staged.ts";
 
-/** A history at revision 1,000 on a store that answers as the test says. */
+/** A history at revision 1,000 on a store whose replies the test defines. */
 function historyOf(store: Partial<HistoryStore>) {
   const engine = { snapshot: () => ({ revision: 1_000 }) } as never;
   return createHistory({ store: { oldestRevision: async () => 1, ...store } as never, engine });
 }
 
-/** Revisions in memory, each of this summary, and the sizes of the queries for them. */
+/** Revisions in memory with the given summary, and the sizes of their queries. */
 function listing(summary: Partial<RevisionSummary>) {
   const limits: number[] = [];
   const store: Partial<HistoryStore> = {
@@ -62,7 +62,7 @@ describe("a page", () => {
     expect(limits).toEqual([9]);
   });
 
-  test("takes one revision at a time where the next one may fill it", async () => {
+  test("reads one revision at a time when the next one may fill it", async () => {
     const { limits, history } = listing({ reason: text(250_000) });
     expect((await history.list({ pageSize: 1_000 })).revisions).toHaveLength(9);
     expect(limits).toEqual([9, 2]);
@@ -118,7 +118,7 @@ test("compaction that is stopped ends after the step in progress", async () => {
   expect(forget).toHaveBeenCalledOnce();
 });
 
-test("changes of mounts since a revision are those that were set, replaced and deleted", () => {
+test("changes of mounts since a revision are the mounts that were set, replaced and deleted", () => {
   const mount = (name: string, path: string, revision: number) => ({
     ...mountItem(`mount:${name}`, JSON.stringify({ path, overrides: {} }), false),
     revision,

@@ -8,7 +8,7 @@ import { type Parts, type PartsOptions, save, tester, testParts } from "./parts.
 
 const newPath = temporaryPaths();
 
-/** A site with this many revisions, a second apart, by two people in turn. */
+/** A site with this number of revisions, a second apart, by two actors in turn. */
 async function written(count: number, wrap?: PartsOptions["wrap"]): Promise<Parts> {
   let time = 0;
   const parts = await testParts(newPath(), { now: () => time, ...(wrap && { wrap }) });
@@ -25,7 +25,7 @@ const numbers = (page: { revisions: readonly { revision: number }[] }) =>
   page.revisions.map(({ revision }) => revision);
 
 describe("the list of revisions", () => {
-  test("has who changed what, when and why", async () => {
+  test("has the actor, keys, time and reason of each", async () => {
     const { history } = await written(3);
     const { revisions, next, oldest } = await history.list({ pageSize: 0 });
     expect(revisions[0]).toEqual({
@@ -39,7 +39,7 @@ describe("the list of revisions", () => {
     expect({ next, oldest }).toEqual({ next: undefined, oldest: 1 });
   });
 
-  test("comes in pages, newest first, without a gap or a repeat", async () => {
+  test("has pages, newest first, without a gap or a repeat", async () => {
     const { history } = await written(10);
     const pages: number[][] = [];
     let before: number | undefined;
@@ -56,7 +56,7 @@ describe("the list of revisions", () => {
     expect((await history.list({ pageSize: 10 })).next).toBeUndefined();
   });
 
-  test("has 50 on a page by default, and 1,000 at most", async () => {
+  test("has 50 per page by default, and 1,000 at most", async () => {
     const asked: number[] = [];
     const { history } = await written(51, (store) => ({
       ...store,
@@ -68,13 +68,13 @@ describe("the list of revisions", () => {
     expect((await history.list({ pageSize: 0 })).revisions).toHaveLength(50);
     expect((await history.list({ pageSize: 1_000 })).revisions).toHaveLength(51);
     expect((await history.list({ pageSize: 2_000_000_000 })).revisions).toHaveLength(51);
-    // A page is read in steps, and none asks for more than the page and one further revision.
+    // A page is read in steps, none larger than the page and one further revision.
     expect(Math.max(...asked)).toBeLessThanOrEqual(1_001);
     const failure = await failureOf(() => history.list({ pageSize: -1 }));
     expect(failure.violations).toMatchObject([{ field: "page_size" }]);
   });
 
-  test("keeps a reason of 500 characters, and a longer one is refused whole", async () => {
+  test("keeps a reason of 500 characters, and refuses a longer one", async () => {
     const { history, settings } = await written(0);
     const save = (reason: string) =>
       settings.save([{ key: "site_title", value: reason }], { ...tester, reason });
@@ -104,7 +104,7 @@ describe("the list of revisions", () => {
 });
 
 describe("one revision", () => {
-  test("has old and new values; those of secrets are masked for people", async () => {
+  test("has old and new values, with secrets masked", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one", aria2_secret: "hidden", mine: "1" });
     await save(parts, { site_title: "two", aria2_secret: "", mine: "1" });
@@ -121,7 +121,7 @@ describe("one revision", () => {
     ]);
   });
 
-  test("that never was made, or is not kept any more, is said to be so", async () => {
+  test("that does not exist, or is not kept any more, has its own error", async () => {
     const { history, store } = await written(5);
     for (const revision of [0, -1, 6, 1e12])
       expect((await failureOf(() => history.get(revision))).code).toBe(Code.NotFound);
@@ -134,7 +134,7 @@ describe("one revision", () => {
 });
 
 describe("the difference of two revisions", () => {
-  test("is one change for each key that differs, in either direction", async () => {
+  test("has one change for each key that differs, in either direction", async () => {
     const { history } = await written(6);
     const between = async (from: number, to: number) =>
       (await history.diff(from, to)).map(({ key, oldValue, newValue }) => [
@@ -154,7 +154,7 @@ describe("the difference of two revisions", () => {
     expect(await between(4, 4)).toEqual([]);
   });
 
-  test("leaves out what came back to where it was, secrets too", async () => {
+  test("omits settings that have their earlier value again, also secrets", async () => {
     const parts = await testParts(newPath());
     for (const value of ["one", "two", "one"])
       await save(parts, { site_title: value, aria2_secret: value, logo: value });
@@ -164,7 +164,7 @@ describe("the difference of two revisions", () => {
     ]);
   });
 
-  test("needs every revision in between, and says which is the oldest", async () => {
+  test("needs every revision in between, and its error names the oldest", async () => {
     const { history, store } = await written(6);
     await store.compact({ count: 3, notBefore: 0 }, 100);
     expect(await history.diff(3, 6)).toHaveLength(2);
@@ -175,7 +175,7 @@ describe("the difference of two revisions", () => {
   });
 });
 
-test("a history that cannot be read is UNAVAILABLE, with the store's own sentence", async () => {
+test("a history that cannot be read is UNAVAILABLE, with the store's own message", async () => {
   const path = newPath();
   await save(await testParts(path), { site_title: "one" });
   const parts = await testParts(path);

@@ -20,7 +20,7 @@ import { CHEAP } from "../backup/text.ts";
 
 export const definitions = loadSettingDefinitions();
 
-/** Who makes the changes of a test. */
+/** Actor of the changes of a test. */
 export const tester: RevisionOrigin = {
   actor: "tester",
   transport: "test",
@@ -41,16 +41,16 @@ export interface PartsOptions {
   readonly managedBy?: (key: string) => string | undefined;
   readonly aria2?: Aria2Client;
   readonly qbittorrent?: QbittorrentClient;
-  /** Milliseconds until a reader of the feed hears that nothing happens. */
+  /** Milliseconds until a reader of the feed gets a bookmark. */
   readonly idle?: number;
   readonly onReadFailure?: (error: unknown) => void;
-  /** What stands between the engine and the store. */
+  /** Wraps the store for the engine. */
   readonly wrap?: (store: SettingStore) => SettingStore;
-  /** How long a lock of another process is waited for, in milliseconds. */
+  /** Longest wait for a lock of another process, in milliseconds. */
   readonly lockWait?: number;
 }
 
-/** Everything about settings on one database. */
+/** All parts of settings on one database. */
 export interface Parts {
   readonly store: SettingStore;
   readonly engine: Engine;
@@ -65,7 +65,7 @@ export interface Parts {
 
 const nobodyAnswers = () => Promise.reject(new Error("this test has no download manager"));
 
-/** Opens a database as the program does, without what a start writes. */
+/** Opens a database like the program, without the writes of a start. */
 export async function openParts(path: string, options: PartsOptions = {}): Promise<Parts> {
   const { lockWait } = options;
   const opened = await openSqliteSettingStore(path, lockWait === undefined ? {} : { lockWait });
@@ -124,20 +124,20 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
   }
 }
 
-/** As openParts; closed after the test. */
+/** Like openParts; closed after the test. */
 export async function testParts(path: string, options?: PartsOptions): Promise<Parts> {
   const parts = await openParts(path, options);
   onTestFinished(() => parts.close());
   return parts;
 }
 
-/** Saves values by key, as a client does. */
+/** Saves values by key, like a client. */
 export function save(parts: Pick<Parts, "settings">, values: Readonly<Record<string, string>>) {
   const inputs = Object.entries(values).map(([key, value]) => ({ key, value }));
   return parts.settings.save(inputs, tester);
 }
 
-/** A definition like those of the program, for tests with definitions of their own. */
+/** A definition like those of the program, for tests with their own definitions. */
 export function defined(
   members: Partial<SettingDefinition> & { readonly key: string },
 ): SettingDefinition {

@@ -11,15 +11,15 @@ const CONTRACT =
     ", ",
   );
 
-describe("what may be read without a token", () => {
-  test("has every member of the contract, each as text", async () => {
+describe("the settings readable without a token", () => {
+  test("have every member of the contract, each as text", async () => {
     const { publicReads } = await testParts(newPath());
     const settings = publicReads.settings(publicReads.snapshot());
     expect(CONTRACT).toHaveLength(28);
     for (const key of CONTRACT) expect(settings[key]).toBeTypeOf("string");
   });
 
-  test("is exactly the settings with flag 0 or 2, sorted by key, custom ones too", async () => {
+  test("are exactly those with flag 0 or 2, sorted by key, custom ones too", async () => {
     const parts = await testParts(newPath());
     for (const flag of [0, 1, 2, 3])
       await parts.settings.save([{ key: `custom_${flag}`, value: `${flag}`, flag }], tester);
@@ -30,13 +30,13 @@ describe("what may be read without a token", () => {
     expect(settings).toMatchObject({ custom_0: "0" });
   });
 
-  test("never holds a secret", async () => {
+  test("never contain a secret", async () => {
     const { publicReads } = await testParts(newPath());
     const settings = publicReads.settings(publicReads.snapshot());
     for (const { key, secret } of definitions) if (secret) expect(settings).not.toHaveProperty(key);
   });
 
-  test("follows every change", async () => {
+  test("follow every change", async () => {
     const parts = await testParts(newPath());
     const { publicReads } = parts;
     const before = publicReads.snapshot();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createReplyCache, ReplyBudget } from "../../src/settings/reply.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 
-test("kept replies stay within bytes and entries, whatever keys requests choose", () => {
+test("cached replies are limited in bytes and entries, for any keys of requests", () => {
   const budget = new ReplyBudget({ bytes: 10_000, entries: 50 });
   const cache = createReplyCache<object, { readonly at: number }>(budget, () => 1_000);
   const owner = {};
@@ -17,7 +17,7 @@ test("kept replies stay within bytes and entries, whatever keys requests choose"
   expect(budget.size).toBe(50);
 });
 
-test("a kept reply is the same message until it is dropped, and a large one is not kept", () => {
+test("a cached reply is the same message until it is dropped, and a large one is not cached", () => {
   const budget = new ReplyBudget({ bytes: 100, entries: 10 });
   const cache = createReplyCache<object, { readonly size: number }>(budget, ({ size }) => size);
   const owner = {};

@@ -1,4 +1,4 @@
-// What a request may cost, counted in queries and items: the largest and the most repetitive form.
+// Cost of requests, counted in queries and items: the largest and the most repetitive form.
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import type { SettingStore } from "../../src/settings/store.ts";
@@ -8,7 +8,7 @@ import { save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
-/** Counts the queries that go to the store's history, by the name of the method. */
+/** Counts the queries of the store's history, by the name of the method. */
 function counting() {
   const queries: string[] = [];
   const wrap = (store: SettingStore): SettingStore =>
@@ -29,7 +29,7 @@ const many = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
 describe("a batch of keys", () => {
-  test("answers a key once however often it is named", async () => {
+  test("answers a repeated key once", async () => {
     const { settings } = await testParts(newPath());
     const asked = [...many(500, () => "version"), "site_title", ...many(499, () => "version")];
     expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(["version", "site_title"]);
@@ -37,7 +37,7 @@ describe("a batch of keys", () => {
 });
 
 describe("a rollback of many keys", () => {
-  test("looks deleted keys up in one query, whatever is repeated", async () => {
+  test("looks up deleted keys in one query, also repeated ones", async () => {
     const { queries, wrap } = counting();
     const parts = await testParts(newPath(), { wrap });
     const custom = many(300, (at) => ({ key: `gone_${at}`, value: "v", flag: 3 }));
@@ -62,7 +62,7 @@ describe("a rollback of many keys", () => {
     expect(failure.message).toContain('"nor_this"');
   });
 
-  test("takes at most 1,000 and asks the database nothing for more", async () => {
+  test("accepts at most 1,000, and reads nothing for more", async () => {
     const { queries, wrap } = counting();
     const parts = await testParts(newPath(), { wrap });
     queries.length = 0;
@@ -97,7 +97,7 @@ describe("a page of settings with as many revisions", () => {
 });
 
 describe("a page of the history", () => {
-  test("ends early where its revisions are large, and the next one goes on", async () => {
+  test("ends early with large revisions, and the next one continues", async () => {
     const parts = await testParts(newPath());
     const long = "k".repeat(200);
     for (let at = 0; at < 12; at += 1)

@@ -14,13 +14,13 @@ const newPath = temporaryPaths();
 const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryRun = false) =>
   parts.settings.rollback({ revision, keys }, tester, { dryRun });
 
-/** A caller who sees secrets as `********`. */
+/** A caller who gets secrets as `********`. */
 const withoutSecrets = ({ engine }: Parts) => ({
   ...tester,
   rights: rightsOf(createGrant(["history:rollback"], []), engine.snapshot),
 });
 
-/** Key to value of settings that are set or made. */
+/** Key to value of settings that are set or created. */
 const values = ({ settings }: Parts): Record<string, string> =>
   Object.fromEntries(
     settings
@@ -30,7 +30,7 @@ const values = ({ settings }: Parts): Record<string, string> =>
   );
 
 describe("a rollback", () => {
-  test("brings values back as a new revision, defaults included", async () => {
+  test("restores values as a new revision, defaults included", async () => {
     const path = newPath();
     const parts = await testParts(path);
     await save(parts, { site_title: "one", logo: "l" });
@@ -46,7 +46,7 @@ describe("a rollback", () => {
     expect(values(parts)).toEqual({ site_title: "two", logo: "l", default_page_size: "5" });
   });
 
-  test("in a dry run says what it would do and does nothing", async () => {
+  test("in a dry run reports its effect and changes nothing", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one" });
     const { revision, commit } = await back(parts, 0, [], true);
@@ -55,7 +55,7 @@ describe("a rollback", () => {
     expect(values(parts)).toEqual({ site_title: "one" });
   });
 
-  test("to the newest revision, or of keys that have not changed, makes none", async () => {
+  test("to the newest revision, or of unchanged keys, creates no revision", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one" });
     expect(await back(parts, 1)).toMatchObject({ revision: 1, commit: undefined });
@@ -69,7 +69,7 @@ describe("a rollback", () => {
     expect(values(parts)).toEqual({ site_title: "one" });
   });
 
-  test("takes away custom settings that were added, and brings back deleted ones", async () => {
+  test("deletes custom settings that were added, and restores deleted ones", async () => {
     const path = newPath();
     const parts = await testParts(path);
     const described = { type: "number", help: "why", group: 9, flag: FLAG.deprecated };
@@ -85,7 +85,7 @@ describe("a rollback", () => {
     expect(values(parts)).toEqual({});
   });
 
-  test("brings back how a custom setting was described", async () => {
+  test("restores the description of a custom setting", async () => {
     const parts = await testParts(newPath());
     await save(parts, { mine: "1" });
     const flag = FLAG.public;
@@ -94,7 +94,7 @@ describe("a rollback", () => {
     expect(parts.settings.get("mine")).toMatchObject({ type: "string", flag: FLAG.private });
   });
 
-  test("brings back a custom setting that a client has described as read-only", async () => {
+  test("restores a custom setting that a client has described as read-only", async () => {
     const parts = await testParts(newPath());
     await save(parts, { mine: "1" });
     const mine = { key: "mine", value: "2", flag: FLAG.readonly };
@@ -103,7 +103,7 @@ describe("a rollback", () => {
     expect(parts.settings.get("mine")).toMatchObject({ value: "1", flag: FLAG.private });
   });
 
-  test("leaves mounts as they are", async () => {
+  test("leaves mounts unchanged", async () => {
     const parts = await testParts(newPath());
     const mount = mountItem("mount:m", JSON.stringify({ path: "/m", overrides: {} }), false);
     await parts.engine.change(tester, (draft) => draft.putMount(mount));
@@ -111,7 +111,7 @@ describe("a rollback", () => {
     expect(parts.engine.snapshot().mounts.has("mount:m")).toBe(true);
   });
 
-  test("says of a secret that has changed that it cannot, and brings back the rest", async () => {
+  test("skips a changed secret with a reason, and restores the rest", async () => {
     const parts = await testParts(newPath());
     await save(parts, { aria2_secret: "one", site_title: "one" });
     await save(parts, { aria2_secret: "two", site_title: "two" });
@@ -126,14 +126,14 @@ describe("a rollback", () => {
     expect(parts.settings.get("aria2_secret").value).toBe("two");
   });
 
-  test("counts a secret that is the same again as unchanged", async () => {
+  test("counts a secret with its earlier value as unchanged", async () => {
     const parts = await testParts(newPath());
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
     expect((await back(parts, 1)).result).toEqual([]);
     expect((await back(parts, 2)).result).toMatchObject([{ key: "aria2_secret" }]);
   });
 
-  test("counts a secret that another process has set back meanwhile as unchanged", async () => {
+  test("counts a secret that another process has restored in between as unchanged", async () => {
     const path = newPath();
     const [parts, other] = [await testParts(path), await testParts(path)];
     await save(parts, { aria2_secret: "one" });
@@ -142,7 +142,7 @@ describe("a rollback", () => {
     expect((await back(parts, 1)).result).toEqual([]);
   });
 
-  test("does not show a caller without the right to secrets that one is the same again", async () => {
+  test("does not reveal to a caller without the right to secrets that one has its earlier value", async () => {
     const parts = await testParts(newPath());
     const limited = withoutSecrets(parts);
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
@@ -150,7 +150,7 @@ describe("a rollback", () => {
     expect(result).toMatchObject([{ key: "aria2_secret" }]);
   });
 
-  test("brings back the plain value of what has become a secret, whoever asks", async () => {
+  test("restores the plain value of a setting that became secret, for any caller", async () => {
     const path = newPath();
     const earlier = await testParts(path);
     for (const value of ["one", "two"]) await save(earlier, { later: value });
@@ -161,7 +161,7 @@ describe("a rollback", () => {
     expect(parts.settings.get("later").value).toBe("one");
   });
 
-  test("does not bring back a secret of a setting that is gone", async () => {
+  test("does not restore a secret of a deleted setting", async () => {
     const path = newPath();
     const earlier = await testParts(path, { definitions: [defined({ key: "old", secret: true })] });
     await save(earlier, { old: "1" });
@@ -171,7 +171,7 @@ describe("a rollback", () => {
     expect(values(parts)).toEqual({});
   });
 
-  test("says of a setting that only an earlier version knew and that is gone that it cannot", async () => {
+  test("skips a deleted setting of an earlier version with a reason", async () => {
     const path = newPath();
     const earlier = await testParts(path, { definitions: [defined({ key: "old", flag: 0 })] });
     await save(earlier, { old: "1" });
@@ -183,7 +183,7 @@ describe("a rollback", () => {
     ]);
   });
 
-  test("leaves what the program or a file sets, and says so", async () => {
+  test("skips settings that the program or a file sets, with a reason", async () => {
     const parts = await testParts(newPath(), {
       managedBy: (key) => (key === "logo" ? "the file x.yaml" : undefined),
     });
@@ -204,7 +204,7 @@ describe("a rollback", () => {
     expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
   });
 
-  test("is refused for a key that never was one, and for a revision that never was made", async () => {
+  test("is refused for a key that never existed, and for a revision that does not exist", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one" });
     const refused: [Promise<unknown>, RegExp][] = [
@@ -219,7 +219,7 @@ describe("a rollback", () => {
     }
   });
 
-  test("is refused beyond what is kept, naming the oldest revision", async () => {
+  test("is refused beyond the kept revisions, and names the oldest", async () => {
     const parts = await testParts(newPath());
     for (let at = 1; at <= 6; at += 1) await save(parts, { site_title: `${at}` });
     await parts.store.compact({ count: 3, notBefore: 0 }, 100);
@@ -230,7 +230,7 @@ describe("a rollback", () => {
     expect(values(parts)).toEqual({ site_title: "3" });
   });
 
-  test("of what a later version knows goes back to the default, and the setting stays", async () => {
+  test("of settings of a later version restores the default, and the setting is kept", async () => {
     const path = newPath();
     await save(await testParts(path), { future: "custom" });
     const later = [...definitions, defined({ key: "future", default: "d" })];
@@ -241,7 +241,7 @@ describe("a rollback", () => {
     expect(again.settings.get("future").value).toBe("d");
   });
 
-  test("of what only an earlier version knew brings back the value, and it stays deprecated", async () => {
+  test("of settings of an earlier version restores the value, and it stays deprecated", async () => {
     const path = newPath();
     const earlier = await testParts(path, { definitions: [defined({ key: "old", flag: 0 })] });
     await save(earlier, { old: "1" });
@@ -252,8 +252,8 @@ describe("a rollback", () => {
   });
 });
 
-describe("a rollback while others save", () => {
-  test("brings back what was at that revision, whatever comes in between", async () => {
+describe("a rollback during saves", () => {
+  test("restores the state of that revision, with any saves in between", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one", kept: "one" });
     await save(parts, { site_title: "two" });
@@ -267,7 +267,7 @@ describe("a rollback while others save", () => {
     expect(state).toEqual([]);
   });
 
-  test("is never refused for it, however many save without a pause, in two processes", async () => {
+  test("is never refused, with continuous saves in two processes", async () => {
     const path = newPath();
     const [parts, other] = [await testParts(path), await testParts(path)];
     await save(parts, { a: "0", b: "0", c: "0" });
@@ -276,7 +276,7 @@ describe("a rollback while others save", () => {
       ["a", "b", "c"].map(async (key) => {
         for (let at = 1; going; at += 1) {
           await save(by, { [key]: `${at}` });
-          // Requests come by the event loop; without it the other store would never get its turn.
+          // Requests arrive by the event loop; without it the other store would never run.
           await setImmediate();
         }
       }),
@@ -292,7 +292,7 @@ describe("a rollback while others save", () => {
     }
   });
 
-  test("of one process takes in what another has committed meanwhile", async () => {
+  test("of one process includes what another has committed in between", async () => {
     const path = newPath();
     const [parts, other] = [await testParts(path), await testParts(path)];
     const gone = { key: "gone", value: "1", flag: FLAG.deprecated };

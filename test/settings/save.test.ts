@@ -10,7 +10,7 @@ import { definitions, type Parts, save, tester, testParts } from "./parts.ts";
 const newPath = temporaryPaths();
 const goodToken = "t".repeat(32);
 
-/** Saves inputs and gives back what refused them; nothing may have changed then. */
+/** Saves inputs and returns the refusal; nothing may have changed then. */
 async function refusal(parts: Parts, inputs: readonly SettingInput[]) {
   const before = parts.engine.snapshot();
   const failure = await failureOf(() => parts.settings.save(inputs, tester));
@@ -22,8 +22,8 @@ async function refusal(parts: Parts, inputs: readonly SettingInput[]) {
 const violations = async (parts: Parts, inputs: readonly SettingInput[]) =>
   (await refusal(parts, inputs)).violations.map(({ field, description }) => [field, description]);
 
-describe("a setting that the program knows", () => {
-  test("takes a new value, and nothing else of what is sent", async () => {
+describe("a setting with a definition", () => {
+  test("gets a new value, and no other member of the input", async () => {
     const parts = await testParts(newPath());
     const before = parts.settings.get("token");
     const sent = { help: "h", type: "select", options: "a,b", group: 4, flag: FLAG.public };
@@ -44,7 +44,7 @@ describe("a setting that the program knows", () => {
     );
   });
 
-  test("that is read-only is accepted unchanged, and left out and named where it is changed", async () => {
+  test("that is read-only is accepted unchanged, and skipped with its key when it is changed", async () => {
     const parts = await testParts(newPath());
     const { value } = parts.settings.get("version");
     expect(await save(parts, { version: value })).toMatchObject({ revision: 0 });
@@ -58,7 +58,7 @@ describe("a setting that the program knows", () => {
     expect(parts.settings.get("version").value).toBe(value);
   });
 
-  test("that is secret stays as it is when its mask is sent back", async () => {
+  test("that is secret stays unchanged when its mask is sent back", async () => {
     const parts = await testParts(newPath());
     await save(parts, { aria2_secret: "hidden" });
     const saved = await save(parts, { aria2_secret: MASK, token: MASK, site_title: "Harbour" });
@@ -66,7 +66,7 @@ describe("a setting that the program knows", () => {
     expect(parts.settings.get("aria2_secret").value).toBe("hidden");
   });
 
-  test("that is not secret can have the text of the mask as its value", async () => {
+  test("that is not secret may have the text of the mask as its value", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: MASK });
     expect(parts.settings.get("site_title").value).toBe(MASK);
@@ -86,7 +86,7 @@ describe("a setting that the program knows", () => {
     if (value !== "") expect(message).not.toContain(value.trim());
   });
 
-  test("is checked against its type, options and bounds, all wrong ones at once", async () => {
+  test("is validated against its type, options and bounds, with all errors at once", async () => {
     const parts = await testParts(newPath());
     const wrong = { default_page_size: "many", allow_indexed: "yes", pagination_type: "none" };
     const right = { site_title: "never" };
@@ -99,14 +99,14 @@ describe("a setting that the program knows", () => {
     expect(failure.message).toMatch(/^default_page_size: .*\(and 2 more\)$/);
   });
 
-  test("is kept without the white space around a number", async () => {
+  test("is stored without the white space around a number", async () => {
     const parts = await testParts(newPath());
     await save(parts, { default_page_size: " 42\n" });
     expect(parts.settings.get("default_page_size").value).toBe("42");
     expect(await save(parts, { default_page_size: "42 " })).toMatchObject({ revision: 1 });
   });
 
-  test("comes back as it was read, though its value breaks the rules of today", async () => {
+  test("is accepted unchanged, even if its value is invalid today", async () => {
     const path = newPath();
     const lenient = definitions.map((one) =>
       one.key === "default_page_size" ? { ...one, type: "string" as const } : one,
@@ -136,7 +136,7 @@ describe("a save", () => {
     expect(await parts.settings.save([], tester)).toMatchObject({ revision: 0 });
   });
 
-  test("takes each key once", async () => {
+  test("accepts each key once", async () => {
     const parts = await testParts(newPath());
     const twice = { key: "site_title", value: "x" };
     expect(await violations(parts, [twice, { key: "logo", value: "l" }, twice])).toEqual([
@@ -144,7 +144,7 @@ describe("a save", () => {
     ]);
   });
 
-  test("takes no setting without a value", async () => {
+  test("refuses a setting without a value", async () => {
     const parts = await testParts(newPath());
     expect(await violations(parts, [{ key: "site_title" }, { key: "mine" }])).toEqual([
       ["settings[0].value", expect.sentence(/^site_title has no value; send empty text/)],
@@ -154,7 +154,7 @@ describe("a save", () => {
     expect(parts.settings.get("site_title").value).toBe("");
   });
 
-  test("takes 1,000 settings and no more", async () => {
+  test("accepts at most 1,000 settings", async () => {
     const parts = await testParts(newPath());
     const many = Array.from({ length: 1_001 }, (_, at) => ({ key: `k${at}`, value: "" }));
     const { code, message } = await refusal(parts, many);
@@ -164,7 +164,7 @@ describe("a save", () => {
     expect(commit?.changes).toHaveLength(1_000);
   });
 
-  test("takes values of 64 KiB and no more, counted in bytes", async () => {
+  test("accepts values of at most 64 KiB, in bytes", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "ü".repeat(32_768), mine: "x".repeat(65_536) });
     for (const key of ["site_title", "mine"])
@@ -173,13 +173,13 @@ describe("a save", () => {
       );
   });
 
-  test.each(["a\0b", "\ud800"])("takes no text that is none: %j", async (value) => {
+  test.each(["a\0b", "\ud800"])("refuses invalid text: %j", async (value) => {
     const parts = await testParts(newPath());
     for (const key of ["site_title", "aria2_secret", "mine"])
       expect((await refusal(parts, [{ key, value }])).code).toBe(Code.InvalidArgument);
   });
 
-  test("is refused for a managed setting by the name of what manages it, unless unchanged", async () => {
+  test("is refused for a managed setting, with the name of the file, unless unchanged", async () => {
     const managedBy = (key: string) => (key === "logo" ? "the file /etc/site.yaml" : undefined);
     const parts = await testParts(newPath(), { managedBy });
     const { value } = parts.settings.get("logo");
@@ -193,7 +193,7 @@ describe("a save", () => {
 });
 
 describe("a custom setting", () => {
-  test("is made as it is described, private and of type string unless said otherwise", async () => {
+  test("is created as described, private and of type string by default", async () => {
     const parts = await testParts(newPath());
     const described = { type: "select", options: "a,b", help: "why", group: 42, flag: FLAG.public };
     await parts.settings.save([{ key: "mine", value: "a", ...described }], tester);
@@ -216,7 +216,7 @@ describe("a custom setting", () => {
     ]);
   });
 
-  test("can be described anew with the value that it has", async () => {
+  test("can get a new description with its value", async () => {
     const parts = await testParts(newPath());
     await save(parts, { mine: "1" });
     const { commit } = await parts.settings.save(
@@ -239,15 +239,18 @@ describe("a custom setting", () => {
     [{ help: "h".repeat(4_097) }, "help", /more than 4096 bytes/],
     [{ type: "bool", value: "yes" }, "value", /must be true or false/],
     [{ type: "select", options: "a,b", value: "c" }, "value", /must be one of a, b/],
-  ])("is refused as %.60j, by the member that is wrong", async (members, member, reason) => {
-    const parts = await testParts(newPath());
-    const input = { key: "mine", value: "x", ...members };
-    expect(await violations(parts, [input])).toEqual([
-      [`settings[0].${member}`, expect.sentence(reason)],
-    ]);
-  });
+  ])(
+    "is refused as %.60j, with the name of the invalid member",
+    async (members, member, reason) => {
+      const parts = await testParts(newPath());
+      const input = { key: "mine", value: "x", ...members };
+      expect(await violations(parts, [input])).toEqual([
+        [`settings[0].${member}`, expect.sentence(reason)],
+      ]);
+    },
+  );
 
-  test("that is read-only keeps its value until the flag is taken off", async () => {
+  test("that is read-only keeps its value until the flag is removed", async () => {
     const parts = await testParts(newPath());
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.readonly }], tester);
     const changed = [{ key: "mine", value: "2", flag: FLAG.private }];
@@ -259,7 +262,7 @@ describe("a custom setting", () => {
   });
 
   test.each(["__proto__", "constructor", "toString", "ключ", "a b", "🔑"])(
-    "may be called %s",
+    "may have the key %s",
     async (key) => {
       const path = newPath();
       const parts = await testParts(path);
@@ -278,7 +281,7 @@ describe("a custom setting", () => {
 });
 
 describe("deleting", () => {
-  test("takes a deprecated setting, for good", async () => {
+  test("deletes a deprecated setting permanently", async () => {
     const path = newPath();
     const parts = await testParts(path);
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
@@ -290,7 +293,7 @@ describe("deleting", () => {
     ]);
   });
 
-  test("refuses one that is in use, and one that is not there", async () => {
+  test("refuses a setting with a definition, and a missing one", async () => {
     const parts = await testParts(newPath());
     await save(parts, { mine: "1" });
     for (const key of ["mine", "site_title", "token"]) {
@@ -305,7 +308,7 @@ describe("deleting", () => {
   });
 });
 
-/** An item as the web page sends it back. */
+/** An item in the form that the web page sends back. */
 function asSent({ key, value, help, type, options, group, flag }: SettingItem): SettingInput {
   return { key, value, help, type, options, group, flag };
 }

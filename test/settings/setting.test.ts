@@ -19,14 +19,14 @@ describe("reading", () => {
     expect(keys([-1, 99])).toEqual([]);
   });
 
-  test("gets one by its exact key, or several in the asked order, each once", async () => {
+  test("gets one by its exact key, or several in the requested order, each once", async () => {
     const { settings } = await testParts(newPath());
     expect(settings.get("site_title").key).toBe("site_title");
     const asked = ["version", "site_title", "version"];
     expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(asked.slice(0, 2));
   });
 
-  test("names an unknown key", async () => {
+  test("reports an unknown key", async () => {
     const { settings } = await testParts(newPath());
     for (const read of [
       () => settings.get("Site_Title"),
@@ -45,7 +45,7 @@ describe("reading", () => {
   });
 });
 
-describe("resetting the token", () => {
+describe("a reset of the token", () => {
   test("stores and returns a new one each time", async () => {
     const parts = await testParts(newPath());
     const first = await parts.settings.resetToken(tester);
@@ -55,7 +55,7 @@ describe("resetting the token", () => {
     expect(second.revision).toBe(2);
   });
 
-  test("is refused where a file manages it", async () => {
+  test("is refused when a file manages it", async () => {
     const managedBy = () => "the file x.yaml";
     const { settings } = await testParts(newPath(), { managedBy });
     const failure = await failureOf(() => settings.resetToken(tester));
@@ -64,7 +64,7 @@ describe("resetting the token", () => {
   });
 });
 
-/** Download managers that answer, or fail, and remember what they were asked. */
+/** Download managers that answer or fail, and record their calls. */
 function managers(answer: () => Promise<{ version: string }>) {
   const asked: unknown[] = [];
   const ask = ({ signal: _, ...call }: { signal?: AbortSignal }) => {
@@ -78,7 +78,7 @@ describe("connecting a download manager", () => {
   const address = { uri: "http://aria2.example:6800/jsonrpc", secret: "hidden" };
   const login = { url: "http://admin:pass@localhost:8080/", seedtime: 30 };
 
-  test("stores what it was asked with in one revision, once it has answered", async () => {
+  test("stores the address and secret in one revision after a reply", async () => {
     const { asked, ...clients } = managers(async () => ({ version: "1.36.0" }));
     const { settings, history } = await testParts(newPath(), clients);
     expect(await settings.setAria2(address, tester, signal)).toEqual({
@@ -95,7 +95,7 @@ describe("connecting a download manager", () => {
     ]);
   });
 
-  test("takes an empty secret, and 0 minutes of seeding", async () => {
+  test("accepts an empty secret, and 0 minutes of seeding", async () => {
     const clients = managers(async () => ({ version: "1" }));
     const { settings } = await testParts(newPath(), clients);
     await settings.setAria2({ ...address, secret: "" }, tester, signal);
@@ -103,7 +103,7 @@ describe("connecting a download manager", () => {
     expect(settings.get("qbittorrent_seedtime").value).toBe("0");
   });
 
-  test("names every missing member, and makes no call", async () => {
+  test("reports every missing member, and makes no call", async () => {
     const { asked, ...clients } = managers(async () => ({ version: "1" }));
     const { settings } = await testParts(newPath(), clients);
     const nothing = { uri: undefined, secret: undefined, url: undefined, seedtime: undefined };
@@ -120,7 +120,7 @@ describe("connecting a download manager", () => {
     expect(asked).toEqual([]);
   });
 
-  test("stores nothing when it does not answer", async () => {
+  test("stores nothing without a reply", async () => {
     const refused = failedPrecondition(message("NOT_ADMIN"));
     const clients = managers(() => Promise.reject(refused));
     const parts = await testParts(newPath(), clients);
@@ -131,7 +131,7 @@ describe("connecting a download manager", () => {
     expect(parts.engine.snapshot()).toBe(before);
   });
 
-  test("stores nothing when a value breaks the rules, or a file manages it", async () => {
+  test("stores nothing when a value is invalid, or a file manages it", async () => {
     const clients = managers(async () => ({ version: "1" }));
     const managedBy = (key: string) => (key === "aria2_secret" ? "the file x.yaml" : undefined);
     const { settings, engine } = await testParts(newPath(), { ...clients, managedBy });

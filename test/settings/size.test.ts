@@ -20,7 +20,7 @@ async function emptyTotals() {
 const exhausted = { code: Code.ResourceExhausted };
 
 describe("all settings together", () => {
-  test("have at most so many custom ones, of several instances too", async () => {
+  test("have a maximum number of custom ones, also with several instances", async () => {
     const path = newPath();
     const [one, other] = [await limited({ custom: 2 }, path), await limited({ custom: 2 }, path)];
     await save(one, { a: "1" });
@@ -34,7 +34,7 @@ describe("all settings together", () => {
     expect(one.engine.snapshot().totals.custom).toBe(2);
   });
 
-  test("have at most so many bytes, in UTF-8", async () => {
+  test("have a maximum number of bytes, in UTF-8", async () => {
     const { bytes } = await emptyTotals();
     const parts = await limited({ bytes: bytes + 11 });
     await save(parts, { k: "ü".repeat(5) });
@@ -42,7 +42,7 @@ describe("all settings together", () => {
     await save(parts, { k: "0123456789" });
   });
 
-  test("have a bound of their own where they are public", async () => {
+  test("have a separate bound for public ones", async () => {
     const { publicBytes } = await emptyTotals();
     const parts = await limited({ publicBytes: publicBytes + 10 });
     await save(parts, { hidden: "x".repeat(100) });
@@ -50,7 +50,7 @@ describe("all settings together", () => {
     const failure = await failureOf(() => parts.settings.save(open, tester));
     expect(failure).toMatchObject(exhausted);
     expect(failure.message).toContain("MOORING_MAX_PUBLIC_SETTINGS");
-    // What is there already may not become public either.
+    // An existing setting may not become public either.
     const turned = [{ key: "hidden", value: "x".repeat(100), flag: 0 }];
     expect(await failureOf(() => parts.settings.save(turned, tester))).toMatchObject(exhausted);
   });
@@ -63,7 +63,7 @@ describe("all settings together", () => {
     expect(saves.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
   });
 
-  test("that are beyond a bound already still load, and can be reduced and replaced", async () => {
+  test("that exceed a bound already are loaded, and can be reduced and replaced", async () => {
     const path = newPath();
     const before = await testParts(path);
     await save(before, { a: "x".repeat(500), b: "x".repeat(500) });
@@ -73,7 +73,7 @@ describe("all settings together", () => {
     await parts.settings.save([{ key: "a", value: "", flag: 3 }], tester);
     await parts.settings.delete("a", tester);
     expect(parts.engine.snapshot().totals.custom).toBe(1);
-    // The program's own values are never refused.
+    // Values of the program itself are never refused.
     await parts.settings.resetToken(tester);
   });
 
@@ -98,7 +98,7 @@ describe("all settings together", () => {
     ).toMatchObject(exhausted);
   });
 
-  test("bound what a backup may bring, before anything of it is decided on", async () => {
+  test("limit what a backup may add, before any decision", async () => {
     const parts = await limited({ custom: 5 });
     const conditions = { passphrase: "", skipInvalid: false, dryRun: true };
     const value = (count: number) =>
@@ -109,12 +109,12 @@ describe("all settings together", () => {
     );
     expect(failure).toMatchObject({ code: Code.InvalidArgument });
     expect(failure.message).toContain(`${most + 1} settings; the limit is ${most}`);
-    // As many as that are read, and there is room for few of them.
+    // As many as can be read, with space for few of them.
     const full = () => parts.backup.import({ value: value(most) }, tester, conditions);
     expect(await failureOf(full)).toMatchObject(exhausted);
   });
 
-  test("are bounded for the settings file too, whose change is refused as a whole", async () => {
+  test("are limited for the settings file too, whose change is refused as a whole", async () => {
     const { bytes } = await emptyTotals();
     const parts = await limited({ bytes: bytes + 100 });
     const path = `${newPath()}.yaml`;
@@ -137,7 +137,7 @@ describe("all settings together", () => {
     expect(parts.engine.snapshot().get("announcement")?.value).toBe("x");
   });
 
-  test("leave no trace of keys that are made and deleted again and again", async () => {
+  test("keep no trace of keys that are created and deleted repeatedly", async () => {
     const parts = await testParts(newPath());
     for (let round = 0; round < 4; round += 1) {
       const keys = Array.from({ length: 900 }, (_, at) => `churn_${round}_${at}`);

@@ -12,14 +12,14 @@ const keys = (snapshot: Snapshot): string[] => [...snapshot.items()].map(({ key 
 const many = (count: number) => Array.from({ length: count }, (_, at) => item(`k${at}`));
 
 describe("a snapshot", () => {
-  test("has its items in the order that they came in", () => {
+  test("has its items in the order of insertion", () => {
     const snapshot = createSnapshot(7, [item("b"), item("a"), item("c", "", 1, 4)]);
     expect(keys(snapshot)).toEqual(["b", "a", "c"]);
     expect(snapshot).toMatchObject({ revision: 7, size: 3, lastPosition: 4 });
     expect([snapshot.indexOf("c"), snapshot.indexOf("nobody")]).toEqual([2, -1]);
   });
 
-  test("stays as it is when the next one is made, which has new settings last", () => {
+  test("is unchanged by the next one, which has new settings last", () => {
     const before = createSnapshot(1, many(200));
     const after = before.with(2, [
       ["k70", item("k70", "changed", 2)],
@@ -35,13 +35,13 @@ describe("a snapshot", () => {
     expect(after).toMatchObject({ revision: 2, size: 200, lastPosition: 1 });
   });
 
-  test("shares with the next one what has not changed", () => {
+  test("shares unchanged items with the next one", () => {
     const before = createSnapshot(1, many(200));
     const after = before.with(2, [["k0", item("k0", "changed", 2)]]);
     expect(after.get("k199")).toBe(before.get("k199"));
   });
 
-  test("is what a plain map would be, after any changes, and every earlier one too", () => {
+  test("equals a plain map after any changes, and so does every earlier one", () => {
     const key = fc.constantFrom(..."abcdefgh");
     const change = fc.tuple(key, fc.option(fc.string(), { nil: undefined }));
     const rounds = fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 12 });

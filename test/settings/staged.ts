@@ -13,7 +13,7 @@ export const baseOf = (snapshot: Snapshot): Base => ({
   mountKeys: () => [...snapshot.mounts.keys()],
 });
 
-/** A setting that a client has added. */
+/** A setting that a client has created. */
 export function customItem(
   key: string,
   value: string,
@@ -26,7 +26,7 @@ export function customItem(
   };
 }
 
-/** A setting that the program knows, with a value. */
+/** A setting with a definition and a value. */
 export function item(
   value: string,
   members: Parameters<typeof defined>[0],

@@ -19,8 +19,8 @@ const groupOf = (parts: Parts, ...keys: string[]) =>
 
 const stored = (parts: Parts, key: string) => parts.settings.get(key).value;
 
-describe("a group that comes back whole", () => {
-  test("changes what was changed on the page, and reverts nothing that was saved since", async () => {
+describe("a group that is sent back as a whole", () => {
+  test("saves the changes of the page, and reverts no later save", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "first", robots_txt: "first" });
     const page = groupOf(parts, "site_title", "robots_txt", "announcement");
@@ -34,7 +34,7 @@ describe("a group that comes back whole", () => {
     expect(stored(parts, "announcement")).toBe("since");
   });
 
-  test("knows what was read after several changes, and when it was the default", async () => {
+  test("is compared with the read state after several changes, and with the default", async () => {
     const parts = await testParts(newPath());
     const page = groupOf(parts, "site_title");
     for (const value of ["one", "two", "three"]) await save(parts, { site_title: value });
@@ -42,7 +42,7 @@ describe("a group that comes back whole", () => {
     expect(stored(parts, "site_title")).toBe("three");
   });
 
-  test("of a secret too, whose value the history does not keep", async () => {
+  test("is compared for a secret too, whose value the history does not have", async () => {
     const parts = await testParts(newPath());
     await save(parts, { s3_secret_access_key: "read then" });
     const page = groupOf(parts, "s3_secret_access_key");
@@ -54,7 +54,7 @@ describe("a group that comes back whole", () => {
     expect(stored(parts, "s3_secret_access_key")).toBe("typed");
   });
 
-  test("whose past is forgotten is refused, and nothing is changed", async () => {
+  test("whose history is not kept any more is refused, and nothing is changed", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "read then" });
     const page = groupOf(parts, "site_title");
@@ -67,7 +67,7 @@ describe("a group that comes back whole", () => {
     expect(stored(parts, "site_title")).toBe("and again");
   });
 
-  test("many at once: whatever the order, no change is lost", async () => {
+  test("many at once: no change is lost in any order", async () => {
     const parts = await testParts(newPath());
     const keys = ["site_title", "robots_txt", "announcement", "allow_indexed"];
     const page = groupOf(parts, ...keys);
@@ -84,7 +84,7 @@ describe("a group that comes back whole", () => {
   });
 });
 
-test("a save that others overtake ten times is refused", async () => {
+test("a save that other saves precede ten times is refused", async () => {
   const at = (revision: number) =>
     createSnapshot(revision, [{ ...knownItem(defined({ key: "a" }), ""), revision }]);
   const draft = (revision: number) =>
@@ -106,7 +106,7 @@ test("a save that others overtake ten times is refused", async () => {
   expect([code, message, tries]).toEqual([Code.Aborted, expect.stringMatching(/keep saving/), 10]);
 });
 
-test("a list of several groups is a backup: every value is meant", async () => {
+test("a list of several groups is a backup: every value is saved", async () => {
   const parts = await testParts(newPath());
   const backup = groupOf(parts, "site_title", "main_color");
   await save(parts, { site_title: "since" });

@@ -12,7 +12,7 @@ const start = ({ engine }: Parts, adminToken?: string, version = "v1.0.0") =>
   startSettings(engine, { version, adminToken, randomBytes });
 
 describe("the first start", () => {
-  test("makes a token, stores it with the version, and returns it to be shown", async () => {
+  test("creates a token, stores it with the version, and returns it for display", async () => {
     const parts = await testParts(newPath());
     const token = await start(parts);
     expect(token).toMatch(/^mooring-/);
@@ -21,7 +21,7 @@ describe("the first start", () => {
     expect(await parts.history.get(1)).toMatchObject({ actor: "mooring", transport: "start" });
   });
 
-  test("takes the configured token and returns none", async () => {
+  test("stores the configured token and returns none", async () => {
     const parts = await testParts(newPath());
     expect(await start(parts, own)).toBeUndefined();
     expect(parts.settings.get("token").value).toBe(own);
@@ -35,7 +35,7 @@ describe("the first start", () => {
     expect(parts.engine.snapshot().revision).toBe(0);
   });
 
-  test("of several processes at once agrees on one token, which one of them shows", async () => {
+  test("of several processes at once has one token, which one of them returns", async () => {
     const path = newPath();
     const all = await Promise.all([1, 2, 3].map(() => testParts(path)));
     const shown = (await Promise.all(all.map((parts) => start(parts)))).filter(Boolean);
@@ -45,7 +45,7 @@ describe("the first start", () => {
 });
 
 describe("a later start", () => {
-  test("changes nothing, whatever is configured", async () => {
+  test("changes nothing, for any configuration", async () => {
     const path = newPath();
     const token = await start(await testParts(path));
     const parts = await testParts(path);
@@ -54,7 +54,7 @@ describe("a later start", () => {
     expect(parts.engine.snapshot().revision).toBe(1);
   });
 
-  test("of another version writes that one", async () => {
+  test("of another version stores that version", async () => {
     const path = newPath();
     await start(await testParts(path));
     const parts = await testParts(path);

@@ -1,5 +1,5 @@
-// Large changes are decided and written in many ticks of the event loop. The clock goes on by a
-// millisecond at each look, so that what is counted depends on the work alone.
+// Large changes are decided and written in many ticks of the event loop. The clock advances by a
+// millisecond at each read, so that the count depends on the work alone.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -13,7 +13,7 @@ beforeEach(() => {
   return () => clock.mockRestore();
 });
 
-/** Counts ticks of the event loop until its end. */
+/** Counts ticks of the event loop until the end of the test. */
 function countTicks() {
   let count = 0;
   let isOver = false;
@@ -39,7 +39,7 @@ const backupOf = (value: string) => ({
 });
 const conditions = { passphrase: "", skipInvalid: false };
 
-/** Ticks of a pass over all items: one at every eighth look at the clock. */
+/** Ticks of a pass over all items: one at every eighth read of the clock. */
 const TICKS = COUNT / 8;
 
 interface LargeChange {
@@ -70,17 +70,17 @@ const changes: Readonly<Record<string, LargeChange>> = {
   },
 };
 
-test("a comparison of many revisions gives the event loop back", async () => {
+test("a comparison of many revisions yields to the event loop", async () => {
   const parts = await testParts(newPath());
   for (let at = 0; at < 80; at += 1) await save(parts, { site_title: `${at}` });
   const counted = countTicks();
   expect(await parts.history.diff(0, 0)).toMatchObject([{ key: "site_title", newValue: "79" }]);
-  // A query for ten revisions is a look at the clock.
+  // A query for ten revisions reads the clock once.
   expect(counted()).toBeGreaterThanOrEqual(1);
 });
 
 describe("a change of many settings", () => {
-  test.each(Object.entries(changes))("gives the event loop back: %s", async (_, one) => {
+  test.each(Object.entries(changes))("yields to the event loop: %s", async (_, one) => {
     const parts = await testParts(newPath());
     await one.prepare?.(parts);
     const counted = countTicks();
@@ -88,7 +88,7 @@ describe("a change of many settings", () => {
     expect(Math.floor(counted() / TICKS)).toBe(one.passes);
   });
 
-  test("is one revision, which shows at once and only when it is whole", async () => {
+  test("is one revision, which becomes visible at once and as a whole", async () => {
     const parts = await testParts(newPath());
     const seen = new Set<string>();
     let isOver = false;
@@ -106,10 +106,10 @@ describe("a change of many settings", () => {
     expect([...seen]).toEqual(["0: 0", `1: ${COUNT}`]);
   });
 
-  test("lets changes that come meanwhile wait, and they are decided on top of it", async () => {
+  test("delays concurrent changes, which are decided after it", async () => {
     const parts = await testParts(newPath());
     const importing = parts.backup.import(backupOf("1"), tester, conditions);
-    // The import has begun: it has the write lock, and gives the event loop back now and then.
+    // The import has begun: it has the write lock, and yields to the event loop periodically.
     await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
     const saving = save(parts, { many_7: "2", site_title: "after" });
     const reading = parts.history.list({ pageSize: 0 });

@@ -8,7 +8,7 @@ import {
 } from "../../src/settings/token.ts";
 
 describe("a token", () => {
-  test("that the program makes has 256 random bits and passes its own check", () => {
+  test("that the program creates has 256 random bits and is valid", () => {
     const asked: number[] = [];
     const token = generateToken((size) => {
       asked.push(size);
@@ -28,14 +28,14 @@ describe("a token", () => {
     [`${"x".repeat(40)}\n`, false],
     ["", false],
     ["é".repeat(40), false],
-  ])("is checked: %.45j", (token, right) => {
+  ])("is validated: %.45j", (token, right) => {
     expect(checkToken(token) === undefined).toBe(right);
   });
 
   test.each([
     ["at once", tokenEquals],
     ["with kept bytes", createTokenComparison()],
-  ])("equals itself and nothing else; an empty one equals nothing: %s", (_name, equals) => {
+  ])("equals itself only; an empty one equals nothing: %s", (_name, equals) => {
     expect(equals("abc", "abc")).toBe(true);
     for (const [stored, sent] of [
       ...([

@@ -72,13 +72,13 @@ describe("a custom setting", () => {
     ["flag", { flag: -1 }, "whole number from 0 to 3"],
     ["help", { help: "ü".repeat(2_049) }, "more than 4096 bytes"],
     ["help", { help: "a\0" }, "NUL"],
-  ])("is refused by the name of its member: %s of %.60j", (field, part, message) => {
+  ])("is refused with the name of its member: %s of %.60j", (field, part, message) => {
     expect(checkCustomDefinition({ ...good, ...part }, asNew)).toEqual([
       { field, description: expect.sentence(message) },
     ]);
   });
 
-  it("that is there already keeps its key, whatever that is", () => {
+  it("that exists keeps its key, also an invalid one", () => {
     const setting = { ...good, key: "tok\u0435n\u200b", flag: 3 };
     expect(checkCustomDefinition(setting, { ...asNew, isNew: false })).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe("a custom setting", () => {
     expect(fields).toEqual(["key", "type", "options", "group", "flag", "help"]);
   });
 
-  it("has a definition like a known one, frozen", () => {
+  it("has a frozen definition like one of the program", () => {
     const definition = customDefinition({ ...good, secret: true });
     expect(definition).toMatchObject({ ...good, default: "", secret: true, decimal: true });
     expect(Object.isFrozen(definition)).toBe(true);

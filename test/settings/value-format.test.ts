@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type FormatName, formatOf } from "../../src/settings/format/registry.ts";
 
-/** Values of one format: those it takes, and those it refuses with a part of the message. */
+/** Values of one format: valid ones, and invalid ones with a part of the message. */
 interface Cases {
   readonly good: readonly string[];
   readonly bad: readonly (readonly [value: string, message: string])[];
@@ -289,11 +289,11 @@ const CASES: Readonly<Record<FormatName, Cases>> = {
 describe.each(Object.entries(CASES) as [FormatName, Cases][])("the format %s", (name, cases) => {
   const { check } = formatOf(name);
 
-  it.each(cases.good)("takes %j", (value) => {
+  it.each(cases.good)("accepts %j", (value) => {
     expect(check(value)).toBeUndefined();
   });
 
-  it.each(cases.bad)("refuses %.60j and says: %s", (value, message) => {
+  it.each(cases.bad)("refuses %.60j with: %s", (value, message) => {
     expect(check(value)).sentence(message);
   });
 });
@@ -310,12 +310,12 @@ describe("normalizing", () => {
     ["re2_lines", " a \r\nb", " a \nb"],
     ["port_map", "1\r\n2\n", "1\n2"],
     ["color", " #fff ", "#fff"],
-  ])("makes a value of format %s out of %j: %j", (name, value, expected) => {
+  ])("of format %s converts %j to %j", (name, value, expected) => {
     expect(formatOf(name).normalize?.(value)).toBe(expected);
   });
 
   it.each(["previews", "string_map", "json_object", "buckets"] as const)(
-    "leaves the text of %s as it is",
+    "leaves the text of %s unchanged",
     (name) => {
       expect(formatOf(name).normalize).toBeUndefined();
     },

@@ -15,7 +15,7 @@ const definitions = [
 const anyDefinition = fc.constantFrom(...definitions);
 const formatNames = Object.keys(formats) as FormatName[];
 
-/** Any text: lone surrogates, control characters, JSON, and pieces that grammars care about. */
+/** Any text: lone surrogates, control characters, JSON, and pieces with a meaning in grammars. */
 const anyText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 200 }),
   fc.string({ unit: fc.constantFrom("\ud800", "\udc00", "\0", "a", "é") }),
@@ -40,8 +40,8 @@ const anyText = fc.oneof(
     .map((parts) => parts.join("")),
 );
 
-describe("checking a value", () => {
-  it("never throws, whatever the text", () => {
+describe("the validation of a value", () => {
+  it("never throws, for any text", () => {
     fc.assert(
       fc.property(anyDefinition, anyText, (definition, text) => {
         const problem = checkValue(definition, text)?.toString();
@@ -53,7 +53,7 @@ describe("checking a value", () => {
     );
   });
 
-  it("never throws in any format, whatever the text", () => {
+  it("never throws in any format, for any text", () => {
     fc.assert(
       fc.property(fc.constantFrom(...formatNames), anyText, (name, text) => {
         formatOf(name).check(text);
@@ -63,7 +63,7 @@ describe("checking a value", () => {
     );
   });
 
-  it("says nothing of a secret", () => {
+  it("quotes no secret", () => {
     const secrets = definitions.filter(({ secret }) => secret);
     fc.assert(
       fc.property(
@@ -78,7 +78,7 @@ describe("checking a value", () => {
     );
   });
 
-  it("finds nothing more to normalize in what is normalized", () => {
+  it("is idempotent in normalization", () => {
     fc.assert(
       fc.property(anyDefinition, anyText, (definition, text) => {
         const once = normalizeValue(definition, text);
@@ -90,7 +90,7 @@ describe("checking a value", () => {
     );
   });
 
-  it("gets through the longest values of every shape that grammars dislike", () => {
+  it("handles the longest values of every shape that is costly to parse", () => {
     const size = 65_536;
     const shapes = [
       ...'([{*\\/,:-\n" a1.'.split(""),
@@ -118,7 +118,7 @@ describe("checking a value", () => {
 });
 
 describe("RE2 expressions", () => {
-  it("are taken when they consist of escaped text", () => {
+  it("are accepted when they consist of escaped text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const escaped = text.replace(/[\\.*+?^${}()|[\]]/g, "\\$&");
@@ -127,7 +127,7 @@ describe("RE2 expressions", () => {
     );
   });
 
-  it("are taken by JavaScript too where both have the same syntax", () => {
+  it("are accepted by JavaScript too if both have the same syntax", () => {
     const piece = fc.constantFrom("a", "(a|b)", "(?:ab)", "[a-z]", "[^0-9]", "\\d", ".", "x{2,3}");
     const many = fc.array(fc.tuple(piece, fc.constantFrom("", "|", "\\b", "$")), { maxLength: 20 });
     fc.assert(

@@ -16,7 +16,7 @@ afterEach(async () => {
   await site.stop();
 });
 
-/** Rows that the site alone knows. */
+/** Rows that only the site has. */
 async function addRows(count: number, value = "v"): Promise<void> {
   const row = site.settings.rows.get("site_title");
   for (let at = 0; at < count; at += 1)
@@ -31,7 +31,7 @@ async function adopting(env: Readonly<Record<string, string>>) {
   return { before, adopt: () => service.adopt("one", ALL, ORIGIN), mooring };
 }
 
-describe("a site's values that would go beyond a bound of all settings together", () => {
+describe("a site's values that would exceed a bound of all settings together", () => {
   test.each([
     ["their number", { MOORING_MAX_CUSTOM_SETTINGS: "3" }, () => addRows(4)],
     ["their bytes", { MOORING_MAX_SETTINGS: "64KiB" }, () => addRows(2, "v".repeat(40_000))],
@@ -40,7 +40,7 @@ describe("a site's values that would go beyond a bound of all settings together"
       { MOORING_MAX_PUBLIC_SETTINGS: "64KiB" },
       async () => site.put("announcement", "a".repeat(70_000)),
     ],
-  ] as const)("are not adopted, none of them: %s", async (_name, env, fill) => {
+  ] as const)("are all refused at adoption: %s", async (_name, env, fill) => {
     await fill();
     const { adopt, before, mooring } = await adopting(env);
     const failure = await failureOf(adopt);

@@ -41,16 +41,16 @@ async function adopted(
 
 test.each<[string, SiteRow, Parameters<typeof adopted>[2], string, RegExp]>([
   ["a known setting", row("site_title", "Harbour"), {}, "changed", /^$/],
-  ["a value in the words of another server", row("allow_indexed", "1"), {}, "changed", /^$/],
+  ["a value in another server's notation", row("allow_indexed", "1"), {}, "changed", /^$/],
   ["a setting that only the site has", row("mine", "1"), {}, "added", /^$/],
   ["a private one with a plain name", row("mine", "1", { flag: 1 }), {}, "added", /^$/],
   ["a public one named like a secret", row("my_token", "1"), {}, "added", /^$/],
   ["a private one named like a secret", row("my_token", "1", { flag: 1 }), {}, "refused", /./],
-  ["a value against the rules", row("default_page_size", "many"), {}, "refused", /number/],
+  ["a private one named like a secret", row("default_page_size", "many"), {}, "refused", /number/],
   ["a value that is too long", row("mine", "x".repeat(21)), {}, "refused", /20 bytes/],
   ["a read-only setting", row("version", "v9"), {}, "refused", /./],
   [
-    "a setting that a file manages",
+    "a managed setting",
     row("logo", "x"),
     { managedBy: () => "site.yaml" },
     "refused",
@@ -68,7 +68,7 @@ test.each<[string, SiteRow, Parameters<typeof adopted>[2], string, RegExp]>([
   );
 });
 
-test("a new setting has the description of the site, and a value its normal form", async () => {
+test("a new setting has the site's description, and its value is normalized", async () => {
   const parts = await testParts(newPath());
   await adopted(parts, row("mine", "1", { index: 7 }));
   const { type, help, group, flag } = row("mine", "1");
@@ -77,7 +77,7 @@ test("a new setting has the description of the site, and a value its normal form
   expect(parts.settings.get("allow_indexed").value).toBe("true");
 });
 
-test("nothing is taken without a row, of a value for this site alone, or by a dry run", async () => {
+test("nothing is adopted without a row, of an override, or in a dry run", async () => {
   const parts = await testParts(newPath());
   const nothing = { outcome: undefined, reason: "", isSaved: false };
   expect(await adopted(parts, undefined, { key: "site_title" })).toEqual(nothing);
@@ -87,7 +87,7 @@ test("nothing is taken without a row, of a value for this site alone, or by a dr
   expect(parts.engine.snapshot().revision).toBe(0);
 });
 
-test("a setting that was saved meanwhile is skipped", async () => {
+test("a setting that was saved in between is skipped", async () => {
   const parts = await testParts(newPath());
   const meanwhile = () => save(parts, { site_title: "Mine" });
   expect(await adopted(parts, row("site_title", "Harbour"), { meanwhile })).toMatchObject({

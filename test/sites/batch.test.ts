@@ -20,7 +20,7 @@ beforeEach(async () => {
   close = () => opened.close();
   for (const name of NAMES) await store.insert(storedSite(name), []);
   transactions = 0;
-  // The time to collect never passes: only full batches and urgent writes end it.
+  // The time to collect never elapses: only full batches and urgent writes end it.
   write = createBatches(
     {
       record: (records: readonly SiteRecord[]) => {
@@ -41,7 +41,7 @@ const recordOf = (siteId: string, version = 0) => ({
 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("deferrable records of many sites, one after the other, are written sixteen at a time", async () => {
+test("deferrable records of many sites in a row are written sixteen at a time", async () => {
   const written: Promise<number | undefined>[] = [];
   for (const name of NAMES) {
     written.push(write(recordOf(name), { isPatient: true }));
@@ -52,7 +52,7 @@ test("deferrable records of many sites, one after the other, are written sixteen
   expect(await store.states()).toHaveLength(NAMES.length);
 });
 
-test("an urgent record is written at once, together with those that may wait", async () => {
+test("an urgent record is written at once, together with waiting ones", async () => {
   await write(recordOf("site-0"));
   const patient = write(recordOf("site-1"), { isPatient: true });
   expect(transactions).toBe(1);
@@ -61,7 +61,7 @@ test("an urgent record is written at once, together with those that may wait", a
   expect(await Promise.all([patient, urgent])).toEqual([1, 1]);
 });
 
-test("a record on an older version than the stored one has no result", async () => {
+test("a record of an older version than the stored one is dropped", async () => {
   await write(recordOf("site-0"));
   const both = [recordOf("site-0", 0), recordOf("site-0", 1)].map((record) => write(record));
   expect(await Promise.all(both)).toEqual([undefined, 2]);

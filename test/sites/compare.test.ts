@@ -41,8 +41,8 @@ const compared = ({ items = [], rows = [], site = {}, state = {} }: Case): Compa
 const differing = { items: [here("a")], rows: [there("b")] };
 const one = (given: Case): Partial<Comparison> => compared(given)[0] ?? {};
 
-describe("a setting here and there", () => {
-  test("with the same value, with another one, and without a row there", () => {
+describe("a setting compared with a site", () => {
+  test("has the same value, another one, or no row there", () => {
     expect(compared({ items: [here("a")], rows: [there("a")] })).toEqual([
       {
         ...{ key: "k", sync: "same", wanted: "a", row: there("a"), item: here("a") },
@@ -73,14 +73,14 @@ describe("a setting here and there", () => {
     });
   });
 
-  test("of a site with a value of its own", () => {
+  test("may have an override of the site", () => {
     const site = { overrides: { k: "own" } };
     const own = { sync: "differs", wanted: "own", overridden: true };
     expect(one({ ...differing, site })).toMatchObject(own);
     expect(one({ ...differing, rows: [there("own")], site }).sync).toBe("same");
   });
 
-  test("has drifted where what is here was there already", () => {
+  test("has drifted if the current value was on the site before", () => {
     const drifted = (appliedRevision: number) =>
       one({ ...differing, state: { appliedRevision } }).drifted;
     expect([0, 4, 5, 6].map(drifted)).toEqual([false, false, true, true]);
@@ -89,7 +89,7 @@ describe("a setting here and there", () => {
   });
 });
 
-describe("a row that is only there", () => {
+describe("a row that only the site has", () => {
   test("is extra, or excluded by the patterns of the site", () => {
     const row = there("b");
     expect(compared({ rows: [row] })).toEqual([
@@ -106,7 +106,7 @@ describe("a row that is only there", () => {
   });
 });
 
-describe("the same value in other words", () => {
+describe("the same value in another notation", () => {
   const same = (wanted: string, value: string, more: Case = {}, key = "k") =>
     one({
       items: [here(wanted, { key, definition: defined({ key }) })],
@@ -114,7 +114,7 @@ describe("the same value in other words", () => {
       ...more,
     }).sync === "same";
 
-  test("by the rules of the setting", () => {
+  test("is equal by the rules of the setting", () => {
     const definition = defined({ key: "k", type: "bool", default: "false" });
     const of = (value: string, known: typeof definition | undefined) =>
       one({ items: [here("true", { definition: known })], rows: [there(value)] }).sync;
@@ -122,7 +122,7 @@ describe("the same value in other words", () => {
     expect(of("1", undefined)).toBe("differs");
   });
 
-  test("by white space and listed values, of the keys where they mean nothing", () => {
+  test("is equal by white space and listed values, for keys where they have no meaning", () => {
     expect(same(" 1\n", "1", {}, "multipart_chunk_size")).toBe(true);
     expect(same("1", "2", {}, "multipart_chunk_size")).toBe(false);
     expect(same(" 1\n", "1")).toBe(false);
@@ -131,7 +131,7 @@ describe("the same value in other words", () => {
     expect(same("1", "guest")).toBe(false);
   });
 
-  test("as the site has rewritten it", () => {
+  test("is equal in the form that the site has rewritten", () => {
     const rewritten = { k: { sent: hash.of("a"), got: hash.of("A!") } };
     const state = { state: { rewritten } };
     expect(same("a", "A!", state)).toBe(true);
@@ -151,7 +151,7 @@ describe("a setting that differs", () => {
     expect(one({ ...differing, site: { include: ["other"] } }).sync).toBe("excluded");
   });
 
-  test("is pinned until it changes here or the site has a value of its own", () => {
+  test("is pinned until it changes in Mooring or gets an override", () => {
     const state = { held };
     expect(one({ ...differing, state })).toMatchObject({ sync: "pinned", note: "breaks a rule" });
     const since = [here("a", { revision: 6 })];
@@ -159,13 +159,13 @@ describe("a setting that differs", () => {
     expect(one({ ...differing, site: { overrides: { k: "c" } }, state }).sync).toBe("differs");
   });
 
-  test("was refused, until another value is wanted", () => {
+  test("was refused, until its value changes", () => {
     const state = { refused };
     expect(one({ ...differing, state })).toMatchObject({ sync: "refused", note: "not wanted" });
     expect(one({ ...differing, items: [here("c")], state }).sync).toBe("differs");
   });
 
-  test("is flapping while it is left alone and nothing has changed here", () => {
+  test("is flapping while it is not corrected and unchanged in Mooring", () => {
     const flapping = { fights: left, appliedRevision: 5 };
     const found = one({ ...differing, state: flapping });
     expect(found).toMatchObject({ sync: "flapping", note: expect.sentence(/./) });

@@ -4,7 +4,7 @@ import { type StandIn, startStandIn } from "./stand-in.ts";
 
 const soon = <T>(look: () => T) => expect.poll(look);
 
-/** More than are spoken to at one time. */
+/** More than the limit of concurrent sites. */
 const SITES = 40;
 
 let mooring: Follower;
@@ -21,13 +21,13 @@ afterEach(async () => {
   await Promise.all(sites.map((site) => site.stop()));
 });
 
-test("32 sites are spoken to at one time at most; the others have their turn then", async () => {
+test("32 sites are called at one time at most; the others follow", async () => {
   const goOn = Promise.withResolvers<void>();
   for (const site of sites) site.hold = (stage) => (stage === "list" ? goOn.promise : undefined);
   const active = () => sites.filter((site) => site.active() > 0).length;
   await mooring.save("site_title", "everywhere");
   await soon(active).toBe(32);
-  // All of them have been begun with: none but these gets through.
+  // All slots are in use: no further site gets through.
   await mooring.save("site_title", "really everywhere");
   await soon(() => mooring.sites.service.revision()).toBeGreaterThan(1);
   expect(active()).toBe(32);

@@ -29,18 +29,18 @@ export interface Follower {
   readonly events: SiteEvent[];
   save(key: string, value: string): Promise<number>;
   value(key: string): string | undefined;
-  /** Ends it; the folder stays when it is another's. */
+  /** Ends it; a folder of another process is kept. */
   close(): Promise<void>;
 }
 
 export interface FollowerOptions {
-  /** Another one's folder: a second process on the same database. */
+  /** Folder of another process: a second process on the same database. */
   readonly folder?: string;
   readonly times?: SitesDeps["times"];
   readonly now?: () => number;
-  /** Called with the name of each method of the store of sites that is used, which waits for a promise. */
+  /** Called with the name of each used method of the store of sites, which waits for a promise. */
   readonly onQuery?: (name: string) => void | Promise<void>;
-  /** Variables besides those that place it. */
+  /** Variables in addition to its own. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -81,7 +81,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     },
     times: { beat: 25, lookAgain: 100, look: 250, pace: 0, ...options.times },
   });
-  // As the wiring does: what other processes commit is looked for all the time.
+  // Like the wiring: commits of other processes are polled continuously.
   const timer = setInterval(() => void settings.engine.fresh(), 50);
   return {
     settings,
@@ -105,7 +105,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
 
 export const ALL = { keys: [], dryRun: false };
 
-/** Makes a site of a stand-in that has its values from there and follows. */
+/** Adds a stand-in as a site with Mooring's values and mode follow. */
 export async function followSite(
   { sites: { service } }: Follower,
   { url, token }: Pick<StandIn, "url" | "token">,
@@ -116,7 +116,7 @@ export async function followSite(
   await service.update(name, { mode: "follow" }, ORIGIN);
 }
 
-/** The same store, each of whose calls is reported first. */
+/** The same store, with each call reported first. */
 function observed(store: SiteStore, onQuery: FollowerOptions["onQuery"]): SiteStore {
   if (onQuery === undefined) return store;
   return new Proxy(store, {

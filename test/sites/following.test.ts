@@ -15,7 +15,7 @@ import {
 
 useOneSite();
 
-/** Others on the same database. */
+/** Further processes on the same database. */
 let others: Follower[] = [];
 
 afterEach(async () => {
@@ -29,7 +29,7 @@ async function secondProcess(times: FollowerOptions["times"] = {}): Promise<Foll
   return second;
 }
 
-test("a save is there soon, the site's own row with another value, and nothing else is sent", async () => {
+test("a save is pushed promptly, as the site's own row with another value, and nothing else is sent", async () => {
   await following();
   const row = { ...site.settings.rows.get("site_title") };
   await mooring.save("site_title", "from Mooring");
@@ -39,7 +39,7 @@ test("a save is there soon, the site's own row with another value, and nothing e
   expect(mooring.events.at(-1)).toMatchObject({ action: "push", keys: ["site_title"] });
 });
 
-test("settings without a hook go in one call, each other one alone", async () => {
+test("settings without a hook are sent in one call, each other one alone", async () => {
   await following();
   await mooring.settings.settings.save(
     [
@@ -55,14 +55,14 @@ test("settings without a hook go in one call, each other one alone", async () =>
   expect(keys).toEqual([["site_title", "robots_txt"], ["multipart_chunk_size"], ["search_index"]]);
 });
 
-test("what was pushed is read back, with its group alone where it is one", async () => {
+test("pushed values are read back, by group if there is one", async () => {
   await following();
   const lists = () => site.seen.map(({ url }) => url).filter((url) => url.includes("/list"));
   const from = lists().length;
   await mooring.save("site_title", "one group");
   await soon(() => state().appliedRevision).toBe(service().revision());
   expect(lists().slice(from)).toContain("/api/admin/setting/list?group=1");
-  // A program of the operator saves a row that has no group.
+  // A program of the operator saves a row without a group.
   site.hold = (stage) => {
     if (stage !== "stored") return;
     const row = site.settings.rows.get("site_title");
@@ -91,7 +91,7 @@ test("many saves are coalesced", async () => {
   expect(site.saves).toHaveLength(2);
 });
 
-test("a value that the site refuses is remembered, tried once, and the site is as it was", async () => {
+test("a value that the site refuses is recorded and tried once, and the site is unchanged", async () => {
   await following();
   const before = site.value("search_index");
   await mooring.save("search_index", "meilisearch");
@@ -99,7 +99,7 @@ test("a value that the site refuses is remembered, tried once, and the site is a
   expect(state().refused["search_index"]?.reason).toBe(
     "failed to execute hook on search_index: not support index: meilisearch",
   );
-  // The old value was saved again, because a refusal leaves search off.
+  // The old value was saved again, because a refusal leaves the search off.
   expect([site.value("search_index"), site.settings.engine]).toEqual([before, "none"]);
   const saves = site.saves.length;
   await service().check("one");
@@ -112,12 +112,12 @@ test("a value that the site refuses is remembered, tried once, and the site is a
 });
 
 test.each(["openlist", "alist"] as const)(
-  "%s: one refused value of a call does not keep the others back",
+  "%s: one refused value of a call does not hold up the others",
   async (manner) => {
     await another({ manner });
     await following();
     const hook = site.settings.save;
-    // A server that refuses something unexpected.
+    // A server with an unexpected refusal.
     site.settings.save = async (body) => {
       const rows = body as { key: string }[];
       const refusal = { code: 500, message: "no such title\n\tat /build/x.go" };
@@ -147,7 +147,7 @@ test("a rewritten value is no drift and is not sent again", async () => {
   expect(state().drift).toEqual([]);
 });
 
-test("drift is put right and recorded", async () => {
+test("drift is corrected and recorded", async () => {
   await following();
   site.put("site_title", "changed behind one's back");
   await soon(() => site.value("site_title")).toBe(mooring.value("site_title"));
@@ -155,7 +155,7 @@ test("drift is put right and recorded", async () => {
   expect(mooring.events.at(-1)?.keys).toEqual(["site_title"]);
 });
 
-test("drift that a check finds is corrected soon, and no check delays the next look", async () => {
+test("drift that a check finds is corrected promptly, and no check delays the next round", async () => {
   await anotherFollower({ times: { look: 60_000, lookAgain: 300 } });
   await following();
   await mooring.save("site_title", "pushed");
@@ -169,7 +169,7 @@ test("drift that a check finds is corrected soon, and no check delays the next l
   await soon(() => site.value("robots_txt")).toBe(mooring.value("robots_txt"));
 });
 
-test("two writers that fight are noticed: after three times the key is left, until the next save", async () => {
+test("two competing writers are detected: after three corrections the key is pinned until the next save", async () => {
   await following();
   for (let round = 0; round < 3; round += 1) {
     site.put("site_title", `theirs ${round}`);
@@ -184,7 +184,7 @@ test("two writers that fight are noticed: after three times the key is left, unt
   await soon(() => state().drift).toEqual([]);
 });
 
-test("a site that observes is shown, and not put right", async () => {
+test("a site with mode observe is listed, and not corrected", async () => {
   await following();
   await service().update("one", { mode: "observe" }, ORIGIN);
   site.put("site_title", "theirs");
@@ -192,7 +192,7 @@ test("a site that observes is shown, and not put right", async () => {
   expect(site.saves).toEqual([]);
 });
 
-test("what the site does not know is reported and never sent", async () => {
+test("settings that the site does not have are reported and never sent", async () => {
   site.settings.rows.delete("site_title");
   await following();
   await mooring.save("site_title", "unknown there");
@@ -202,7 +202,7 @@ test("what the site does not know is reported and never sent", async () => {
   expect(site.value("site_title")).toBeUndefined();
 });
 
-test("overrides and patterns: the site has its own value, and what is left out is left alone", async () => {
+test("overrides and patterns: the site has its own value, and excluded keys are unchanged", async () => {
   await following();
   await service().update(
     "one",
@@ -226,7 +226,7 @@ test("overrides and patterns: the site has its own value, and what is left out i
   expect(site.value("robots_txt")).not.toBe("left out");
 });
 
-test("it goes on after a restart of Mooring, and pushes what was saved meanwhile", async () => {
+test("a restarted process continues, and pushes values saved in between", async () => {
   await following();
   const second = await secondProcess({ probe: 50 });
   await site.stop();

@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const count = (name: string): number => queries.filter((each) => each === name).length;
 
-test("a beat on which nothing has changed reads the version alone, and renews the lease at its time", async () => {
+test("an idle beat reads only the version, and renews the lease at its time", async () => {
   await followSite(mooring, site);
   await soon(() => mooring.sites.workers.isDue(mooring.sites.registry.byName("one"))).toBe(false);
   const begun = count("version");
@@ -33,7 +33,7 @@ test("a beat on which nothing has changed reads the version alone, and renews th
   expect(count("lease")).toBeLessThan(count("version"));
 });
 
-test("what another process has changed is read on the next beat", async () => {
+test("changes of another process are read on the next beat", async () => {
   await followSite(mooring, site);
   const other = await startFollower({ folder: mooring.folder });
   await other.sites.service.update("one", { paused: true }, ORIGIN);

@@ -21,10 +21,10 @@ afterEach(async () => {
 
 const state = () => mooring.sites.service.get("one").state;
 const upToDate = () => soon(() => state().appliedRevision).toBe(mooring.sites.service.revision());
-/** Keys of each save, in the order in which they came. */
+/** Keys of each save, in order. */
 const sent = () => site.saves.map((rows) => (rows as { key: string }[]).map(({ key }) => key));
 
-describe("what the site does with a value of its own", () => {
+describe("keys with special behavior on the site", () => {
   test.each([
     ["search_index", "database"],
     ["multipart_chunk_size", "7"],
@@ -46,7 +46,7 @@ describe("what the site does with a value of its own", () => {
     expect(site.value(key)).toBe(value);
   });
 
-  test("ignore_paths may take longer than any other, and is sent only when it differs", async () => {
+  test("ignore_paths has a longer time-out than any other key, and is sent only when it differs", async () => {
     const client = createSiteClient(
       { url: site.url, token: site.token(), ca: "", pin: "" },
       1,
@@ -67,7 +67,7 @@ describe("what the site does with a value of its own", () => {
   });
 
   test.each(Object.entries(RETIRED))(
-    "%s: a retired default comes back as today's",
+    "%s: the site replaces a retired default by the current one",
     async (key, old) => {
       await followSite(mooring, site);
       const now = site.value(key);
@@ -82,7 +82,7 @@ describe("what the site does with a value of its own", () => {
     },
   );
 
-  test("white space that the site takes away is no drift", async () => {
+  test("white space that the site removes is no drift", async () => {
     await followSite(mooring, site);
     site.put("multipart_chunk_size", " 5 ");
     await mooring.sites.service.update("one", { overrides: { multipart_chunk_size: "5" } }, ORIGIN);
@@ -102,7 +102,7 @@ describe("what the site does with a value of its own", () => {
     },
   );
 
-  test("a refusal that repeats a secret value is kept without it", async () => {
+  test("a refusal that repeats a secret value is stored without it", async () => {
     await followSite(mooring, site);
     const save = site.settings.save;
     site.settings.save = async (body) =>
@@ -114,7 +114,7 @@ describe("what the site does with a value of its own", () => {
     expect(JSON.stringify(mooring.events)).not.toContain("my-own-secret");
   });
 
-  test("saving a download manager's address connects none; what fails then is told", async () => {
+  test("a save of a download manager's address connects none; a later failure is reported", async () => {
     await followSite(mooring, site);
     await mooring.save("aria2_uri", "http://127.0.0.1:1/jsonrpc");
     await upToDate();
@@ -124,7 +124,7 @@ describe("what the site does with a value of its own", () => {
     await expect(connect).rejects.toThrow(/^dial tcp .* connection refused$/);
   });
 
-  test("a key that the site gave up is no setting of its own", async () => {
+  test("a key that the site has abandoned is no setting of its own", async () => {
     await site.settings.save([{ key: "made_up", value: "1" }]);
     site.settings.start();
     await followSite(mooring, site);
@@ -133,7 +133,7 @@ describe("what the site does with a value of its own", () => {
   });
 });
 
-describe.each(["alist", "openlist"])("default_role of AList, by a Mooring for %s", (family) => {
+describe.each(["alist", "openlist"])("default_role of AList, in a Mooring for %s", (family) => {
   beforeEach(async () => {
     await mooring.close();
     await site.stop();
@@ -143,7 +143,7 @@ describe.each(["alist", "openlist"])("default_role of AList, by a Mooring for %s
   });
 
   test("the number of the guests' role and its name are one value at first contact", async () => {
-    // Where Mooring has no such setting, a choice that is none of the site's own is not taken.
+    // Without such a setting in Mooring, a choice that the site does not have is not adopted.
     expect(mooring.value("default_role")).toBe(family === "alist" ? "1" : undefined);
     expect([state().drift, state().refused, site.saves]).toEqual([[], {}, []]);
   });
@@ -160,7 +160,7 @@ describe.each(["alist", "openlist"])("default_role of AList, by a Mooring for %s
   });
 
   test.each(["4", "guest", "admin", "nobody"])(
-    "%s is refused by the site, which keeps its own",
+    "%s is refused by the site, which keeps its value",
     async (value) => {
       await mooring.save("default_role", "editor");
       await upToDate();

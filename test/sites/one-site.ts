@@ -18,7 +18,7 @@ export function useOneSite(): void {
   });
 }
 
-/** Replaces the process by another one, with a database of its own. */
+/** Replaces the process by another one, with its own database. */
 export async function anotherFollower(options: Parameters<typeof startFollower>[0]): Promise<void> {
   await mooring.close();
   mooring = await startFollower(options);
@@ -39,7 +39,7 @@ export async function add(input: Parameters<ReturnType<typeof service>["create"]
   return service().create({ name: "one", url: site.url, token: site.token(), ...input }, ORIGIN);
 }
 
-/** A site whose values are Mooring's, and which follows. */
+/** A site with Mooring's values and mode follow. */
 export async function following(): Promise<void> {
   await add();
   await service().adopt("one", ALL, ORIGIN);

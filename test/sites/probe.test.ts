@@ -53,7 +53,7 @@ test("a site that waits after a failure is probed every two seconds, and tried w
   expect([probed, retried]).toEqual([["a", "a"], ["a"]]);
 });
 
-test("a site that answers probes and fails all the same is tried once, and again after an outage", async () => {
+test("a site that answers probes and still fails is tried once, and again after an outage", async () => {
   const probe = probesOf();
   const site = fail("a");
   answering.add("a");
@@ -71,7 +71,7 @@ test("a site that answers probes and fails all the same is tried once, and again
   expect(retried).toEqual(["a", "a"]);
 });
 
-test("sites without a failure, with one that lasts, paused or due are not probed", async () => {
+test("sites without a failure, with a permanent one, paused or due are not probed", async () => {
   const probe = probesOf();
   await probe([
     siteOf("fine"),
@@ -82,7 +82,7 @@ test("sites without a failure, with one that lasts, paused or due are not probed
   expect(probed).toEqual([]);
 });
 
-test("four sites are probed at one time; those that wait longest come first", async () => {
+test("four sites are probed at one time, the longest-waiting ones first", async () => {
   const probe = probesOf();
   const sites = ["a", "b", "c", "d", "e", "f"].map((id) => fail(id));
   const first = Promise.withResolvers<void>();

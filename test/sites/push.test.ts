@@ -13,15 +13,15 @@ const failure = (kind: SiteFailureKind): SiteFailure =>
   new SiteFailure(kind, message("NO_ANSWER"), { code: kind === "refused" ? 500 : 0 });
 
 interface Options {
-  /** What a save does besides storing; it may throw before or after. @param at number of the save. */
+  /** Side effects of a save; may throw before or after storing. @param at number of the save. */
   readonly onSave?: (rows: readonly SiteRow[], store: () => void, at: number) => void;
   readonly groups?: Readonly<Record<string, number>>;
   readonly secrets?: readonly string[];
-  /** The group in which a list shows a key, in place of its own. */
+  /** Group in which a list has a key, in place of its own. */
   readonly moved?: Readonly<Record<string, number>>;
 }
 
-/** A site in memory that stores what is saved, and a push of values to it. */
+/** A site in memory that stores saved values, and a push of values to it. */
 async function pushed(before: Values, values: Values, options: Options = {}) {
   const { onSave = (_rows, store) => store(), groups = {}, secrets = [], moved = {} } = options;
   const stored = new Map(Object.entries(before));
@@ -59,7 +59,7 @@ async function pushed(before: Values, values: Values, options: Options = {}) {
 }
 
 describe("values are sent", () => {
-  test("together, and those with side effects alone, the slow ones last and with their time", async () => {
+  test("together, and those with side effects alone, the slow ones last with a longer time-out", async () => {
     const keys = ["ignore_paths", "a", "default_role", "b", "privacy_regs"];
     const old = Object.fromEntries(keys.map((key) => [key, "0"]));
     const values = Object.fromEntries(keys.map((key) => [key, "1"]));
@@ -75,7 +75,7 @@ describe("values are sent", () => {
     expect(hidden).toEqual([["s"]]);
   });
 
-  test("and read again by their group, or all of them where that does not show each", async () => {
+  test("and read again by their group, or all of them if that does not include each", async () => {
     const old = { a: "", b: "", c: "3" };
     const values = { a: "1", b: "2" };
     const there = { ...old, ...values };
@@ -89,7 +89,7 @@ describe("values are sent", () => {
 });
 
 describe("a refused value", () => {
-  test("is found among many by sending each that is not there alone", async () => {
+  test("is found among many by sending each missing one alone", async () => {
     const { saves, results, outcomes } = await pushed(
       { a: "", b: "", c: "" },
       { a: "1", b: "2", c: "3" },
@@ -135,7 +135,7 @@ describe("a refused value", () => {
     expect([saves, outcomes]).toEqual([["a=1"], { a: "refused" }]);
   });
 
-  test("of a setting that needs its old value to work is followed by that", async () => {
+  test("of a setting that needs its old value to work is followed by that value", async () => {
     const { saves, outcomes } = await pushed(
       { search_index: "none", default_role: "1", privacy_regs: "" },
       { search_index: "bleve", default_role: "2", privacy_regs: "x" },
@@ -155,9 +155,9 @@ describe("a refused value", () => {
   });
 });
 
-describe("a call without an answer", () => {
+describe("a call without a reply", () => {
   test.each<SiteFailureKind>(["silent", "unreachable", "too_large"])(
-    "(%s) ends the push; what is there all the same is applied",
+    "(%s) ends the push; values that were stored are applied",
     async (kind) => {
       const { saves, outcomes } = await pushed(
         { a: "", b: "", default_role: "" },
@@ -190,7 +190,7 @@ describe("a call without an answer", () => {
     expect(outcomes).toMatchObject({ a: "applied", b: "unknown", default_role: "unknown" });
   });
 
-  test("of a value alone ends it", async () => {
+  test("of a single value ends it", async () => {
     const { saves, outcomes } = await pushed(
       { privacy_regs: "", default_role: "" },
       { privacy_regs: "1", default_role: "2" },
@@ -205,7 +205,7 @@ describe("a call without an answer", () => {
   });
 
   test.each([failure("unauthorized"), new Error("a fault")])(
-    "is none: %s is thrown",
+    "does not include %s, which is thrown",
     async (error) => {
       const onSave = () => {
         throw error;
@@ -223,14 +223,14 @@ describe("a site that has another value", () => {
       store();
     };
 
-  test("has made it of the one that was sent, where its kind does that", async () => {
+  test("may have rewritten the sent one, for keys with that behavior", async () => {
     const onSave = rewriting((value) => `${value}!`);
     const { results, saves } = await pushed({ logo: "0" }, { logo: "1" }, { onSave });
     expect(results).toMatchObject([{ key: "logo", outcome: "rewritten", now: "1!", code: 0 }]);
     expect(saves).toHaveLength(2);
   });
 
-  test("differs by white space alone, where it means nothing", async () => {
+  test("may differ by white space alone, if it has no meaning", async () => {
     const onSave = rewriting((value) => value.trim());
     const policy = "multipart_chunk_size";
     expect((await pushed({ [policy]: "0" }, { [policy]: "1 " }, { onSave })).outcomes).toEqual({
@@ -245,14 +245,14 @@ describe("a site that has another value", () => {
     });
   });
 
-  test("has kept its own, though the value was sent twice", async () => {
+  test("may have kept its own, after two saves", async () => {
     const values = { a: "1", b: "2" };
     const { saves, outcomes } = await pushed({ a: "0", b: "0" }, values, { onSave: kept });
     expect(saves).toEqual(["a=1,b=2", "a=1", "b=2"]);
     expect(outcomes).toEqual({ a: "refused", b: "refused" });
   });
 
-  test("has stored an earlier save late: the second one counts", async () => {
+  test("may have stored an earlier save late: the second one counts", async () => {
     const { outcomes, saves } = await pushed(
       { a: "0", b: "0" },
       { a: "1", b: "2" },
@@ -261,7 +261,7 @@ describe("a site that has another value", () => {
     expect([outcomes, saves.length]).toEqual([{ a: "applied", b: "applied" }, 3]);
   });
 
-  test("and does not answer the second save is sent no further one", async () => {
+  test("and does not answer the second save gets no further one", async () => {
     const { saves } = await pushed(
       { a: "0", b: "0" },
       { a: "1", b: "2" },

@@ -4,7 +4,7 @@ import { createRateLimit } from "../../src/sites/rate-limit.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("who comes alone goes on at once; those who wait go one after the other, in their order", async () => {
+test("a single caller continues at once; waiting ones continue one after the other, in order", async () => {
   const rateLimit = createRateLimit(4);
   const gone: string[] = [];
   const go = async (name: string): Promise<void> => {

@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test("a look writes nothing, and a push of some keys is no whole push", async () => {
+test("a look writes nothing, and a push of some keys is not a whole push", async () => {
   const looked = await round({ k: "there" }, {}, { aim: "look" });
   expect(looked).toMatchObject({ results: [], events: [], state: { appliedRevision: 5 } });
   expect(looked.state.drift).toEqual(["k"]);
@@ -66,12 +66,12 @@ test("a look writes nothing, and a push of some keys is no whole push", async ()
   expect([all.state.appliedRevision, all.state.drift, all.state.reachedAt]).toEqual([9, [], NOW]);
 });
 
-describe("a value that drifts again and again", () => {
+describe("a value that drifts repeatedly", () => {
   const fight = (...ages: readonly number[]): Fight => {
     return { times: ages.map((age) => NOW - age), left: false };
   };
 
-  test("is corrected three times in ten minutes, and then left alone", async () => {
+  test("is corrected three times in ten minutes, and then left unchanged", async () => {
     const third = await round({ k: "there" }, { fights: { k: fight(2, 1) } });
     expect(third.state.fights).toEqual({ k: { times: [NOW - 2, NOW - 1, NOW], left: false } });
     expect(third.events.map(({ action }) => action)).toEqual(["correct"]);
@@ -92,7 +92,7 @@ describe("a value that drifts again and again", () => {
     expect(young.state.fights).toEqual({ k: fight(WINDOW - 1) });
   });
 
-  test("is corrected on request, however often", async () => {
+  test("is corrected on request, any number of times", async () => {
     const { results, state } = await round(
       { k: "there" },
       { fights: { k: { ...fight(3, 2, 1), left: true } } },

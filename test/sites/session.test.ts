@@ -14,7 +14,7 @@ beforeEach(async () => {
   ask();
 });
 
-/** @param limit how long the site may take, in milliseconds. */
+/** @param limit time-out of the site, in milliseconds. */
 function ask(limit?: number): void {
   client?.close();
   client = createSiteClient({ url: site.url, token: "", ca: "", pin: "" }, 4, limit);
@@ -29,7 +29,7 @@ afterEach(async () => {
 const asked = () => site.count("GET /api/me");
 const who = (token = site.token(), id?: string) => Promise.resolve(sessions.identify(token, id));
 
-test("an admin is known for three seconds, and asked about again then", async () => {
+test("an admin is cached for three seconds, and requested again afterwards", async () => {
   expect(await who()).toEqual({ kind: "admin", name: "admin" });
   time = 2_999;
   await who();
@@ -39,20 +39,20 @@ test("an admin is known for three seconds, and asked about again then", async ()
   expect(asked()).toBe(2);
 });
 
-test("simultaneous questions are one; other devices are others", async () => {
+test("simultaneous requests are shared; other devices have their own", async () => {
   await Promise.all([who(), who(), who(site.token(), "a"), who(site.token(), "a")]);
   expect(asked()).toBe(2);
   expect(site.seen.filter(({ headers }) => headers["client-id"] === "a")).toHaveLength(1);
 });
 
-test("no header is never asked about; a stranger is refused by the site's words", async () => {
+test("an absent header causes no request; an unauthenticated user is refused with the site's message", async () => {
   site.put("token", "");
   expect(await who("")).toEqual({ kind: "refused", words: "login please" });
   expect(asked()).toBe(0);
   expect(await who("stranger")).toEqual({ kind: "refused", words: "token is invalidated" });
 });
 
-test("a silent site is silence, and is not remembered as a right", async () => {
+test("a site that does not answer gives no right, and that is not cached", async () => {
   ask(300);
   site.mode = { kind: "hang" };
   expect((await who()).kind).toBe("silent");
@@ -60,7 +60,7 @@ test("a silent site is silence, and is not remembered as a right", async () => {
   await expect.poll(async () => (await who()).kind).toBe("admin");
 });
 
-test("an answer from before a logout does not count after it", async () => {
+test("a reply from before a logout is invalid after it", async () => {
   const goOn = Promise.withResolvers<void>();
   site.mode = { kind: "held", until: goOn.promise };
   const before = who();
@@ -72,7 +72,7 @@ test("an answer from before a logout does not count after it", async () => {
   expect(asked()).toBe(2);
 });
 
-test("too many questions at once are refused", async () => {
+test("too many concurrent requests are refused", async () => {
   ask(300);
   site.mode = { kind: "hang" };
   const questions = Array.from({ length: 300 }, (_, at) => who(`token ${at}`.replace(" ", "-")));
@@ -81,7 +81,7 @@ test("too many questions at once are refused", async () => {
   expect(refused.length).toBe(300 - 256);
 });
 
-test("invalidation makes no room for more questions", async () => {
+test("invalidation does not raise the limit of concurrent requests", async () => {
   ask(300);
   site.mode = { kind: "hang" };
   const questions = Array.from({ length: 256 }, (_, at) => who(`token-${at}`));
@@ -93,7 +93,7 @@ test("invalidation makes no room for more questions", async () => {
   await Promise.all(questions);
 });
 
-test("ten thousand answers are kept at most, the newest ones", async () => {
+test("at most ten thousand replies are cached, the newest ones", async () => {
   let questions = 0;
   const known = createSessions(
     {

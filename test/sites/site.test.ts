@@ -23,7 +23,7 @@ import { type StandIn, startStandIn } from "./stand-in.ts";
 useOneSite();
 
 describe("first contact", () => {
-  test("a new site is looked at, and nothing is written there", async () => {
+  test("a new site is read, and nothing is written to it", async () => {
     const { site: made, state: known } = await add();
     expect(made.mode).toBe("observe");
     expect(known).toMatchObject({ kind: "openlist", appliedRevision: 0 });
@@ -37,14 +37,14 @@ describe("first contact", () => {
     expect(site.saves).toEqual([]);
   });
 
-  test("it can't follow before it was adopted or synced", async () => {
+  test("mode follow is refused before the site was adopted or synced", async () => {
     await add();
     await expect(service().update("one", { mode: "follow" }, ORIGIN)).rejects.toThrow(
       "cannot follow yet",
     );
   });
 
-  test("a comparison says what differs, and never names what is the site's own", async () => {
+  test("a comparison lists differences, and never the site's own settings", async () => {
     await add();
     await mooring.save("sso_client_secret", "s3cret");
     const { comparisons } = await service().compare("one");
@@ -60,7 +60,7 @@ describe("first contact", () => {
       expect(comparisons.some((each) => each.key === key)).toBe(false);
   });
 
-  test("a sync of some keys is no whole push, even when they are all that differed", async () => {
+  test("a sync of some keys is not a whole push, even if only they differed", async () => {
     const { state: known } = await add();
     const partial = await service().sync("one", { ...SYNC, keys: known.drift }, "test");
     expect(partial.results.map(({ outcome }) => outcome)).toEqual(known.drift.map(() => "applied"));
@@ -73,7 +73,7 @@ describe("first contact", () => {
     await service().update("one", { mode: "follow" }, ORIGIN);
   });
 
-  test("adopting takes the site's values in one revision, a dry run takes none", async () => {
+  test("adopting saves the site's values in one revision, a dry run saves none", async () => {
     await add();
     const dry = await service().adopt("one", { keys: [], dryRun: true }, ORIGIN);
     expect(dry.results).toHaveLength(3);
@@ -85,7 +85,7 @@ describe("first contact", () => {
     expect(site.saves).toEqual([]);
   });
 
-  test("what Mooring's rules refuse is listed, and stays at the site until Mooring's own changes", async () => {
+  test("values against Mooring's rules are listed, and stay on the site until Mooring's own change", async () => {
     await site.settings.save([
       { ...site.settings.rows.get("default_page_size"), value: "many" },
       { ...site.settings.rows.get("site_title"), value: "a\0b" },
@@ -102,7 +102,7 @@ describe("first contact", () => {
     expect(site.value("site_title")).toBe("a\0b");
   });
 
-  test("AList: settings of its own become custom ones, its secrets stay there", async () => {
+  test("AList: its own settings become custom ones, and its secrets are not adopted", async () => {
     await another({ manner: "alist" });
     await add();
     const { results } = await service().adopt("one", ALL, ORIGIN);
@@ -117,7 +117,7 @@ describe("first contact", () => {
 });
 
 describe("trouble", () => {
-  test("a save after its time limit is unknown, and settled by reading", async () => {
+  test("a save after its time-out is unknown, and settled by a read", async () => {
     const { token, url } = { token: site.token(), url: site.url };
     const client = createSiteClient({ url, token, ca: "", pin: "" }, 1, 2_000);
     const row = site.settings.rows.get("site_title");
@@ -141,7 +141,7 @@ describe("trouble", () => {
     ["a redirect", { kind: "redirect" as const, to: "https://b.example/x" }, "redirect"],
     ["a list of 50 MB", { kind: "huge" as const, bytes: 50_000_000 }, "too_large"],
   ])(
-    "%s: the site is not touched, the reason is kept, and it goes on afterwards",
+    "%s: the site is unchanged, the reason is recorded, and it continues afterwards",
     async (_, mode, kind) => {
       await following();
       site.mode = mode;
@@ -155,7 +155,7 @@ describe("trouble", () => {
     },
   );
 
-  test("a refused token stops everything until it is another one", async () => {
+  test("a refused token stops everything until it is replaced", async () => {
     let time = Date.now();
     await anotherFollower({ now: () => time });
     const beside = await startStandIn();
@@ -168,7 +168,7 @@ describe("trouble", () => {
     const before = asked(site);
     for (let hour = 0; hour < 3; hour += 1) {
       time += 3_600_000;
-      // The other one is looked at after this one.
+      // The other site is read after this one.
       await soon(() => service().get("two").state.reachedAt).toBe(time);
     }
     expect(asked(site)).toBe(before);
@@ -177,7 +177,7 @@ describe("trouble", () => {
     await beside.stop();
   });
 
-  test("bad input is refused, and nothing of it is kept", async () => {
+  test("invalid input is refused, and nothing of it is stored", async () => {
     const bad = async (input: object) =>
       add(input).then(
         () => "taken",
@@ -209,14 +209,14 @@ describe("trouble", () => {
     );
   });
 
-  test("a site below a path is found there, and the message says so where it is not", async () => {
+  test("a site below a path is found there, and the error reports a missing one", async () => {
     await another({ basePath: "/files" });
     await add();
     await service().delete("one", ORIGIN);
     await expect(add({ url: `http://127.0.0.1:${site.port}` })).rejects.toThrow("check the path");
   });
 
-  test("neither token nor overrides stand in the database in the clear", async () => {
+  test("neither token nor overrides are plain text in the database", async () => {
     await add({ overrides: { sso_client_secret: "my-own-secret" } });
     const bytes = ["mooring.db", "mooring.db-wal"].map((name) =>
       readFileSync(join(mooring.folder, name)).toString("latin1"),

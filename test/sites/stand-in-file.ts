@@ -2,12 +2,15 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 
-/** Files of a site in memory; below /big a path's last part is a size in bytes, made on the way; below /slow too, a block a second. */
+/**
+ * Files of a site in memory; below /big the last part of a path is a size in bytes, generated while
+ * sending; below /slow too, a block a second.
+ */
 export type Files = Map<string, Buffer>;
 
 const BLOCK = Buffer.alloc(64 * 1024, "0123456789abcdef");
 
-/** Sends a file as /d and /p do: ranges, HEAD, ETag. */
+/** Sends a file like /d and /p: ranges, HEAD, ETag. */
 export function sendFile(
   files: Files,
   path: string,
@@ -76,7 +79,7 @@ export async function receive(request: IncomingMessage): Promise<{ size: number;
   return { size, body: Buffer.concat(parts) };
 }
 
-/** WebDAV below /dav, for who sends the admin's password. */
+/** WebDAV below /dav, for clients with the admin's password. */
 export async function serveDav(
   files: Files,
   path: string,
@@ -86,7 +89,7 @@ export async function serveDav(
   const { method = "", headers } = request;
   if (method === "MOVE" || method === "COPY") {
     const destination = URL.parse(String(headers["destination"] ?? ""));
-    // Its host has to be the one that was asked.
+    // Its host must be that of the request.
     if (destination?.host !== headers.host) return void response.writeHead(502).end("Bad Gateway");
     const file = files.get(path);
     if (file === undefined) return void response.writeHead(404).end();

@@ -1,6 +1,6 @@
 /**
- * The site's only page: it logs in, reads a group of settings and sends the whole group back, as the
- * pages of such servers do.
+ * The site's only page: it logs in, reads a group of settings and sends the whole group back, like
+ * the pages of such servers.
  */
 export function indexPage(title: string, base: string): string {
   const safe = title.replace(/[<&]/g, (c) => (c === "<" ? "&lt;" : "&amp;"));

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** A person at the site. */
+/** A user of the site. */
 export interface User {
   readonly name: string;
   password: string;
@@ -13,15 +13,15 @@ export interface User {
 export interface SessionRules {
   /** AList from 3.46 on sends the role as an array. */
   readonly roleAsArray: boolean;
-  /** Old AList: neither restart nor logout nor a new password ends a login. */
+  /** Old AList: neither a restart nor a logout nor a new password ends a session. */
   readonly sessionsOutlive: boolean;
-  /** AList from 3.52 on: how many devices a user may have; 0: any number. */
+  /** AList from 3.52 on: maximum devices of a user; 0: any number. */
   readonly maxDevices: number;
 }
 
 export type Refusal = { readonly code: number; readonly message: string };
 
-/** The user of a request at the site, by the header `authorization`. */
+/** The user of a request, by the header `authorization`. */
 export interface Sessions {
   readonly users: Map<string, User>;
   login(
@@ -73,7 +73,7 @@ export function createSessions(rules: SessionRules): Sessions {
         return { code: 402, message: "Invalid 2FA code" };
       }
       wrong.delete(from);
-      // Two logins within one second have the same claims and so the same token.
+      // Two logins within one second have the same claims and thus the same token.
       const token = Buffer.from(`${name}.${Math.floor(Date.now() / 1000)}`).toString("base64url");
       issued.set(token, { user: name, password });
       return { token };
@@ -115,7 +115,7 @@ export function createSessions(rules: SessionRules): Sessions {
   };
 }
 
-/** The address that the site believes: whatever stands leftmost in X-Forwarded-For, from anyone. */
+/** The client address for the site: the leftmost one in X-Forwarded-For, from any sender. */
 export function leftmost(request: IncomingMessage): string {
   const forwarded =
     String(request.headers["x-forwarded-for"] ?? "")

@@ -13,10 +13,10 @@ export interface Row {
   index: number;
 }
 
-/** How a family of servers saves: all or nothing, or the refused items left out. */
+/** Save behavior of a family of servers: all or nothing, or without the refused items. */
 export type Manner = "openlist" | "alist";
 
-/** What a save of the site's API answers. */
+/** Reply of a save in the site's API. */
 export interface SaveResult {
   readonly code: number;
   readonly message: string;
@@ -26,9 +26,9 @@ export interface SettingsOfSite {
   readonly rows: Map<string, Row>;
   /** The search engine that is open; undefined: searching fails. */
   engine: string | undefined;
-  /** What is masked in messages. */
+  /** Patterns that are masked in messages. */
   privacy: RegExp[];
-  /** Milliseconds that a save of ignore_paths takes: each mounted site is asked. */
+  /** Duration of a save of ignore_paths in milliseconds: the server calls each mounted storage. */
   ignorePathsMs: number;
   /** Keys whose saves are refused, with the message. */
   readonly refusals: Map<string, string>;
@@ -37,11 +37,11 @@ export interface SettingsOfSite {
   listed(row: Row): Row;
   defaults(): Row[];
   resetToken(): string;
-  /** What a start does: metadata of known keys is repaired, unknown keys get flag 3. */
+  /** A start repairs the metadata of known keys and sets unknown keys to flag 3. */
   start(): void;
 }
 
-/** Defaults of earlier versions, and what takes their place when they are saved. */
+/** Defaults of earlier versions, and their replacements at a save. */
 export const RETIRED: Readonly<Record<string, string>> = {
   logo: "https://retired.example/logo.svg",
   favicon: "https://retired.example/favicon.svg",
@@ -59,7 +59,9 @@ const ALIST_ONLY: readonly Row[] = [
   row("frp_auth_token", "frp-secret", "string", 12, 1),
 ];
 
-/** Of AList from 3.51 on: ids of roles and their names. Accounts that people make get one of the others. */
+/**
+ * Of AList from 3.51 on: ids of roles and their names. Accounts that people create get another one.
+ */
 const ROLES: ReadonlyMap<string, string> = new Map([
   ["1", "guest"],
   ["2", "admin"],
@@ -90,7 +92,7 @@ export function createSettingsOfSite(
     initial.set(key, {
       key,
       value,
-      // Its words are its own for every key.
+      // It has one message for every key.
       help: `about ${key}`,
       type,
       options,
@@ -190,7 +192,7 @@ function failed(site: SettingsOfSite, errors: readonly string[]): SaveResult {
   return { code: 500, message };
 }
 
-/** What a site's binding makes of a body; a text is why it refuses it. */
+/** The site's decoding of a body; a text is the reason of a refusal. */
 function read(body: unknown): Row[] | string {
   if (body === undefined || body === null) return [];
   if (!Array.isArray(body)) return "json: cannot unmarshal object into Go value";
@@ -220,7 +222,7 @@ function read(body: unknown): Row[] | string {
   return items;
 }
 
-/** Acts in memory at once, whatever becomes of the rest of the save. */
+/** Takes effect in memory at once, even if the rest of the save fails. */
 async function hook(site: SettingsOfSite, item: Row): Promise<void> {
   const refusal = site.refusals.get(item.key);
   if (refusal !== undefined) throw new Error(refusal);

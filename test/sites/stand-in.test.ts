@@ -58,8 +58,8 @@ async function rowOf(key: string): Promise<Row> {
   return found;
 }
 
-describe("saving at the site", () => {
-  test("a row without its members becomes type empty, group 0, flag 0, index 0, and public", async () => {
+describe("a save at the site", () => {
+  test("of a row without its members sets type empty, group 0, flag 0, index 0, and makes it public", async () => {
     expect((await save([{ key: "sso_client_secret", value: "x" }])).code).toBe(200);
     expect(await rowOf("sso_client_secret")).toMatchObject({
       type: "",
@@ -71,13 +71,13 @@ describe("saving at the site", () => {
     expect(open).toMatchObject({ sso_client_secret: "x" });
   });
 
-  test("rows of its own list sent back change nothing, unknown members are ignored", async () => {
+  test("of its own list changes nothing, and ignores unknown members", async () => {
     const before = await rows();
     expect((await save(before.map((row) => ({ ...row, revision: "7" })))).code).toBe(200);
     expect(await rows()).toEqual(before);
   });
 
-  test("an index as text is refused, null is empty, an empty list fails, a form is ignored", async () => {
+  test("refuses an index as text and an empty list, reads null as empty, and ignores a form", async () => {
     const row = await rowOf("site_title");
     expect((await save([{ ...row, index: "1" }])).code).toBe(400);
     expect((await save([{ ...row, value: null }])).code).toBe(200);
@@ -91,7 +91,7 @@ describe("saving at the site", () => {
     expect(site.value("site_title")).toBe("");
   });
 
-  test("a refused item stores nothing, but hooks before it have acted", async () => {
+  test("with a refused item stores nothing, but earlier hooks have run", async () => {
     const privacy = { ...(await rowOf("privacy_regs")), value: "hook" };
     const chunk = { ...(await rowOf("multipart_chunk_size")), value: "0" };
     const title = { ...(await rowOf("site_title")), value: "new" };
@@ -102,7 +102,7 @@ describe("saving at the site", () => {
     expect(site.value("site_title")).not.toBe("new");
   });
 
-  test("AList leaves the refused item out and stores the others, code 500 all the same", async () => {
+  test("with a refused item at AList stores the others, with code 500", async () => {
     await another({ manner: "alist" });
     const chunk = { ...(await rowOf("multipart_chunk_size")), value: "no" };
     const title = { ...(await rowOf("site_title")), value: "new" };
@@ -114,7 +114,7 @@ describe("saving at the site", () => {
     ["multipart_chunk_size", " 7 ", "7"],
     ["logo", "https://retired.example/logo.svg", undefined],
     ["customize_head", "<script>retired()</script>", undefined],
-  ])("%s is rewritten", async (key, sent, stored) => {
+  ])("rewrites %s", async (key, sent, stored) => {
     const row = await rowOf(key);
     expect((await save([{ ...row, value: sent }])).code).toBe(200);
     expect(site.value(key)).toBe(stored ?? row.value);
@@ -125,7 +125,7 @@ describe("saving at the site", () => {
     ["privacy_regs", "(?=x)"],
     ["filename_char_mapping", "[1]"],
     ["search_index", "meilisearch"],
-  ])("%s refuses %s", async (key, value) => {
+  ])("of %s refuses %s", async (key, value) => {
     const row = await rowOf(key);
     const { code, message } = await save([{ ...row, value }]);
     expect(code).toBe(500);
@@ -133,7 +133,7 @@ describe("saving at the site", () => {
     expect(site.value(key)).toBe(row.value);
   });
 
-  test("a refused search_index leaves search off until the old value is saved again", async () => {
+  test("with a refused search_index leaves the search off until the old value is saved again", async () => {
     const row = await rowOf("search_index");
     await save([{ ...row, value: "meilisearch" }]);
     expect((await call("POST", "/api/fs/search", { body: {} })).status).toBe(500);
@@ -141,7 +141,7 @@ describe("saving at the site", () => {
     expect((await call("POST", "/api/fs/search", { body: {} })).code).toBe(200);
   });
 
-  test("unknown keys get flag 3 and metadata is repaired at a restart; values stay", async () => {
+  test("of unknown keys gets flag 3 and repaired metadata at a restart; values are kept", async () => {
     await save([
       { key: "made_up", value: "1" },
       { key: "site_title", value: "kept" },
@@ -152,7 +152,7 @@ describe("saving at the site", () => {
     expect((await call("POST", "/api/admin/setting/delete?key=made_up")).code).toBe(200);
   });
 
-  test("an unknown key is made silently, and is public; only what is out of use is deleted", async () => {
+  test("of an unknown key creates it silently, and public; only deprecated keys can be deleted", async () => {
     const open = async () => (await call("GET", "/api/public/settings", { token: "" })).data;
     await save([{ key: "made_up", value: "1" }]);
     expect(await open()).toMatchObject({ made_up: "1" });
@@ -163,7 +163,7 @@ describe("saving at the site", () => {
     expect(site.value("made_up")).toBeUndefined();
   });
 
-  test("the factory's rows have a token of their own each time", async () => {
+  test("of factory rows has a different token each time", async () => {
     const rowsOf = async () =>
       (await call("POST", "/api/admin/setting/default")).data as readonly Row[];
     const tokens = [await rowsOf(), await rowsOf()].map(
@@ -172,7 +172,7 @@ describe("saving at the site", () => {
     expect(new Set([...tokens, site.token()]).size).toBe(3);
   });
 
-  test("a save of ignore_paths takes its time; other saves go on", async () => {
+  test("of ignore_paths is slow; other saves continue", async () => {
     site.settings.ignorePathsMs = 300;
     const row = { ...(await rowOf("ignore_paths")), value: "/a" };
     let isOver = false;
@@ -186,7 +186,7 @@ describe("saving at the site", () => {
     expect(site.value("ignore_paths")).toBe("/a");
   });
 
-  test("a download manager that does not answer is stored all the same, at index 0", async () => {
+  test("of an unreachable download manager is stored, at index 0", async () => {
     site.managersAnswer = false;
     const body = { uri: "http://127.0.0.1:1/jsonrpc", secret: "s" };
     const reply = await call("POST", "/api/admin/setting/set_aria2", { body });
@@ -194,7 +194,7 @@ describe("saving at the site", () => {
     expect((await rowOf("aria2_uri")).index).toBe(0);
   });
 
-  test("AList from 3.51 on: default_role is listed and taken by the role's name, stored by its id", async () => {
+  test("of default_role at AList from 3.51 on accepts the role's name and stores its id", async () => {
     expect((await rows()).some(({ key }) => key === "default_role")).toBe(false);
     await another({ manner: "alist", version: "v3.52.0" });
     const row = await rowOf("default_role");
@@ -212,14 +212,14 @@ describe("saving at the site", () => {
     expect(site.value("default_role")).toBe("3");
   });
 
-  test("version can be overwritten until the next start", async () => {
+  test("of version is kept until the next start", async () => {
     await save([{ ...(await rowOf("version")), value: "v0" }]);
     expect(site.value("version")).toBe("v0");
     await site.restart();
     expect(site.value("version")).toContain("v4.2.5");
   });
 
-  test("a save whose caller has gone is stored later", async () => {
+  test("whose caller has disconnected is stored later", async () => {
     const row = await rowOf("site_title");
     const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     site.hold = (stage) => {
@@ -263,7 +263,7 @@ describe("states", () => {
     expect((await fetch(`${site.url}/api/nothing`, { method: "PUT" })).status).toBe(405);
   });
 
-  test("a port for TLS answers plain HTTP with 400 in the clear, without a head", async () => {
+  test("a TLS port answers plain HTTP with 400 in plain text, without headers", async () => {
     const certificate = await makeCertificate();
     const key = await readFile(certificate.privateKey, "utf8");
     await another({ tls: { cert: certificate.pem, key } });
@@ -284,7 +284,7 @@ describe("states", () => {
     ]);
   });
 
-  test("a base path: the API only below it, / redirects", async () => {
+  test("with a base path the API is only below it, and / redirects", async () => {
     await another({ basePath: "/sub" });
     expect((await call("GET", "/api/admin/setting/list")).code).toBe(200);
     const root = `http://127.0.0.1:${site.port}`;
@@ -308,18 +308,18 @@ describe("the user of a request", () => {
     ["", 401],
     ["wrong", 401],
     ["Bearer ", 401],
-  ])("the token %j is code 401 at HTTP 200", async (token, code) => {
+  ])("with the token %j gets code 401 at HTTP 200", async (token, code) => {
     const full = token === "Bearer " ? `Bearer ${site.token()}` : token;
     const answer = await call("GET", "/api/admin/setting/list", { token: full });
     expect(answer).toMatchObject({ status: 200, code });
   });
 
-  test("an emptied token makes everyone an admin", async () => {
+  test("with an emptied token is an admin", async () => {
     site.put("token", "");
     expect((await call("GET", "/api/me", { token: "" })).data).toMatchObject({ role: 2 });
   });
 
-  test("logins end with logout, restart and a new password; two within a second share a token", async () => {
+  test("is logged out by logout, restart and a new password; two logins within a second share a token", async () => {
     const me = async (token: string) => (await call("GET", "/api/me", { token })).code;
     const first = await tokenOf();
     expect(await me(first)).toBe(200);
@@ -334,20 +334,20 @@ describe("the user of a request", () => {
     expect(await me(site.token())).toBe(200);
   });
 
-  test("the role is a number, or an array at AList", async () => {
+  test("has a role that is a number, or an array at AList", async () => {
     expect((await call("GET", "/api/me")).data).toMatchObject({ role: 2 });
     await another({ manner: "alist", roleAsArray: true });
     expect((await call("GET", "/api/me")).data).toMatchObject({ role: [2] });
   });
 
-  test("five wrong passwords lock the leftmost address of X-Forwarded-For", async () => {
+  test("is locked by five wrong passwords, by the leftmost address of X-Forwarded-For", async () => {
     for (let at = 0; at < 5; at += 1)
       expect((await login("no", "9.9.9.9, 1.1.1.1")).code).toBe(400);
     expect((await login("admin-password", "9.9.9.9")).code).toBe(429);
     expect((await login("admin-password", "8.8.8.8")).code).toBe(200);
   });
 
-  test("an old AList keeps sessions for good", async () => {
+  test("keeps its session on an old AList", async () => {
     await another({ manner: "alist", sessionsOutlive: true });
     const token = await tokenOf();
     await call("GET", "/api/auth/logout", { token });
@@ -356,7 +356,7 @@ describe("the user of a request", () => {
     expect((await call("GET", "/api/me", { token })).code).toBe(200);
   });
 
-  test("one device too many is refused with 403", async () => {
+  test("with one device too many is refused with 403", async () => {
     await another({ manner: "alist", maxDevices: 1 });
     const as = async (id: string) =>
       (await call("GET", "/api/admin/setting/list", { headers: { "client-id": id } })).code;
@@ -365,7 +365,7 @@ describe("the user of a request", () => {
 });
 
 describe("files", () => {
-  test("raw_url is made of X-Forwarded-Host or Host", async () => {
+  test("raw_url is built from X-Forwarded-Host or Host", async () => {
     const get = async (headers: Record<string, string>) =>
       (await call("POST", "/api/fs/get", { body: { path: "/hello.txt" }, headers })).data;
     expect(await get({})).toMatchObject({ raw_url: `${site.url}/d/hello.txt?sign=s` });
@@ -374,7 +374,7 @@ describe("files", () => {
     ).toMatchObject({ raw_url: "https://a.example/d/hello.txt?sign=s" });
   });
 
-  test("WebDAV's Destination must name the host that was asked", async () => {
+  test("WebDAV's Destination must have the host of the request", async () => {
     const move = (destination: string) =>
       fetch(`${site.url}/dav/hello.txt`, {
         method: "COPY",

@@ -56,7 +56,7 @@ function desk(
 
 const get = (id: string) => store.incidents.delivery(id);
 
-test("a delivery is signed, sent once, and done", async () => {
+test("a delivery is signed, sent once, and finished", async () => {
   await store.incidents.write([], [delivery("one")]);
   const { sent, deliverer } = desk(() => ({ status: 204, error: "" }));
   await deliverer.run();
@@ -68,7 +68,7 @@ test("a delivery is signed, sent once, and done", async () => {
   expect(await get("one")).toMatchObject({ state: "delivered", attempts: 1, nextTry: 0 });
 });
 
-test("a failed one is tried again after each pause, then given up", async () => {
+test("a failed delivery is repeated after each pause, then given up", async () => {
   await store.incidents.write([], [delivery("one")]);
   const { sent, deliverer, clock } = desk(() => ({ status: 500, error: "HTTP 500" }));
   await deliverer.run();
@@ -86,11 +86,11 @@ test("a failed one is tried again after each pause, then given up", async () => 
   clock.now += 1e9;
   await deliverer.run();
   expect(sent).toHaveLength(3);
-  // The same identifier each time: the target can tell.
+  // The same identifier each time, so that the target can detect duplicates.
   expect(new Set(sent.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(["one"]));
 });
 
-test("410 Gone disables the webhook, and what waits for a disabled one is given up", async () => {
+test("410 Gone disables the webhook, and deliveries of a disabled webhook are given up", async () => {
   await store.incidents.write([], [delivery("one"), delivery("two", { webhookId: "b" })]);
   const { sent, disabled, deliverer } = desk(() => ({ status: 410, error: "HTTP 410" }), {
     b: { disabled: true },
@@ -102,7 +102,7 @@ test("410 Gone disables the webhook, and what waits for a disabled one is given 
   expect(await get("two")).toMatchObject({ state: "failed", error: "the webhook was disabled" });
 });
 
-test("the backlog of a target that hangs does not hold up another", async () => {
+test("the backlog of a hanging target does not delay another target", async () => {
   const backlog = Array.from({ length: 300 }, (_, at) => delivery(`a${at}`));
   await store.incidents.write([], [...backlog, delivery("other", { webhookId: "b", nextTry: 2 })]);
   const { sent, deliverer } = desk((url) =>
@@ -113,7 +113,7 @@ test("the backlog of a target that hangs does not hold up another", async () => 
   expect(sent.filter(({ url }) => url === "http://a")).toHaveLength(1);
 });
 
-test("a target that hangs does not hold up another, and gets one message at a time", async () => {
+test("a hanging target does not delay another one, and gets one message at a time", async () => {
   await store.incidents.write(
     [],
     [delivery("one"), delivery("two"), delivery("three", { webhookId: "b" })],
@@ -135,7 +135,7 @@ test("a target that hangs does not hold up another, and gets one message at a ti
   expect(await get("two")).toMatchObject({ state: "delivered" });
 });
 
-test("deliveries of a webhook that was deleted meanwhile are not stored again", async () => {
+test("deliveries of a webhook that was deleted in between are not stored again", async () => {
   await store.incidents.write([], [delivery("one")]);
   const { deliverer } = desk(async () => {
     await store.incidents.deleteWebhook("a", []);

@@ -31,7 +31,7 @@ afterAll(() => {
 const allowPrivate = true;
 
 describe("a signature", () => {
-  test("is what a library of Standard Webhooks takes, and of nothing else", () => {
+  test("is verified by a library of Standard Webhooks, and differs for any other message", () => {
     const key = newKey();
     const body = JSON.stringify({ type: "test", text: "ü" });
     const headers = signedHeaders(key, { id: "msg_1", time: Date.now(), body });
@@ -42,7 +42,7 @@ describe("a signature", () => {
     expect(() => new Webhook(key).verify(body, old)).toThrow();
   });
 
-  test("takes keys of 24 to 64 bytes", () => {
+  test("needs keys of 24 to 64 bytes", () => {
     const key = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;
     for (const good of [newKey(), key(24), key(64), key(25).replace(/=+$/, "")])
       expect(keyProblem(good)).toBeUndefined();
@@ -76,7 +76,7 @@ describe("an attempt", () => {
     expect(seen.length).toBe(before + 1);
   });
 
-  test("that is answered with another protocol has failed at once", async () => {
+  test("that is answered with another protocol fails at once", async () => {
     const other = createNetServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () =>
@@ -92,7 +92,7 @@ describe("an attempt", () => {
     expect(sent).toEqual({ status: 101, error: "HTTP 101" });
   });
 
-  test("ends when no reply comes, and says nothing of the address", async () => {
+  test("ends without a reply, and its error has no address", async () => {
     const hang = await sendOnce(`${url}/hang`, "{}", {}, { allowPrivate, limit: 50 });
     expect(hang).toEqual({ status: 0, error: "no reply within 0.05 s" });
     const cut = await sendOnce(`${url}/cut`, "{}", {}, { allowPrivate });
@@ -108,7 +108,7 @@ describe("addresses that are not public", () => {
     ...["127.0.0.1", "127.9.9.9", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"],
     ...["100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fd00::1"],
     ...["::ffff:127.0.0.1", "::ffff:10.0.0.1", "ff02::1", "64:ff9b::7f00:1", "2002:7f00:1::"],
-    // IPv4-compatible, as a URL writes it, and ranges that were never assigned.
+    // IPv4-compatible, as a URL writes it, and unassigned ranges.
     ...["::7f00:1", "::a01:203", "::2", "4000::1", "8000::1", "fec0::1"],
     // ISATAP (RFC 5214): an IPv4 address in the last bytes of any prefix.
     ...["2001:470::5efe:7f00:1", "2001:470::200:5efe:a01:203"],
@@ -123,7 +123,7 @@ describe("addresses that are not public", () => {
   test.each([
     ...["", "http://127.1", "http://2130706433", "http://0x7f.1", "http://[::1]"],
     ...["http://[::ffff:7f00:1]", "http://[::127.0.0.1]", "http://localhost", "http://localhost."],
-  ])("are refused before anything is sent: %s", async (origin) => {
+  ])("are refused before any request: %s", async (origin) => {
     const before = seen.length;
     const { port } = new URL(url);
     const target = origin === "" ? url : `${origin}:${port}`;

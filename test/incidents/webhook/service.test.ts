@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 afterEach(() => store.close());
 
-test("a target that hangs holds one message of all calls, and no other webhook", async () => {
+test("a hanging target has one message in progress over all calls, and blocks no other webhook", async () => {
   const hanging: ((attempt: Attempt) => void)[] = [];
   let ids = 0;
   const webhooks = createWebhookService({
@@ -63,7 +63,7 @@ test("a target that hangs holds one message of all calls, and no other webhook",
   expect(await again).toMatchObject({ state: "delivered", attempts: 2 });
 });
 
-test("a change keeps what another process changes between its reading and its writing", async () => {
+test("a change keeps what another process changed between the read and the write", async () => {
   let gate = async (): Promise<void> => undefined;
   const open = (wrapped: typeof store.incidents) =>
     createWebhookService({

@@ -7,7 +7,7 @@ import { type Row, type Storages, startStorages } from "./stand-in.ts";
 /** The process ends here: nothing after it runs. */
 class Crash extends Error {}
 
-/** What a test does with a mount, from what it was to what it should be. */
+/** Change of a mount in a test, from an initial to a final state. */
 export interface Story {
   readonly name: string;
   readonly before: readonly WantedMount[];
@@ -43,12 +43,14 @@ export const stories: readonly Story[] = [
   { name: "delete", before: [upstream({})], after: [] },
 ];
 
-/** Where a run is broken off: at the n-th await, of Mooring or of the server. */
+/** Place of a crash: the n-th await, of Mooring or of the server. */
 export interface Cut {
   readonly at: number;
   /**
-   * - `mooring before`, `mooring after`: Mooring ends before a call or write is sent, or after it was done.
-   * - `server`: the server is killed inside a call, after the row was stored or before, and starts again.
+   * - `mooring before`, `mooring after`: Mooring ends before a call or write is sent, or after it
+   * was done.
+   * - `server`: the server is killed inside a call, after the row was stored or before, and starts
+   * again.
    */
   readonly who: "mooring before" | "mooring after" | "server";
 }
@@ -56,7 +58,8 @@ export interface Cut {
 /**
  * Runs a story with a crash at one of its awaits and another round after it.
  *
- * @returns whether the cut was reached; undefined: the story ends before it. A text says what is wrong.
+ * @returns whether the crash was reached; undefined: the story ends before it. A text is the
+ * failure.
  */
 export async function runCut(story: Story, cut: Cut): Promise<string | undefined> {
   const site = await startStorages(driverByName);
@@ -96,7 +99,7 @@ async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string |
       if (!isHere()) return;
       site.hold = undefined;
       await site.restart();
-      // The killed call goes no further.
+      // The killed call does not continue.
       throw new Crash();
     };
   const wrapped = {
@@ -123,7 +126,7 @@ async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string |
 }
 
 /**
- * Lets the provider give a new token at each start of the driver: the newest one alone works.
+ * Makes the provider issue a new token at each start of the driver: only the newest one is valid.
  *
  * @returns the newest one.
  */
@@ -141,7 +144,7 @@ export function spendTokens(site: Storages): () => string {
   return () => newest;
 }
 
-/** What the rounds after a crash come to. @returns what is wrong; empty: nothing. */
+/** Final state after the rounds that follow a crash. @returns the failures; empty: none. */
 export async function finish(
   site: Storages,
   store: MountStateStore,
@@ -155,7 +158,7 @@ export async function finish(
   const next = await openDesk(site, { store, now: () => time });
   next.wanted = [...story.after];
   await next.round();
-  // A mount that may have been under way is waited for, and tried again at its time.
+  // A mount that may be starting is waited for, and tried again at its time.
   for (let more = 0; more < 3 && judge(site, story, old, newest()).open !== ""; more += 1) {
     time += 200_000;
     await next.round();

@@ -21,7 +21,7 @@ export function driverByName(name: string): DriverInfo | undefined {
   return drivers.get(name);
 }
 
-/** A mount that Mooring has. */
+/** A mount of Mooring. */
 export function mount(changes: Partial<WantedMount> = {}): WantedMount {
   return {
     ...{ name: "films", path: "/films", driver: "Local", disabled: false, content: "adopt" },
@@ -31,7 +31,7 @@ export function mount(changes: Partial<WantedMount> = {}): WantedMount {
   };
 }
 
-/** States of mounts in memory, which outlive a desk: a database. */
+/** States of mounts in memory, which outlive a process as in a database. */
 export function memoryStore(): MountStateStore {
   const rows = new Map<string, { siteId: string; name: string; state: string }>();
   return {
@@ -51,7 +51,7 @@ export interface DeskOptions {
   readonly store?: MountStateStore;
   readonly limit?: number;
   readonly now?: () => number;
-  /** Wraps the calls, to break in between. */
+  /** Wraps the calls, for failures in between. */
   readonly wrap?: (client: StorageClient) => StorageClient;
   readonly mayWrite?: () => boolean;
 }

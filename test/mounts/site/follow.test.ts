@@ -71,7 +71,7 @@ async function start(
   };
 }
 
-test("a mount that hangs on one site holds up neither other sites nor the process", async () => {
+test("a mount that hangs on one site delays neither other sites nor the process", async () => {
   const [slow, quick] = [await storages(), await storages()];
   const gate = Promise.withResolvers<void>();
   slow.providers.set("AList V3", () => gate.promise);
@@ -89,7 +89,7 @@ test("a mount that hangs on one site holds up neither other sites nor the proces
   await expect.poll(() => slow.row("/films")?.status).toBe("work");
 });
 
-test("one mount of a site is written at a time, and the newest revision is what arrives", async () => {
+test("mounts of a site are written one at a time, with the newest revision", async () => {
   const site = await storages();
   let [active, most] = [0, 0];
   site.hold = async (stage) => {
@@ -128,7 +128,7 @@ test("a site that is observed or paused is not written to", async () => {
   expect(registry.site("seen").readAt).toBeGreaterThan(0);
 });
 
-test("a mount that an observed site has already is up to date there after each change of it", async () => {
+test("a mount that an observed site has already is up to date after each change of it", async () => {
   const site = await storages();
   const first = await start([siteOf(site, "a")]);
   first.set({ a: [mount({ members: { order: 3 } })] });
@@ -145,7 +145,7 @@ test("a mount that an observed site has already is up to date there after each c
   expect(writes(site)).toHaveLength(count);
 });
 
-test("a site that can't be reached is tried again after a pause", async () => {
+test("a site that cannot be reached is tried again after a pause", async () => {
   const site = await storages();
   const { set, registry } = await start([siteOf(site, "a")]);
   await site.stop();
@@ -174,12 +174,12 @@ test("first contact waits for a choice, which another process may make", async (
   expect(extra).toMatchObject([{ path: "/theirs", driver: "Local" }]);
   await other.follow.ask("a", { insist: ["films"], states: {} });
   await expect.poll(() => site.row("/films")?.status).toBe("work");
-  // What Mooring does not have stays.
+  // Mounts that Mooring does not have are kept.
   expect(site.row("/theirs")?.status).toBe("work");
   expect(leader.registry.site("a").met).toBe(true);
 });
 
-test("a choice that is made while a round runs is kept", async () => {
+test("a choice made during a round is kept", async () => {
   const site = await storages();
   const before = await start([siteOf(site, "a")]);
   before.set({ a: [mount({ name: "theirs", path: "/theirs" })] });
@@ -190,7 +190,7 @@ test("a choice that is made while a round runs is kept", async () => {
   const store: MountStateStore = {
     ...memory,
     write: async (changes) => {
-      // The round has read the list, and stores what it found.
+      // The round has read the list, and stores its result.
       if (changes.some(({ name }) => name === "")) {
         begun.resolve();
         await gate.promise;
@@ -227,7 +227,7 @@ test("a process that loses the lease writes nothing more", async () => {
   expect(writes(site)).toEqual([]);
 });
 
-test("a change on the server's own pages is not put right but taken, as what its user did", async () => {
+test("a change on the server's own pages is adopted as its user's change, not reverted", async () => {
   const site = await storages();
   const { set, follow, registry } = await start([siteOf(site, "a")]);
   let wanted = [mount({ members: { remark: "ours" } }), mount({ name: "old", path: "/old" })];
@@ -283,7 +283,7 @@ test("a change on the server's own pages is not put right but taken, as what its
   expect(site.row("/films")).toMatchObject({ remark: "a user's", order: 8 });
 });
 
-test("all mounts of a server are taken at first contact, and nothing is written there", async () => {
+test("all mounts of a server are adopted at first contact, and nothing is written to it", async () => {
   const site = await storages();
   const first = await start([siteOf(site, "a")]);
   const items = { url: "https://up.example", username: "u", password: "p", token: "t" };

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-test("states outlive the process, an equal one is not written, and a site takes its own along", async () => {
+test("states are stored, an equal one is not written, and a deleted site's states are deleted", async () => {
   const file = join(folder, "a.db");
   const first = await openSqliteSettingStore(file);
   let writes = 0;
@@ -52,7 +52,7 @@ test("states outlive the process, an equal one is not written, and a site takes 
   await second.close();
 });
 
-test("a request of another process waits for the one that writes states", async () => {
+test("a request of another process waits for the writer of states", async () => {
   const store = await openSqliteSettingStore(join(folder, "b.db"));
   const [leader, other] = [
     createMountRegistry(store.mountStates),

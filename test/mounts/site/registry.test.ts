@@ -6,7 +6,7 @@ import { memoryStore } from "./desk.ts";
 const SITES = Array.from({ length: 100 }, (_, at) => `site-${at}`);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("states of a hundred sites, one after the other, are a few transactions", async () => {
+test("states of a hundred sites in a row are a few transactions", async () => {
   const store = memoryStore();
   let transactions = 0;
   const registry = createMountRegistry({
@@ -27,7 +27,7 @@ test("states of a hundred sites, one after the other, are a few transactions", a
   expect(registry.mounts("site-99").get("films")?.id).toBe(7);
 });
 
-test("requests that wait are bounded in number, and none is lost", async () => {
+test("waiting requests are limited in number, and none is lost", async () => {
   const store = memoryStore();
   const registry = createMountRegistry(store);
   const names = Array.from({ length: 100 }, (_, at) => `m${at}`);

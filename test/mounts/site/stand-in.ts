@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
 import { cleanPath } from "../../../src/mounts/site/row.ts";
 
-/** The servers whose calls below `/api/admin/storage/` the stand-in has. */
+/** Servers whose calls below `/api/admin/storage/` the stand-in has. */
 export type Family = "openlist" | "alist" | "alist-3.25";
 
 /** A row of the table of mounts, in the server's database. */
@@ -32,35 +32,35 @@ export interface Row {
   custom_cache_policies?: string;
 }
 
-/** A driver in the server's memory, with the row that it was started from. */
+/** A driver in the server's memory, with the row at its start. */
 export interface Live {
   row: Row;
   addition: Record<string, unknown>;
 }
 
-/** What a provider does when a driver starts: resolves, or rejects with the driver's error. */
+/** Behavior of a provider at a driver's start: resolves, or rejects with the driver's error. */
 export type Provider = (live: Live) => Promise<void> | void;
 
 export interface Storages {
   readonly url: string;
   readonly token: string;
-  /** The server's database: it outlives restarts. */
+  /** The server's database, kept over restarts. */
   readonly rows: Map<number, Row>;
   /** The mounts in memory, by path. */
   readonly live: Map<string, Live>;
-  /** By driver; replaced by tests. Default: starts at once. */
+  /** By driver; tests may replace them. Default: starts at once. */
   readonly providers: Map<string, Provider>;
-  /** Makes stopping a driver fail, by driver. */
+  /** Makes the stop of a driver fail, by driver. */
   readonly dropFails: Set<string>;
   /** Requests by path, such as `POST /api/admin/storage/update`, in order, with their bodies. */
   readonly calls: { readonly call: string; readonly query: string; readonly body: unknown }[];
   /** Called before and after each call's work: to stop the server, or its client, in between. */
   hold: ((stage: string) => unknown) | undefined;
-  /** Mounts that started, by path: each may be a login at the provider. */
+  /** Starts of mounts, by path: each may be a login at the provider. */
   readonly mounts: Map<string, number>;
-  /** Writes back what a driver has: a refreshed token. */
+  /** Stores a driver's state, such as a refreshed token. */
   writeBack(path: string, changes: Record<string, unknown>): void;
-  /** What a user edits on the server's own page. */
+  /** An edit by a user on the server's own page. */
   edit(path: string, changes: Partial<Row>): void;
   addition(path: string): Record<string, unknown>;
   row(path: string): Row | undefined;
@@ -74,7 +74,7 @@ export interface Storages {
 const ok = (data: unknown = null) => ({ code: 200, message: "success", data });
 const no = (message: string, code = 500) => ({ code, message, data: null });
 
-/** A server that behaves as OpenList and AList do about mounts, without files. */
+/** A server with the mount API of OpenList and AList, without files. */
 export async function startStorages(
   driverOf: (name: string) => DriverInfo | undefined,
   family: Family = "openlist",
@@ -87,7 +87,7 @@ export async function startStorages(
   let port = 0;
   let lastId = 0;
 
-  /** As Go reads an addition into the driver's members: a wrong type ends the reading there. */
+  /** Like Go's decoding of an addition into the driver's members: a wrong type ends it there. */
   const read = (text: string, into: Record<string, unknown>, driver: DriverInfo): string => {
     let given: Record<string, unknown>;
     try {
@@ -107,7 +107,7 @@ export async function startStorages(
       if (given[name] !== undefined) into[name] = given[name];
     return "";
   };
-  /** A driver saves its whole row, by its id, wherever that is now. */
+  /** A driver saves its whole row by its id, at any path. */
   const save = (one: Live): void => {
     one.row.addition = JSON.stringify(one.addition);
     rows.set(one.row.id, { ...one.row });
@@ -125,7 +125,7 @@ export async function startStorages(
       } catch (failure) {
         error = failure instanceof Error ? failure.message : String(failure);
       }
-    // A server that was killed meanwhile stores nothing.
+    // A server killed in between stores nothing.
     if (liveOf.get(one) !== live) return "killed";
     live.set(one.row.mount_path, one);
     one.row.status = error === "" ? "work" : error;
@@ -174,7 +174,7 @@ export async function startStorages(
     if (old === undefined) return no("failed get old storage: record not found");
     if (old.driver !== given.driver) return no("driver cannot be changed");
     if (given.id === 0) {
-      // Saved without an id, it is a new row; the first mount is torn down.
+      // Without an id the saved row is a new one; the first mount is stopped.
       lastId += 1;
       rows.set(lastId, { ...given, id: lastId, mount_path: `${given.mount_path} ` });
       live.delete(old.mount_path);
@@ -324,7 +324,7 @@ export async function startStorages(
   const stop = async (): Promise<void> => {
     const running = server;
     server = undefined;
-    // What is in memory is gone; drivers that are still starting store nothing.
+    // The memory is lost; drivers that are starting store nothing.
     live = new Map();
     for (const socket of sockets) socket.destroy();
     if (running) await new Promise((resolve) => running.close(resolve));
@@ -371,14 +371,14 @@ export async function startStorages(
 
 const UNIQUE = "failed create storage in database: UNIQUE constraint failed: x_storages.mount_path";
 
-/** Members of a stored addition that no form has. */
+/** Members of a stored addition that are in no form. */
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   Strm: ["Version"],
   Quark: ["AdditionVersion"],
   FeijiPan: ["Token", "UUID"],
 };
 
-/** What drivers do to their own configuration when they start. */
+/** Changes that drivers make to their own configuration at start. */
 const OWN: Readonly<Record<string, (live: Live) => void>> = {
   Crypt: ({ addition }) => {
     for (const name of ["password", "salt"]) {
@@ -405,7 +405,7 @@ function zeroOf(type: string): string | number | boolean {
   return type === "bool" ? false : type === "number" || type === "float" ? 0 : "";
 }
 
-/** A row from a body: members that are left out become empty, 0 or false. */
+/** A row from a body: absent members become empty, 0 or false. */
 function rowOf(body: Record<string, unknown>, family: Family): Row {
   const text = (name: string): string => String(body[name] ?? "");
   const yes = (name: string): boolean => body[name] === true;

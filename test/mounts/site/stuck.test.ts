@@ -23,8 +23,8 @@ afterEach(async () => {
 
 const change = () => mount({ revision: 2, members: { remark: "kept", order: 4 } });
 
-test("an update that disables a mount which serves on: a mount and a clean disable come before the change", async () => {
-  // As another program does it: the row says disabled, the driver lives and writes back.
+test("after an update that disables a mount which is still served, a mount and a clean disable precede the change", async () => {
+  // Like another program: the row is disabled, the driver runs and stores its state.
   site.edit("/films", { disabled: true });
   desk.wanted = [change()];
   await desk.round();
@@ -33,7 +33,7 @@ test("an update that disables a mount which serves on: a mount and a clean disab
 });
 
 test.each(["disabled", "work"])(
-  "a row that is enabled and not in memory (status %s) is disabled by an update, not while its mount may come",
+  "an enabled row without a mount in memory (status %s) is disabled by an update, unless the mount may be starting",
   async (status) => {
     site.edit("/films", { status });
     site.live.delete("/films");
@@ -49,7 +49,7 @@ test.each(["disabled", "work"])(
   },
 );
 
-test("the same state of a mount that does not differ is mended after its time", async () => {
+test("the same state of a mount without differences is repaired after its time", async () => {
   site.edit("/films", { status: "disabled" });
   site.live.delete("/films");
   await desk.round();
@@ -60,7 +60,7 @@ test("the same state of a mount that does not differ is mended after its time", 
   expect(desk.state()).toMatchObject({ error: "", since: 0, phase: "" });
 });
 
-test("a mount that is to be disabled is created enabled and disabled after", async () => {
+test("a mount that is to be disabled is created enabled, then disabled", async () => {
   desk.wanted.push(mount({ name: "off", path: "/off", disabled: true }));
   await desk.round();
   expect(writes(site).slice(1)).toEqual(["create", "disable"]);
@@ -71,19 +71,19 @@ test("a mount that is to be disabled is created enabled and disabled after", asy
   expect(site.live.has("/off")).toBe(false);
 });
 
-test("a row that comes back when its hanging mount ends is deleted again", async () => {
+test("a row that is restored when its hanging mount ends is deleted again", async () => {
   desk.wanted = [];
   const row = structuredClone(site.row("/films"));
   await desk.round();
   expect(site.rows.size).toBe(0);
   expect(desk.state()?.phase).toBe("gone");
-  if (row === undefined) throw new Error("it was there");
+  if (row === undefined) throw new Error("the mount was there");
   site.rows.set(row.id, row);
   const late = { row, addition: {} };
   site.live.set("/films", late);
   await desk.round();
   expect(site.rows.size).toBe(0);
-  // Somebody's new mount at the same path is not it.
+  // A new mount of another user at the same path is kept.
   site.rows.set(99, { ...row, id: 99 });
   await desk.round();
   expect([...site.rows.keys()]).toEqual([99]);
@@ -92,7 +92,7 @@ test("a row that comes back when its hanging mount ends is deleted again", async
   expect(desk.state()).toBeUndefined();
 });
 
-test("a provider that hangs: the row is kept, other mounts go on, and it is not sent twice", async () => {
+test("with a hanging provider the row is kept, other mounts continue, and it is not sent twice", async () => {
   const gate = Promise.withResolvers<void>();
   site.providers.set("AList V3", () => gate.promise);
   const items = { url: "https://slow.example", token: "t" };
@@ -117,7 +117,7 @@ test("a provider that hangs: the row is kept, other mounts go on, and it is not 
   expect(site.mounts.get("/slow")).toBe(1);
 });
 
-test("a server that is killed while a provider hangs leaves a row that a later round finishes", async () => {
+test("a row of a server that is killed during a hanging start is finished by a later round", async () => {
   site.providers.set("AList V3", () => new Promise(() => undefined));
   const items = { url: "https://slow.example", token: "t" };
   desk.wanted = [...desk.wanted, mount({ name: "slow", path: "/slow", driver: "AList V3", items })];
@@ -130,7 +130,7 @@ test("a server that is killed while a provider hangs leaves a row that a later r
   expect(desk.state("slow")).toMatchObject({ phase: "", error: "" });
 });
 
-test("a mount that somebody keeps changing is left alone after three corrections", async () => {
+test("a mount that another program keeps changing is not corrected after three times", async () => {
   for (let round = 0; round < 5; round += 1) {
     site.edit("/films", { remark: `user ${round}` });
     await desk.round();
@@ -155,7 +155,7 @@ test("first contact with a server that has mounts writes nothing", async () => {
   other.close();
 });
 
-test("a token that a user gives is pushed once, and the site's newer one is never overwritten", async () => {
+test("a token that a user sets is pushed once, and the site's newer one is never overwritten", async () => {
   const items = { url: "https://a.example", token: "first" };
   const wanted = mount({ name: "up", path: "/up", driver: "AList V3", items });
   desk.wanted = [wanted];
@@ -182,7 +182,7 @@ test("a token that a user gives is pushed once, and the site's newer one is neve
   });
 });
 
-test("content that users edit on the site is taken or overwritten by the mount's policy", async () => {
+test("an edit of a mount on the site is adopted or overwritten by the mount's policy", async () => {
   const items = { url_structure: "a:1:http://a.example/a" };
   const tree = mount({ name: "tree", path: "/tree", driver: "UrlTree", items });
   desk.wanted = [tree];
@@ -191,7 +191,7 @@ test("content that users edit on the site is taken or overwritten by the mount's
   const { take } = await desk.round();
   expect(take).toEqual({ tree: { url_structure: "edited" } });
   expect(site.addition("/tree")["url_structure"]).toBe("edited");
-  // The user's own change in Mooring is newer than what was equal last.
+  // The user's change in Mooring is newer than the last equal state.
   desk.wanted = [{ ...tree, revision: 3, items: { url_structure: "mine" } }];
   await desk.round();
   expect(site.addition("/tree")["url_structure"]).toBe("mine");
@@ -201,7 +201,7 @@ test("content that users edit on the site is taken or overwritten by the mount's
   expect(site.addition("/tree")["url_structure"]).toBe("mine");
 });
 
-test("a secret that the server scrambles is sent once, and again when it changes here", async () => {
+test("a secret that the server transforms is sent once, and again after a change in Mooring", async () => {
   const items = { remote_path: "/films", password: "clear-text", salt: "" };
   const crypt = mount({ name: "crypt", path: "/crypt", driver: "Crypt", items });
   desk.wanted = [...desk.wanted, crypt];

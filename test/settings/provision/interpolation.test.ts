@@ -42,12 +42,12 @@ describe("a reference", () => {
     expect(readValue(yaml)).toMatch(message);
   });
 
-  test("cannot make a value longer than any setting is", () => {
+  test("cannot make a value longer than the limit of a setting", () => {
     writeFileSync(join(folder, "full"), Buffer.alloc(64 * 1024, "x"));
     expect(readValue("${file:full}${file:full}")).toMatch(/more than 65536 characters/);
   });
 
-  test("to a file is told, so that the file can be followed, readable or not", () => {
+  test("to a file is reported, so that the file can be watched, readable or not", () => {
     const { files } = parse(
       "settings: {site_title: '${file:lines}', aria2_secret: '${file:none}'}",
     );

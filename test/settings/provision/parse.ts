@@ -10,7 +10,7 @@ import {
 import { problemText } from "../../../src/settings/provision/source.ts";
 import type { ValueShape } from "../../../src/settings/provision/value.ts";
 
-/** A folder of this process, which goes with it. */
+/** A folder of this process, removed at its end. */
 export const folder = mkdtempSync(join(tmpdir(), "mooring-provision-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 export const path = join(folder, "settings.yaml");
@@ -40,12 +40,12 @@ export const deps: ProvisionDeps = {
 };
 export const parse = (text: string) => parseProvision(text, deps);
 
-/** One setting, site_title unless named, whose value is written like this. */
+/** A file with one setting, by default site_title, whose value is this text. */
 export const readValue = (yaml: string, key = "site_title") => {
   const { entries, problems } = parse(`settings:\n  ${key}: ${yaml}\n`);
   return entries[0]?.value ?? problems.map((problem) => problemText("f", problem)).join("\n");
 };
 
-/** The problems of a text, as a terminal shows them. */
+/** The problems of a text, as printed on a terminal. */
 export const problemsOf = (text: string) =>
   parse(text).problems.map((one) => problemText("f", one));

@@ -8,7 +8,7 @@ import { loadProvision } from "../../../src/settings/provision/provision.ts";
 import { deps, folder, parse, path, problemsOf, readValue } from "./parse.ts";
 
 describe("a settings file", () => {
-  test("declares settings by key, with the place of each", () => {
+  test("sets settings by key, with the place of each", () => {
     const { entries, problems, files } = parse(
       "# ours\nversion: 1\nsettings:\n  site_title: Harbour\n  allow_indexed: true\n",
     );
@@ -29,7 +29,7 @@ describe("a settings file", () => {
     expect(parse(indented).entries).toMatchObject([{ value: "A", line: 3 }]);
   });
 
-  test("gives back any text that JSON writes", () => {
+  test("accepts any text that JSON encodes", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (value) => {
         const json = JSON.stringify({ settings: { site_title: value.replaceAll("${", "$${") } });
@@ -39,7 +39,7 @@ describe("a settings file", () => {
   });
 
   test.each(["settings:", "settings: {}", "settings: ~\nversion: 1", "\uFEFFsettings: {}"])(
-    "%j declares none",
+    "%j has no settings",
     (text) => {
       expect(parse(text)).toEqual({ entries: [], problems: [], files: [] });
     },
@@ -85,7 +85,7 @@ describe("a value", () => {
     expect(readValue(yaml)).toMatch(message);
   });
 
-  test("of a JSON setting may be written as a mapping", () => {
+  test("of a JSON setting may be a mapping", () => {
     const yaml =
       "\n    pdf:\n      Viewer: https://example.invalid/?u=${env:NUMBER}\n    n: [1, true, null]";
     expect(JSON.parse(readValue(yaml, "external_previews"))).toEqual({
@@ -101,7 +101,7 @@ describe("a value", () => {
     expect(readValue("{__proto__: 1}", "external_previews")).toBe('{"__proto__":1}');
   });
 
-  test("of a setting with lines or a list may be written as a list", () => {
+  test("of a setting with lines or a list may be a list", () => {
     expect(readValue("[/a/i, /b/]", "hide_files")).toBe("/a/i\n/b/");
     expect(readValue("[txt, md, 7z]", "text_types")).toBe("txt,md,7z");
     expect(readValue("[]", "text_types")).toBe("");
@@ -115,7 +115,7 @@ describe("a value", () => {
 });
 
 describe("the problems of a file", () => {
-  test("come all at once, in order, with line and column", () => {
+  test("are reported at once, in order, with line and column", () => {
     const text = [
       "version: 1",
       "settings:",
@@ -172,11 +172,11 @@ describe("the problems of a file", () => {
     ["dashes", `settings:\n${"- ".repeat(20_000)}`],
     ["anchors", `settings:\n  site_title: ${"&a ".repeat(1000)}`],
     ["random bytes", randomBytes(50_000).toString("latin1")],
-  ])("come of %s without end, and nothing crashes", (_, text) => {
+  ])("are reported for deeply nested %s, without a crash", (_, text) => {
     expect(parse(text).problems.length).toBeGreaterThan(0);
   });
 
-  test("come of any text, and nothing crashes", () => {
+  test("are reported for any text, without a crash", () => {
     const piece = fc.constantFrom(
       "settings:",
       "\n",
@@ -217,7 +217,7 @@ describe("the problems of a file", () => {
 });
 
 describe("loading", () => {
-  test("reads the file, and a file that can't be read is its problem", () => {
+  test("reads the file, and reports an unreadable file as its problem", () => {
     expect(loadProvision({ ...deps, path: join(folder, "none.yaml") }).problems).toEqual([
       { line: 0, column: 0, key: "", reason: "the file does not exist" },
     ]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { formats } from "../../../src/settings/format/registry.ts";
 import { shapeOf } from "../../../src/settings/provision/value.ts";
 
-test("every format of settings says what a list or a mapping means for it", () => {
+test("every format of settings defines the meaning of a list and a mapping", () => {
   for (const name of Object.keys(formats) as (keyof typeof formats)[])
     expect(["json", "lines", "commas", "text"]).toContain(shapeOf(name));
   expect(shapeOf(undefined)).toBe("text");

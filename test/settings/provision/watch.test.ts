@@ -32,7 +32,7 @@ const title = (value: string) => `settings:\n  site_title: ${value}\n`;
 const titleOf = ({ entries, problems }: Provision) =>
   problems[0]?.reason ?? entries[0]?.value ?? "none";
 
-/** Follows a settings file and hands out what is reported, one by one. */
+/** Watches a settings file and returns the reports one by one. */
 function follow(path: string, onChange?: (provision: Provision) => Promise<void>) {
   const seen: string[] = [];
   const errors: unknown[] = [];
@@ -68,7 +68,7 @@ function follow(path: string, onChange?: (provision: Provision) => Promise<void>
   };
 }
 
-test("a file that is written over is reported", async () => {
+test("an overwritten file is reported", async () => {
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(path, title("one"));
   const { last, seen } = follow(path);
@@ -79,7 +79,7 @@ test("a file that is written over is reported", async () => {
   expect(seen).not.toContain("one");
 });
 
-test("a file that is replaced by renaming is reported, time and again", async () => {
+test("a file replaced by a rename is reported, also repeatedly", async () => {
   const folder = newFolder();
   const path = join(folder, "settings.yaml");
   writeFileSync(path, title("0"));
@@ -109,7 +109,7 @@ test("the swapped link of a Kubernetes volume is reported", async () => {
   await last("three");
 });
 
-test("files that values are taken from are followed, new ones too", async () => {
+test("files of values are watched, new ones too", async () => {
   const folder = newFolder();
   const path = join(folder, "settings.yaml");
   const secret = join(newFolder(), "secret");
@@ -123,7 +123,7 @@ test("files that values are taken from are followed, new ones too", async () => 
   await last("second");
 });
 
-test("a file behind a link to another folder is found by looking", async () => {
+test("a file behind a link to another folder is detected by polling", async () => {
   const target = join(newFolder(), "target.yaml");
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(target, title("one"));
@@ -133,7 +133,7 @@ test("a file behind a link to another folder is found by looking", async () => {
   await last("two");
 });
 
-test("a file that goes and comes back, with its folder, is reported", async () => {
+test("a file that is deleted and restored, with its folder, is reported", async () => {
   const folder = join(newFolder(), "etc");
   const path = join(folder, "settings.yaml");
   mkdirSync(folder);
@@ -149,7 +149,7 @@ test("a file that goes and comes back, with its folder, is reported", async () =
   await last("three");
 });
 
-test("a wrong file is reported with its problems", async () => {
+test("an invalid file is reported with its problems", async () => {
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(path, title("one"));
   const { last } = follow(path);
@@ -157,7 +157,7 @@ test("a wrong file is reported with its problems", async () => {
   await last("there is no such setting.");
 });
 
-test("what changes nothing is not reported", async () => {
+test("an unchanged file is not reported", async () => {
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(path, title("one"));
   const { last, seen } = follow(path);
@@ -167,7 +167,7 @@ test("what changes nothing is not reported", async () => {
   expect(seen).toEqual(["two"]);
 });
 
-test("a report that fails is told, and the next change is reported again", async () => {
+test("a failing report is logged, and the next change is reported again", async () => {
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(path, title("one"));
   let full = true;
@@ -177,12 +177,12 @@ test("a report that fails is told, and the next change is reported again", async
   writeFileSync(path, title("two"));
   await until(() => errors.length > 0);
   full = false;
-  // The same content as before the failure counts as new.
+  // The content of before the failure counts as new.
   writeFileSync(path, `# again\n${title("two")}`);
   await last("two");
 });
 
-test("close waits for a report that runs, and nothing comes after it", async () => {
+test("close waits for a running report, and none follows", async () => {
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(path, title("one"));
   let release = (): void => {};

@@ -12,13 +12,13 @@ const snapshot = (revision: number, values = truth[revision - 1]?.values ?? {}):
   ...{ kind: "snapshot", revision, values },
 });
 
-describe("the judges of a watch", () => {
+describe("the validators of a watch", () => {
   test.each<[string, Recorded[]]>([
     ["from a snapshot on", [snapshot(1), change(2), bookmark(2), change(3), change(4)]],
     ["from a revision on", [change(3), bookmark(3), bookmark(3), change(4)]],
     ["of bookmarks", [bookmark(2), bookmark(2)]],
     ["that is empty", []],
-  ])("find nothing wrong with a history %s that is right", (_, history) => {
+  ])("accept a valid history %s", (_, history) => {
     expect(broken(history, truth)).toEqual([]);
   });
 
@@ -33,7 +33,7 @@ describe("the judges of a watch", () => {
     ["bookmarked", [bookmark(2), change(1)]],
     ["consistent", [snapshot(2, { k1: "1" })]],
     ["consistent", [snapshot(1), { ...change(2), values: { k1: "other" } }]],
-  ])("find what is not %s", (guarantee, history) => {
+  ])("detect a history that is not %s", (guarantee, history) => {
     expect(guarantees[guarantee](history, truth)).not.toEqual([]);
   });
 });

@@ -1,13 +1,13 @@
-/** What a watch promises, as functions that say what a recorded history breaks of it. */
+/** Guarantees of a watch, as functions that list the violations in a recorded history. */
 
-/** Key to value after it; null: gone. */
+/** Key to value after it; null: deleted. */
 export type Values = Readonly<Record<string, string | null>>;
 
 /** One event of a stream, as a client records it. */
 export interface Recorded {
   readonly kind: "snapshot" | "change" | "bookmark";
   readonly revision: number;
-  /** Of a snapshot: everything. Of a change: what it changed. */
+  /** Of a snapshot: all settings. Of a change: the changed ones. */
   readonly values: Values;
 }
 
@@ -17,10 +17,10 @@ export interface Truth {
   readonly values: Values;
 }
 
-/** What is wrong with a history; nothing when it keeps the guarantee. */
+/** Violations in a history; empty when it keeps the guarantee. */
 export type Guarantee = (history: readonly Recorded[], truth: readonly Truth[]) => string[];
 
-/** Revisions only grow; a bookmark may repeat the one before. */
+/** Revisions only grow; a bookmark may repeat the previous one. */
 export const ordered: Guarantee = (history) =>
   history.flatMap(({ kind, revision }, at) => {
     const before = history[at - 1]?.revision ?? -1;
@@ -57,7 +57,7 @@ export const atomic: Guarantee = (history, truth) => {
     .map(({ revision }) => `${revision} is not what was committed`);
 };
 
-/** Once a bookmark, or anything else, has come, nothing up to its revision comes any more. */
+/** After a bookmark, or any other event, no event up to its revision follows. */
 export const bookmarked: Guarantee = (history, truth) =>
   history.flatMap(({ kind, revision }, at) => {
     if (kind !== "bookmark") return [];
@@ -66,7 +66,7 @@ export const bookmarked: Guarantee = (history, truth) =>
     return [...missing, ...late.map((one) => `${one.revision} came after bookmark ${revision}`)];
   });
 
-/** A snapshot, and what comes after it, give what was committed up to there. */
+/** A snapshot and the events after it give the commits up to there. */
 export const consistent: Guarantee = (history, truth) => {
   const state = new Map<string, string>();
   const problems: string[] = [];
@@ -87,7 +87,7 @@ export const consistent: Guarantee = (history, truth) => {
 
 export const guarantees = { ordered, unique, reliable, atomic, bookmarked, consistent };
 
-/** Everything that a history breaks, by guarantee. */
+/** All violations in a history, by guarantee. */
 export function broken(history: readonly Recorded[], truth: readonly Truth[]): string[] {
   return Object.entries(guarantees).flatMap(([name, check]) =>
     check(history, truth).map((problem) => `${name}: ${problem}`),
@@ -106,7 +106,7 @@ function apply(state: Map<string, string>, values: Values): void {
     else state.set(key, value);
 }
 
-/** The writers of these tests use keys that begin with a k: known settings have defaults besides. */
+/** The writers of these tests use keys that begin with k: other settings have defaults. */
 function custom(state: ReadonlyMap<string, string>): Values {
   return Object.fromEntries([...state].filter(([key]) => /^k\d/.test(key)));
 }

@@ -14,7 +14,7 @@ import { watchImpl } from "../../../src/settings/watch-rpc.ts";
 import { definitions, type Parts } from "../parts.ts";
 import type { Recorded, Truth, Values } from "./guarantee.ts";
 
-/** What a client asks for. */
+/** Request of a client. */
 export interface Asked {
   readonly after?: number;
   readonly keys?: readonly string[];
@@ -22,7 +22,7 @@ export interface Asked {
 
 const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
 
-/** The streams of one process, as its handlers give them to every transport. */
+/** The streams of one process, as its handlers provide them to every transport. */
 export function streamsOf(parts: Parts) {
   const source = { ...parts, definitionOf: (key: string) => definitionOf.get(key) };
   const { watchSettings, watchPublicSettings } = watchImpl(source);
@@ -74,7 +74,7 @@ export function publicRecorded(message: WatchPublicSettingsResponse): Recorded {
   return { kind: "change", revision, values: { ...change.set, ...Object.fromEntries(gone) } };
 }
 
-/** What stands in the history of a database: nothing of it is secret in these tests. */
+/** The history of a database; it has no secrets in these tests. */
 export async function truthOf(store: SettingStore): Promise<Truth[]> {
   const commits = await store.commits(0, Number.MAX_SAFE_INTEGER, 100_000);
   return commits.map(({ revision, changes }) => {
@@ -83,7 +83,7 @@ export async function truthOf(store: SettingStore): Promise<Truth[]> {
   });
 }
 
-/** Reads a stream until an event has come that brings it to a revision. */
+/** Reads a stream until an event reaches a revision. */
 export async function readUntil<E>(
   stream: AsyncIterator<E>,
   record: (event: E) => Recorded,

@@ -1,4 +1,4 @@
-/** A service without transports, in a process of its own: see ../../store/process.ts. */
+/** A service without transports, in a separate process: see ../../store/process.ts. */
 import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../../src/messages/error.ts";
 import { say, serve } from "../../store/served.ts";
@@ -6,11 +6,11 @@ import { openParts, type Parts, save } from "../parts.ts";
 import type { Recorded } from "./guarantee.ts";
 import { type Asked, publicRecorded, recorded, streamsOf } from "./stream.ts";
 
-/** What this process says of its streams. */
+/** Streams of this process, as reported. */
 export interface Heard {
   readonly stream: string;
   readonly event?: Recorded;
-  /** Why it ended. */
+  /** Reason of its end. */
   readonly end?: { readonly code: number; readonly message: string };
 }
 
@@ -55,7 +55,7 @@ serve({
   },
   unwatch: (name: string) => streams.get(name)?.abort(),
   save: async (values: Record<string, string>) => (await save(parts, values)).revision,
-  /** Saves that often, one after the other, and now and then a few at once. */
+  /** Saves this number of times in sequence, with occasional concurrent saves. */
   saveOften: async (key: string, count: number) => {
     const revisions: number[] = [];
     while (revisions.length < count) {

@@ -33,7 +33,7 @@ type PublicStream = ReturnType<ReturnType<typeof openStreams>["publicSettings"]>
 const next = async (stream: Stream) => recorded((await stream.next()).value);
 const publicNext = async (stream: PublicStream) => publicRecorded((await stream.next()).value);
 
-/** A site with this many revisions, each of two keys. */
+/** A site with this number of revisions, each of two keys. */
 async function written(count: number, path = newPath()): Promise<Parts> {
   const parts = await testParts(path);
   for (let at = 1; at <= count; at += 1) await save(parts, { k1: `${at}`, [`k${at + 1}`]: "x" });
@@ -41,7 +41,7 @@ async function written(count: number, path = newPath()): Promise<Parts> {
 }
 
 describe("a stream of the settings", () => {
-  test("begins with all of them, then brings each change with who made it", async () => {
+  test("begins with all of them, then has each change with its actor", async () => {
     const parts = await written(2);
     const stream = openStreams(parts).settings();
     const first = (await stream.next()).value;
@@ -58,7 +58,7 @@ describe("a stream of the settings", () => {
     });
   });
 
-  test("begins after a revision when it is asked to, without a snapshot", async () => {
+  test("begins after a requested revision, without a snapshot", async () => {
     const parts = await written(5);
     const { settings } = openStreams(parts);
     const history = await readUntil(settings({ after: 2 }), recorded, 5);
@@ -67,7 +67,7 @@ describe("a stream of the settings", () => {
     ]);
   });
 
-  test("of some keys has only these, and bookmarks for what passes them by", async () => {
+  test("of some keys has only these, and bookmarks for other changes", async () => {
     const parts = await written(2);
     const stream = openStreams(parts).settings({ keys: ["k2", "site_title"] });
     const first = await next(stream);
@@ -97,7 +97,7 @@ describe("a stream of the settings", () => {
     expect(text).toContain(MASK);
   });
 
-  test("shows a deleted setting as gone", async () => {
+  test("has a deleted setting as deleted", async () => {
     const parts = await testParts(newPath());
     await parts.settings.save([{ key: "k1", value: "1", flag: FLAG.deprecated }], tester);
     const stream = openStreams(parts).settings({ after: 1 });
@@ -107,7 +107,7 @@ describe("a stream of the settings", () => {
 });
 
 describe("a stream of the public settings", () => {
-  test("begins with all of them, then brings what changed of them", async () => {
+  test("begins with all of them, then has their changes", async () => {
     const parts = await testParts(newPath());
     const stream = openStreams(parts).publicSettings();
     const first = await publicNext(stream);
@@ -120,7 +120,7 @@ describe("a stream of the public settings", () => {
     expect(await publicNext(stream)).toMatchObject({ kind: "bookmark", revision: 2 });
   });
 
-  test("follows a custom setting into the public and out of it, whatever its key", async () => {
+  test("includes a custom setting while it is public, for any key", async () => {
     const parts = await testParts(newPath());
     const stream = openStreams(parts).publicSettings({ after: 0 });
     const steps = [
@@ -140,7 +140,7 @@ describe("a stream of the public settings", () => {
       }
   });
 
-  test("says the same to all who read it", async () => {
+  test("has the same events for all readers", async () => {
     const parts = await testParts(newPath());
     const { publicSettings } = openStreams(parts);
     const [a, b] = [publicSettings({ after: 0 }), publicSettings({ after: 0 })];
@@ -149,7 +149,7 @@ describe("a stream of the public settings", () => {
   });
 });
 
-describe("the guarantees, among many writers and readers in one process", () => {
+describe("the guarantees, with many writers and readers in one process", () => {
   test("ordered, unique, reliable, atomic, bookmarked", async () => {
     const parts = await written(3);
     const { settings } = openStreams(parts);
@@ -167,7 +167,7 @@ describe("the guarantees, among many writers and readers in one process", () => 
     for (const history of await Promise.all(histories)) expect(broken(history, truth)).toEqual([]);
   });
 
-  test("also for public streams and those of some keys: what concerns them is never missing", async () => {
+  test("also for public streams and those of some keys: no change of them is missing", async () => {
     const parts = await testParts(newPath());
     const { settings, publicSettings } = openStreams(parts);
     const some = readUntil(settings({ keys: ["k1"] }), recorded, 100);
@@ -229,7 +229,7 @@ describe("the guarantees, among many writers and readers in one process", () => 
 });
 
 describe("a reader that is too slow", () => {
-  test("is dropped with RESOURCE_EXHAUSTED; the others hear everything, and it may resume", async () => {
+  test("is dropped with RESOURCE_EXHAUSTED; the others get every event, and it may resume", async () => {
     const parts = await testParts(newPath());
     const { settings } = openStreams(parts);
     const [slow, quick] = [settings({ after: 0 }), settings({ after: 0 })];
@@ -250,8 +250,8 @@ describe("a reader that is too slow", () => {
   });
 });
 
-describe("when readers go away", () => {
-  test("nothing of a thousand of them is left", async () => {
+describe("a thousand readers that end", () => {
+  test("leave nothing behind", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const parts = await testParts(newPath());
     const { settings, publicSettings, stop } = openStreams(parts);
@@ -267,7 +267,7 @@ describe("when readers go away", () => {
     const timers = vi.getTimerCount();
     stop.abort();
     for (const end of await Promise.all(ends)) expect(end.done).toBe(true);
-    // The store has one of its own.
+    // The store has a timer of its own.
     expect(timers - vi.getTimerCount()).toBe(1_000);
     expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
