@@ -5,13 +5,13 @@ import type { TestProject } from "vitest/node";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
 import { DATABASES, RUN_FOLDER } from "./once.ts";
 
-/** File system of Linux that is in memory, and the room that it needs, in bytes. */
+/** Linux file system in memory, and the space that it needs, in bytes. */
 const MEMORY = "/dev/shm";
 const ENOUGH = 512 * 2 ** 20;
 
 /** Before all tests. */
 export default function startRun(project: TestProject): void {
-  // A wrong driver file is said once, and not by each test that starts a service.
+  // An invalid driver file is reported once, and not by each test that starts a service.
   readBuiltIn();
   let remove = newFolders();
   project.onTestsRerun(async () => {
@@ -22,7 +22,7 @@ export default function startRun(project: TestProject): void {
   process.once("exit", () => remove());
 }
 
-/** Programs that are built there find their packages, and users without rights what is theirs. */
+/** Programs built there find their packages, and users without rights can read the files. */
 function newFolders(): () => void {
   const folder = newFolder(tmpdir());
   symlinkSync(join(import.meta.dirname, "../node_modules"), join(folder, "node_modules"));

@@ -24,7 +24,7 @@ const rules: SaveRules = {
   ...{ managedBy: () => undefined, maxValueBytes: 100, hides: (one) => one.secret },
 };
 
-/** What a save of one input does at revision 4 to a site with one setting. */
+/** Result of a save of one input at revision 4, with one stored setting. */
 async function decided(
   there: SettingItem,
   input: Omit<SettingInput, "key">,
@@ -60,21 +60,21 @@ describe("a read-only setting", () => {
   test.each<[string, boolean, string, SaveRules["hides"], boolean]>([
     ["with its value", false, "v1", rules.hides, false],
     ["with another value", false, "v2", rules.hides, true],
-    ["with the mask, which is no mask of it", false, MASK, rules.hides, true],
+    ["with the mask, which is an ordinary value here", false, MASK, rules.hides, true],
     ["secret, with its mask", true, MASK, rules.hides, false],
     ["secret, with its value", true, "v1", rules.hides, true],
-    ["secret, with its value of a caller who may read it", true, "v1", open, false],
-    ["secret, with another value of that caller", true, "v2", open, true],
+    ["secret, with its value by a caller who may read it", true, "v1", open, false],
+    ["secret, with another value by that caller", true, "v2", open, true],
   ])("%s is skipped: %s", async (_, isSecret, value, hides, isSkipped) => {
     const { skipped, changes } = await decided(fixed(isSecret), { value }, { hides });
     expect([skipped, changes]).toEqual([isSkipped ? ["fixed"] : [], []]);
   });
 
-  test("without a value is refused as any other", async () => {
+  test("without a value is refused like any other", async () => {
     expect(await fieldsOf(decided(fixed(false), {}))).toEqual(["settings[0].value"]);
   });
 
-  test("is no setting to set by the program's own changes", async () => {
+  test("cannot be set by changes of the program itself", async () => {
     const draft = createDraft(baseOf(createSnapshot(4, [fixed(false)])));
     const failure = await failureOf(async () => decideValue(draft, "fixed", "v2"));
     expect(failure.violations).toMatchObject([{ field: "fixed.value" }]);
@@ -82,7 +82,7 @@ describe("a read-only setting", () => {
   });
 });
 
-test("a value equal to the stored one after normalization is accepted, though the rules refuse it", async () => {
+test("a value equal to the stored one after normalization is accepted, even against the rules", async () => {
   const lots = item("lots", { key: "count", type: "number" });
   for (const value of ["lots", " lots"])
     expect(await decided(lots, { value })).toEqual({ skipped: [], changes: [] });
@@ -102,7 +102,7 @@ test("a managed secret that the caller may not read is refused with its own valu
   expect(await decideItems(draft(), [{ key: "secret", value: "a" }], open)).toEqual([]);
 });
 
-test("the value of a secret that the caller may not read is checked and counts as a change", async () => {
+test("the value of a secret that the caller may not read is validated and counts as a change", async () => {
   const current = secret("a");
   expect((await decided(current, { value: "a" })).changes).toHaveLength(1);
   expect((await decided(current, { value: MASK })).changes).toEqual([]);
@@ -120,10 +120,10 @@ describe("a custom setting", () => {
   test.each<[string, Partial<SettingItem>, Omit<SettingInput, "key">, boolean]>([
     ["other options that have its value", {}, { options: "a,c" }, true],
     ["other options without its value", {}, { options: "b,c" }, false],
-    ["another type that its value does not fit", {}, { type: "number", options: "" }, false],
+    ["another type that its value does not match", {}, { type: "number", options: "" }, false],
     ["another type alone", { type: "string", options: "" }, { type: "number" }, false],
     ["another help and a value of former rules", { value: "z" }, { help: "new" }, true],
-    ["a value that is none of its options", {}, { value: "z" }, false],
+    ["a value that is not an option", {}, { value: "z" }, false],
   ])("with %s is accepted: %s", async (_, members, input, isAccepted) => {
     const current = { ...choice, ...members };
     const saved = decided(current, { value: current.value, ...input });
@@ -151,7 +151,7 @@ describe("a custom setting", () => {
     expect(problem === undefined ? [] : ["settings[0].value"]).toEqual(fields);
   });
 
-  test("of a value that it has, and of none, has no change and a problem", () => {
+  test("with its value, which is not an option, has no change and a problem", () => {
     const draft = createDraft(baseOf(createSnapshot(4, [choice])));
     expect(problemOf(draft, { key: "choice", value: "a" }, rules)).toBe(undefined);
     expect(problemOf(draft, { key: "choice", value: "b" }, rules)).toBe(undefined);
@@ -166,7 +166,7 @@ test.each<[number, boolean]>([
   [4, true],
   [5, false],
 ])(
-  "a save of a setting of revision 3 that expects revision %d of 4 is made: %s",
+  "a save of a setting at revision 3 that expects revision %d of 4 is accepted: %s",
   async (expectedRevision, isMade) => {
     const there = customItem("plain", "a", { revision: 3 });
     const saved = decided(there, { value: "b", expectedRevision });
@@ -178,7 +178,7 @@ test.each<[number, boolean]>([
 test.each([
   ["7", /7/],
   ["", /30/],
-])("a wrong number is answered with an example: the default %j, or 30", (value, example) => {
+])("an invalid number is answered with an example: the default %j, or 30", (value, example) => {
   const definition = defined({ key: "count", type: "number", default: value });
   expect(String(checkValue(definition, "x"))).toMatch(example);
 });

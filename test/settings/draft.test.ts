@@ -21,7 +21,7 @@ const onto = (snapshot: Snapshot) => ({
 const base = () => onto(createSnapshot(4, [item("a", "1"), item("b", "1"), item("z", "1", 6)]));
 
 describe("a draft", () => {
-  test("reads through to what it stands on", () => {
+  test("reads items of its base", () => {
     const draft = createDraft(base());
     expect(draft.revision).toBe(4);
     expect(draft.get("a")?.value).toBe("1");
@@ -29,7 +29,7 @@ describe("a draft", () => {
     expect(draft.changes()).toEqual([]);
   });
 
-  test("shows its own changes at once, and what it stands on does not", () => {
+  test("has its own changes at once, and its base does not", () => {
     const below = base();
     const draft = createDraft(below);
     draft.put(item("a", "2"));
@@ -42,7 +42,7 @@ describe("a draft", () => {
     expect(below.get("a")?.value).toBe("1");
   });
 
-  test("has each key once among its changes, as it was left", () => {
+  test("has each key once among its changes, in its last state", () => {
     const draft = createDraft(base());
     for (const value of ["2", "3"]) draft.put(item("a", value));
     draft.put(item("c", "1"));
@@ -50,7 +50,7 @@ describe("a draft", () => {
     expect(draft.changes().map(([key, one]) => [key, one?.value])).toEqual([["a", "3"]]);
   });
 
-  test("counts what is as it was, or became it again, as no change", () => {
+  test("counts an item that is unchanged or restored as no change", () => {
     const draft = createDraft(base());
     draft.put(item("a", "1"));
     draft.put(item("b", "2"));
@@ -59,7 +59,7 @@ describe("a draft", () => {
     expect(draft.changes()).toEqual([]);
   });
 
-  test("counts what is as it was as a change where the caller must not learn that", () => {
+  test("counts an unchanged item as a change if the caller must not detect equality", () => {
     const draft = createDraft(base());
     draft.put(item("a", "1"), true);
     expect(draft.changes()).toHaveLength(1);
@@ -71,7 +71,7 @@ describe("a draft", () => {
     expect(draft.changes()).toHaveLength(1);
   });
 
-  test("gives out positions after the last one", () => {
+  test("assigns positions after the last one", () => {
     const draft = createDraft(base());
     expect([draft.nextPosition(), draft.nextPosition()]).toEqual([7, 8]);
     expect(draft.lastPosition).toBe(8);
@@ -85,7 +85,7 @@ describe("mounts in a draft", () => {
   const drafted = () =>
     createDraft(onto(createSnapshot(4, [item("a", "1")], [mount("mount:m"), mount("mount:o")])));
 
-  test("are read, set and deleted apart from settings", () => {
+  test("are read, set and deleted separately from settings", () => {
     const draft = drafted();
     expect([draft.mount("mount:m")?.value, draft.get("mount:m")]).toEqual(["{}", undefined]);
     draft.putMount(mount("mount:m", "[]"));
@@ -110,7 +110,7 @@ describe("mounts in a draft", () => {
     ]).toEqual([false, true, true, true, false]);
   });
 
-  test("never take the key of a setting, nor a setting that of a mount", () => {
+  test("never have the key of a setting, nor a setting that of a mount", () => {
     const draft = drafted();
     const wrong = [
       () => draft.put(item("mount:m")),
@@ -125,7 +125,7 @@ describe("mounts in a draft", () => {
   });
 });
 
-test("a trial keeps nothing", () => {
+test("a trial changes nothing", () => {
   const trial = createTrial(base());
   trial.put(item("a", "2"));
   trial.delete("b");

@@ -9,7 +9,7 @@ import { type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
-/** A store that counts its transactions and can be told to fail them. */
+/** A store that counts its transactions and can fail them. */
 function watched() {
   const seen = {
     transactions: 0,
@@ -38,7 +38,7 @@ function watched() {
 }
 
 describe("changes that wait at the same time", () => {
-  test("share a commit, and each has a revision of its own, in the order of asking", async () => {
+  test("share a commit, and each has its own revision, in the order of the requests", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     const saves = Array.from({ length: 64 }, (_, at) => save(parts, { [`k${at}`]: `${at}` }));
@@ -51,10 +51,10 @@ describe("changes that wait at the same time", () => {
     );
   });
 
-  test("share a commit when each comes by an event of its own, as from many sockets", async () => {
+  test("share a commit when each arrives by its own event, as from many sockets", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
-    // All of them are due in the same turn of the event loop.
+    // All of them are due in the same tick of the event loop.
     const saves = Array.from({ length: 8 }, (_, at) =>
       new Promise((resolve) => setImmediate(resolve)).then(() => save(parts, { [`k${at}`]: "1" })),
     );
@@ -63,7 +63,7 @@ describe("changes that wait at the same time", () => {
     expect(seen.transactions).toBe(1);
   });
 
-  test("are as many as 256 in one commit", async () => {
+  test("are at most 256 in one commit", async () => {
     const { seen, wrap } = watched();
     const collect = () => expect.unreachable("no change is large");
     const parts = await testParts(newPath(), { wrap, collect });
@@ -87,7 +87,7 @@ describe("changes that wait at the same time", () => {
     expect(seen).toMatchObject({ transactions: 2, writes: 1 });
   });
 
-  test("share the next one when they come while one is being written", async () => {
+  test("share the next commit when they arrive during a write", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     const rounds = Array.from({ length: 64 }, async (_, client) => {
@@ -118,7 +118,7 @@ describe("changes that wait at the same time", () => {
     expect(collected).toEqual([1]);
   });
 
-  test("are each decided on top of the ones before", async () => {
+  test("are each decided on the state of the earlier ones", async () => {
     const parts = await testParts(newPath());
     const append = (letter: string) =>
       parts.engine.change(tester, (draft) => {
@@ -146,7 +146,7 @@ describe("changes that wait at the same time", () => {
       ]);
   });
 
-  test("a refused one takes none of its neighbours along", async () => {
+  test("are unaffected by a refused one", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     const results = await Promise.allSettled([
@@ -168,7 +168,7 @@ describe("changes that wait at the same time", () => {
     expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
   });
 
-  test("a text that PostgreSQL cannot store is refused with its save alone, whatever its caller", async () => {
+  test("with a text that PostgreSQL cannot store are refused alone, for any caller", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     const inDraft = (value: string) =>
@@ -194,7 +194,7 @@ describe("changes that wait at the same time", () => {
     expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
   });
 
-  test("a dry run between them shows what it would do there, and takes no revision", async () => {
+  test("include a dry run, which reports its effect there and takes no revision", async () => {
     const parts = await testParts(newPath());
     const [, dry, last] = await Promise.all([
       save(parts, { site_title: "one" }),
@@ -221,7 +221,7 @@ describe("a change is acknowledged", () => {
     await Promise.all(saves);
   });
 
-  test("never when the commit fails; then nothing of it is visible, and the next one goes on", async () => {
+  test("never when the commit fails; then nothing of it is visible, and the next one continues", async () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     await save(parts, { site_title: "one" });
@@ -250,7 +250,7 @@ describe("two engines on one database", () => {
     return [await testParts(path), await testParts(path)];
   };
 
-  test("keep one sequence of revisions, each change on top of all before", async () => {
+  test("keep one sequence of revisions, each change after all earlier ones", async () => {
     const engines = await both();
     const saves = engines.flatMap((parts, which) =>
       Array.from({ length: 40 }, (_, at) => save(parts, { [`k${which}`]: `${at}` })),
@@ -262,7 +262,7 @@ describe("two engines on one database", () => {
     expect(a?.revision).toBe(80);
   });
 
-  test("check a change against what the other one has committed", async () => {
+  test("validate a change against the other one's commits", async () => {
     const [a, b] = await both();
     await save(a, { site_title: "by a" });
     const late = b.settings.save([{ key: "logo", value: "x" }], tester, { expectedRevision: 0 });
@@ -272,7 +272,7 @@ describe("two engines on one database", () => {
     expect(b.engine.snapshot().revision).toBe(2);
   });
 
-  test("see a foreign change as soon as fresh is asked", async () => {
+  test("see a foreign change at the next fresh()", async () => {
     const [a, b] = await both();
     await save(a, { site_title: "by a", mine: "1" });
     expect(b.engine.snapshot().revision).toBe(0);
@@ -284,14 +284,14 @@ describe("two engines on one database", () => {
     expect(b.engine.snapshot()).toMatchObject({ revision: 3, size: a.engine.snapshot().size });
   });
 
-  test("however many ask at once and at whichever step of reading: none gets an old token", async () => {
+  test("many concurrent callers at any step of a read: none gets an old token", async () => {
     const [a, b] = await both();
     for (let round = 0; round < 20; round += 1) {
       const { token } = await a.settings.resetToken(tester);
       const asked: Promise<string | undefined>[] = [];
       for (let step = 0; step < 400; step += 1) {
         asked.push(b.engine.fresh().then((now) => now.get("token")?.value));
-        // The next caller comes one step of the reading later, or one turn of the event loop.
+        // The next caller comes one step of the read later, or one tick of the event loop.
         await (step % 20 === 0 ? nextTurn() : Promise.resolve());
       }
       for (const seen of await Promise.all(asked)) expect(seen).toBe(token);
@@ -307,7 +307,7 @@ describe("two engines on one database", () => {
   });
 });
 
-test("while the database cannot be read, reads go on from memory and say so aside", async () => {
+test("while the database cannot be read, reads continue from memory and the failure is reported", async () => {
   const failures: unknown[] = [];
   let broken: StoreError | undefined;
   const throwing = () => {
