@@ -6,8 +6,16 @@ import { isStruct, MAX_VALUES } from "../transport/decode.ts";
 
 /** Longest body of a call that needs no token, in bytes. */
 const PUBLIC_BODY = 4 * 1024;
-/** Maximum size of a stream's request, which is kept as long as the stream, in bytes. */
-const STREAM_BODY = 256 * 1024;
+/**
+ * Longest body of a call without long texts, in bytes; also of a stream, which keeps its request: the
+ * longest limits of a token have about 100 KiB. Longer ones are decoded one at a time.
+ */
+const SHORT_BODY = 256 * 1024;
+/** Fields of a request with up to 1,000 names, or the value of a setting or an item. */
+const LONG_FIELDS: ReadonlySet<string> = new Set([
+  ...["keys", "names"],
+  ...["value", "uri", "url", "secret"],
+]);
 /** Bytes of the longest list of keys: 1,000 of 255 characters of four bytes, in quotes. */
 const KEYS = 1024 * 1024;
 /** Maximum number of values of a request without settings, mounts or a document: lists of 1,000 names. */
@@ -19,8 +27,8 @@ const BESIDE = 64 * 1024;
 
 /**
  * Returns the maximum body size of a method in bytes, derived from its request message: `maxBody` for
- * values of many settings, less for requests that name keys or have one value. Larger bodies are
- * refused before decoding.
+ * values of many settings, about 1 MiB for names of many or one value (by LONG_FIELDS), 256 KiB
+ * otherwise. Larger bodies are refused before decoding.
  */
 export function createBodyLimit({
   maxBody,
@@ -29,8 +37,10 @@ export function createBodyLimit({
   const least = Math.max(KEYS, maxValue) + BESIDE;
   return memoize((desc: DescMethod) => {
     if (publicMethods.has(desc)) return Math.min(maxBody, PUBLIC_BODY);
-    if (desc.methodKind === "server_streaming") return Math.min(maxBody, STREAM_BODY);
-    return holdsMany(desc.input) ? maxBody : Math.min(maxBody, least);
+    if (desc.methodKind === "server_streaming") return Math.min(maxBody, SHORT_BODY);
+    if (holdsMany(desc.input)) return maxBody;
+    const isLong = desc.input.fields.some(({ name }) => LONG_FIELDS.has(name));
+    return Math.min(maxBody, isLong ? least : SHORT_BODY);
   });
 }
 
