@@ -31,6 +31,6 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 180_000,
     // Longest wait for a condition: only a test that fails takes it.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { interval: 20, timeout: 60_000 } },
   },
 });

@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { copyTree } from "./mutation/copy.ts";
 import { type Rule, rules } from "./mutation/rules.ts";
 import { type FileMutant, type Outcome, runRules } from "./mutation/run.ts";
-import { survivors } from "./mutation/survivors.ts";
+import { type Survivor, survivors } from "./mutation/survivors.ts";
 
 const THRESHOLD = 0.9;
 
@@ -64,21 +64,25 @@ function* problemsOf({ run, counts, killed, unreached }: Outcome): Generator<str
   for (const mutant of run) {
     const place = `${mutant.path}:${mutant.line}  ${mutant.change}`;
     const test = killed.get(mutant);
-    const isListed = reasonOf(mutant) !== undefined;
+    const reason = reasonOf(mutant);
     const reach = unreached.has(mutant) ? " (no test reaches it)" : "";
-    if (test === undefined && !isListed) yield `survived: ${place}${reach}`;
-    if (test !== undefined && isListed)
+    if (test === undefined && reason === undefined) yield `survived: ${place}${reach}`;
+    if (test !== undefined && reason !== undefined)
       yield `listed as a survivor, but killed by "${test}": ${place}`;
   }
   if (run.length < [...counts.values()].reduce((sum, count) => sum + count, 0)) return;
   for (const path of counts.keys())
-    for (const { code, change } of survivors[path] ?? [])
-      if (!run.some((one) => one.path === path && one.code === code && one.change === change))
-        yield `listed as a survivor, but no such mutant: ${path}  ${change}  in: ${code}`;
+    for (const survivor of survivors[path] ?? [])
+      if (!run.some((mutant) => mutant.path === path && isListed(mutant, survivor)))
+        yield `listed as a survivor, but no such mutant: ${path}  ${survivor.change}  in: ${survivor.code}`;
 }
 
-function reasonOf({ path, code, change }: FileMutant): string | undefined {
-  return survivors[path]?.find((one) => one.code === code && one.change === change)?.reason;
+function reasonOf(mutant: FileMutant): string | undefined {
+  return survivors[mutant.path]?.find((one) => isListed(mutant, one))?.reason;
+}
+
+function isListed({ code, before, change }: FileMutant, survivor: Survivor): boolean {
+  return survivor.change === change && [code, `${before}\n${code}`].includes(survivor.code);
 }
 
 function say(text: string): void {

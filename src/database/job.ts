@@ -39,14 +39,18 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** @param holder unique name of this process. */
+export interface LeaseOptions {
+  readonly name: string;
+  /** Unique name of this process. */
+  readonly holder: string;
+  readonly now: () => number;
+  /** Interval of renewals in milliseconds. Default: 2,000. */
+  readonly renewal?: number | undefined;
+}
+
 export function createLease(
   store: LeaseStore,
-  {
-    name,
-    holder,
-    now,
-  }: { readonly name: string; readonly holder: string; readonly now: () => number },
+  { name, holder, now, renewal = RENEWAL }: LeaseOptions,
 ): Lease {
   let until = 0;
   let next = 0;
@@ -56,7 +60,7 @@ export function createLease(
     renew: async () => {
       const at = now();
       if (at < next) return;
-      next = at + RENEWAL;
+      next = at + renewal;
       until = (await store.lease(name, holder, at, TTL)) ? at + TTL : 0;
     },
     release: async () => {

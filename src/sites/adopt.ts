@@ -69,8 +69,7 @@ export async function adopt(
               };
         const problem = problemOf(trial, input, rules);
         if (problem !== undefined) return refuse(problem);
-        const [left] = await decideItems(draft, [input], rules);
-        if (left !== undefined) return [{ key, outcome: "skipped", reason: left.reason }];
+        await decideItems(draft, [input], rules);
         return [{ key, outcome: now === undefined ? "added" : "changed", reason: "" }];
       };
       const all: Adopted[] = [];

@@ -43,6 +43,8 @@ export interface SitesDeps {
     readonly beat?: number;
     /** Between two transactions with states of sites. */
     readonly pace?: number;
+    /** Of the lease. */
+    readonly renewal?: number;
     /** Validity of rows that only the upstream has. */
     readonly ownRows?: number;
   };
@@ -78,6 +80,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
     name: "sites",
     holder: randomBytes(9).toString("base64url"),
     now,
+    renewal: deps.times?.renewal,
   });
   const probe = createProbes({
     stateOf: ({ id }) => registry.state(id),

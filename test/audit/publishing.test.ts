@@ -112,6 +112,25 @@ describe("rows that wait for a write", () => {
     expect([details()[0], rows.length, failures]).toEqual([1, 251, [["away", 0]]]);
   });
 
+  test("are written before closing ends, also those that come during a write", async () => {
+    const { recorder, rows, state, ordinary } = recording();
+    const write = Promise.withResolvers<void>();
+    state.append = async (entries) => {
+      await write.promise;
+      await ordinary(entries);
+    };
+    note(recorder, 250);
+    await vi.advanceTimersByTimeAsync(0);
+    recorder.note({ origin, outcome: "OK" });
+    const onClosed = vi.fn();
+    const closing = recorder.close().then(onClosed);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(onClosed).not.toHaveBeenCalled();
+    write.resolve();
+    await closing;
+    expect(rows).toHaveLength(251);
+  });
+
   test("are dropped beyond a thousand, which is reported", async () => {
     const { recorder, failures, state } = recording();
     state.append = () => new Promise(() => undefined);

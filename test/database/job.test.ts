@@ -82,3 +82,16 @@ test("a lease that another process has acquired, or that was released, is not he
   await one.renew();
   expect([one.isHeld(), two.isHeld()]).toEqual([false, true]);
 });
+
+test("a slot is free again after its interval, for every process", async () => {
+  const { tryAcquireJobSlot, close } = await openSqliteSettingStore(newPath());
+  onTestFinished(close);
+  const acquire = (job: string) => tryAcquireJobSlot(job, 1_000, time);
+  expect([await acquire("one"), await acquire("one"), await acquire("two")]).toEqual([
+    ...[true, false, true],
+  ]);
+  time += 999;
+  expect(await acquire("one")).toBe(false);
+  time += 1;
+  expect(await acquire("one")).toBe(true);
+});

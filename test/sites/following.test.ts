@@ -228,7 +228,7 @@ test("overrides and patterns: the site has its own value, and excluded keys are 
 
 test("a restarted process continues, and pushes values saved in between", async () => {
   await following();
-  const second = await secondProcess({ probe: 50 });
+  const second = await secondProcess({ probe: 50, renewal: 50 });
   await site.stop();
   await mooring.save("site_title", "while it was down");
   await soon(() => state().error?.kind).toBe("unreachable");

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createSiteClient } from "../../src/sites/client.ts";
 import { push } from "../../src/sites/push.ts";
 import { ALL, type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
@@ -46,19 +46,19 @@ describe("keys with special behavior on the site", () => {
     expect(site.value(key)).toBe(value);
   });
 
-  test("ignore_paths has a longer time-out than any other key, and is sent only when it differs", async () => {
-    const client = createSiteClient(
-      { url: site.url, token: site.token(), ca: "", pin: "" },
-      1,
-      1_000,
-    );
+  test("ignore_paths has a longer time-out than any other key", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    site.hold = (stage) => void (stage === "save" && vi.advanceTimersByTime(100_000));
+    const client = createSiteClient({ url: site.url, token: site.token(), ca: "", pin: "" });
+    onTestFinished(client.close);
     const row = { ...site.settings.rows.get("ignore_paths") };
-    site.settings.ignorePathsMs = 2_000;
     const wanted = { key: "ignore_paths", value: "/b", row: row as never, secret: false };
     const { results } = await push(client, [wanted], [wanted.row]);
     expect(results).toMatchObject([{ outcome: "applied" }]);
-    client.close();
-    site.settings.ignorePathsMs = 0;
+  });
+
+  test("ignore_paths is sent only when it differs", async () => {
     await followSite(mooring, site);
     site.saves.length = 0;
     await mooring.save("site_title", "another");

@@ -135,6 +135,23 @@ describe("a refused value", () => {
     expect([saves, outcomes]).toEqual([["a=1"], { a: "refused" }]);
   });
 
+  test("of several is no reason to keep back values that are sent alone, nor for a later save", async () => {
+    const { saves, outcomes } = await pushed(
+      { a: "", logo: "", default_role: "1" },
+      { a: "1", logo: "2", default_role: "3" },
+      {
+        onSave: (rows, store) => {
+          if (rows.length > 1) throw failure("refused");
+          for (const one of rows) if (one.key === "logo") Object.assign(one, { value: "2!" });
+          store();
+        },
+      },
+    );
+    // The rewritten value alone is sent again.
+    expect(saves).toEqual(["a=1,logo=2", "a=1", "logo=2", "default_role=3", "logo=2"]);
+    expect(outcomes).toEqual({ a: "applied", logo: "rewritten", default_role: "applied" });
+  });
+
   test("of a setting that needs its old value to work is followed by that value", async () => {
     const { saves, outcomes } = await pushed(
       { search_index: "none", default_role: "1", privacy_regs: "" },

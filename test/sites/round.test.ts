@@ -92,6 +92,13 @@ describe("a value that drifts repeatedly", () => {
     expect(young.state.fights).toEqual({ k: fight(WINDOW - 1) });
   });
 
+  test("is left alone until a request, however old its corrections are", async () => {
+    const left = { ...fight(WINDOW), left: true };
+    const { results, comparisons, state } = await round({ k: "there" }, { fights: { k: left } });
+    expect([results, state.fights]).toEqual([[], { k: { times: [], left: true } }]);
+    expect(comparisons).toMatchObject([{ key: "k", sync: "flapping" }]);
+  });
+
   test("is corrected on request, any number of times", async () => {
     const { results, state } = await round(
       { k: "there" },

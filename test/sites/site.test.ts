@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createSiteClient } from "../../src/sites/client.ts";
 import { push } from "../../src/sites/push.ts";
 import { ORIGIN } from "./follower.ts";
@@ -118,12 +118,17 @@ describe("first contact", () => {
 
 describe("trouble", () => {
   test("a save after its time-out is unknown, and settled by a read", async () => {
-    const { token, url } = { token: site.token(), url: site.url };
-    const client = createSiteClient({ url, token, ca: "", pin: "" }, 1, 2_000);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const client = createSiteClient({ url: site.url, token: site.token(), ca: "", pin: "" });
     const row = site.settings.rows.get("site_title");
     if (row === undefined) throw new Error("no such row");
     const goOn = Promise.withResolvers<void>();
-    site.hold = (stage) => (stage === "save" ? goOn.promise : undefined);
+    site.hold = (stage) => {
+      if (stage !== "save") return;
+      vi.advanceTimersByTime(10_000);
+      return goOn.promise;
+    };
     const wanted = [{ key: "site_title", value: "late", row: { ...row }, secret: false }];
     const { results } = await push(client, wanted, [{ ...row }]);
     expect(results).toMatchObject([{ outcome: "unknown", now: row.value }]);

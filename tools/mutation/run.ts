@@ -8,8 +8,10 @@ import { runSession } from "./session.ts";
 
 export interface FileMutant extends Numbered {
   readonly path: string;
-  /** Text of the mutated line. */
+  /** Text of the mutated line, trimmed. */
   readonly code: string;
+  /** Text of the line before, trimmed. */
+  readonly before: string;
 }
 
 export interface Outcome {
@@ -70,8 +72,10 @@ function writeMutants(tree: string, paths: readonly string[], { most, file }: Op
     sources.set(path, source);
     counts.set(path, mutants.length);
     for (const mutant of mutants) {
-      const code = (lines[mutant.line - 1] ?? "").trim();
-      all.push({ ...mutant, path, code, id: all.length + 1 });
+      const [before = "", code = ""] = ["", ...lines].slice(mutant.line - 1);
+      all.push({
+        ...{ ...mutant, path, code: code.trim(), before: before.trim(), id: all.length + 1 },
+      });
     }
   }
   const size = most === 0 ? all.length : Math.min(most, all.length);
