@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createTicks } from "../src/ticks.ts";
 
-test("a job is due for the next tick when it has used its time, which then begins anew", async () => {
+test("a job yields to the next tick when it has used its time, which then begins again", async () => {
   let now = 1_000;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
   const ticks = createTicks(8);

@@ -15,7 +15,7 @@ describe("a wait", () => {
     expect(await next).toBe(true);
   });
 
-  test("ends at once after notifications since the last one, which count as one", async () => {
+  test("ends at once after earlier notifications, which count as one", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const waiter = createWaiter();
     const waiting = waiter.join([never]);
@@ -36,7 +36,7 @@ describe("a wait", () => {
     expect(await waiting.next()).toBe(true);
   });
 
-  test("ends at once when a signal was aborted before", async () => {
+  test("ends at once with an aborted signal", async () => {
     expect(await createWaiter().join([AbortSignal.abort()]).next()).toBe(true);
   });
 });

@@ -17,26 +17,26 @@ import {
   type SettingsOfSite,
 } from "./stand-in-setting.ts";
 
-/** What the site does besides its work. */
+/** Behavior of the site in addition to its API. */
 export type Mode =
   /** Storages are loading: only /ping, / and assets answer. */
   | { readonly kind: "hang" }
-  /** The same of older servers. */
+  /** The same in older servers. */
   | { readonly kind: "please-wait" }
   | { readonly kind: "slow"; readonly ms: number }
   | { readonly kind: "redirect"; readonly to: string }
   /** HTTP 500 with no body. */
   | { readonly kind: "error" }
   | { readonly kind: "html" }
-  /** A save is stored so much later, even when its caller has gone. */
-  /** Each call of its API waits for this. */
+  /** A save is stored after this delay, even when its caller has disconnected. */
+  /** Each API call is delayed by this. */
   | { readonly kind: "held"; readonly until: Promise<void> }
-  /** Each call of its API is answered with this text as JSON. */
+  /** Each API call is answered with this text as JSON. */
   | { readonly kind: "reply"; readonly body: string }
-  /** A list of so many bytes. */
+  /** A list of this number of bytes. */
   | { readonly kind: "huge"; readonly bytes: number };
 
-/** Where a call of Mooring's can be held. */
+/** Stages at which a call of Mooring can be held. */
 export type Stage = "list" | "save" | "stored";
 
 export interface StandInOptions {
@@ -46,7 +46,7 @@ export interface StandInOptions {
   readonly lacks?: readonly string[];
   /** Such as `/sub`. */
   readonly basePath?: string;
-  /** PEM texts: it speaks TLS. */
+  /** PEM texts; enables TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly forceHttps?: boolean;
   readonly roleAsArray?: boolean;
@@ -54,7 +54,7 @@ export interface StandInOptions {
   readonly maxDevices?: number;
 }
 
-/** A request that came. */
+/** A received request. */
 export interface Seen {
   readonly method: string;
   readonly url: string;
@@ -62,7 +62,7 @@ export interface Seen {
   readonly rawHeaders: readonly string[];
 }
 
-/** A server that behaves like a running OpenList or AList, as far as Mooring and browsers see it. */
+/** A server with the behavior of OpenList or AList, as far as Mooring and browsers use it. */
 export interface StandIn {
   readonly port: number;
   readonly url: string;
@@ -72,28 +72,28 @@ export interface StandIn {
   mode: Mode | undefined;
   /** Awaited before a list is sent, and before and after a save is stored. */
   hold: ((stage: Stage) => unknown) | undefined;
-  /** The permanent token now. */
+  /** The current permanent token. */
   token(): string;
   value(key: string): string | undefined;
   /** Changes a row without a call. */
   put(key: string, value: string): void;
-  /** Whether download managers can be reached: they are stored first all the same. */
+  /** Whether download managers can be reached: they are stored before the call in either case. */
   managersAnswer: boolean;
   /** Rows of its mounts, as its list has them. */
   readonly mounts: Record<string, unknown>[];
-  /** What a folder holds: names of folders, or the error of its driver. Others are empty. */
+  /** Contents of folders: names of folders, or the error of the driver. Others are empty. */
   readonly folders: Map<string, readonly string[] | string>;
   /** Folders that were listed. */
   readonly listings: { readonly path: string; readonly refresh: boolean }[];
-  /** Requests that are under way, and how many of an admin's settings were at one time at most. */
+  /** Requests in progress, and the maximum of concurrent admin requests on settings. */
   active(): number;
   mostAtOnce(): number;
-  /** How often a path was asked for, such as `POST /api/admin/setting/save`. */
+  /** Number of requests to a path, such as `POST /api/admin/setting/save`. */
   count(call: string): number;
   readonly seen: Seen[];
   /** Bodies of all saves, parsed. */
   readonly saves: unknown[];
-  /** Bytes of the last upload that was read whole. */
+  /** Bytes of the last upload that was read completely. */
   uploaded(): number;
   /** Ends it and starts it again at the same port. */
   restart(): Promise<void>;
@@ -101,7 +101,7 @@ export interface StandIn {
   start(): Promise<void>;
 }
 
-/** What servers written in Go answer in the clear where TLS is spoken. */
+/** Plain-text reply of servers written in Go on a TLS port. */
 const NOT_TLS = "Client sent an HTTP request to an HTTPS server.";
 
 const LABELS: Readonly<Record<Manner, string>> = {
@@ -214,7 +214,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     (store: (body: Record<string, string>) => void): Route =>
     async (request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, string>;
-      // Stored first, tested after.
+      // Stored first, tested afterwards.
       store(body);
       envelope(
         response,
@@ -344,7 +344,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     "PUT /api/fs/put": async (request, response) => {
       const user = sessions.who(request, permanent());
       if (isRefusal(user)) {
-        // Refused before the body is read. As such servers do, it ends its side of the connection
+        // Refused before the body is read. Like such servers, it ends its side of the connection
         // first, so that the refusal arrives, and closes it half a second later.
         const text = JSON.stringify({ ...user, data: null });
         response.detachSocket(request.socket);
@@ -376,7 +376,8 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     };
     const made = options.tls === undefined ? createHttp(serve) : createHttps(options.tls, serve);
     made.requestTimeout = 0;
-    // Their servers close no idle connection: one that is just being closed could take a request along.
+    // Such servers close no idle connection: a request on a connection that is being closed could
+    // be lost.
     made.keepAliveTimeout = 0;
     made.on("connection", (socket: Socket) => {
       sockets.add(socket);
@@ -436,7 +437,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     start,
     restart: async () => {
       await stop();
-      // Clients in this process learn that their kept connections are gone.
+      // Clients in this process detect that their kept connections are closed.
       await new Promise((resolve) => setTimeout(resolve, 20));
       await start();
     },
@@ -449,7 +450,7 @@ function isRefusal(value: object): value is Refusal {
   return "code" in value;
 }
 
-/** A body as the site binds it: without the JSON type it is none. */
+/** A body as the site decodes it: without the JSON type it is empty. */
 async function json(request: IncomingMessage): Promise<unknown> {
   const { body } = await receive(request);
   if (!/^application\/json/.test(request.headers["content-type"] ?? "")) return undefined;

@@ -6,7 +6,7 @@ const soon = <T>(look: () => T) => expect.poll(look);
 
 let mooring: Follower;
 let site: StandIn;
-/** What the follower's clock shows, in milliseconds. */
+/** Time of the follower's clock, in milliseconds. */
 let time: number;
 
 beforeEach(async () => {
@@ -34,7 +34,7 @@ const state = () => service().get("one").state;
 const add = () => service().create({ name: "one", url: site.url, token: site.token() }, ORIGIN);
 
 describe("a site that does not answer", () => {
-  test("while it hangs nothing is known; it goes on when it speaks again", async () => {
+  test("has an unknown state while it hangs, and is followed again when it answers", async () => {
     await anotherMooring({ times: { call: 1_500 } });
     await followSite(mooring, site);
     site.mode = { kind: "hang" };
@@ -47,7 +47,7 @@ describe("a site that does not answer", () => {
     await soon(() => state().error).toBeUndefined();
   });
 
-  test("is tried again after 1 s, 2 s, 4 s … up to a minute, less a half by chance", async () => {
+  test("is tried again after 1 s, 2 s, 4 s … up to a minute, with jitter of up to a half", async () => {
     await anotherMooring({ now: () => time });
     await followSite(mooring, site);
     await site.stop();
@@ -63,7 +63,7 @@ describe("a site that does not answer", () => {
     await soon(() => site.value("site_title")).toBe("while it is down");
   });
 
-  test("is tried at once when a probe is answered, however long the pause was to be", async () => {
+  test("is tried at once when it answers a probe, for any remaining pause", async () => {
     await anotherMooring({ now: () => time });
     await followSite(mooring, site);
     await site.stop();
@@ -83,14 +83,14 @@ describe("a site that does not answer", () => {
     expect(probes.map(({ headers }) => headers.authorization)).toEqual([""]);
   });
 
-  test("a restart in between ends nothing: the permanent token outlives it", async () => {
+  test("is unaffected by a restart in between: the permanent token stays valid", async () => {
     await followSite(mooring, site);
     await site.restart();
     await mooring.save("site_title", "after the restart");
     await soon(() => site.value("site_title")).toBe("after the restart");
   });
 
-  test("a save that is stored after it was given up is put right", async () => {
+  test("is corrected after a save that is stored after its time-out", async () => {
     await anotherMooring({ times: { call: 1_500 } });
     await followSite(mooring, site);
     const goOn = Promise.withResolvers<void>();
@@ -107,13 +107,13 @@ describe("a site that does not answer", () => {
   });
 });
 
-describe("a site that says yes", () => {
+describe("a site that confirms a save", () => {
   test.each([
     ["site_title", "there in the end"],
     ["multipart_chunk_size", "9"],
     ["logo", "https://there.example/logo.svg"],
   ])(
-    "and has its old %s: once more, because something given up may have been stored",
+    "and has its old %s: one repetition, because an abandoned save may have been stored",
     async (key, value) => {
       await followSite(mooring, site);
       const before = site.value(key) ?? "";
@@ -130,7 +130,7 @@ describe("a site that says yes", () => {
     },
   );
 
-  test("and keeps its value for good: that is a refusal, and is not tried again", async () => {
+  test("and keeps its value: this is a refusal, and is not tried again", async () => {
     await followSite(mooring, site);
     site.settings.save = async () => ({ code: 200, message: "success" });
     await mooring.save("site_title", "never there");
@@ -143,8 +143,8 @@ describe("a site that says yes", () => {
   });
 });
 
-describe("how a site is spoken to", () => {
-  test("one call at a time, whatever its caller", async () => {
+describe("calls to a site", () => {
+  test("are made one at a time, for any caller", async () => {
     await followSite(mooring, site);
     site.mode = { kind: "slow", ms: 20 };
     await Promise.all([
@@ -159,7 +159,7 @@ describe("how a site is spoken to", () => {
     expect(site.mostAtOnce()).toBe(1);
   });
 
-  test("as one device, so that a limit of devices ends no other session", async () => {
+  test("have one Client-Id, so that a limit of devices ends no other session", async () => {
     await another({ manner: "alist", maxDevices: 1 });
     await followSite(mooring, site);
     await mooring.save("site_title", "by one device");
@@ -168,13 +168,13 @@ describe("how a site is spoken to", () => {
     expect(new Set(ids)).toEqual(new Set(["mooring"]));
   });
 
-  test("one device too many is told by the site's words, and stops everything", async () => {
+  test("that exceed the limit of devices fail with the site's message, and stop everything", async () => {
     await another({ manner: "alist", maxDevices: 1 });
     await fetch(`${site.url}/api/me`, { headers: { authorization: site.token() } });
     await expect(add()).rejects.toThrow("403: too many active devices");
   });
 
-  test("with force_https a wrong path is named by where it points", async () => {
+  test("to a wrong path with force_https are reported with the redirect's target", async () => {
     await another({ forceHttps: true });
     await add();
     await service().delete("one", ORIGIN);
@@ -187,12 +187,12 @@ test.each([
   [{ manner: "openlist" }, "openlist"],
   [{ manner: "openlist", version: "v4.0.9" }, "openlist"],
   [{ manner: "alist" }, "alist"],
-] as const)("what answers is told by its token and version: %j", async (options, kind) => {
+] as const)("the kind of a site follows from its token and version: %j", async (options, kind) => {
   await another(options);
   expect((await add()).state.kind).toBe(kind);
 });
 
-test("what calls itself anything is unknown, and followed all the same", async () => {
+test("a site with any other version is of unknown kind, and followed", async () => {
   site.put("token", "a-token-of-somebodys-own");
   site.put("version", "dev");
   await followSite(mooring, site);

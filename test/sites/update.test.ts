@@ -37,7 +37,7 @@ async function anotherProcess(onQuery?: FollowerOptions["onQuery"]): Promise<Fol
   return other;
 }
 
-test("a new token clears the error that another process stores meanwhile for the old one", async () => {
+test("a new token clears the error that another process stores in between for the old one", async () => {
   const { service } = mooring.sites;
   const [failed, cleared] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const other = await anotherProcess(async (name) => {
@@ -48,7 +48,7 @@ test("a new token clears the error that another process stores meanwhile for the
   site.settings.resetToken();
   const checked = other.sites.service.check("one").catch(String);
   await failed.promise;
-  // The old state has been read here, and is about to be written without its error.
+  // This process has read the old state, and is about to write it without its error.
   gate = async (name) => {
     if (name !== "record") return;
     cleared.resolve();
@@ -59,7 +59,7 @@ test("a new token clears the error that another process stores meanwhile for the
   expect(service.get("one").state).toMatchObject({ error: undefined, failures: 0, nextTry: 0 });
 });
 
-test("a change keeps what another process changes between its reading and its writing", async () => {
+test("a change keeps what another process changed between the read and the write", async () => {
   const { service } = mooring.sites;
   const other = await anotherProcess();
   let isFirst = true;
@@ -74,7 +74,7 @@ test("a change keeps what another process changes between its reading and its wr
   expect(service.get("one").site).toEqual(changed);
 });
 
-test("a change of the program keeps what an operator changes meanwhile in another process", async () => {
+test("a change by the program keeps a change by an operator in another process", async () => {
   const { registry, service } = mooring.sites;
   const other = await anotherProcess();
   let isFirst = true;

@@ -3,13 +3,13 @@ import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access
 
 const none = { principals: [], tokens: [] };
 
-/** Where a database is: opened by several connections, and removed after the test. */
+/** Place of a database: opened by several connections, and removed after the test. */
 interface AccessPlace {
   open(): Promise<{ readonly access: AccessStore; close(): Promise<void> }>;
   remove(): Promise<void>;
 }
 
-/** What every store of principals and tokens keeps to. */
+/** Contract of every store of principals and tokens. */
 export function describeAccessStore(name: string, newPlace: () => Promise<AccessPlace>): void {
   describe(name, () => describeAccess(newPlace));
 }
@@ -27,7 +27,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
     }
   };
 
-  test("rows come back as they were written, and later only what has changed", () =>
+  test("rows are read as written, and later only changed ones", () =>
     withTwo(async (one, other) => {
       expect(await one.news(0)).toEqual({ version: 0, isWhole: false, ...none });
       await one.transact((trx) =>
@@ -43,12 +43,12 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
         ...{ principals: [], tokens: [ended] },
       });
       expect(await other.news(2)).toEqual({ version: 2, isWhole: false, ...none });
-      // Who knows more than there is gets everything.
+      // A version beyond the newest one returns all rows.
       expect(await other.news(9)).toMatchObject({ version: 2, isWhole: true });
       expect((await other.news(9)).tokens).toHaveLength(2);
     }));
 
-  test("a change that fails writes nothing, and each sees what is there", () =>
+  test("a failed change writes nothing, and a transaction sees its own writes", () =>
     withTwo(async (one, other) => {
       const failing = one.transact(async (trx) => {
         await trx.write({ tokens: [token("a")], audit: [] });
@@ -68,7 +68,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect((await one.news(0)).version).toBe(1);
     }));
 
-  test("once it is seen everywhere, every other process knows that it has something to read", () =>
+  test("once a version is seen everywhere, every other process has detected the change", () =>
     withTwo(async (one, other) => {
       await one.news(0);
       await other.news(0);
@@ -81,7 +81,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       }
     }));
 
-  test("last uses are kept, one for each token, and are no change", () =>
+  test("the last use of each token is stored, and is no change", () =>
     withTwo(async (one, other) => {
       await one.recordUses([{ tokenId: "a", time: 1, peer: "::1" }]);
       await one.recordUses([
@@ -97,7 +97,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect((await other.news(0)).version).toBe(0);
     }));
 
-  test("ended tokens are noted by counted time, and deleted ones are unknown", () =>
+  test("ended tokens are recorded by counted time, and deleted ones are removed", () =>
     withTwo(async (one, other) => {
       const tokens = [
         token("a"),
@@ -114,11 +114,11 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       };
       expect([await one.countEnded(10, 7), await noted()]).toEqual([7, ["b"]]);
       expect([await other.countEnded(30, 7), await noted()]).toEqual([14, ["b", "c", "d"]]);
-      // The clock was wrong: what it has ended holds again.
+      // The clock was wrong: the token that it ended is valid again.
       expect([await one.countEnded(10, 7), await noted()]).toEqual([21, ["b"]]);
       expect(await one.transact((trx) => trx.endedBefore(6, 10))).toEqual([]);
       expect(await one.transact((trx) => trx.endedBefore(7, 10))).toEqual([tokens[1]]);
-      // It is no news as long as nothing is written of the tokens themselves.
+      // No change as long as the tokens themselves are not written.
       expect(await other.news(1)).toEqual({ version: 1, isWhole: false, ...none });
       await one.transact((trx) => trx.write({ forgotten: ["b"], audit: [] }));
       const news = await other.news(1);
@@ -134,7 +134,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect(await noted()).toEqual(["a", "c", "d", "e"]);
     }));
 
-  test("versions written at the same time are one after the other", () =>
+  test("versions written at the same time are consecutive", () =>
     withTwo(async (one, other) => {
       const names = Array.from({ length: 20 }, (_, at) => `t${at}`);
       await Promise.all(

@@ -1,4 +1,4 @@
-/** What the audit of every database keeps to. */
+/** Contract of the audit in every database. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createVerifier, expectedHash } from "../../src/audit/chain.ts";
 import type { AuditEntry, AuditPosition, AuditRow, AuditStore } from "../../src/audit/store.ts";
@@ -6,7 +6,7 @@ import { START } from "../../src/database/tables.ts";
 import type { Store } from "../../src/store/stores.ts";
 import { setting } from "./sample.ts";
 
-/** An entry with what a test does not care about. */
+/** An entry with defaults for members that a test does not need. */
 export function entry(members: Partial<AuditEntry> = {}): AuditEntry {
   return {
     ...{
@@ -21,12 +21,12 @@ export function entry(members: Partial<AuditEntry> = {}): AuditEntry {
   };
 }
 
-/** All rows that are kept, the oldest first. */
+/** All kept rows, oldest first. */
 export function allRows(store: AuditStore): Promise<readonly AuditRow[]> {
   return store.rows({ after: 0, before: 1e9, limit: 1e6, newestFirst: false });
 }
 
-/** Whether each row follows the one before, and is as it was written. */
+/** Checks that each row follows the previous one, and is unchanged. */
 export function expectChain(rows: readonly AuditRow[], before = START): void {
   const wrong = rows.find((row, at) => {
     const { seq, hash } = rows[at - 1] ?? before;
@@ -35,7 +35,7 @@ export function expectChain(rows: readonly AuditRow[], before = START): void {
   expect(wrong).toBeUndefined();
 }
 
-/** Whether the audit is one chain with each of these revisions once, in their order. */
+/** Checks that the audit is one chain with each of these revisions once, in order. */
 export async function expectAudited(store: AuditStore, revisions: readonly number[]) {
   const rows = await allRows(store);
   expectChain(rows);
@@ -43,7 +43,7 @@ export async function expectAudited(store: AuditStore, revisions: readonly numbe
   expect(details.flatMap(({ revision }) => revision ?? [])).toEqual(revisions);
 }
 
-/** A database whose rows a test may change behind the back of every store. */
+/** A database whose rows a test may change outside of every store. */
 export interface AuditPlace {
   open(): Promise<Store>;
   /** Runs statements without the rules of the store. */
@@ -70,7 +70,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       await place.remove();
     });
 
-    test("values that are sealed anew have their row in the same transaction", async () => {
+    test("values that are sealed again have their row in the same transaction", async () => {
       await store.transact((trx) => trx.write(setting(1, { a: "clear" })));
       const before = (await store.audit.head()).seq;
       const sealed = { value: "sealed" };
@@ -126,7 +126,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const [now] = await store.sites.states();
       known.refused.a.hash = FORM + "3".repeat(43);
       expect(now).toMatchObject({ version: 2, state: JSON.stringify(known) });
-      // Written by a process that knows the state of before.
+      // Written by a process with the earlier state.
       const late = { ...state, version: 1 };
       expect(await store.sites.record([{ state: late, events: [], audit: [] }])).toEqual([
         undefined,
@@ -145,7 +145,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await store.audit.head()).toEqual(START);
     });
 
-    test("rows come back as they were written and follow each other", async () => {
+    test("rows are read as written and follow each other", async () => {
       const strange = 'ключ 🔑 "\\ \u2028 \u007f é';
       await store.audit.append([
         entry({ actor: "p/0123456789ab", tokenId: "0123456789ab", subjects: ["a,b", strange] }),
@@ -162,7 +162,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await store.audit.head()).toEqual({ seq: 3, hash: rows[2]?.hash });
     });
 
-    test("what no database keeps is left out, and what is too long is cut", async () => {
+    test("text that databases do not accept is left out, and long text is cut", async () => {
       const names = Array.from({ length: 3_000 }, (_, at) => `key-${at}`);
       await store.audit.append([
         entry({ actor: "a\0b", peer: "\ud800", subjects: names, requestId: "x".repeat(9_999) }),
@@ -174,7 +174,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expectChain(rows);
     });
 
-    test("rows of changes are written with them, or not at all", async () => {
+    test("rows of changes are written in the same transaction, or not at all", async () => {
       const audit = [entry({ subjects: ["a"] }), entry({ subjects: ["b"] })];
       await store.transact((trx) => trx.write({ ...setting(1, { a: "1" }), audit }));
       const refused = store.transact(async (trx) => {
@@ -188,7 +188,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expectChain(rows);
     });
 
-    test("several processes make one chain", async () => {
+    test("several processes write one chain", async () => {
       const other = await open();
       const both = [store, other];
       await Promise.all(
@@ -204,7 +204,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expectChain(rows);
     });
 
-    test("changes and other rows of several processes make one chain", async () => {
+    test("changes and other rows of several processes are one chain", async () => {
       const other = await open();
       const writes = async (): Promise<void> => {
         for (let revision = 1; revision <= 20; revision += 1)
@@ -223,7 +223,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expectChain(rows);
     });
 
-    test("a page has what fits all filters", async () => {
+    test("a page has the rows that match all filters", async () => {
       await store.audit.append([
         entry({ time: 1, actor: "backup/0123456789ab", tokenId: "0123456789ab" }),
         entry({ time: 2, actor: "backup_2", method: "push", subjects: ["S3_key", "x"] }),
@@ -246,7 +246,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await found({ subjectPart: "_key" })).toEqual([2]);
     });
 
-    /** What verifying says of the rows that are kept. */
+    /** Result of a verification of the kept rows. */
     const verified = async (checkpoint?: AuditPosition): Promise<string | undefined> => {
       const verifier = createVerifier(await store.audit.floor(), checkpoint);
       for (const row of await allRows(store.audit)) {
@@ -255,7 +255,10 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       }
       return verifier.end();
     };
-    /** Takes rows away from the beginning, up to one, as an attacker does who can write the database. */
+    /**
+     * Deletes rows from the beginning up to one, like an attacker with write access to the
+     * database.
+     */
     const take = (last: AuditRow | undefined) =>
       place.run(
         `delete from audit where seq <= ${last?.seq};
@@ -266,7 +269,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
     const hours = (count: number) =>
       Array.from({ length: count }, (_, at) => entry({ time: at * HOUR }));
 
-    test("the oldest rows are forgotten by count and age, with a row about it, and the chain goes on", async () => {
+    test("the oldest rows are deleted by count and age, with a row about it, and the chain continues", async () => {
       await store.audit.append(hours(10));
       const before = await allRows(store.audit);
       const forget = (count: number, notBefore: number, step = 100) =>
@@ -295,7 +298,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await verified(await store.audit.head())).toBeUndefined();
     });
 
-    test("rows that are taken away from its beginning are missed, also after rows were forgotten", async () => {
+    test("deletion of rows from its beginning is detected, also after regular deletions", async () => {
       const other = await open();
       await store.audit.append(hours(30));
       await Promise.all(
@@ -317,11 +320,11 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       );
     });
 
-    test("rows that were forgotten before there were rows about it are named by the first start", async () => {
+    test("rows that were deleted before deletions were recorded are recorded by the first start", async () => {
       await store.audit.append(hours(10));
       const rows = await allRows(store.audit);
       await take(rows[3]);
-      // The database of a program that did not have this step, nor those after it.
+      // The database of a program without this step and later ones.
       await place.run("delete from migration where name >= '0007_forgotten_rows_named'");
       for (const table of ["mount_state", "incident", "webhook", "webhook_delivery"])
         await place.run(`drop table ${table}`);
@@ -338,7 +341,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await verified()).toContain("row 5 is missing");
     });
 
-    test("a row with a time that is none is named, though its hash fits", async () => {
+    test("a row with an invalid time is reported, even with a valid hash", async () => {
       await store.audit.append(hours(2));
       const [first, second] = await allRows(store.audit);
       const verifier = createVerifier(START);
@@ -351,7 +354,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       );
     });
 
-    test("sites and tokens that change are in it", async () => {
+    test("changes of sites and tokens are recorded", async () => {
       await store.access.transact((trx) => trx.write({ audit: [entry({ subjects: ["p"] })] }));
       await store.sites.delete("none", [entry({ subjects: ["site"] })]);
       const rows = await allRows(store.audit);

@@ -1,11 +1,11 @@
-/** Contract of every implementation of SettingStore; each dialect runs it whole. */
+/** Contract of every implementation of SettingStore; each dialect runs all of it. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { SettingStore, StoredWrite } from "../../src/settings/store.ts";
 import { describeHistory } from "./history-contract.ts";
 import { changed, commit, deleting, setting, stored } from "./sample.ts";
 
-/** A new, empty database and a way to open it as often as one likes. */
+/** A new, empty database that can be opened several times. */
 export interface Place {
   open(): Promise<SettingStore>;
   remove(): Promise<void>;
@@ -41,8 +41,8 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       await place.remove();
     });
 
-    describe("what is stored", () => {
-      test("a new database is empty and at revision 0", async () => {
+    describe("stored settings", () => {
+      test("are none at revision 0 in a new database", async () => {
         expect(await store.load()).toEqual({ revision: 0, settings: [] });
         expect(await store.oldestRevision()).toBe(0);
         expect(await store.listRevisions({ limit: 10 })).toEqual([]);
@@ -55,7 +55,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         });
       });
 
-      test("every member of a setting comes back, text of any script and line breaks too", async () => {
+      test("have every member, with text of any script and line breaks", async () => {
         const one = stored({
           key: "ключ 🔑",
           value: "a\nb\t'\"\\ ünï 👩‍👩‍👧‍👦 ",
@@ -76,7 +76,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(await store.load()).toEqual({ revision: 1, settings: [one] });
       });
 
-      test("it is still there when the database is opened again", async () => {
+      test("are kept when the database is opened again", async () => {
         await write(setting(1, { a: "1" }));
         await store.close();
         opened.length = 0;
@@ -84,7 +84,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(await again.load()).toMatchObject({ revision: 1, settings: [{ key: "a" }] });
       });
 
-      test("a second write of a key replaces all of its members", async () => {
+      test("are replaced with all members by a second write", async () => {
         await write(setting(1, { a: "1" }));
         const replaced = stored({ key: "a", value: "2", type: "text", flag: 0, revision: 2 });
         await write({
@@ -96,13 +96,13 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect((await store.load()).settings).toEqual([replaced]);
       });
 
-      test("custom settings come in the order of their positions", async () => {
+      test("are ordered by position if they are custom ones", async () => {
         const upserts = ["c", "a", "b"].map((key, at) => stored({ key, position: at + 1 }));
         await write({ revisions: [commit({ revision: 1 })], upserts, deletes: [], audit: [] });
         expect((await store.load()).settings.map(({ key }) => key)).toEqual(["c", "a", "b"]);
       });
 
-      test("one write takes thousands of settings and deletes them again", async () => {
+      test("can be written and deleted by thousands in one write", async () => {
         const keys = Array.from({ length: 3_500 }, (_, at) => `k${at}`);
         const value = "v".repeat(100);
         await write(setting(1, Object.fromEntries(keys.map((key) => [key, value]))));
@@ -115,7 +115,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
     });
 
     describe("a transaction", () => {
-      test("gives back what its work gives back", async () => {
+      test("returns the result of its work", async () => {
         expect(await store.transact(async () => "done")).toBe("done");
       });
 
@@ -132,7 +132,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect((await store.load()).settings[0]?.value).toBe("2");
       });
 
-      test("sees its own writes and what was committed before", async () => {
+      test("sees its own writes and earlier commits", async () => {
         await write(setting(1, { a: "1" }));
         await store.transact(async (trx) => {
           expect(await trx.revision()).toBe(1);
@@ -142,7 +142,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         });
       });
 
-      test("runs alone, however many are asked for at once, by one store or by several", async () => {
+      test("runs alone, also with many at once, in one store or several", async () => {
         const stores = [store, await open(), await open()];
         const next = (by: SettingStore) =>
           by.transact(async (trx) => {
@@ -157,7 +157,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect((await store.load()).settings).toMatchObject([{ value: "60", revision: 60 }]);
       });
 
-      test("does not disturb reads that are asked for meanwhile", async () => {
+      test("does not block concurrent reads", async () => {
         const writes = Array.from({ length: 20 }, (_, at) =>
           write(setting(at + 1, { a: `${at}` })),
         );
@@ -167,7 +167,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           expect(state.settings[0]?.revision ?? 0).toBe(state.revision);
       });
 
-      test("that makes a revision which is there already is refused whole, as a StoreError", async () => {
+      test("with an existing revision is refused as a whole, as a StoreError", async () => {
         await write(setting(1, { a: "1" }));
         await expect(write(setting(1, { a: "2", b: "2" }))).rejects.toBeInstanceOf(StoreError);
         expect((await store.load()).settings).toMatchObject([{ key: "a", value: "1" }]);
@@ -195,24 +195,27 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
             audit: [],
           },
         ],
-      ])("as a %s is refused as such, whole, and the next write works", async (_what, rows) => {
-        const refused = write(rows);
-        await expect(refused).rejects.toBeInstanceOf(StoreError);
-        await expect(refused).rejects.toThrow(/cannot store a text with a NUL character/);
-        expect(await store.load()).toEqual({ revision: 0, settings: [] });
-        await write(setting(1, { a: "xy" }));
-      });
+      ])(
+        "as a %s is refused as a whole with its own error, and the next write succeeds",
+        async (_what, rows) => {
+          const refused = write(rows);
+          await expect(refused).rejects.toBeInstanceOf(StoreError);
+          await expect(refused).rejects.toThrow(/cannot store a text with a NUL character/);
+          expect(await store.load()).toEqual({ revision: 0, settings: [] });
+          await write(setting(1, { a: "xy" }));
+        },
+      );
     });
 
     describe("changedElsewhere", () => {
-      test("is false for one's own commits, and the database is not away", async () => {
+      test("is false after own commits, and the database is reachable", async () => {
         await store.load();
         expect(store.awayFor()).toBe(0);
         await write(setting(1, { a: "1" }));
         expect(store.changedElsewhere()).toBe(false);
       });
 
-      test("is true after another connection's commit until it is read, whichever way", async () => {
+      test("is true after another connection's commit until it is read, by any read", async () => {
         const other = await open();
         await store.load();
         const reads = [
@@ -230,7 +233,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(store.changedElsewhere()).toBe(false);
       });
 
-      test("stays true when the transaction that read it came to nothing", async () => {
+      test("stays true after a failed transaction that read it", async () => {
         const other = await open();
         await store.load();
         await write(setting(1, { a: "1" }), other);
@@ -239,7 +242,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(store.changedElsewhere()).toBe(true);
       });
 
-      test("stays true after reads of the history and after upkeep", async () => {
+      test("stays true after reads of the history and after maintenance", async () => {
         const other = await open();
         await store.load();
         await write(setting(1, { a: "1" }), other);
@@ -253,7 +256,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
     });
 
     describe("seenEverywhere", () => {
-      test("resolves once every other store knows that there is something new", async () => {
+      test("resolves once every other store has detected the change", async () => {
         const others = [await open(), await open()];
         for (const one of [store, ...others]) await one.load();
         await write(setting(1, { a: "1" }));
@@ -269,7 +272,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await reading;
       });
 
-      test("waits for no store that knows it already, or has closed", async () => {
+      test("does not wait for stores that have detected it already, or are closed", async () => {
         const other = await open();
         await write(setting(1, { a: "1" }));
         await other.close();
@@ -286,8 +289,8 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       write,
     });
 
-    describe("a turn", () => {
-      test("is one caller's in each interval, whatever the store", async () => {
+    describe("a job slot", () => {
+      test("is acquired by one caller in each interval, over all stores", async () => {
         const other = await open();
         const claims = [store, other, store, other].map((by) =>
           by.tryAcquireJobSlot("sweep", 1_000, 5_000),
@@ -298,7 +301,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(await store.tryAcquireJobSlot("another", 1_000, 6_000)).toBe(true);
       });
 
-      test("comes once, and then by the new time, when the clock jumps either way", async () => {
+      test("is acquired once, and then by the new time, when the clock jumps either way", async () => {
         for (const now of [5_000, 1e15, 3_000]) {
           expect(await store.tryAcquireJobSlot("sweep", 1_000, now)).toBe(true);
           expect(await store.tryAcquireJobSlot("sweep", 1_000, now + 999)).toBe(false);
@@ -306,8 +309,8 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       });
     });
 
-    describe("the database's own facts", () => {
-      test("an id and a key, the same at every opening", async () => {
+    describe("the identity of a database", () => {
+      test("is an id and a key, the same at every opening", async () => {
         const other = await open();
         expect(store.databaseId).toMatch(/^[\w-]{8,}$/);
         expect(other.databaseId).toBe(store.databaseId);
@@ -315,7 +318,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(other.fingerprintKey).toEqual(store.fingerprintKey);
       });
 
-      test("differ from database to database", async () => {
+      test("differs from database to database", async () => {
         const elsewhere = await newPlace();
         const other = await elsewhere.open();
         expect(other.databaseId).not.toBe(store.databaseId);
@@ -324,7 +327,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await elsewhere.remove();
       });
 
-      test("are agreed on by those who open a new database at the same time", async () => {
+      test("is the same for processes that open a new database at the same time", async () => {
         const fresh = await newPlace();
         const stores = await Promise.all(Array.from({ length: 5 }, () => fresh.open()));
         expect(new Set(stores.map(({ databaseId }) => databaseId)).size).toBe(1);

@@ -4,14 +4,16 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import { DATABASES } from "../once.ts";
 
-/** A new folder for a database. Its files are in memory where that has room: commits wait for no disk. */
+/**
+ * A new folder for a database. Its files are in memory if that has space: commits wait for no disk.
+ */
 export function newDatabaseFolder(): string {
   return mkdtempSync(join(process.env[DATABASES] ?? tmpdir(), "mooring-"));
 }
 
 /** @returns a function that makes a path in a new folder; all are removed after the file's tests. */
 export function temporaryPaths(): (name?: string) => string {
-  // Made when it is first asked for: where every test is skipped, nothing is removed either.
+  // Created at the first use: if every test is skipped, nothing has to be removed.
   let root: string | undefined;
   afterAll(() => {
     if (root !== undefined) rmSync(root, { recursive: true, force: true });

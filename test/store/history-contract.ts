@@ -3,12 +3,12 @@ import { entry } from "./audit-contract.ts";
 import type { OpenStore } from "./contract.ts";
 import { changed, commit, deleting, setting, stored } from "./sample.ts";
 
-/** The part of the contract about revisions: differences, history, compaction, rewriting. */
+/** Part of the contract about revisions: differences, history, compaction, rewriting. */
 export function describeHistory(at: OpenStore): void {
   const { open, write } = at;
 
   describe("the difference to a revision", () => {
-    test("has what was set and deleted since, and each revision", async () => {
+    test("has the settings that were set and deleted since, and each revision", async () => {
       await write(setting(1, { a: "1", b: "1", c: "1" }));
       await write(setting(2, { b: "2" }));
       await write(deleting(3, ["c"]));
@@ -26,13 +26,13 @@ export function describeHistory(at: OpenStore): void {
       expect(await at.store.delta(1)).toMatchObject({ changed: [{ value: "3" }], deleted: [] });
     });
 
-    test("to a revision that is yet to come is not known", async () => {
+    test("to a revision that does not exist yet is undefined", async () => {
       await write(setting(1, { a: "1" }));
       expect(await at.store.delta(2)).toBeUndefined();
       expect(await at.store.delta(1)).toMatchObject({ revision: 1, changed: [], commits: [] });
     });
 
-    test("to a revision whose successors are not kept any more is not known", async () => {
+    test("to a revision whose successors are not kept any more is undefined", async () => {
       for (let revision = 1; revision <= 4; revision += 1)
         await write(setting(revision, { a: `${revision}` }));
       await at.store.compact({ count: 2, notBefore: 0 }, 100);
@@ -68,7 +68,7 @@ export function describeHistory(at: OpenStore): void {
     const listed = async (filter: object): Promise<number[]> =>
       (await at.store.listRevisions({ limit: 100, ...filter })).map(({ revision }) => revision);
 
-    test("keeps every member of a revision and its changes", async () => {
+    test("has every member of a revision and its changes", async () => {
       const one = commit({
         revision: 1,
         time: 1_700_000_000_123,
@@ -104,7 +104,7 @@ export function describeHistory(at: OpenStore): void {
       expect(await listed({ limit: 2 })).toEqual([5, 4]);
     });
 
-    test("is filtered by what is older, key, actor and time, together", async () => {
+    test("is filtered by revision, key, actor and time, together", async () => {
       await five();
       expect(await listed({ before: 3 })).toEqual([2, 1]);
       expect(await listed({ key: "b" })).toEqual([4, 1]);
@@ -114,7 +114,7 @@ export function describeHistory(at: OpenStore): void {
       expect(await listed({ key: "a", before: 5, since: 2_000, limit: 1 })).toEqual([2]);
     });
 
-    test("is filtered by key however long it is", async () => {
+    test("is filtered by a key of any length", async () => {
       const touched = new Map([1, 1_023, 1_024, 2_500, 5_000].map((at) => [at, ["rare"]]));
       const revisions = Array.from({ length: 5_000 }, (_, at) =>
         commit({
@@ -130,7 +130,7 @@ export function describeHistory(at: OpenStore): void {
       expect(await listed({ key: "rare" })).toEqual([5_000]);
     });
 
-    test("gives the revisions of a range, oldest first, as many as are asked for", async () => {
+    test("returns the revisions of a range, oldest first, up to the requested number", async () => {
       await five();
       const range = async (...args: [number, number, number]) =>
         (await at.store.commits(...args)).map(({ revision }) => revision);
@@ -140,7 +140,7 @@ export function describeHistory(at: OpenStore): void {
       expect((await at.store.commits(2, 3, 1))[0]?.changes).toEqual([]);
     });
 
-    test("puts the changes of a range together, key by key", async () => {
+    test("combines the changes of a range by key", async () => {
       await five();
       expect(await at.store.changesBetween(0, 5)).toEqual([
         changed({ key: "a", newValue: "5" }),
@@ -154,7 +154,7 @@ export function describeHistory(at: OpenStore): void {
       expect(await at.store.changesBetween(0, 5, "c")).toEqual([]);
     });
 
-    test("puts the changes of a long range together as those of a short one", async () => {
+    test("combines the changes of a long range like those of a short one", async () => {
       const revisions = Array.from({ length: 57 }, (_, at) =>
         commit({
           revision: at + 1,
@@ -189,7 +189,7 @@ export function describeHistory(at: OpenStore): void {
     const kept = async (): Promise<number[]> =>
       (await at.store.commits(0, 1_000, 1_000)).map(({ revision }) => revision);
 
-    test("keeps the newest ones by count, changes included, and no setting is lost", async () => {
+    test("keeps the newest ones by count, with their changes, and deletes no setting", async () => {
       await upTo(6);
       expect(await at.store.compact({ count: 2, notBefore: 0 }, 100)).toBe(4);
       expect(await kept()).toEqual([5, 6]);
@@ -204,14 +204,14 @@ export function describeHistory(at: OpenStore): void {
       expect(await kept()).toEqual([4, 5, 6]);
     });
 
-    test("always keeps the newest, so that revisions go on from there", async () => {
+    test("always keeps the newest, so that revisions continue from there", async () => {
       await upTo(3);
       expect(await at.store.compact({ count: 0, notBefore: 1e15 }, 100)).toBe(2);
       expect(await kept()).toEqual([3]);
       expect(await at.store.transact((trx) => trx.revision())).toBe(3);
     });
 
-    test("goes in small steps, oldest first", async () => {
+    test("deletes in small steps, oldest first", async () => {
       await upTo(6);
       const steps = [];
       for (let step = 0; step < 4; step += 1) {
@@ -221,7 +221,7 @@ export function describeHistory(at: OpenStore): void {
       expect(steps).toEqual([2, 3, 2, 5, 1, 6, 0, 6]);
     });
 
-    test("takes a clock that went back for what it is: no hole, and nothing young is lost", async () => {
+    test("handles a clock that was set back: no gap, and no recent revision is deleted", async () => {
       const times = [5_000, 6_000, 1_000, 7_000, 8_000];
       for (const [at, time] of times.entries())
         await write({
@@ -242,7 +242,7 @@ export function describeHistory(at: OpenStore): void {
   });
 
   describe("rewriting", () => {
-    test("replaces a value without a revision, and gives back what is stored then", async () => {
+    test("replaces a value without a revision, and returns the stored value", async () => {
       await write(setting(1, { a: "plain", b: "b" }));
       const state = await at.store.rewrite((settings) => {
         expect(settings).toMatchObject([{ key: "a", value: "plain" }, { key: "b" }]);
@@ -263,7 +263,7 @@ export function describeHistory(at: OpenStore): void {
       ]);
     });
 
-    test("is done on what is stored at that moment, whatever is saved meanwhile", async () => {
+    test("applies to the values stored at that moment, with any concurrent saves", async () => {
       await write(setting(1, { a: "old" }));
       const other = await open();
       const writes = Array.from({ length: 10 }, (_, at) =>

@@ -8,7 +8,7 @@ import { storedSite } from "./site-contract.ts";
 
 /** An empty database. */
 interface EmptyPlace {
-  /** Runs statements on it, past every store. The connection is closed afterwards. */
+  /** Runs statements on it, outside of every store. The connection is closed afterwards. */
   use(work: (db: Kysely<Database>) => Promise<void>): Promise<void>;
   open(): Promise<SettingStore & { readonly sites: SiteStore }>;
   remove(): Promise<void>;
@@ -25,7 +25,7 @@ async function leave(db: Kysely<Database>, steps: Migrations): Promise<void> {
     .execute();
 }
 
-/** What holds for a database that an older program, or a newer one, has left. */
+/** Contract for a database of an older or a newer program. */
 export function describeMigrations(
   name: string,
   steps: Migrations,
@@ -43,13 +43,13 @@ function describeSteps(steps: Migrations, newPlace: () => Promise<EmptyPlace>): 
     return () => place.open();
   };
 
-  test("steps stand in the order in which they are taken, each number once", () => {
+  test("steps are numbered in their order, each number once", () => {
     expect(names).toEqual([...names].sort());
     expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, at) => at + 1));
   });
 
   test.each(names.map((name, at) => [name, at + 1] as const))(
-    "left at %s it opens, keeps what it has, and takes sites",
+    "with the steps up to %s it opens, keeps its data, and accepts sites",
     async (_, count) => {
       const open = await left(Object.fromEntries(Object.entries(steps).slice(0, count)));
       const store = await open();
@@ -67,7 +67,7 @@ function describeSteps(steps: Migrations, newPlace: () => Promise<EmptyPlace>): 
     },
   );
 
-  test("of a newer program it is refused, and left as it is", async () => {
+  test("of a newer program it is refused, and unchanged", async () => {
     const open = await left({ ...steps, "9999_to_come": { up: async () => undefined } });
     await expect(open()).rejects.toThrow("was written by a newer Mooring than this one");
   });

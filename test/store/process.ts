@@ -2,7 +2,7 @@ import { type ChildProcess, type ForkOptions, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** A message of a child: the answer to a call, or something it says by itself. */
+/** A message of a child: the reply to a call, or an event. */
 export interface Said {
   readonly id?: number;
   readonly result?: unknown;
@@ -10,23 +10,23 @@ export interface Said {
   readonly event?: unknown;
 }
 
-/** A part of a test that runs in a process of its own. */
+/** A part of a test in a separate process. */
 export interface TestProcess {
   /** Calls one of the program's functions and waits for its result. */
   call<T>(name: string, ...args: unknown[]): Promise<T>;
-  /** What the program has said by itself so far. */
+  /** Events of the program so far. */
   readonly events: readonly unknown[];
-  /** Resolves with the first event, also an earlier one, that fits. */
+  /** Resolves with the first matching event, also an earlier one. */
   event<T>(fits: (event: T) => boolean): Promise<T>;
-  /** Halts it, and lets it go on. */
+  /** Stops it, and continues it. */
   pause(): void;
   resume(): void;
-  /** Ends it as nothing can be caught, by its pid. */
+  /** Ends it with a signal that cannot be caught, by its pid. */
   kill(): Promise<void>;
 }
 
 /**
- * Starts a program of test/, which answers by `serve` of ./served.ts. It is ended with the test.
+ * Starts a program of test/ that uses `serve` of ./served.ts. It is ended with the test.
  *
  * @param program - URL of its file.
  */

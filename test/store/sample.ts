@@ -5,7 +5,7 @@ import type {
   StoredWrite,
 } from "../../src/settings/store.ts";
 
-/** A stored setting with what a test does not care about. */
+/** A stored setting with defaults for members that a test does not need. */
 export function stored(members: Partial<StoredSetting> & { key: string }): StoredSetting {
   return {
     value: "",
@@ -21,7 +21,7 @@ export function stored(members: Partial<StoredSetting> & { key: string }): Store
   };
 }
 
-/** A change of one key, likewise. */
+/** A change of one key, with such defaults. */
 export function changed(members: Partial<StoredChange> & { key: string }): StoredChange {
   return {
     oldValue: null,
@@ -34,7 +34,7 @@ export function changed(members: Partial<StoredChange> & { key: string }): Store
   };
 }
 
-/** A revision, likewise; its time is its number in seconds. */
+/** A revision, with such defaults; its time is its number in seconds. */
 export function commit(members: Partial<RevisionCommit> & { revision: number }): RevisionCommit {
   return {
     time: members.revision * 1_000,

@@ -14,12 +14,12 @@ export function serve(functions: Functions): void {
   process.once("disconnect", () => process.exit());
 }
 
-/** Says something without being asked. */
+/** Sends an event. */
 export function say(event: unknown): void {
   send({ event });
 }
 
 function send(message: object): void {
-  // The parent may be gone.
+  // The parent may have ended.
   process.send?.(message, undefined, undefined, () => undefined);
 }

@@ -3,20 +3,23 @@ import { createSealer } from "../../src/secrets/sealer.ts";
 import { createSiteRegistry } from "../../src/sites/registry.ts";
 import type { SiteEvent, SiteStore, StoredSite, StoredSiteState } from "../../src/sites/store.ts";
 
-/** Where a database is: opened by several connections, and removed after the test. */
+/** Place of a database: opened by several connections, and removed after the test. */
 export interface SitePlace {
   open(): Promise<{ readonly sites: SiteStore; close(): Promise<void> }>;
   remove(): Promise<void>;
 }
 
-/** What an earlier version wrote of a site that was down: the pause before the next try had a fraction. */
+/**
+ * State of an unreachable site by an earlier version: the pause before the next attempt had a
+ * fraction.
+ */
 const WRITTEN = `{"reachedAt":1795470790970.5,"kind":"openlist","version":"v4.2.5","known":["site_title"],
 "drift":[],"refused":{},"rewritten":{},"held":{},
 "fights":{"site_title":{"times":[1795470790970.25],"left":false}},"missing":[],
 "error":{"kind":"unreachable","message":"nothing listens there","since":1795470793971.75},
 "failures":7,"nextTry":1795470824970.8433}`;
 
-/** What every store of sites keeps to. */
+/** Contract of every store of sites. */
 export function describeSiteStore(name: string, newPlace: () => Promise<SitePlace>): void {
   describe(name, () => {
     let place: SitePlace;
@@ -34,7 +37,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       await place.remove();
     });
 
-    test("sites come back as they were written, by name, also from another connection", async () => {
+    test("sites are read as written, by name, also from another connection", async () => {
       const two = [storedSite("b", { paused: true, upstream: true }), storedSite("a")];
       for (const each of two) expect(await store.insert(each, [])).toBe(true);
       const other = await place.open();
@@ -61,7 +64,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       expect(written?.state).not.toMatch(/\d\.\d+[,}\]]/);
     });
 
-    test("no two sites have one name or one address", async () => {
+    test("names and addresses of sites are unique", async () => {
       await store.insert(storedSite("a"), []);
       expect(await store.insert(storedSite("b", { name: "site a" }), [])).toBe(false);
       expect(await store.insert(storedSite("b", { address: "http://a.example" }), [])).toBe(false);
@@ -74,7 +77,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       expect((await store.list()).map(({ name }) => name)).toEqual(["another", "site a"]);
     });
 
-    test("a change of a row that another has changed meanwhile is not written", async () => {
+    test("a change of a row that was changed in between is not written", async () => {
       const [before, after] = [storedSite("a"), storedSite("a", { paused: true })];
       await store.insert(before, []);
       expect(await store.update(after, [], before)).toBe(true);
@@ -83,7 +86,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       expect(await store.list()).toEqual([after]);
     });
 
-    test("what is known and what was done go with the site", async () => {
+    test("state and log are deleted with the site", async () => {
       await store.insert(storedSite("a"), []);
       const event = {
         time: 5,
@@ -111,7 +114,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       expect([await store.states(), await store.log("a", 10)]).toEqual([[], []]);
     });
 
-    test("the version differs after each change, from another connection too, and after nothing else", async () => {
+    test("the version differs after each change, also by another connection, and is otherwise equal", async () => {
       const other = await place.open();
       const seen: (string | undefined)[] = [await store.version()];
       const state = { siteId: "a", version: 0, appliedRevision: 7, state: "{}" };
@@ -151,7 +154,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       expect([all.length, all[0]?.seq, all.at(-1)?.seq]).toEqual([1_000, 1_200, 201]);
     });
 
-    test("a lease is one process's until it runs out or is given back", async () => {
+    test("a lease is held by one process until it expires or is released", async () => {
       expect(await store.lease("sites", "one", 1_000, 100)).toBe(true);
       expect(await store.lease("sites", "two", 1_050, 100)).toBe(false);
       expect(await store.lease("sites", "one", 1_090, 100)).toBe(true);

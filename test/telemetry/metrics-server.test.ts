@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type MetricsLimits, serveMetrics } from "../../src/telemetry/metrics-server.ts";
 
-/** Long enough that no timeout plays a part. */
+/** Long enough that no time-out has an effect. */
 const NEVER = 3_600_000;
 const LIMITS: MetricsLimits = {
   connections: { all: 3, eachPeer: 3 },
@@ -53,12 +53,12 @@ test.each([
   ["all together", { all: 2, eachPeer: 9 }],
   ["of one address", { all: 9, eachPeer: 2 }],
 ])(
-  "a connection beyond the limit %s is closed, and serves again when one ends",
+  "a connection beyond the limit %s is closed, and accepted again when one ends",
   async (_, connections) => {
     const port = await start({ connections });
     const open = [await send(port, HALF), await send(port, HALF)];
     await closed(await send(port, HALF));
-    // The connections before it go on.
+    // The earlier connections stay open.
     for (const socket of open) {
       socket.write("Connection: close\r\n\r\n");
       expect(String((await once(socket, "data"))[0])).toContain("HTTP/1.1 200 OK");
@@ -70,14 +70,14 @@ test.each([
 
 test.each([
   ["says nothing", ""],
-  ["sends half of a head", HALF],
-  ["sends half of a body", `${HALF.replace("GET", "POST")}Content-Length: 9\r\n\r\n1234`],
-])("a connection that %s is closed when its time is over", async (_, text) => {
+  ["sends a partial head", HALF],
+  ["sends a partial body", `${HALF.replace("GET", "POST")}Content-Length: 9\r\n\r\n1234`],
+])("a connection that %s is closed at its time-out", async (_, text) => {
   const port = await start({ requestMs: 40 });
   await closed(await send(port, text));
 });
 
-test("a connection that does not read its reply is closed, and its place is free again", async () => {
+test("a connection that does not read its reply is closed, and its slot is free again", async () => {
   const replies = ["x".repeat(32 * 1024 * 1024)];
   const limits = { idleMs: 200, connections: { all: 1, eachPeer: 1 } };
   const port = await start(limits, () => replies.pop() ?? "up 1\n");

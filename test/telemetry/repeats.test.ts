@@ -21,7 +21,7 @@ test("the first line is written at once, those of the next interval as one", () 
   ]);
 });
 
-test("a flood that goes on has one line in each interval, and is forgotten when it is over", () => {
+test("a continuous flood has one line per interval, and is dropped when it is over", () => {
   const { lines, repeats } = collected();
   for (let interval = 0; interval < 3; interval += 1) {
     for (let call = 0; call < 100; call += 1) repeats.add("peer", "again");
@@ -34,7 +34,7 @@ test("a flood that goes on has one line in each interval, and is forgotten when 
   expect(lines.at(-1)).toEqual(["later", 1]);
 });
 
-test("subjects are kept apart, as many as there is room for; the others are one", () => {
+test("subjects are separate up to a maximum; the others are one", () => {
   const { lines, repeats } = collected(2);
   for (const peer of ["one", "two", "three", "four", "five"]) repeats.add(peer, peer);
   expect(lines).toEqual([

@@ -10,7 +10,7 @@ const collectGarbage = runInNewContext("gc") as () => void;
 
 const bounds = { buffered: new Buffered(1_000_000), timeoutMs: 60_000, maxBytes: 1_000_000 };
 
-test("a body that is refused is given back at once, however long its stream lives on", async () => {
+test("the bytes of a refused body are released at once, for any lifetime of its stream", async () => {
   const stream = new PassThrough();
   const reading = readBody({ stream, peer: "a", hasEnded: () => true }, bounds, 100_000, () => 0);
   let kept: WeakRef<Buffer> | undefined;
@@ -24,14 +24,14 @@ test("a body that is refused is given back at once, however long its stream live
   stream.write(Buffer.alloc(20_000));
   await expect(reading).rejects.toThrow("larger than 100000 bytes");
   expect(bounds.buffered.bytes).toBe(0);
-  // Whatever an await still holds is let go in a later turn.
+  // Values that an await still references are released in a later tick.
   await sleep(10);
   collectGarbage();
   expect(kept?.deref()).toBeUndefined();
   expect(stream.destroyed).toBe(false);
 });
 
-test("a byte of a large read keeps no more than itself", async () => {
+test("a byte of a large read does not retain the read", async () => {
   const stream = new PassThrough();
   const read = { stream, peer: "a", hasEnded: () => true };
   const reading = readBody(read, bounds, 100_000, (body) => `${body}`);
@@ -50,7 +50,7 @@ test("a byte of a large read keeps no more than itself", async () => {
 });
 
 test.each([1, 2, 3, 7, 1_000, 1_025, 5_000])(
-  "a body in pieces of %i bytes is the same",
+  "a body in chunks of %i bytes is the same",
   async (length) => {
     const stream = new PassThrough();
     const whole = Buffer.from(Array.from({ length: 10_000 }, (_, index) => index % 251));
@@ -63,7 +63,7 @@ test.each([1, 2, 3, 7, 1_000, 1_025, 5_000])(
   },
 );
 
-test("a body that grows in memory leaves no smaller copies of itself behind", async () => {
+test("a growing body leaves no smaller copies in memory", async () => {
   const size = 8 * 2 ** 20;
   const large = { buffered: new Buffered(4 * size), timeoutMs: 60_000, maxBytes: size };
   const piece = Buffer.from(new ArrayBuffer(256 * 1024), 0, 64 * 1024).fill("b");
@@ -82,7 +82,7 @@ test("a body that grows in memory leaves no smaller copies of itself behind", as
   expect(grown).toBeLessThan(1.5 * size);
 });
 
-/** Sends a body of 64 KiB pieces. */
+/** Sends a body in chunks of 64 KiB. */
 function sending(size: number): PassThrough {
   const stream = new PassThrough({ highWaterMark: 2 * size });
   for (let left = size; left > 0; left -= 65_536) stream.write(Buffer.alloc(65_536, "b"));
@@ -90,7 +90,7 @@ function sending(size: number): PassThrough {
   return stream;
 }
 
-test("the memory of a large body is given back as soon as it is used", async () => {
+test("the memory of a large body is released as soon as it is used", async () => {
   const size = 8 * 2 ** 20;
   const large = { buffered: new Buffered(4 * size), timeoutMs: 60_000, maxBytes: size };
   const read = { stream: sending(size), peer: "a", hasEnded: () => true };
@@ -99,7 +99,7 @@ test("the memory of a large body is given back as soon as it is used", async () 
   expect(body.buffer.byteLength).toBe(0);
 });
 
-test("a body takes no more memory than its bound", async () => {
+test("a body needs no more memory than its bound", async () => {
   const size = 5 * 2 ** 20;
   const large = { buffered: new Buffered(4 * size), timeoutMs: 60_000, maxBytes: size };
   const read = { stream: sending(size), peer: "a", hasEnded: () => true };
@@ -107,7 +107,7 @@ test("a body takes no more memory than its bound", async () => {
   expect(room).toBe(size);
 });
 
-test("large bodies are used one after another, with other work between them", async () => {
+test("large bodies are processed one after another, with other work in between", async () => {
   const size = 2 ** 20;
   const large = { buffered: new Buffered(64 * size), timeoutMs: 60_000, maxBytes: size };
   const order: string[] = [];
@@ -127,7 +127,7 @@ test("large bodies are used one after another, with other work between them", as
   expect(order.indexOf("other work")).toBeLessThan(order.indexOf("b begins"));
 });
 
-test("garbage is looked for before each large body, and before no other", async () => {
+test("garbage is collected before each large body, and before no other", async () => {
   let looks = 0;
   const buffered = new Buffered(64 * 2 ** 20, () => {
     looks += 1;
@@ -141,7 +141,7 @@ test("garbage is looked for before each large body, and before no other", async 
   expect(looks).toBe(2);
 });
 
-test("nothing waits for the rest of a request whose stream is over", () => {
+test("nothing waits for the rest of a request whose stream has ended", () => {
   const stream = new PassThrough();
   stream.destroy();
   const before = process.getActiveResourcesInfo().length;

@@ -6,7 +6,7 @@ import { decodeBinary } from "../../src/transport/decode.ts";
 test.each([
   ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)],
   ["an Uint8Array", (bytes: Uint8Array) => new Uint8Array(bytes)],
-])("fields of bytes stay as they are when the memory of %s is given back", async (_, copy) => {
+])("fields of bytes are unchanged when the memory of %s is released", async (_, copy) => {
   const message = create(AnySchema, { typeUrl: "t", value: new Uint8Array([1, 2, 3]) });
   const body = copy(toBinary(AnySchema, message));
   const decoded = await decodeBinary(AnySchema, body);

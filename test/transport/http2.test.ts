@@ -88,7 +88,7 @@ async function send(headers: Record<string, string>, body?: string): Promise<Rep
   return { headers: await promise, raw: Buffer.concat(chunks) };
 }
 
-test("serves a read over HTTP/2, plain and compressed", async () => {
+test("a read over HTTP/2 is served, plain and compressed", async () => {
   const plain = await send({ ":path": "/read", origin: "https://a.example" });
   expect(plain.headers[":status"]).toBe(200);
   expect(plain.headers.vary).toBe("Accept-Encoding, Origin");
@@ -102,7 +102,7 @@ test("serves a read over HTTP/2, plain and compressed", async () => {
   }
 });
 
-test("answers HEAD, an unknown method and a conditional read over HTTP/2", async () => {
+test("HEAD, an unknown method and a conditional read are answered over HTTP/2", async () => {
   const head = await send({ ":path": "/read", ":method": "HEAD" });
   expect(head.headers[":status"]).toBe(200);
   expect(head.raw.length).toBe(0);
@@ -111,7 +111,7 @@ test("answers HEAD, an unknown method and a conditional read over HTTP/2", async
   expect(JSON.parse(wrong.raw.toString())).toMatchObject({ code: 405 });
 });
 
-test("reads a body that announces no length", async () => {
+test("a body without Content-Length is read", async () => {
   const post = { ":path": "/save", ":method": "POST" };
   expect((await send(post, '{"text":"a"}')).raw.toString()).toContain('{\\"text\\":\\"a\\"}');
   expect((await send(post)).raw.toString()).toContain('"data":"{}"');
@@ -119,14 +119,14 @@ test("reads a body that announces no length", async () => {
   expect((await send(post, `"${"a".repeat(1_000)}"`)).headers[":status"]).toBe(413);
 });
 
-test("reads a query whose characters are not escaped, as UTF-8", async () => {
+test("a query with unescaped characters is read as UTF-8", async () => {
   const asked = (text: string) => send({ ":path": Buffer.from(text).toString("latin1") });
   expect((await asked("/say?text=ü+%C3%BC+你")).raw.toString()).toContain("ü ü 你");
   const broken = await send({ ":path": "/say?text=\xfc" });
   expect(broken.raw.toString()).toContain('query parameter \\"text\\"');
 });
 
-test("streams events over HTTP/2 until the client goes away", async () => {
+test("events are streamed over HTTP/2 until the client disconnects", async () => {
   const stream = client.request({ ":path": "/watch" });
   let received = 0;
   for await (const chunk of stream) {

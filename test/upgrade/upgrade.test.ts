@@ -9,9 +9,9 @@ const newPath = temporaryPaths();
 const env = { MOORING_SECRET_KEY: "0f".repeat(32) };
 const headers = { authorization: "upgrade-test-token-0123456789abcdefghij" };
 
-/** Each was made by the version that it is named after, by the same commands. */
+/** Each was made by the version in its name, by the same commands. */
 describe.each(readdirSync(DATABASES))("the database of version %s", (file) => {
-  test("opens with its settings, secrets and history, and takes changes", async () => {
+  test("opens with its settings, secrets and history, and accepts changes", async () => {
     const path = newPath();
     copyFileSync(join(DATABASES, file), path);
     const service = await startService({ folder: dirname(path), env });

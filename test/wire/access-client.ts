@@ -15,7 +15,7 @@ export interface As {
   readonly headers: { readonly authorization: string };
 }
 
-/** Calls over gRPC with a token; the permanent one unless another is given. */
+/** Calls over gRPC with a token; default: the permanent one. */
 export function as(port: number, token: string = TOKEN): As {
   const transport = createGrpcTransport({
     baseUrl: `http://127.0.0.1:${port}`,
@@ -35,7 +35,7 @@ export function as(port: number, token: string = TOKEN): As {
   };
 }
 
-/** Makes a token. @returns its text and id. */
+/** Creates a token. @returns its text and id. */
 export async function give(
   by: As,
   scopes: readonly string[],

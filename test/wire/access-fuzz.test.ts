@@ -9,7 +9,7 @@ import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService } from "./service.ts";
 import { type Transport, WireFailure } from "./transport/transport.ts";
 
-/** What every key and value outside holds, and no request does but to ask for it. */
+/** Part of every key and value outside the limits, and of no request except for them. */
 const OUTSIDE = "forbidden";
 const ROUNDS = 150;
 
@@ -19,9 +19,9 @@ const scopes = SCOPES.filter((scope) => /^(settings|history|backup|drivers):/.te
 let service: TestService;
 let byKey: string;
 let byGroup: string;
-/** The newest revision of what was made before. */
+/** The newest revision of the earlier changes. */
 let last: bigint;
-/** What no reply may have: keys and values outside of the limits. */
+/** Texts that no reply may have: keys and values outside the limits. */
 const secret = new RegExp(OUTSIDE);
 
 beforeAll(async () => {
@@ -39,7 +39,8 @@ beforeAll(async () => {
       settings: settings.map((one) => ({ ...one, value: `${one.value} ${round}` })),
       reason: `${OUTSIDE} reason ${round}`,
     });
-  // One of both kinds in a revision, one of each alone, and a setting that has come in from outside.
+  // One of both kinds in a revision, one of each alone, and a setting that was moved in from
+  // outside.
   await root.settings.saveSettings({ settings: [custom(`${OUTSIDE}_a`, 78, `${OUTSIDE} alone`)] });
   await root.settings.saveSettings({ settings: [custom("in_a", 77, "inside alone")] });
   await root.settings.saveSettings({
@@ -47,7 +48,7 @@ beforeAll(async () => {
     reason: `${OUTSIDE} reason of a setting that came in later`,
   });
   await root.settings.saveSettings({ settings: [custom("moved", 77, "inside moved")] });
-  // One that is gone, and whose history is all that is left.
+  // A deleted one that is left in the history only.
   await root.settings.saveSettings({
     settings: [{ ...custom(`${OUTSIDE}_gone`, 78, `${OUTSIDE} gone`), flag: 3 }],
     reason: `${OUTSIDE} reason of one that is gone`,
@@ -128,16 +129,16 @@ const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
   fc.constant([method.setQbittorrent, { url: "http://a:b@127.0.0.1:1/", seedtime: 1 }] as const),
 );
 
-test("every method that keeps to a token's limits is asked", () => {
+test("every method that applies a token's limits has requests", () => {
   const asked = new Set(fc.sample(requests, { numRuns: 500, seed: 1 }).map(([desc]) => desc.name));
   const limited = SettingService.methods.filter((desc) => requirementOf(desc).limited);
   expect(limited.map(({ name }) => name).filter((name) => !asked.has(name))).toEqual([
-    // A stream, which tests of its own ask.
+    // Streams have tests of their own.
     method.watchSettings.name,
   ]);
 });
 
-/** All settings that one of the tokens is not limited to. */
+/** All settings outside the limits of one of the tokens. */
 async function outside(by: string) {
   const { settings } = await as(service.port).settings.listSettings({});
   return settings.filter(({ key, group }) =>
@@ -147,7 +148,7 @@ async function outside(by: string) {
 
 describe.each(sharedPortTransports)("over $name", ({ open }) => {
   test.each(["key", "group"])(
-    "a token limited by %s hears of nothing outside, and changes nothing there",
+    "a token limited by %s gets nothing from outside, and changes nothing there",
     async (by) => {
       const before = await outside(by);
       const transport = open(service);
@@ -168,7 +169,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   );
 
   test.each(["key", "group"])(
-    "a stream of a token limited by %s tells nothing of what is outside, from wherever it begins",
+    "a stream of a token limited by %s has nothing from outside, from any revision on",
     async (by) => {
       const transport = open(service);
       if (!transport.carries(method.watchSettings)) return;
@@ -186,7 +187,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   );
 });
 
-test("a rollback takes nothing out of the group that a token is limited to", async () => {
+test("a rollback moves no setting out of the group that a token is limited to", async () => {
   const root = as(service.port).settings;
   const own = as(service.port, byGroup).settings;
   const inGroup = (group: number) =>
@@ -198,26 +199,29 @@ test("a rollback takes nothing out of the group that a token is limited to", asy
   expect(setting).toMatchObject({ group: 77, value: "of 77" });
 });
 
-test.each(["key", "group"])("a conflict names nothing outside to one limited by %s", async (by) => {
-  const own = as(service.port, by === "key" ? byKey : byGroup);
-  const root = as(service.port);
-  const { revision } = await own.settings.listSettings({});
-  const settings = [
-    { key: `${OUTSIDE}_c`, value: `${OUTSIDE} by ${by}`, group: 78, flag: 1 },
-    { key: "in_c", value: `inside by ${by}`, group: 77, flag: 1 },
-  ];
-  await root.settings.saveSettings({ settings });
-  const change = { key: "in_c", value: "mine" };
-  const conflicts = [
-    own.settings.saveSettings({ settings: [change], expectedRevision: revision }),
-    own.settings.saveSettings({ settings: [{ ...change, expectedRevision: revision }] }),
-    own.settings.rollback({ to: 1n, expectedRevision: revision }),
-  ];
-  for (const conflict of await Promise.allSettled(conflicts)) {
-    expect(conflict).toMatchObject({ reason: { rawMessage: expect.stringContaining("in_c") } });
-    expect(String(conflict.status === "rejected" && conflict.reason)).not.toMatch(secret);
-  }
-});
+test.each(["key", "group"])(
+  "a conflict has nothing from outside for a token limited by %s",
+  async (by) => {
+    const own = as(service.port, by === "key" ? byKey : byGroup);
+    const root = as(service.port);
+    const { revision } = await own.settings.listSettings({});
+    const settings = [
+      { key: `${OUTSIDE}_c`, value: `${OUTSIDE} by ${by}`, group: 78, flag: 1 },
+      { key: "in_c", value: `inside by ${by}`, group: 77, flag: 1 },
+    ];
+    await root.settings.saveSettings({ settings });
+    const change = { key: "in_c", value: "mine" };
+    const conflicts = [
+      own.settings.saveSettings({ settings: [change], expectedRevision: revision }),
+      own.settings.saveSettings({ settings: [{ ...change, expectedRevision: revision }] }),
+      own.settings.rollback({ to: 1n, expectedRevision: revision }),
+    ];
+    for (const conflict of await Promise.allSettled(conflicts)) {
+      expect(conflict).toMatchObject({ reason: { rawMessage: expect.stringContaining("in_c") } });
+      expect(String(conflict.status === "rejected" && conflict.reason)).not.toMatch(secret);
+    }
+  },
+);
 
 test.each(["key", "group"])(
   "a stream of a token limited by %s, from now and from before",
@@ -254,7 +258,7 @@ async function answer(transport: Transport, desc: DescMethodUnary, members: obje
   return JSON.stringify(outcome);
 }
 
-/** What a stream says up to the newest revision, or why it does not. */
+/** Events of a stream up to the newest revision, or its failure. */
 async function events(transport: Transport, members: object, token: string): Promise<string> {
   const request = create(method.watchSettings.input, members);
   const said: string[] = [];
@@ -271,7 +275,7 @@ async function events(transport: Transport, members: object, token: string): Pro
   return said.join("\n");
 }
 
-/** An import lists the keys that were sent: what a client has said itself is no news to it. */
+/** An import lists the sent keys, which the client has sent itself. */
 function withoutEcho(said: string, members: object): string {
   const sent = JSON.stringify(members, (_name, value) => (typeof value === "bigint" ? 0 : value));
   const names = new Set(sent.match(/"forbidden_\w+"/g) ?? []);

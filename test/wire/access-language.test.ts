@@ -51,7 +51,7 @@ type Call = (clients: Clients) => Promise<unknown>;
 const read = ["settings:read"];
 const value = "another-token-0123456789-0123456789";
 
-/** By whom, what, and what it says in Chinese, itself or of a member. */
+/** Caller, method, and the Chinese text of the error, or of a violation. */
 const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
   [
     "a scope is missing",
@@ -60,37 +60,37 @@ const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
     "此令牌没有权限范围 settings:delete",
   ],
   [
-    "it takes the permanent token",
+    "the method needs the permanent token",
     "writer",
     ({ settings }) => settings.resetToken({}),
     "此操作只能用永久管理员令牌本身",
   ],
   [
-    "it is outside of the limits",
+    "the setting is outside the limits",
     "limited",
     ({ settings }) => settings.getSetting({ key: "logo" }),
     "此令牌只限于 key:s3_*：没有读取或更改任何内容",
   ],
   [
-    "the permanent token is another's",
+    "the permanent token belongs to another",
     "writer",
     ({ settings }) => settings.saveSettings({ settings: [{ key: "token", value }] }),
     "永久管理员令牌只能用它自己来更改",
   ],
   [
-    "it gives more than it holds",
+    "it grants more rights than the caller has",
     "manager",
     ({ access }) => access.createToken({ principal: "x", scopes: ["history:read"] }),
     "给出的权限不能多于自己拥有的：此令牌没有权限范围 history:read",
   ],
   [
-    "it has ended",
+    "the token has ended",
     "ended",
     ({ settings }) => settings.getSetting({ key: "logo" }),
     "此令牌有误、已被撤销或已到期：请向发放者索取新的令牌",
   ],
   [
-    "the name is taken",
+    "the name is in use",
     "root",
     ({ access }) => access.createPrincipal({ name: "taken" }),
     '已经有主体 "taken"',
@@ -102,25 +102,25 @@ const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
     '主体 "taken" 已停用',
   ],
   [
-    "there is no such principal",
+    "the principal does not exist",
     "root",
     ({ access }) => access.disablePrincipal({ name: "nobody" }),
     '没有主体 "nobody"',
   ],
   [
-    "there is no such token",
+    "the token does not exist",
     "root",
     ({ access }) => access.revokeToken({ id: "nothing" }),
     '没有 ID 为 "nothing" 的令牌',
   ],
   [
-    "a token that has ended is rotated",
+    "an ended token is rotated",
     "root",
     ({ access }) => access.rotateToken({ id: ended }),
     /^令牌 \w{12} 已到期：请另建一个$/,
   ],
   [
-    "a scope is none",
+    "a scope is invalid",
     "root",
     ({ access }) => access.createToken({ principal: "x", scopes: ["all"] }),
     /"all" 不是权限范围，可用的有：settings:read, /,
@@ -132,7 +132,7 @@ const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
     /至少给出一个权限范围：/,
   ],
   [
-    "a limit is none",
+    "a limit is invalid",
     "root",
     ({ access }) => access.createToken({ principal: "x", scopes: read, limits: ["s3_*"] }),
     /"s3_\*" 不是限制：/,
@@ -156,14 +156,14 @@ const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
     /sites:read 不能加限制/,
   ],
   [
-    "the end is in the past",
+    "the expiry is in the past",
     "root",
     ({ access }) =>
       access.createToken({ principal: "x", scopes: read, expireTime: { seconds: 1n } }),
     /到期时间已经过去/,
   ],
   [
-    "there is an end and none",
+    "there is an expiry and never_expires",
     "root",
     ({ access }) =>
       access.createToken({
@@ -175,25 +175,25 @@ const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
     /只能给出其中一个/,
   ],
   [
-    "the comment is long",
+    "the comment is too long",
     "root",
     ({ access }) => access.createToken({ principal: "x", scopes: read, comment: "x".repeat(201) }),
     /备注超过 200 个字符/,
   ],
   [
-    "the overlap is long",
+    "the overlap is too long",
     "root",
     ({ access }) => access.rotateToken({ id: "x", overlap: { seconds: 99_999_999n } }),
     /重叠时间为 0 到 30 天/,
   ],
   [
-    "the name is none",
+    "the name is invalid",
     "root",
     ({ access }) => access.createPrincipal({ name: "A b" }),
     /"A b" 不行/,
   ],
   [
-    "the name is the program's",
+    "the name is reserved",
     "root",
     ({ access }) => access.createPrincipal({ name: "root" }),
     /且不能是程序自己使用的名称：/,

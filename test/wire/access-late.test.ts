@@ -15,9 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** A call whose headers have been sent, and a part of its body. */
+/** A call whose headers and part of its body have been sent. */
 interface Begun {
-  /** Sends the rest. @returns what is answered. */
+  /** Sends the rest. @returns the reply. */
   end(): Promise<string>;
 }
 
@@ -125,12 +125,12 @@ const calls: readonly (readonly [string, (token: string) => Begun, RegExp])[] = 
   ],
 ];
 
-describe("a call whose body comes after its token was revoked", () => {
-  test.each(calls)("%s is refused, and nothing is done", async (_name, begin, refused) => {
+describe("a call whose body arrives after its token was revoked", () => {
+  test.each(calls)("%s is refused, and nothing is changed", async (_name, begin, refused) => {
     const root = as(service.port);
     const { text, id } = await give(root, ["settings:write"]);
     const begun = begin(text);
-    // Its headers are there, as far as one can tell from outside.
+    // Its headers have arrived, as far as a client can detect.
     for (let round = 0; round < 5; round += 1) await root.access.whoAmI({});
     await root.access.revokeToken({ id });
     expect(await begun.end()).toMatch(refused);

@@ -28,7 +28,7 @@ test("the start fails for an rpc without an access option, and names it", async 
   );
 });
 
-test("every rpc of the contract says it, and the public ones are few", () => {
+test("every rpc of the contract has an access option, and few are public", () => {
   const needs = servedServices.flatMap(({ methods }) =>
     methods.map((method) => ({ name: method.name, ...requirementOf(method) })),
   );

@@ -11,7 +11,7 @@ const COUNT = 23;
 const names = Array.from({ length: COUNT }, (_, at) => `p${String(at).padStart(2, "0")}`);
 
 let service: TestService;
-/** Of all tokens, the newest first. */
+/** All tokens, newest first. */
 let ids: readonly string[];
 let ended: string;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
     };
   };
 
-  test("pages of any size have each token once, the newest first", async () => {
+  test("pages of any size have each token once, newest first", async () => {
     for (const pageSize of [1, 7, COUNT - 1, COUNT, COUNT + 1, 2_000_000_000]) {
       const found: string[] = [];
       let pageToken = "";
@@ -65,7 +65,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
     }
   });
 
-  test("pages of principals are by name", async () => {
+  test("pages of principals are ordered by name", async () => {
     const first = await page(listPrincipals, { pageSize: 20 });
     const second = await page(listPrincipals, { pageSize: 20, pageToken: first.next_page_token });
     expect([first, second].map(({ principals }) => principals.map(({ name }) => name))).toEqual([
@@ -89,7 +89,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   });
 });
 
-test("filters count before pages", async () => {
+test("filters apply before pages", async () => {
   const { access } = as(service.port);
   const first = await access.listTokens({ active: true, pageSize: 4 });
   const second = await access.listTokens({
@@ -105,7 +105,7 @@ test("filters count before pages", async () => {
   });
 });
 
-test("what is made meanwhile moves nothing, and what is read on stays in its place", async () => {
+test("a token created in between shifts nothing, and the next page continues at its place", async () => {
   const other = await startService();
   try {
     const root = as(other.port);
@@ -121,7 +121,7 @@ test("what is made meanwhile moves nothing, and what is read on stays in its pla
   }
 });
 
-test("over REST the path of before answers a bare list, and another one with the next page", async () => {
+test("over REST the former path answers a bare list, and another path the next page token", async () => {
   const whole = await rest("tokens");
   expect(whole.data).toHaveLength(COUNT);
   const page = await rest("tokens/list?page_size=20");

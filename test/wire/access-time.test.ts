@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const START = Date.parse("2027-01-01T00:00:00Z");
 
-// The clock alone: everything else goes on as it does.
+// Only this clock: everything else runs normally.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
   onTestFinished(() => void vi.useRealTimers());
@@ -38,8 +38,8 @@ async function drained(stream: AsyncIterator<unknown>): Promise<void> {
   while (!(await stream.next()).done);
 }
 
-describe("by its time", () => {
-  test("a token ends at the moment that was said, with its streams; others go on", async () => {
+describe("by time", () => {
+  test("a token ends at its expiry, with its streams; others continue", async () => {
     const { port } = await started();
     const root = as(port);
     const { secret } = await root.access.createToken({
@@ -61,7 +61,7 @@ describe("by its time", () => {
     await going.return?.();
   });
 
-  test("a token with a successor ends after the overlap, with its streams; the successor goes on", async () => {
+  test("a token with a successor ends after the overlap, with its streams; the successor continues", async () => {
     const { port } = await started();
     const root = as(port);
     const { text, id } = await give(root, ["settings:read"]);
@@ -83,7 +83,7 @@ describe("by its time", () => {
     await next.return?.();
   });
 
-  test("90 days, unless something else is said", async () => {
+  test("a token expires after 90 days by default", async () => {
     const { port } = await started();
     const own = as(port, (await give(as(port), ["settings:read"])).text);
     at(90 * DAY - 1);
@@ -92,7 +92,7 @@ describe("by its time", () => {
     await expect(read(own)).rejects.toMatchObject(refused);
   });
 
-  test("what has ended stays so in this process when the clock goes back, as long as it runs", async () => {
+  test("an ended token stays ended in this process when the clock is set back", async () => {
     const first = await started();
     const { text } = await give(as(first.port), ["settings:read"]);
     at(100 * DAY);
@@ -103,7 +103,7 @@ describe("by its time", () => {
     await read(as(again.port, text));
   });
 
-  test("an end is compared with that clock when a token is made, too", async () => {
+  test("an expiry is compared with that clock when a token is created, too", async () => {
     const { port } = await started();
     const make = (end: number) =>
       as(port).access.createToken({
@@ -127,7 +127,7 @@ describe("a token that ends soon", () => {
       createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }),
     ).getStatus({}, { headers });
 
-  test("is named by the list, the status, the metric and the command line, until it has a successor", async () => {
+  test("is listed by the list, the status, the metric and the command line, until it has a successor", async () => {
     const { port, mooring } = await started();
     const root = as(port);
     const { id } = await give(root, ["settings:read"], [], "soon");
@@ -165,7 +165,7 @@ describe("a token that ends soon", () => {
     expect(await told()).toMatchObject(nothing);
   });
 
-  test("is named to those alone who manage tokens; others hear how many there are", async () => {
+  test("is named only to callers who manage tokens; others get the number", async () => {
     const { port } = await started();
     const root = as(port);
     const { id } = await give(root, ["settings:read"], [], "soon");
@@ -180,7 +180,7 @@ describe("a token that ends soon", () => {
     expect(await statusOf(port, reader)).toMatchObject({ endingTokenCount: 1, endingTokens: [] });
   });
 
-  test("is named once a day by the log, also over restarts and by one process of all", async () => {
+  test("is logged once a day, also over restarts, by one of all processes", async () => {
     const first = await started();
     const { id } = await give(as(first.port), ["settings:read"], [], "soon");
     const lines = ({ logLines }: TestService) =>
@@ -203,7 +203,7 @@ describe("a token that ends soon", () => {
   });
 });
 
-test("a status counts the settings that a limited token may see, and no others", async () => {
+test("a status counts only the settings within a token's limits", async () => {
   const { port } = await started();
   const own = as(port, (await give(as(port), ["settings:read"], ["key:site_*"])).text);
   const client = createClient(

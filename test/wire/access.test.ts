@@ -22,7 +22,7 @@ describe("every rpc with every scope", () => {
   afterAll(() => service.stop());
 
   test.each(sharedPortTransports)(
-    "over $name is let in by its own alone",
+    "over $name is accepted with its own scope alone",
     async ({ name, open }) => {
       const transport = open(service);
       let refused = 0;
@@ -30,7 +30,8 @@ describe("every rpc with every scope", () => {
         const grant = createGrant([scope], []);
         for (const method of methods.filter(transport.carries)) {
           const { isPublic, scopes } = requirementOf(method);
-          // All of them over one transport; over the others those that let in, and one that does not.
+          // All of them over one transport; over the others the accepted ones, and one that is
+          // refused.
           const isAll = name === "gRPC" || methods.indexOf(method) % tokens.size === at;
           if (!isAll && (isPublic || !scopes.every((needed) => grant.has(needed)))) continue;
           const missing = isPublic ? undefined : scopes.find((needed) => !grant.has(needed));
@@ -66,7 +67,7 @@ describe("a token", () => {
   const denied = (call: Promise<unknown>) =>
     expect(call).rejects.toMatchObject({ code: Code.PermissionDenied });
 
-  test("is named by history and whoami, and its text is nowhere but in its maker's reply", async () => {
+  test("is named by history and whoami, and its text is only in the reply of its creation", async () => {
     const root = as(service.port);
     const { text, id } = await give(root, ["settings:write", "history:read"], [], "backup");
     const own = as(service.port, text);
@@ -106,7 +107,7 @@ describe("a token", () => {
     expect(service.log()).toContain(`backup/${id}`);
   });
 
-  test("sees secrets masked without settings:reveal, and the permanent token in no case", async () => {
+  test("gets secrets masked without settings:reveal, and never the permanent token", async () => {
     const root = as(service.port);
     await root.settings.saveSettings({ settings: [{ key: "aria2_secret", value: "very secret" }] });
     const reader = as(service.port, (await give(root, ["settings:read"])).text);
@@ -136,7 +137,7 @@ describe("a token", () => {
     );
   });
 
-  test("never writes the permanent token, whatever its scopes", async () => {
+  test("never writes the permanent token, with any scopes", async () => {
     const root = as(service.port);
     const all = as(service.port, (await give(root, SCOPES)).text);
     const value = "another-token-0123456789-0123456789";
@@ -152,7 +153,7 @@ describe("a token", () => {
     expect((await root.settings.getSetting({ key: "token" })).setting?.value).toBe(TOKEN);
   });
 
-  test("limited to a group makes no new settings in it, by a save, an import or a rollback", async () => {
+  test("limited to a group creates no new settings in it, by a save, an import or a rollback", async () => {
     const root = as(service.port);
     const one = (key: string) => ({ key, value: "v", group: 77, flag: 3 });
     await root.settings.saveSettings({ settings: [one("of_77")] });
@@ -167,7 +168,7 @@ describe("a token", () => {
     await limited.settings.saveSettings({ settings: [{ key: "of_77", value: "w" }] });
   });
 
-  test("gives no more than it holds, also by rotating", async () => {
+  test("grants no more rights than it has, also by rotation", async () => {
     const root = as(service.port);
     const manager = as(service.port, (await give(root, ["tokens:manage", "drivers:read"])).text);
     await give(manager, ["drivers:read"]);
@@ -218,7 +219,7 @@ describe("a right that ends", () => {
     },
   );
 
-  test("rotated with an overlap: both hold, and there is one successor", async () => {
+  test("rotated with an overlap: both are valid, and there is one successor", async () => {
     const root = as(first.port);
     const { text, id } = await give(root, ["settings:read"], ["key:site_*"], "turning");
     const next = await root.access.rotateToken({ id });
@@ -247,7 +248,7 @@ describe("a right that ends", () => {
     });
   });
 
-  test("holds over a restart, and the last use is kept", async () => {
+  test("is valid after a restart, and its last use is kept", async () => {
     const service = await startService();
     onTestFinished(service.stop);
     const again = await startService({ folder: service.folder });

@@ -18,7 +18,7 @@ export interface Ports {
 export interface Entry {
   readonly name: string;
   readonly open: (ports: Ports) => Transport;
-  /** What the service has to be configured with. */
+  /** Required configuration of the service. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** All rows, the oldest first. */
+/** All rows, oldest first. */
 async function events(): Promise<readonly AuditEvent[]> {
   const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` });
   const headers = { authorization: TOKEN };
@@ -33,7 +33,7 @@ async function events(): Promise<readonly AuditEvent[]> {
   return (await createClient(AuditService, transport).listAuditEvents(request, { headers })).events;
 }
 
-/** What was counted is written now. */
+/** Counted calls are written now. */
 async function restart(): Promise<void> {
   await service.stop();
   service = await startService({ folder });
@@ -43,7 +43,7 @@ const detailOf = ({ detail }: AuditEvent): Record<string, unknown> => JSON.parse
 const byMethod = (all: readonly AuditEvent[], method: string): readonly AuditEvent[] =>
   all.filter((each) => each.method === method);
 
-test("every change has its row, and no row a secret", async () => {
+test("every change has its row, and no row has a secret", async () => {
   const root = as(service.port);
   const secret = "Secret-of-the-audit-0123456789abcdef";
   await root.settings.saveSettings({
@@ -92,7 +92,7 @@ test("every change has its row, and no row a secret", async () => {
     expect(rows).not.toContain(hidden);
 });
 
-test("reads of secrets are counted, over every transport, and reads without any are not", async () => {
+test("reads of secrets are counted over every transport, and other reads are not", async () => {
   const { text } = await give(as(service.port), ["settings:read"], [], "reader");
   for (const { open } of sharedPortTransports) {
     const transport = open(service);
@@ -149,7 +149,7 @@ test("refused calls are counted over every transport: without a token, with a wr
   expect(refused[2]?.tokenId).toBe(id);
 });
 
-test("sites that are added, changed and removed, and what is written there", async () => {
+test("sites that are added, changed and removed, and writes to them, have rows", async () => {
   const site = await startStandIn({});
   const root = as(service.port);
   const { sites } = root;

@@ -60,7 +60,7 @@ describe("the audit", () => {
     }
   });
 
-  test("is read with audit:read alone, which takes no limits", async () => {
+  test("is readable with audit:read alone, which has no limits", async () => {
     const root = as(service.port);
     await expect(give(root, ["audit:read"], ["key:site_*"])).rejects.toThrow(/cannot be limited/);
     const { text } = await give(root, ["audit:read"]);
@@ -76,7 +76,7 @@ describe("the audit", () => {
     }
   });
 
-  test("a stream of it ends with the right to it", async () => {
+  test("has streams that end with the right to read it", async () => {
     const root = as(service.port);
     const { text, id } = await give(root, ["audit:read"]);
     const stream = as(service.port, text).audit.watchAudit({})[Symbol.asyncIterator]();

@@ -26,7 +26,7 @@ const { listDriverNames } = DriverService.method;
 const { resetToken, saveSettings, watchSettings } = SettingService.method;
 const { watchPublicSettings } = PublicService.method;
 
-/** What is no token, and what the refusal says. */
+/** Invalid credentials, and the message of the refusal. */
 const intruders: readonly (readonly [string, Record<string, string>, RegExp])[] = [
   ["no header", {}, /missing token: send the admin token in the header/],
   ["an empty header", { authorization: "" }, /missing/],
@@ -35,16 +35,16 @@ const intruders: readonly (readonly [string, Record<string, string>, RegExp])[] 
   ["a wrong token", { authorization: "wrong" }, /invalid token/],
   ["a wrong Bearer token", { authorization: "Bearer wrong" }, /invalid token/],
   ["the beginning of the token", { authorization: TOKEN.slice(0, -1) }, /invalid token/],
-  ["the token and more", { authorization: `${TOKEN}x` }, /invalid token/],
+  ["the token with a suffix", { authorization: `${TOKEN}x` }, /invalid token/],
   ["the token twice", { authorization: `${TOKEN}, ${TOKEN}` }, /invalid token/],
   ["another scheme", { authorization: `Basic ${TOKEN}` }, /invalid token/],
 ];
 
-/** How the token may be written. */
+/** Accepted spellings of the token. */
 const keys: readonly string[] = [TOKEN, `Bearer ${TOKEN}`, `bearer ${TOKEN}`, `Bearer  ${TOKEN}`];
 
 describe("the contract", () => {
-  test("has exactly three methods that need no token", () => {
+  test("has exactly three public methods", () => {
     const open = methods.filter((method) => publicMethods.has(method)).map(({ name }) => name);
     expect(open).toEqual(["Ping", "GetPublicSettings", "WatchPublicSettings"]);
   });
@@ -64,23 +64,26 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
     await service.stop();
   });
 
-  test.each(intruders)("%s opens no method of the contract", async (_case, headers, message) => {
-    for (const method of closed.filter(transport.carries)) {
-      const outcome = await attempt(transport, method, { headers });
-      expect(outcome, method.name).toMatchObject({
-        kind: "failure",
-        code: transport.codeOf(Code.Unauthenticated),
-        message: expect.stringMatching(message),
-      });
-    }
-  });
+  test.each(intruders)(
+    "%s is refused by every method of the contract",
+    async (_case, headers, message) => {
+      for (const method of closed.filter(transport.carries)) {
+        const outcome = await attempt(transport, method, { headers });
+        expect(outcome, method.name).toMatchObject({
+          kind: "failure",
+          code: transport.codeOf(Code.Unauthenticated),
+          message: expect.stringMatching(message),
+        });
+      }
+    },
+  );
 
-  test.each(keys)("the token opens as %j", async (authorization) => {
+  test.each(keys)("the token is accepted as %j", async (authorization) => {
     const outcome = await attempt(transport, listDriverNames, { headers: { authorization } });
     expect(outcome).toMatchObject({ kind: "reply" });
   });
 
-  test("no token that was tried stands in the log", () => {
+  test("no attempted token is in the log", () => {
     expect(service.log()).not.toContain(TOKEN.slice(0, -1));
   });
 });
@@ -88,7 +91,7 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
 describe("a token that was reset", () => {
   let first: TestService;
   let second: TestService;
-  /** The token now. */
+  /** The current token. */
   let token = TOKEN;
 
   beforeAll(async () => {
@@ -130,7 +133,7 @@ describe("a token that was reset", () => {
     }
   });
 
-  test("ends the streams that it opened on every transport, in every process, and no others", async () => {
+  test("ends its streams on every transport, in every process, and no others", async () => {
     const opened = [first, second].flatMap((service) =>
       sharedPortTransports
         .map(({ open }) => open(service))
@@ -167,7 +170,7 @@ describe("a token that was reset", () => {
     }
   });
 
-  test("is another one each time, whichever transport resets it", async () => {
+  test("is different each time, on every transport of the reset", async () => {
     const seen = new Set<string>();
     const opened = sharedPortTransports
       .map(({ open }) => open(second))

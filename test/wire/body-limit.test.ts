@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** What a request is sent as, and how long it may be where it names keys or has one value. */
+/** Encoding of a request, and its limit when it has keys or one value. */
 const forms = [
   ["rest", "application/json"],
   ["Connect JSON", "application/json"],
@@ -54,7 +54,7 @@ async function send(form: Form, method: DescMethod, bytes: Buffer) {
   return askHttp2(service.port, headers, body);
 }
 
-/** The same request with a text that makes it so long. */
+/** The same request with a text that gives it this length. */
 function filled(
   form: Form,
   method: DescMethod,
@@ -74,12 +74,12 @@ const saved = (help: string) =>
 const imported = (padding: string) =>
   create(importSettings.input, { dryRun: true, document: { padding } });
 
-/** The bound of a message within an envelope is that of the message, or of both. */
+/** The bound of a message in an envelope is that of the message, or of both. */
 const larger = (form: Form, limit: number): RegExp =>
   new RegExp(`larger than ${form.startsWith("gRPC") ? limit + 5 : limit} bytes`);
 
 describe.each(forms)("a request over %s", (form) => {
-  test("that has one value is refused by its length, and read at its bound", async () => {
+  test("that has one value is accepted at its bound, and refused above it", async () => {
     const refused = await send(form, setAria2, filled(form, setAria2, SMALL + 1, aria2));
     expect(textOf(refused)).toMatch(saying("resource_exhausted"));
     expect(said(refused)).toMatch(larger(form, SMALL));
@@ -87,7 +87,7 @@ describe.each(forms)("a request over %s", (form) => {
     expect(textOf(read)).toMatch(saying("invalid_argument"));
   });
 
-  test("that names a thousand of the longest keys is read", async () => {
+  test("that has a thousand of the longest keys is accepted", async () => {
     const keys = Array.from(
       { length: 1_000 },
       (_, at) => `${"\u{20000}".repeat(251)}${1_000 + at}`,

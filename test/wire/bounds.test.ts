@@ -10,7 +10,7 @@ import { startService, type TestService, TOKEN } from "./service.ts";
 
 const cases = cuttables.map((one) => [one.name, one] as const);
 
-/** The head of a request over HTTP/1.1 whose body is announced and does not come. */
+/** The head of a request over HTTP/1.1 with a body that is announced and not sent. */
 function headOf({ method, path, headers }: Cuttable, length: number): string {
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${path} HTTP/1.1\r\nhost: a\r\n${fields.join("")}content-length: ${length}\r\n\r\n`;
@@ -20,7 +20,7 @@ function fieldsOf({ method, path, headers }: Cuttable): Record<string, string> {
   return { ":method": method, ":path": path, ...headers };
 }
 
-describe("a body that does not come to its end in time", () => {
+describe("a body that is not complete in time", () => {
   let witness: Witness;
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe("a body that does not come to its end in time", () => {
 
   afterAll(() => witness.stop());
 
-  test.each(cases)("over HTTP/2 is refused, and nothing is done: %s", async (_name, request) => {
+  test.each(cases)("over HTTP/2 is refused, and nothing is changed: %s", async (_name, request) => {
     const before = await witness.state();
     const client = await RawHttp2.open(witness.service.port);
     client.headers(1, { ":scheme": "http", ":authority": "a", ...fieldsOf(request) });
@@ -41,7 +41,7 @@ describe("a body that does not come to its end in time", () => {
   });
 
   test.each(cases.filter(([, { http }]) => http.includes("1.1")))(
-    "over HTTP/1.1 is refused, and nothing is done: %s",
+    "over HTTP/1.1 is refused, and nothing is changed: %s",
     async (_name, request) => {
       const before = await witness.state();
       const { first, rest } = request.body;
@@ -77,7 +77,7 @@ describe("streams of one connection", () => {
     authorization: TOKEN,
   };
 
-  test("wait beyond the bound, where the client keeps to what it was told", async () => {
+  test("wait beyond the bound, if the client respects SETTINGS_MAX_CONCURRENT_STREAMS", async () => {
     const service = await serve({ MOORING_MAX_STREAMS: "4" });
     const session = connect(`http://127.0.0.1:${service.port}`);
     onTestFinished(() => session.destroy());
@@ -95,7 +95,7 @@ describe("streams of one connection", () => {
     expect((await late.toArray()).join("")).toBe("pong");
   });
 
-  test("beyond the bound end the connection of a client that knows it, and no other", async () => {
+  test("beyond an acknowledged bound end the client's connection, and no other", async () => {
     const service = await serve({ MOORING_MAX_STREAMS: "4" });
     const bystander = await dial(service.port);
     const client = await RawHttp2.open(service.port);
@@ -106,8 +106,8 @@ describe("streams of one connection", () => {
   });
 });
 
-describe("requests of one connection that wait for no reply", () => {
-  test("are all answered, however many there are", async () => {
+describe("pipelined requests of one connection", () => {
+  test("are all answered, in any number", async () => {
     const service = await serve({});
     const line = await dial(service.port);
     line.socket.write(PING.repeat(1_000));
@@ -115,7 +115,7 @@ describe("requests of one connection that wait for no reply", () => {
     expect(answers(await line.until((received) => answers(received) >= 1_000))).toBe(1_000);
   });
 
-  test("are read no further while too many are under way, and others are served", async () => {
+  test("are read no further while too many are in progress, and others are served", async () => {
     const service = await serve({});
     const { headers } = await fetch(`http://127.0.0.1:${service.port}/api/public/settings`);
     const seen = headers.get("etag")?.replaceAll('"', "");
@@ -141,7 +141,7 @@ describe.each([
   ["of one peer", "MOORING_MAX_CONNECTIONS_PER_PEER"],
 ])("connections %s", (_name, variable) => {
   test.each(["port", "grpcPort"] as const)(
-    "beyond the bound are closed at once, and the others go on (%s)",
+    "beyond the bound are closed at once, and the others stay open (%s)",
     async (port) => {
       const service = await serve({
         [variable]: "3",
@@ -154,7 +154,7 @@ describe.each([
       if (port === "port") for (const line of lines) expect(await pings(line)).toBe(true);
       const [first] = lines;
       first?.socket.destroy();
-      // The place is free as soon as the service has seen that.
+      // The slot is free as soon as the service has detected the close.
       for (;;) {
         const next = await dial(service[port]);
         next.socket.write(port === "port" ? PING : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -165,16 +165,16 @@ describe.each([
   );
 });
 
-describe("bytes of bodies that are still arriving", () => {
+describe("bytes of incomplete bodies", () => {
   const env = {
     MOORING_MAX_VALUE: "1KiB",
     MOORING_MAX_BODY: "64KiB",
     MOORING_MAX_BUFFERED: "128KiB",
   };
-  /** Half of all is 64 KiB, which is what one peer may hold. */
+  /** Half of the total is 64 KiB, the limit of one peer. */
   const much = Buffer.alloc(40_000, " ");
 
-  // A watch over REST takes any body.
+  // A watch over REST accepts any body.
   const read = cases.filter(([, { transport, does }]) => transport !== "rest" || does !== "stream");
 
   test.each(read)(
@@ -189,19 +189,19 @@ describe("bytes of bodies that are still arriving", () => {
       const crowded = (): Promise<string> =>
         askHttp2(service.port, fieldsOf(one), much).then(textOf);
       await untilSo(async () => saying("crowded").test(await crowded()));
-      // Another client is served meanwhile.
+      // Another client is served in between.
       const other = await dial(service.port, "127.0.0.2");
       other.socket.write(headOf(save, much.length));
       other.socket.write(much);
       await other.until((received) => /"code":400/.test(`${received}`));
-      // And so is the peer, when its own bytes are gone.
+      // So is the peer, when its own bytes are released.
       holder.socket.destroy();
       await untilSo(async () => !saying("crowded").test(await crowded()));
     },
   );
 });
 
-/** Looks again and again until something holds; the test's own time ends it. */
+/** Polls until a condition holds; the test's time limit ends it. */
 async function untilSo(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds()));
 }

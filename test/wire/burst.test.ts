@@ -5,12 +5,12 @@ import { Witness } from "./raw/witness.ts";
 import { startService } from "./service.ts";
 import { http1Sender } from "./transport/http.ts";
 
-test("of streams that come at once those that are reset are left out, the others answered", async () => {
+test("concurrent streams that are reset are left out, and the others answered", async () => {
   const service = await startService();
   const client = await RawHttp2.open(service.port);
   const streams = Array.from({ length: 200 }, (_, at) => 2 * at + 1);
   const isReset = (stream: number): boolean => stream % 4 === 3;
-  // One write: what comes in one read is more than is begun in one turn.
+  // One write: a single read has more requests than are started in one tick.
   client.line.socket.cork();
   for (const stream of streams) {
     const fields = { ":method": "GET", ":scheme": "http", ":authority": "a", ":path": "/ping" };
@@ -32,12 +32,12 @@ test.each(
   cuttables
     .filter(({ does }) => does === "save" || does === "reset")
     .map((one) => [one.name, one] as const),
-)("of many at once, none that is reset in the same read is carried out: %s", async (_name, one) => {
+)("of many at once, none that is reset in the same read is executed: %s", async (_name, one) => {
   const witness = await Witness.start();
   const before = await witness.state();
   const whole = Buffer.concat([one.body.first, one.body.rest]);
   for (const sends of [
-    // What it needs, all of it, all of it with its end, and an end without a byte.
+    // All that it needs, all of it with its end, and an end without a byte.
     (client: RawHttp2, stream: number) => client.data(stream, one.body.first),
     (client: RawHttp2, stream: number) => client.data(stream, whole),
     (client: RawHttp2, stream: number) => client.data(stream, whole, true),

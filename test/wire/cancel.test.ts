@@ -13,7 +13,7 @@ const { getPublicSettings, watchPublicSettings } = PublicService.method;
 
 let served: ServedRoutes;
 
-/** A handler that waits for nothing but its own end. */
+/** A handler that waits only for its own end. */
 interface Waiting {
   readonly context: HandlerContext;
   readonly ended: Promise<unknown>;
@@ -60,7 +60,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
 
   afterAll(() => transport.close());
 
-  test("a client that goes away cancels its call", async () => {
+  test("a client that disconnects cancels its call", async () => {
     entered = Promise.withResolvers();
     const leaving = new AbortController();
     const call = transport
@@ -72,7 +72,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
     await call;
   });
 
-  test("a client that goes away cancels its stream", async () => {
+  test("a client that disconnects cancels its stream", async () => {
     if (!transport.carries(watchPublicSettings)) return;
     entered = Promise.withResolvers();
     const leaving = new AbortController();
@@ -81,7 +81,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
       [Symbol.asyncIterator]();
     const first = await messages.next();
     expect(first.value).toMatchObject({ revision: "1" });
-    // The handler goes on when its reader asks for more.
+    // The handler continues when its reader requests more.
     const more = messages.next().catch(() => undefined);
     const waiting = await entered.promise;
     leaving.abort();
@@ -90,7 +90,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   });
 });
 
-/** Protocols with a time limit, and how 50 milliseconds are said in them. */
+/** Protocols with a deadline, and their encoding of 50 milliseconds. */
 const limits = [
   ["grpc", "grpc-timeout", ["50m", "50000u", "50000000n"]],
   ["grpc-web+proto", "grpc-timeout", ["50m", "50000u"]],
@@ -105,7 +105,7 @@ const bodies = {
   json: Buffer.from("{}"),
 } as const;
 
-describe.each(limits)("a time limit of %s", (type, header, texts) => {
+describe.each(limits)("a deadline of %s", (type, header, texts) => {
   const path = `/mooring.v1.PublicService/${getPublicSettings.name}`;
   const headers = { ":method": "POST", ":path": path, "content-type": `application/${type}` };
 
@@ -121,7 +121,7 @@ describe.each(limits)("a time limit of %s", (type, header, texts) => {
     expect(textOf(answer)).toMatch(saying("deadline_exceeded"));
   });
 
-  test("that is none is INVALID_ARGUMENT", async () => {
+  test("that is invalid is INVALID_ARGUMENT", async () => {
     for (const text of ["x", "-1", "1X", "1.5S", "123456789012S"]) {
       const answer = await askHttp2(served.port, { ...headers, [header]: text }, bodies[type]);
       expect(textOf(answer), text).toMatch(saying("invalid_argument"));
@@ -151,6 +151,6 @@ test.each([
   const { context } = await entered.promise;
   const left = context.timeoutMs() ?? 0;
   expect(left).toBeLessThanOrEqual(ms);
-  // The test itself may take its time; a wrong unit is wrong by a factor of 60 at least.
+  // The test itself may be slow; a wrong unit is wrong by a factor of 60 at least.
   expect(left).toBeGreaterThan(ms / 2);
 });

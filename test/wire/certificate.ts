@@ -10,7 +10,7 @@ export interface Pair {
   readonly key: string;
 }
 
-/** An authority of a test's own. */
+/** An authority of a test. */
 export interface Authority extends Pair {
   /** Makes a certificate for `localhost`. */
   issue(name: string, options?: { readonly days?: number }): Promise<Pair>;

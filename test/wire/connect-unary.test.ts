@@ -8,7 +8,7 @@ const LIST = "/mooring.v1.SettingService/ListSettings";
 const SAVE = "/mooring.v1.SettingService/SaveSettings";
 const ADMIN = { authorization: TOKEN };
 
-/** Calls, and what is sent with them; the library answers the same path when it has a query. */
+/** Calls and their bodies; the Connect library answers the same path when it has a query. */
 const calls: readonly (readonly [name: string, path: string, request: HttpRequest])[] = [
   ["a read", PUBLIC, json("{}")],
   ["a read with the protocol's version", PUBLIC, json("{}", { "connect-protocol-version": "1" })],
@@ -26,9 +26,9 @@ const calls: readonly (readonly [name: string, path: string, request: HttpReques
   ["a wrong token", ONE, json('{"key":"logo"}', { authorization: "Bearer wrong" })],
   ["an unknown setting", ONE, json('{"key":"nope"}', ADMIN)],
   ["no body", ONE, { method: "POST", headers: { "content-type": "application/json", ...ADMIN } }],
-  ["a body that is no JSON", ONE, json("{", ADMIN)],
+  ["a body that is not JSON", ONE, json("{", ADMIN)],
   ["JSON of another type", ONE, json('{"key":1}', ADMIN)],
-  ["bytes that are no message", ONE, bytes("\xff\xff\xff\x01", ADMIN)],
+  ["bytes that are not a message", ONE, bytes("\xff\xff\xff\x01", ADMIN)],
   ["an error with details", SAVE, json('{"settings":[{"key":"default_page_size"}]}', ADMIN)],
   ["an error with details, in bytes", SAVE, bytes("\n\x03\n\x01a\n\x03\n\x01a", ADMIN)],
 ];
@@ -46,7 +46,7 @@ describe.each([
   ["HTTP/1.1", {}],
   ["HTTP/1.1 with listed origins", { MOORING_CORS_ORIGINS: "https://a.example" }],
   ["HTTP/2", {}],
-])("a plain call over %s is answered as the library does", (version, env) => {
+])("a plain call over %s is answered like the library does", (version, env) => {
   let service: TestService;
   let close = (): void => {};
   let send = http1Sender(0);
@@ -68,7 +68,7 @@ describe.each([
     expect(plain.headers["x-request-id"]).toMatch(/^[\w.:/+=-]+$/);
   });
 
-  test("a list that takes several turns to encode", async () => {
+  test("a list that needs several ticks to encode", async () => {
     const settings = Array.from({ length: 900 }, (_, at) => ({ key: `wire_${at}`, value: "“v”" }));
     expect(await send(SAVE, json(JSON.stringify({ settings }), ADMIN))).toMatchObject({
       status: 200,
@@ -93,13 +93,13 @@ describe.each([
     expect(await send(PUBLIC, json("{}"))).toMatchObject({ status: 200 });
   });
 
-  test("a reply that is kept is the same the second time", async () => {
+  test("a cached reply is the same the second time", async () => {
     const request = json("{}", { ...ADMIN, "accept-encoding": "gzip" });
     const replies = [await send(LIST, request), await send(LIST, request)].map(comparable);
     expect(replies[1]).toEqual(replies[0]);
   });
 
-  test("a change is seen at once", async () => {
+  test("a change is visible at once", async () => {
     for (const value of ["one", "two"]) {
       const body = JSON.stringify({ settings: [{ key: "site_title", value }] });
       await send(SAVE, json(body, ADMIN));
@@ -110,7 +110,7 @@ describe.each([
   });
 });
 
-/** All of a reply but what differs from one to the next. */
+/** All of a reply except parts that always differ. */
 function comparable({ status, headers, text }: HttpReply) {
   const { date, "x-request-id": _id, connection, "keep-alive": _alive, ...others } = headers;
   const names = Object.keys(headers).sort();

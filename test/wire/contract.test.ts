@@ -3,7 +3,7 @@ import { PUBLIC_MEMBERS } from "./case/public.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { http1Sender, type SendHttp } from "./transport/http.ts";
 
-// The members that JSON replies have: those of the contract, and after them what this service adds.
+// Members of JSON replies: those of the contract, followed by those that this service adds.
 
 const SETTING = {
   contract: ["key", "value", "help", "type", "options", "group", "flag"],
@@ -81,7 +81,7 @@ async function save(settings: readonly object[]): Promise<unknown> {
   return (await send("/api/admin/setting/save", request)).json;
 }
 
-/** An object has every member of the contract, and no other than those that are documented. */
+/** Checks that an object has every member of the contract, and otherwise only documented ones. */
 function expectMembers(value: object, { contract, more }: typeof SETTING, name: string): void {
   const members = Object.keys(value);
   expect(members, name).toEqual(expect.arrayContaining(contract));
@@ -121,7 +121,7 @@ test("a driver has the contract's members, and additional is never null", async 
   expect(await dataOf("/api/admin/driver/names")).toEqual(Object.keys(drivers).sort());
 });
 
-test("common has the names that the contract has seen", async () => {
+test("common has the names that the contract lists", async () => {
   const { common } = await dataOf<Template>("/api/admin/driver/info?driver=S3");
   expect(common.map((item) => (item as { name: string }).name)).toEqual(
     expect.arrayContaining([
@@ -137,7 +137,7 @@ test("common has the names that the contract has seen", async () => {
   );
 });
 
-test("the public settings have the contract's members, whatever is saved", async () => {
+test("the public settings have the contract's members after any save", async () => {
   const attempts = PUBLIC_MEMBERS.flatMap((key) => [
     [{ key, value: "", flag: 1 }],
     [{ key, value: "x", flag: 3 }],
@@ -152,13 +152,13 @@ test("the public settings have the contract's members, whatever is saved", async
   expect(settings).not.toHaveProperty("token");
 });
 
-test("a whole list can be saved back as it was read, and nothing changes", async () => {
+test("a whole list can be saved back as it was read, without a change", async () => {
   const before = await dataOf<object[]>("/api/admin/setting/list");
   expect(await save(before)).toEqual({ code: 200, message: "success", data: null });
   expect(await dataOf("/api/admin/setting/list")).toEqual(before);
 });
 
-test("a masked list can be saved back, and no secret is lost", async () => {
+test("a masked list can be saved back, without loss of a secret", async () => {
   await save([{ key: "aria2_secret", value: "kept" }]);
   await save(await dataOf<object[]>("/api/admin/setting/list?mask_secrets=true"));
   expect(await dataOf("/api/admin/setting/get?key=aria2_secret")).toMatchObject({ value: "kept" });

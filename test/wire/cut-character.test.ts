@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-// The words of an error name a key as far as its 255th unit, which may be half of a character.
+// An error message has a key up to its 255th unit, which may be half of a character.
 const { getSetting } = SettingService.method;
 const request = create(getSetting.input, { key: `a${"\u{20000}".repeat(200)}` });
 const bytes = Buffer.from(toBinary(getSetting.input, request));
@@ -24,7 +24,7 @@ test.each<[type: string, path: string, body: Buffer, reply: RegExp]>([
   ["application/proto", path, bytes, /"not_found"/],
   ["application/grpc-web+proto", path, enveloped(bytes), /grpc-status: 5\b/],
   ["application/grpc", path, enveloped(bytes), /grpc-status: 5\b/],
-])("an error whose words are cut within a character is answered: %s", async (...sent) => {
+])("an error whose message is cut within a character is answered: %s", async (...sent) => {
   const [type, path, body, reply] = sent;
   const fields = { ":method": "POST", ":path": path, authorization: TOKEN };
   const answer = await askHttp2(service.port, { ...fields, "content-type": type }, body);

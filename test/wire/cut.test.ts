@@ -7,7 +7,7 @@ import { Witness } from "./raw/witness.ts";
 const over = (http: "1.1" | "2"): [string, Cuttable][] =>
   cuttables.filter((one) => one.http.includes(http)).map((one) => [one.name, one]);
 
-/** What breaks off an HTTP/2 stream whose body has not ended. */
+/** Ways to break off an HTTP/2 stream whose body has not ended. */
 const http2Cuts: readonly (readonly [string, (client: RawHttp2) => void])[] = [
   ["RST_STREAM 8 (CANCEL)", (client) => client.reset(1, 8)],
   ["RST_STREAM 0 (NO_ERROR)", (client) => client.reset(1, 0)],
@@ -63,7 +63,7 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
       }
   });
 
-  test("with RST_STREAM right behind its body, is dropped", async () => {
+  test("with RST_STREAM immediately after its body, is dropped", async () => {
     const before = await witness.state();
     for (const code of [8, 0, 2]) {
       const { name, client } = await open();
@@ -76,14 +76,14 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
     }
   });
 
-  test("ended before the length that it announced, is dropped", async () => {
+  test("ended before its announced length, is dropped", async () => {
     const before = await witness.state();
     const { name, client } = await open(announced);
     client.data(1, first, true);
     await witness.expectDropped(name, request, before);
   });
 
-  test("whole, is carried out", async () => {
+  test("complete, is executed", async () => {
     const before = await witness.state();
     const { name, client } = await open(announced);
     client.data(1, first);
@@ -94,7 +94,7 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
   });
 });
 
-/** What breaks off a request over HTTP/1.1. */
+/** Ways to break off a request over HTTP/1.1. */
 const http1Cuts: readonly (readonly [string, (line: Line) => void])[] = [
   ["FIN", ({ socket }) => void socket.end()],
   ["a TCP reset", ({ socket }) => void socket.resetAndDestroy()],
@@ -146,13 +146,13 @@ describe.each(over("1.1"))("over HTTP/1.1, %s", (_name, request) => {
     const before = await witness.state();
     const { name, line } = await open(framing);
     line.socket.write(sent);
-    // By the answer to another connection, what this one has sent was read as well.
+    // The reply to another connection proves that the bytes of this one were read as well.
     await witness.state();
     cut(line);
     await witness.expectDropped(name, request, before);
   });
 
-  test("whole, is carried out", async () => {
+  test("complete, is executed", async () => {
     const before = await witness.state();
     const { name, line } = await open(chunked);
     line.socket.write(Buffer.concat([chunk(first), chunk(rest), Buffer.from("0\r\n\r\n")]));
@@ -161,7 +161,7 @@ describe.each(over("1.1"))("over HTTP/1.1, %s", (_name, request) => {
   });
 });
 
-/** A stream ends when its client goes: by then its first message has come. */
+/** A stream ends when its client disconnects, after its first message. */
 async function endStream(line: Line): Promise<void> {
   await line.until((received) => received.includes("site_title"));
   line.socket.destroy();

@@ -53,7 +53,7 @@ test.each(sharedPortTransports.map((one) => [one.name, one] as const))(
     const messages = await Promise.all(Array.from({ length: READERS }, first));
     for (const message of messages)
       expect(message).toMatchObject({ snapshot: { settings: snapshot } });
-    // One encoding may look at a member more than once, and never as often as there are readers.
+    // One encoding may read a member more than once, but not as often as there are readers.
     expect(encoded).toBeLessThan(READERS / 2);
     expect(encoded).toBeGreaterThan(0);
   },

@@ -20,7 +20,7 @@ interface Case {
   readonly error: ServiceError;
   readonly reason: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** The header of the same name; undefined: there is none. */
+  /** The header of the same name; undefined if it is absent. */
   readonly header: Readonly<Record<string, string>> | undefined;
 }
 
@@ -64,7 +64,7 @@ const cases: Readonly<Record<string, Case>> = {
     metadata: { key: CUT },
     header: { key: CUT },
   },
-  "one that is too long for a header": {
+  "a parameter that is too long for a header": {
     error: refused("设".repeat(500)),
     reason: "SETTING_IN_USE",
     metadata: { key: "设".repeat(500) },
@@ -80,7 +80,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-/** Violations that no trailers could hold. */
+/** Violations that exceed the size of trailers. */
 const many = invalid(
   Array.from({ length: 1_000 }, (_, at) => ({
     field: `settings[${at}].key`,
@@ -146,7 +146,7 @@ async function readAll(messages: AsyncIterable<unknown>): Promise<void> {
 describe.each(Object.entries(cases))(
   "an error with %s",
   (_case, { error, reason, metadata, header }) => {
-    test.each(Object.entries(transports))("has it over %s", async (_name, make) => {
+    test.each(Object.entries(transports))("has ErrorInfo over %s", async (_name, make) => {
       thrown = error;
       for (const failure of await failures(make)) {
         expect(failure.code).toBe(Code.FailedPrecondition);
@@ -156,7 +156,7 @@ describe.each(Object.entries(cases))(
       }
     });
 
-    test("has it in headers over REST", async () => {
+    test("has ErrorInfo in headers over REST", async () => {
       thrown = error;
       const { headers, json } = await http1Sender(served.port)("/api/public/settings");
       expect(json).toMatchObject({ code: 400 });
@@ -172,7 +172,7 @@ describe.each(Object.entries(cases))(
 );
 
 test.each(Object.entries(transports))(
-  "an error with many violations arrives over %s, with as many as trailers hold",
+  "an error with many violations is sent over %s, with as many as trailers can hold",
   async (name, make) => {
     thrown = many;
     for (const failure of await failures(make)) {

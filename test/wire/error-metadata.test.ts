@@ -70,7 +70,7 @@ test.each(transports)("an error over %s keeps its metadata and details", async (
   }
 });
 
-test("an error over REST says when to come again", async () => {
+test("an error over REST has Retry-After", async () => {
   const { headers, json } = await http1Sender(served.port)("/api/public/settings");
   expect(headers["retry-after"]).toBe("7");
   expect(json).toMatchObject({ code: 400, message: "not: 100 % of it" });

@@ -6,10 +6,10 @@ import { type ConnectionHandler, openFront } from "../../src/transport/front.ts"
 import { startService, type TestService } from "./service.ts";
 import { http1Sender } from "./transport/http.ts";
 
-/** A connection that a test writes to as it likes. */
+/** A raw connection. */
 interface Line {
   readonly socket: Socket;
-  /** Resolves when so much was received that the text is in it. */
+  /** Resolves when the received data contains the text. */
   readonly until: (text: string) => Promise<string>;
   readonly closed: Promise<string>;
 }
@@ -53,7 +53,7 @@ describe("one port for all protocols", () => {
       expect((await http1Sender(service.port)("/ping")).text).toBe("pong");
   });
 
-  test("a request that comes byte by byte is read", async () => {
+  test("a request that is sent byte by byte is read", async () => {
     const { socket, until } = await dial(service.port);
     for (const letter of "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n") {
       socket.write(letter);
@@ -90,7 +90,7 @@ describe("the port before the program is ready", () => {
     return { front, port: address.port };
   };
 
-  test("answers /ping itself, also when it comes in pieces, and lives on", async () => {
+  test("answers /ping itself, also in pieces, and stays open", async () => {
     const { port } = await open();
     for (const pieces of [
       ["GET /ping HTTP/1.1\r\n\r\n"],
@@ -106,7 +106,7 @@ describe("the port before the program is ready", () => {
     }
   });
 
-  test("says that it lives and is not ready", async () => {
+  test("answers livez with 200 and readyz with 503", async () => {
     const { port } = await open();
     const get = http1Sender(port);
     expect(await get("/livez")).toMatchObject({ status: 200, text: "ok\n" });
@@ -114,7 +114,7 @@ describe("the port before the program is ready", () => {
     expect([status, text]).toEqual([503, expect.stringContaining("the service is starting")]);
   });
 
-  test("answers what waits too long: 503 over HTTP/1.1, GOAWAY over HTTP/2", async () => {
+  test("answers connections that wait too long: 503 over HTTP/1.1, GOAWAY over HTTP/2", async () => {
     const { front, port } = await open(1);
     const one = await http1Sender(port)("/api/public/settings");
     expect([one.status, one.headers["retry-after"]]).toEqual([503, "1"]);
@@ -123,7 +123,7 @@ describe("the port before the program is ready", () => {
     session.on("error", () => {});
     const [code, lastStream] = await once(session, "goaway");
     expect([code, lastStream]).toEqual([0, 0]);
-    // A connection that was answered is not handed over.
+    // An answered connection is not handed over.
     let taken = 0;
     const take = (): void => {
       taken += 1;
@@ -132,7 +132,7 @@ describe("the port before the program is ready", () => {
     expect(taken).toBe(0);
   });
 
-  test("closes what waits when the start fails", async () => {
+  test("closes waiting connections when the start fails", async () => {
     const { front, port } = await open();
     const { socket, closed } = await dial(port);
     socket.write("GET /api/public/settings HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -141,14 +141,14 @@ describe("the port before the program is ready", () => {
     expect(front.server.listening).toBe(false);
   });
 
-  test("lets others wait, and hands them over with all that they have sent", async () => {
+  test("queues other connections, and hands them over with all received bytes", async () => {
     const { front, port } = await open();
     const one = await dial(port);
     one.socket.write("GET /api/public/settings HTTP/1.1\r\n");
     one.socket.write("Host: x\r\n\r\n");
     const two = await dial(port);
     two.socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    // The port is alive meanwhile.
+    // The port is alive in between.
     expect((await http1Sender(port)("/ping")).text).toBe("pong");
     const answer =
       (name: string): ConnectionHandler =>

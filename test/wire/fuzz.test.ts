@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** Paths that answer at once and change no token. */
+/** Paths that answer at once and do not change the token. */
 const paths = [...restRoutes.values()]
   .map(({ path }) => path)
   .filter((path) => !/watch|reset_token|set_|ping/.test(path));
@@ -31,7 +31,7 @@ const parameter = fc
   .map(([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${escaped(`${value}`)}`);
 const query = fc.oneof(
   fc.array(parameter, { maxLength: 5 }).map((all) => all.join("&")),
-  // Visible ASCII as it is, with broken escapes among it.
+  // Visible ASCII unescaped, with broken escapes in it.
   fc.string({ unit: fc.constantFrom(..."%zf0&=+,;#?[]\\\"'<>|^`{}") }),
 );
 const item = fc.record(
@@ -77,7 +77,7 @@ async function answersInOrder(send: SendHttp, one: Fuzzed): Promise<void> {
   const path = `${one.path}?${one.query.split("#")[0]}`;
   const reply = await send(path, { method: one.method, body: one.body, headers });
   checkReply(reply);
-  // A preflight or a reply that the client has already has no body.
+  // A preflight, or a reply that the client has already, has no body.
   if (reply.status === 204 || reply.status === 304) return;
   const { code, message, data } = reply.json as Record<string, unknown>;
   expect(code).toBeTypeOf("number");
@@ -87,7 +87,7 @@ async function answersInOrder(send: SendHttp, one: Fuzzed): Promise<void> {
   expect([200, code]).toContain(reply.status);
 }
 
-test("whatever comes on a REST path, the answer is an envelope and never an internal error", async () => {
+test("any request on a REST path is answered with an envelope and never with an internal error", async () => {
   const send = http1Sender(service.port);
   await fc.assert(
     fc.asyncProperty(request, (one) => answersInOrder(send, one)),
@@ -97,7 +97,7 @@ test("whatever comes on a REST path, the answer is an envelope and never an inte
   );
 });
 
-test("over HTTP/2 as well", async () => {
+test("any request over HTTP/2 as well", async () => {
   const { send, close } = http2Sender(service.port);
   await fc.assert(
     fc.asyncProperty(request, (one) => answersInOrder(send, one)),
@@ -106,14 +106,14 @@ test("over HTTP/2 as well", async () => {
   close();
 });
 
-test("any path at all gets an envelope", async () => {
+test("any path is answered with an envelope", async () => {
   const send = http1Sender(service.port);
   const path = fc.string({ unit: fc.constantFrom(..."/.%2aping:~*") }).map((text) => `/${text}`);
   await fc.assert(
     fc.asyncProperty(path, async (one) => {
       const reply = await send(one, { headers: { authorization: TOKEN } });
       checkReply(reply);
-      // The first page and /ping are none, with a slash at the end as well.
+      // Except the root page and /ping, also with a slash at the end.
       if (/^\/(?:\/|ping\/?)?$/.test(one)) return;
       expect(reply.json, one).toMatchObject({ code: reply.status, data: null });
       expect([400, 404], one).toContain(reply.status);
@@ -122,7 +122,7 @@ test("any path at all gets an envelope", async () => {
   );
 });
 
-test("bytes that are no HTTP end their own connection only", async () => {
+test("bytes that are not HTTP end only their own connection", async () => {
   const start = fc.constantFrom("", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "PR");
   const bytes = fc.tuple(start, fc.uint8Array({ maxLength: 200 }));
   await fc.assert(
@@ -141,7 +141,7 @@ test("bytes that are no HTTP end their own connection only", async () => {
   expect((await http1Sender(service.port)("/ping")).text).toBe("pong");
 });
 
-test("any bytes as a gRPC message get a status", async () => {
+test("any bytes as a gRPC message are answered with a status", async () => {
   const client = new Client(`127.0.0.1:${service.port}`, credentials.createInsecure());
   const metadata = new Metadata();
   metadata.set("authorization", TOKEN);
@@ -165,14 +165,14 @@ test("any bytes as a gRPC message get a status", async () => {
   client.close();
 });
 
-test("none of all this was an internal error, and the settings still stand", async () => {
+test("no request caused an internal error, and the settings are unchanged", async () => {
   expect(service.logLines().filter(({ level }) => Number(level) >= 50)).toEqual([]);
   const headers = { authorization: TOKEN };
   const reply = await http1Sender(service.port)("/api/admin/setting/list", { headers });
   expect(reply).toMatchObject({ status: 200, json: { code: 200 } });
 });
 
-/** Escapes what a URL cannot have, and keeps the rest. */
+/** Escapes characters that a URL cannot have, and keeps the rest. */
 function escaped(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

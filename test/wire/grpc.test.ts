@@ -105,8 +105,8 @@ const failureOf = (promise: Promise<unknown>): Promise<ServiceError> =>
   );
 
 /**
- * Has the service ask a download manager that never answers, and tells whether it still waits: what
- * was asked later and let go of earlier did not end by the time that any of them has.
+ * Makes the service call a download manager that never answers, and reports whether the call is
+ * still open: one that started later and closed earlier did not end by a time-out.
  */
 async function startPatientCall(): Promise<() => boolean> {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ async function startPatientCall(): Promise<() => boolean> {
 }
 
 describe("limits", () => {
-  test("a deadline ends the call at both ends", async () => {
+  test("a deadline ends the call on both sides", async () => {
     const stillWaits = await startPatientCall();
     const silent = await serveTcp(() => {});
     const uri = `http://127.0.0.1:${silent.port}/`;
@@ -134,7 +134,7 @@ describe("limits", () => {
     expect(stillWaits()).toBe(true);
   });
 
-  test("a client that gives up cancels its call", async () => {
+  test("a client that cancels cancels its call", async () => {
     const stillWaits = await startPatientCall();
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const silent = await serveTcp(() => resolve());
@@ -155,7 +155,7 @@ describe("limits", () => {
     await vi.waitFor(() => expect(service.logLines()).toContainEqual(line), 60_000);
   });
 
-  test("a request over 8 MiB is refused, and the connection lives on", async () => {
+  test("a request over 8 MiB is refused, and the connection stays open", async () => {
     const client = openClient({ "grpc.max_send_message_length": -1 });
     const value = "x".repeat(9 * 1024 * 1024);
     const error = await failureOf(call(client, saveSettings, { settings: [{ key: "a", value }] }));
@@ -182,7 +182,7 @@ describe("limits", () => {
     expect(Object.keys((await call(client, listDrivers, {})).drivers).length).toBeGreaterThan(12);
   });
 
-  test("a gzip request that unfolds to more than 8 MiB is refused", async () => {
+  test("a gzip request that exceeds 8 MiB after decompression is refused", async () => {
     const client = openClient({
       "grpc.default_compression_algorithm": compressionAlgorithms.gzip,
       "grpc.max_send_message_length": -1,
@@ -192,7 +192,7 @@ describe("limits", () => {
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
   });
 
-  test("keepalive pings are answered, however many, with no call in flight", async () => {
+  test("any number of keepalive pings is answered, without a call in progress", async () => {
     const session = connect(`http://127.0.0.1:${service.port}`);
     onTestFinished(() => session.destroy());
     await once(session, "remoteSettings");
@@ -209,13 +209,13 @@ describe("limits", () => {
   });
 });
 
-describe("what is no call of the contract", () => {
+describe("a request outside the contract", () => {
   test("an unknown method or service is UNIMPLEMENTED", async () => {
     for (const path of ["/mooring.v1.PublicService/Nope", "/nope.v1.Nope/Ping", "/"])
       expect((await failureOf(raw(path, Buffer.alloc(0)))).code, path).toBe(status.UNIMPLEMENTED);
   });
 
-  test("bytes that are no message fail that call alone", async () => {
+  test("bytes that are not a message fail only that call", async () => {
     const path = "/mooring.v1.SettingService/GetSetting";
     const error = await failureOf(raw(path, Buffer.from([0xff, 0xff, 0xff, 0x01])));
     expect([status.INTERNAL, status.INVALID_ARGUMENT]).toContain(error.code);
@@ -240,7 +240,7 @@ describe("health", () => {
     "mooring.v1.SettingService",
   ];
 
-  test("Check says SERVING of the whole and of each service, without a token", async () => {
+  test("Check returns SERVING for the whole and each service, without a token", async () => {
     for (const name of names) {
       const reply = await call(openClient(), Health.method.check, { service: name });
       expect(reply.status, name).toBe(SERVING);
@@ -249,14 +249,14 @@ describe("health", () => {
     expect(error.code).toBe(status.NOT_FOUND);
   });
 
-  test("List says it of all at once", async () => {
+  test("List returns SERVING for all at once", async () => {
     const { statuses } = await call(openClient(), Health.method.list, {});
     expect(statuses).toMatchObject(
       Object.fromEntries(names.map((name) => [name, { status: SERVING }])),
     );
   });
 
-  test("Watch says SERVING, and NOT_SERVING when the service stops", async () => {
+  test("Watch sends SERVING, and NOT_SERVING when the service stops", async () => {
     const stopping = await startService();
     const { next } = watch(openClient({}, stopping), Health.method.watch, {});
     expect((await next())?.status).toBe(SERVING);
@@ -265,7 +265,7 @@ describe("health", () => {
     await stopped;
   });
 
-  test("Watch of an unknown service says so and goes on", async () => {
+  test("Watch of an unknown service sends SERVICE_UNKNOWN and stays open", async () => {
     const { next, stream } = watch(openClient(), Health.method.watch, { service: "nope" });
     expect((await next())?.status).toBe(SERVICE_UNKNOWN);
     stream.on("error", () => {});
@@ -304,7 +304,7 @@ describe.each(["v1", "v1alpha"])("reflection %s", (version) => {
     );
   });
 
-  test("shows the files of a symbol, in one stream of several questions", async () => {
+  test("returns the files of a symbol, in one stream of several requests", async () => {
     const answers = await ask(
       { case: "fileContainingSymbol", value: "mooring.v1.SettingService" },
       { case: "fileContainingSymbol", value: "mooring.v1.SettingService.SaveSettings" },
@@ -319,7 +319,7 @@ describe.each(["v1", "v1alpha"])("reflection %s", (version) => {
     }
   });
 
-  test("says of what it does not know that it is not found", async () => {
+  test("returns NOT_FOUND for unknown symbols", async () => {
     const [answer] = await ask({ case: "fileContainingSymbol", value: "nope.Nope" });
     expect(answer?.messageResponse).toMatchObject({
       case: "errorResponse",

@@ -91,7 +91,7 @@ const open = async () => (await client(IncidentService).listIncidents({})).incid
 describe.each(sharedPortTransports)("incidents over $name", ({ open: openTransport }) => {
   const { listIncidents, getIncident, watchIncidents } = IncidentService.method;
 
-  test("are listed and read with what to do, and without secrets", async () => {
+  test("are listed and read with their remedy, and without secrets", async () => {
     const transport = openTransport(service);
     try {
       const list = await transport.call(listIncidents, create(listIncidents.input), { headers });
@@ -149,7 +149,7 @@ test("texts are in the language of the call", async () => {
   expect(data.incidents[0]?.["action"]).toMatch(/^请向存储服务商获取/);
 });
 
-describe("what a token may do", () => {
+describe("the rights of a token", () => {
   const made = async (scopes: string[]): Promise<string> => {
     const transport = createConnectTransport({
       ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
@@ -161,7 +161,7 @@ describe("what a token may do", () => {
     return reply.secret;
   };
 
-  test("is said by its scopes", async () => {
+  test("follow its scopes", async () => {
     const reader = await made(["incidents:read"]);
     expect((await client(IncidentService, reader).listIncidents({})).incidents).toHaveLength(1);
     const [incident] = await open();
@@ -220,7 +220,7 @@ describe("an incident", () => {
     ]);
   });
 
-  test("is notified again until the target takes it, and can be sent once more", async () => {
+  test("is notified again until the target accepts it, and can be sent again", async () => {
     const webhooks = client(WebhookService);
     targetStatus = 503;
     put("/good", "quota exceeded");
@@ -239,7 +239,7 @@ describe("an incident", () => {
     await expect.poll(async () => (await open()).length).toBe(1);
   });
 
-  test("closes when the mount is disabled or its row is gone", async () => {
+  test("closes when the mount is disabled or its row is deleted", async () => {
     site.mounts.push(row(3, "/third", "invalid_grant"));
     await expect.poll(async () => (await open()).length).toBe(2);
     put("/third", "disabled");
@@ -250,7 +250,7 @@ describe("an incident", () => {
     await expect.poll(async () => (await open()).length).toBe(1);
   });
 
-  test("outlives a restart of the service, and is not announced again", async () => {
+  test("is kept over a restart of the service, and is not announced again", async () => {
     const before = received.length;
     const second = await startService({
       folder: service.folder,
@@ -284,7 +284,7 @@ describe("webhooks", () => {
     await expect(client(WebhookService).createWebhook({ webhook })).rejects.toThrow(message);
   });
 
-  test("keep their secrets to themselves", async () => {
+  test("do not return their secrets", async () => {
     const webhooks = client(WebhookService);
     const { secret } = await webhooks.createWebhook({
       webhook: { name: "second", url: targetUrl, sites: { names: ["other"] } },

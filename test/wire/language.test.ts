@@ -45,13 +45,13 @@ async function readTitle(path: string, headers: Record<string, string>) {
 const TITLE = "/api/admin/setting/get?key=site_title";
 
 describe("over REST", () => {
-  test("texts come in the language of the browser, and the reply says so", async () => {
+  test("texts are in the language of the browser, with Content-Language", async () => {
     const { data, headers } = await readTitle(TITLE, chinese);
     expect(data.label).toBe("站点名称");
     expect(headers).toMatchObject({ "content-language": "zh-CN", vary: "Accept-Language" });
   });
 
-  test("a request without a preference, or with one that cannot be met, is answered in English", async () => {
+  test("a request without a supported language is answered in English", async () => {
     for (const headers of [{}, { "accept-language": "tlh, de;q=0.5" }]) {
       const { data, headers: got } = await readTitle(TITLE, headers);
       expect(data.label).toBe("Site title");
@@ -59,19 +59,19 @@ describe("over REST", () => {
     }
   });
 
-  test("hl wins over the header", async () => {
+  test("hl precedes the header", async () => {
     expect((await readTitle(`${TITLE}&hl=zh-CN`, {})).data.label).toBe("站点名称");
     expect((await readTitle(`${TITLE}&hl=en`, chinese)).data.label).toBe("Site title");
   });
 
-  test("each language has an entity tag of its own, in every coding", async () => {
+  test("each language has its own entity tag, in every coding", async () => {
     const path = "/api/admin/driver/list";
     const tags = new Set<string>();
     for (const hl of ["en", "zh-CN"])
       for (const coding of ["identity", "gzip", "br"]) {
         const ask = () =>
           send(`${path}?hl=${hl}`, { headers: { authorization, "accept-encoding": coding } });
-        // A compressed variant goes out from the moment it is made.
+        // A compressed variant is sent once it is made.
         await expect
           .poll(async () => (await ask()).headers["content-encoding"] ?? "identity")
           .toBe(coding);
@@ -93,7 +93,7 @@ describe("over REST", () => {
     expect(tags.size).toBe(6);
   });
 
-  test("a save takes the tag of a read in any language", async () => {
+  test("a save accepts the tag of a read in any language", async () => {
     const save = (tag: string, value: string) =>
       send("/api/admin/setting/save", {
         method: "POST",
@@ -105,7 +105,7 @@ describe("over REST", () => {
     expect((await save(String(first.headers["etag"]), "B")).json).toMatchObject({ code: 409 });
   });
 
-  test("an error says in English what it has always said, and the same in Chinese beside it", async () => {
+  test("an error has its English text unchanged, with the Chinese one beside it", async () => {
     const { json } = await send("/api/admin/driver/info?driver=Sftp", { headers: chinese });
     expect(json).toMatchObject({
       code: 404,
@@ -125,7 +125,7 @@ describe("over REST", () => {
     });
   });
 
-  test("the basic view has what a program needs, without texts for people", async () => {
+  test("the basic view has the members for programs, without texts for people", async () => {
     const read = async (query: string) => {
       const { json } = await send(`/api/admin/driver/list${query}`, { headers: { authorization } });
       return (json as { data: Record<string, { common: object[]; additional: object[] }> }).data;
@@ -153,7 +153,7 @@ describe("over REST", () => {
     expect(wrong.json).toMatchObject({ code: 400 });
   });
 
-  test("a driver's JSON Schema speaks the language too", async () => {
+  test("a driver's JSON Schema is in the language too", async () => {
     const { json, headers } = await send("/api/admin/driver/schema?driver=139Yun&hl=zh-CN", {
       headers: { authorization },
     });
@@ -171,7 +171,7 @@ describe.each(["gRPC", "Connect", "Connect by GET"])("over %s", (name) => {
   const settings = () => createClient(SettingService, transports[name] as Transport);
   const drivers = () => createClient(DriverService, transports[name] as Transport);
 
-  test("accept-language chooses, and language_code wins", async () => {
+  test("accept-language sets the language, and language_code precedes it", async () => {
     const read = (headers: Record<string, string>, languageCode = "") => {
       let language: string | null = "";
       const onHeader = (got: Headers): void => {
@@ -205,7 +205,7 @@ describe.each(["gRPC", "Connect", "Connect by GET"])("over %s", (name) => {
     });
   });
 
-  test("errors carry the message and each violation in the language asked for", async () => {
+  test("errors have the message and each violation in the requested language", async () => {
     const save = (headers: Record<string, string>) =>
       settings()
         .saveSettings({ settings: [{ key: "sign_all", value: "yes" }] }, { headers })
@@ -227,7 +227,7 @@ describe.each(["gRPC", "Connect", "Connect by GET"])("over %s", (name) => {
   });
 });
 
-test("a watch begins with settings in the language asked for", async () => {
+test("a watch begins with settings in the requested language", async () => {
   for (const name of ["gRPC", "Connect"]) {
     const client = createClient(SettingService, transports[name] as Transport);
     const end = new AbortController();
@@ -241,7 +241,7 @@ test("a watch begins with settings in the language asked for", async () => {
   }
 });
 
-test("a GET of Connect says what its reply depends on", async () => {
+test("a GET of Connect has Vary", async () => {
   const path = "/mooring.v1.DriverService/GetDriver?connect=v1&encoding=json&message=";
   const { headers } = await send(`${path}${encodeURIComponent('{"driver":"S3"}')}`, {
     headers: chinese,
@@ -252,7 +252,7 @@ test("a GET of Connect says what its reply depends on", async () => {
   });
 });
 
-test("a family's deployment is offered its drivers and settings", async () => {
+test("a deployment of a family gets its drivers and settings", async () => {
   const own = await startService({ env: { MOORING_FAMILY: "alist" } });
   try {
     const ask = http1Sender(own.port);
@@ -271,10 +271,10 @@ test("a family's deployment is offered its drivers and settings", async () => {
   }
 });
 
-/** A GET carries none of the calls below. */
+/** A GET transport has none of the calls below. */
 const posting = sharedPortTransports.filter(({ name }) => name !== "Connect GET");
 
-describe.each(posting)("the sentences in replies over $name", ({ name, open }) => {
+describe.each(posting)("the messages in replies over $name", ({ name, open }) => {
   /** The reply's message as JSON, in Chinese. */
   async function read(desc: DescMethodUnary, request: JsonObject): Promise<string> {
     const transport = open(service);
@@ -284,7 +284,7 @@ describe.each(posting)("the sentences in replies over $name", ({ name, open }) =
     return JSON.stringify(reply);
   }
 
-  test("what is wrong with a driver's configuration", async () => {
+  test("are Chinese for an invalid driver's configuration", async () => {
     const said = await read(DriverService.method.validateDriverConfig, {
       driver: "S3",
       values: { mount_path: "/a", bucket: 1, region: "x".repeat(100_000), other: true },
@@ -294,7 +294,7 @@ describe.each(posting)("the sentences in replies over $name", ({ name, open }) =
     expect(said).not.toMatch(/is required|must be|is not an/);
   });
 
-  test("what a save, a rollback and an import leave out", async () => {
+  test("are Chinese for items that a save, a rollback and an import skip", async () => {
     const { method } = SettingService;
     const save = (value: string) =>
       createClient(SettingService, transports["gRPC"] as Transport).saveSettings(
@@ -304,7 +304,7 @@ describe.each(posting)("the sentences in replies over $name", ({ name, open }) =
     const { revision } = await save("one");
     await save("two");
     const settings = [{ key: "version", value: "v0" }];
-    // REST says only that it was saved, as legacy clients know it.
+    // REST only confirms the save, for legacy clients.
     if (!name.startsWith("REST"))
       expect(await read(method.saveSettings, { settings })).toContain("由程序设置");
     const back = { to: String(revision), keys: ["aria2_secret"] };
@@ -321,7 +321,7 @@ describe("a site", () => {
   });
   afterAll(() => site.stop());
 
-  test("says in Chinese what is to be known of a difference, and why it is not reached", async () => {
+  test("has notes on differences and the reason of a failure in Chinese", async () => {
     const sites = createClient(SiteService, transports["gRPC"] as Transport);
     const given = { name: "harbour", url: site.url, token: site.token() };
     await sites.createSite({ site: given }, { headers: chinese });

@@ -106,13 +106,13 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     expect(said(answer)).toMatch(/is nested deeper than 64 levels/);
   });
 
-  test("with many values and levels is read, and refused for what it says", async () => {
+  test("with many values and levels is decoded, and refused by the rules", async () => {
     const answer = await sends({ a: new Array<number>(20_000).fill(0), b: nested(12) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
     expect(said(answer)).not.toMatch(/values|levels/);
   });
 
-  test("that is none is INVALID_ARGUMENT, after the token", async () => {
+  test("that is invalid is INVALID_ARGUMENT, after the token", async () => {
     for (const bytes of broken[one.codec]) {
       const answer = await send(one, bytes);
       expect(textOf(answer), bytes.toString("hex")).toMatch(saying("invalid_argument"));
@@ -122,8 +122,8 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
   });
 
   if (one.codec === "proto")
-    test("with a part that reaches beyond what holds it is refused, however short", async () => {
-      // A setting of three bytes whose key claims ten.
+    test("with a part that exceeds its parent is refused, at any length", async () => {
+      // A setting of three bytes whose key has a declared length of ten.
       const beyond = Buffer.concat([bytes(10, 3, 10, 10), Buffer.from("site_title")]);
       const path = one.path.replace("ImportSettings", "SaveSettings");
       const answer = await send({ ...one, path }, beyond);
@@ -142,7 +142,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
 
 const bytes = (...values: number[]): Buffer => Buffer.from(values);
 
-/** What no decoder can read. */
+/** Bytes that no decoder accepts. */
 const broken = {
   json: [Buffer.from("{"), Buffer.from("[]"), Buffer.from('{"document":1}'), bytes(0xff, 0xfe)],
   proto: [
@@ -152,9 +152,9 @@ const broken = {
     bytes(0x00, 0x01),
     bytes(0x0b),
     bytes(0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
-    // A string that is no UTF-8, within the document.
+    // A string that is not UTF-8, within the document.
     bytes(0x0a, 0x05, 0x0a, 0x03, 0x0a, 0x01, 0xff),
-    // An inner message that ends too early.
+    // A nested message that ends too early.
     bytes(0x0a, 0x02, 0x0a, 0x05),
   ],
 } as const;

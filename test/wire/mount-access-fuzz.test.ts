@@ -19,13 +19,16 @@ import { startService, type TestService, TOKEN } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
 import type { Transport } from "./transport/transport.ts";
 
-// Requests of every unary method of MountService, generated from the descriptors of its messages: a field
-// that is added is filled from then on.
+// Requests of every unary method of MountService, generated from the descriptors of its messages: a
+// new field is set automatically.
 
-/** Part of every name, path and value that the limited token must not see. */
+/** Part of every name, path and value that the limited token must not get. */
 const OUTSIDE = "forbidden";
 const SECRETS = ["inside-secret-1", "inside-secret-2", "inside-token-1", "inside-token-2"];
-/** Where a request has one of the stored secrets; each is also sent with another value in its place. */
+/**
+ * Placeholder for one of the stored secrets; each request is also sent with another value in its
+ * place.
+ */
 const GUESS = "\u{1F511}";
 const ROUNDS = 80;
 /** Requests with a guess of a secret. */
@@ -106,7 +109,7 @@ const item = fc.constantFrom(
   ...["address", "username", "password", "refresh_token", "root_folder_path", "order", "remark"],
 );
 const values = fc.dictionary(item, value, { maxKeys: 3 });
-/** What texts are by the name of their field; other fields get all of these. */
+/** Texts by the name of their field; other fields get all of these. */
 const texts: Readonly<Record<string, fc.Arbitrary<string>>> = {
   name: fc.constantFrom(...names),
   names: fc.constantFrom(...names),
@@ -133,7 +136,7 @@ function messageOf(desc: DescMessage): fc.Arbitrary<object> {
 }
 
 function of(field: DescField): fc.Arbitrary<unknown> {
-  // Only dry runs: each request is made twice, and what it is made on must not change.
+  // Only dry runs: each request is made twice, and its base must not change.
   if (field.name === "dry_run") return fc.constant(true);
   if (field.name === "document")
     return fc.record({
@@ -184,7 +187,7 @@ function isDry({ idempotency, input }: DescMethodUnary): boolean {
 const requestsOf = (some: readonly DescMethodUnary[]) =>
   fc.oneof(...some.map((desc) => messageOf(desc.input).map((members) => [desc, members] as const)));
 
-/** Changes of secrets of the mounts that there are, which no other field makes invalid. */
+/** Changes of secrets of existing mounts, without another invalid field. */
 const secretChanges = fc
   .constantFrom(["in_b", ["password"]] as const, ["in_c", ["password", "refresh_token"]] as const)
   .chain(([name, items]) => {
@@ -197,7 +200,7 @@ const secretChanges = fc
   })
   .map((mount) => [MountService.method.saveMounts, { mounts: [mount], dryRun: true }] as const);
 
-test("every field of every request is filled", () => {
+test("every field of every request is set", () => {
   for (const desc of methods) {
     const filled = new Set(
       fc.sample(messageOf(desc.input), { numRuns: 200, seed: 1 }).flatMap(Object.keys),
@@ -209,7 +212,7 @@ test("every field of every request is filled", () => {
 });
 
 describe.each(sharedPortTransports)("over $name", ({ open }) => {
-  test("a token limited to a path sees nothing outside, no secret, and changes nothing outside", async () => {
+  test("a token limited to a path gets nothing from outside, no secret, and changes nothing outside", async () => {
     const before = await outside();
     const transport = open(service);
     const logged = service.log().length;
@@ -232,7 +235,7 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   });
 });
 
-test("without mounts:reveal a reply is the same whether a secret in the request is right", async () => {
+test("without mounts:reveal a reply does not depend on whether a secret in the request is right", async () => {
   const transport = grpcTransport("gRPC", service.port);
   await fc.assert(
     fc.asyncProperty(
@@ -248,7 +251,7 @@ test("without mounts:reveal a reply is the same whether a secret in the request 
   transport.close();
 }, 120_000);
 
-/** Mounts that the limited token must not see, with their secrets. */
+/** Mounts outside the limits of the token, with their secrets. */
 async function outside() {
   const { mounts } = await client(TOKEN).listMounts({ reveal: true });
   return mounts
@@ -270,7 +273,7 @@ async function answer(
   return JSON.stringify(outcome);
 }
 
-/** The members with a value in the place of the guess. */
+/** The members with a value in place of the guess. */
 function withGuess(members: unknown, guess: string): unknown {
   if (members === GUESS) return guess;
   if (Array.isArray(members)) return members.map((each) => withGuess(each, guess));
@@ -280,7 +283,7 @@ function withGuess(members: unknown, guess: string): unknown {
   );
 }
 
-/** What was sent is no news to the client. */
+/** Values that the client has sent itself. */
 function withoutEcho(said: string, members: object): string {
   const sent = JSON.stringify(members, (_name, each) => (typeof each === "bigint" ? 0 : each));
   let rest = said;

@@ -60,7 +60,7 @@ describe("first contact with a server that has mounts", () => {
     expect((await mounts().getMount({ name: "old" })).mount).toMatchObject({
       ...{ mountPath: "/old", sites: ["three"], members: { remark: "by hand" } },
     });
-    // `cache_expiration` is in no form of Local. It goes along, also to a copy, and other changes keep it.
+    // `cache_expiration` is in no form of Local. It is kept in copies and by other changes.
     expect((await mounts().getMount({ name: "old" })).mount?.members).toMatchObject({
       cache_expiration: 45,
     });
@@ -72,7 +72,7 @@ describe("first contact with a server that has mounts", () => {
       mounts().saveMounts({ mounts: [{ name: "cloned", members: { cache_expiration: 5 } }] }),
     ).rejects.toThrow("cache_expiration");
     const updates = third.storages.count("POST /api/admin/storage/update");
-    // From now on it gets what is here, and what it has is left.
+    // From now on Mooring's changes are pushed, and the site's other values are kept.
     await expect.poll(() => rowOf(third, "/new")?.status).toBe("work");
     expect(third.storages.count("POST /api/admin/storage/update")).toBe(updates);
     await mounts().deleteMounts({ names: ["new", "old", "older", "cloned"] });
@@ -83,7 +83,7 @@ describe("first contact with a server that has mounts", () => {
 });
 
 describe("import and export", () => {
-  test("a document of one service is read by another, and by this one", async () => {
+  test("a document of one service is read by another, and by the same one", async () => {
     await mounts().saveMounts({
       mounts: [local("docs", "/d", { sites: { names: ["one"] }, members: { order: 7 } })],
     });
@@ -139,18 +139,18 @@ describe("import and export", () => {
     expect((await mounts().getMount({ name: "open" })).mount?.missing).toEqual([]);
     await expect.poll(() => two.storages.row("/open")?.status).toBe("work");
     expect(two.storages.row("/box")).toBe(undefined);
-    // Other values can be changed before the lost ones are given.
+    // Other values can be changed before the missing ones are set.
     await mounts().saveMounts({ mounts: [{ name: "dav", members: { remark: "later" } }] });
     await mounts().saveMounts({ mounts: [{ name: "box", config: { token: "new" } }] });
     await expect.poll(() => two.storages.row("/box")?.status).toBe("work");
-    // Again: a mount that is there keeps its secrets.
+    // Again: an existing mount keeps its secrets.
     await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
     expect(await box()).toMatchObject({ missing: [] });
     await mounts().deleteMounts({ names });
     await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
   });
 
-  test("a row that cannot be saved is named with the place of its mistake", async () => {
+  test("a row that cannot be saved is named with the place of its error", async () => {
     const rows = [
       { mount_path: "/good", driver: "Local", addition: { root_folder_path: "/good" } },
       {
@@ -174,7 +174,7 @@ describe("import and export", () => {
     return (await reply.json()) as { code: number; message: string; data: JsonObject };
   };
 
-  test("storages.json of small tools, a list of a server, and rows that are none", async () => {
+  test("storages.json of small tools, a list of a server, and invalid rows are accepted or refused", async () => {
     const rows = [
       { mount_path: "/tool", driver: "Local", addition: { root_folder_path: "/tool" } },
       { mount_path: "/broken", driver: "Local", addition: "___encrypted" },

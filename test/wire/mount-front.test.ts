@@ -61,7 +61,7 @@ const front = () => `http://127.0.0.1:${service.port}`;
 /** The server's permanent token is an admin of it. */
 const through = (call: string, body: object | string) => post(front(), call, body, site.token());
 
-test("changes on the server's own pages pass, and are its own until its mounts were adopted", async () => {
+test("changes on the server's own pages are passed on, and only the server's until its mounts were adopted", async () => {
   expect(await through("create", mount("/first", "/srv/first"))).toMatchObject({ code: 200 });
   expect(site.storages.row("/first")?.status).toBe("work");
   expect(await names()).toEqual([]);
@@ -95,7 +95,7 @@ test("afterwards each of them is a revision with the admin's name", async () => 
   expect(new Set(revisions.map(({ actor }) => actor)).size).toBe(1);
 });
 
-test("what Mooring changes reaches the server, and is not taken for a change there", async () => {
+test("a change by Mooring reaches the server, and is not counted as a change there", async () => {
   const before = (await mounts.listMounts({})).revision;
   await mounts.saveMounts({
     mounts: [{ name: "first", config: { root_folder_path: "/srv/new" } }],

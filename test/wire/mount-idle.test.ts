@@ -7,7 +7,7 @@ import { startWholeSite } from "../mounts/whole-site.ts";
 import { as } from "./access-client.ts";
 import { startService, TOKEN } from "./service.ts";
 
-test("a commit of mounts makes no site compare its settings, and a later one of settings does", async () => {
+test("a commit of mounts causes no comparison of settings on sites, and a later one of settings does", async () => {
   const site = await startWholeSite();
   const service = await startService({ siteTimes: { beat: 30 }, mountTimes: { beat: 30 } });
   try {

@@ -24,7 +24,7 @@ const mounts = (token?: string) => stage.mounts(token);
 const settings = (token?: string) => stage.settings(token);
 
 describe("secrets", () => {
-  test("stay out of replies, history, audit, settings and log", async () => {
+  test("are in no replies, history, audit, settings and log", async () => {
     const list = JSON.stringify(
       [
         await mounts().listMounts({}),
@@ -47,7 +47,7 @@ describe("secrets", () => {
     expect(revealed.mount?.config?.["password"]).toBe(SECRET);
   });
 
-  test("are no settings: neither read, changed nor deleted as such", async () => {
+  test("are no settings: they cannot be read, changed or deleted as such", async () => {
     for (const key of ["mount:cloud", "mount:cloud:password"]) {
       await expect(settings().getSetting({ key })).rejects.toThrow("no setting");
       await expect(settings().deleteSetting({ key })).rejects.toThrow("no setting");
@@ -57,7 +57,7 @@ describe("secrets", () => {
     }
   });
 
-  test("are left by the mask, and go with null", async () => {
+  test("are kept by the mask, and removed by null", async () => {
     await mounts().saveMounts({ mounts: [{ name: "cloud", config: { password: "********" } }] });
     const read = async () => (await mounts().getMount({ name: "cloud", reveal: true })).mount;
     expect((await read())?.config?.["password"]).toBe(SECRET);
@@ -70,7 +70,7 @@ describe("secrets", () => {
   });
 });
 
-describe("what a token may do", () => {
+describe("the rights of a token", () => {
   const made = async (scopes: string[], limits: string[] = []): Promise<string> =>
     (
       await createClient(AccessService, stage.transport()).createToken({
@@ -78,7 +78,7 @@ describe("what a token may do", () => {
       })
     ).secret;
 
-  test("is said by its scopes", async () => {
+  test("follow its scopes", async () => {
     const reader = mounts(await made(["mounts:read"]));
     expect((await reader.getMount({ name: "cloud" })).mount?.config?.["password"]).toBe("********");
     await expect(reader.getMount({ name: "cloud", reveal: true })).rejects.toThrow("mounts:reveal");
@@ -90,7 +90,7 @@ describe("what a token may do", () => {
     expect(JSON.stringify(revisions.map(({ keys }) => keys))).not.toContain("mount:");
   });
 
-  test("guesses no secret by a dry run", async () => {
+  test("reveal no secret by a dry run", async () => {
     const writer = mounts(await made(["mounts:write"]));
     const guess = async (password: string) =>
       (
@@ -102,7 +102,7 @@ describe("what a token may do", () => {
     expect(await guess(SECRET)).toEqual(await guess("wrong"));
   });
 
-  test("keeps to the paths that it is limited to", async () => {
+  test("are restricted to its paths", async () => {
     await mounts().saveMounts({
       mounts: [local("inner", "/i", { mountPath: "/team/inner", sites: { names: ["one"] } })],
     });
@@ -123,7 +123,7 @@ describe("what a token may do", () => {
 });
 
 describe("history", () => {
-  test("a set of mounts on two sites goes back as it was, and secrets stay", async () => {
+  test("a rollback of mounts on two sites restores them, and secrets are kept", async () => {
     await mounts().saveMounts({
       mounts: [local("a", "/a"), local("b", "/b", { sites: { names: ["two"] } })],
     });
@@ -152,7 +152,7 @@ describe("history", () => {
     await mounts().deleteMounts({ names: ["a", "b"] });
   });
 
-  test("a rollback of settings leaves mounts alone", async () => {
+  test("a rollback of settings leaves mounts unchanged", async () => {
     const { revision } = await mounts().listMounts({});
     await settings().saveSettings({ settings: [{ key: "site_title", value: "Other" }] });
     await mounts().saveMounts({ mounts: [local("kept", "/k", { sites: { names: ["one"] } })] });
@@ -162,7 +162,7 @@ describe("history", () => {
     await mounts().deleteMounts({ names: ["kept"] });
   });
 
-  test("watchers of settings see nothing of mounts", async () => {
+  test("watchers of settings get nothing of mounts", async () => {
     const ending = new AbortController();
     const seen: string[] = [];
     const watching = (async () => {

@@ -54,8 +54,8 @@ const local = (name: string, path: string, names: string[]) => ({
   config: { root_folder_path: "/srv" },
 });
 
-describe("without mounts:reveal a reply does not say whether a secret is the sent value", () => {
-  test("in the names of what a save would change", async () => {
+describe("without mounts:reveal a reply does not reveal whether a secret equals the sent value", () => {
+  test("in the names of changed members of a save", async () => {
     await mounts().saveMounts({ mounts: [dav("vault", SECRET)] });
     const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
     const guess = async (password: string) =>
@@ -76,7 +76,7 @@ describe("without mounts:reveal a reply does not say whether a secret is the sen
     expect(right).toMatchObject([{ outcome: "changed", differs: ["password", "overrides.quay"] }]);
   });
 
-  test("in an override that has it already", async () => {
+  test("in an override that has the same value", async () => {
     await mounts().saveMounts({
       mounts: [{ name: "vault", overrides: { quay: { config: { password: "own-1" } } } }],
     });
@@ -112,11 +112,12 @@ describe("without mounts:reveal a reply does not say whether a secret is the sen
       (await writer.saveMounts({ mounts: [input], dryRun: true })).results;
     expect(await results(toAll("token-of-quay"))).toEqual(await results(toAll("wrong")));
     expect(await results(toQuay("token-of-all"))).toEqual(await results(toQuay("wrong")));
-    // A guess that is stored first is compared no more than one that is sent.
+    // A guess that is stored first is compared no more than a sent one.
     await writer.saveMounts({ mounts: [toAll("token-of-quay")] });
     const members = { name: "drive", members: { remark: "r" } };
     expect((await results(members))[0]?.note).toBe("");
-    // What follows from the places of the values is said, and so is all to who may read it.
+    // Consequences of the places of values are reported, and everything is to callers who may read
+    // it.
     expect((await results({ name: "drive", overrides: { quay: {} } }))[0]?.note).toContain(
       "would share refresh_token",
     );
@@ -132,12 +133,12 @@ describe("without mounts:reveal a reply does not say whether a secret is the sen
     await quay.stop();
   });
 
-  test("in the names of mounts that have the same one", async () => {
+  test("in the names of mounts with an equal one", async () => {
     await mounts().saveMounts({ mounts: [dav("mine", "a-guess")] });
     const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
     const request = { name: "mine", item: "password", value: "new", dryRun: true };
     await expect(writer.replaceCredential(request)).rejects.toThrow("mounts:reveal");
-    // What is no secret is replaced without it.
+    // A member that is not secret is replaced without it.
     const { results } = await writer.replaceCredential({
       ...{ name: "mine", item: "username", value: "bob", dryRun: true },
     });
@@ -150,7 +151,7 @@ describe("without mounts:reveal a reply does not say whether a secret is the sen
   });
 });
 
-test("a path that is taken is reported at its own mount, after others that are wrong", async () => {
+test("a path in use is reported at its own mount, after other invalid ones", async () => {
   await mounts().saveMounts({ mounts: [local("first", "/taken", ["nowhere"])] });
   const save = mounts().saveMounts({
     mounts: [
@@ -168,7 +169,7 @@ test("a path that is taken is reported at its own mount, after others that are w
 });
 
 describe("a rollback", () => {
-  test("brings no mount back to a path that another one has by now", async () => {
+  test("restores no mount to a path that another one has now", async () => {
     const made = await mounts().saveMounts({ mounts: [local("gone", "/here", ["nowhere"])] });
     await mounts().deleteMounts({ names: ["gone"] });
     await mounts().saveMounts({ mounts: [local("newer", "/here", ["nowhere"])] });
@@ -177,14 +178,14 @@ describe("a rollback", () => {
     await expect(back(["gone"])).rejects.toThrow(
       'gone: its path is already used by the mount "newer"',
     );
-    // Both together are as they were.
+    // Both together are restored.
     expect(
       (await back([])).results.map(({ name, outcome }) => `${name} ${outcome}`).sort(),
     ).toEqual(["gone created", "newer deleted"]);
     await mounts().deleteMounts({ names: ["newer"] });
   });
 
-  test("is not refused because others save settings and mounts meanwhile", async () => {
+  test("is not refused because of concurrent saves of settings and mounts", async () => {
     const nowhere = (name: string, root: string) => ({
       ...local(name, `/${name}`, ["nowhere"]),
       config: { root_folder_path: root },
@@ -211,7 +212,7 @@ describe("a rollback", () => {
       going = false;
       await Promise.all(savers);
     }
-    // Nothing is in the way any more: all that came later is undone, too.
+    // Without a conflict all later changes are undone, too.
     await mounts().rollbackMounts({ revision: made.revision });
     expect(await root("busy")).toBe("/a");
     const { mounts: left } = await mounts().listMounts({});
@@ -219,10 +220,10 @@ describe("a rollback", () => {
     await mounts().deleteMounts({ names });
   });
 });
-describe("a mount that comes back by a rollback without its secrets", () => {
+describe("a mount that a rollback restores without its secrets", () => {
   const vault = () => mounts().getMount({ name: "vault", reveal: true });
 
-  test("reaches no site until they are given, and says which", async () => {
+  test("is sent to no site until they are set, and lists them", async () => {
     const names = ["harbour"];
     const made = await mounts().saveMounts({
       mounts: [{ ...dav("vault", SECRET), sites: { names } }],
@@ -249,7 +250,7 @@ describe("a mount that comes back by a rollback without its secrets", () => {
     const compared = await mounts().compareMounts({ site: "harbour" });
     expect(compared.results.find(({ name }) => name === "vault")?.outcome).toBe("skipped");
     expect(site.storages.row("/vault")).toBeUndefined();
-    // No way around: neither a change of something else, a new name, nor a copy.
+    // No bypass by another change, a new name or a copy.
     for (const config of [{ username: "bob" }, { password: "********" }]) {
       await mounts().saveMounts({ mounts: [{ name: "vault", config }] });
       expect((await vault()).mount?.missing).toEqual(["config.password"]);
@@ -272,7 +273,7 @@ describe("a mount that comes back by a rollback without its secrets", () => {
       await expect.poll(() => site.storages.row(path)).toBeUndefined();
   });
 
-  test("lacks those of one site only, and takes them from a site that has them", async () => {
+  test("lacks those of one site only, and adopts them from a site that has them", async () => {
     const names = ["harbour", "nowhere"];
     const made = await mounts().saveMounts({
       mounts: [
@@ -284,7 +285,7 @@ describe("a mount that comes back by a rollback without its secrets", () => {
       ],
     });
     await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("own");
-    // The same revision without the override's secret: the mount's own stays.
+    // The same revision without the override's secret: the mount's own is kept.
     await mounts().saveMounts({ mounts: [{ name: "keys", overrides: { harbour: {} } }] });
     await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("all");
     await mounts().rollbackMounts({ revision: made.revision, names: ["keys"] });
@@ -301,7 +302,7 @@ describe("a mount that comes back by a rollback without its secrets", () => {
     await expect.poll(() => site.storages.row("/keys")).toBeUndefined();
   });
 
-  test("is completed by null, which says that there is no value", async () => {
+  test("is completed by null, for no value", async () => {
     const { revision } = await mounts().saveMounts({
       mounts: [
         {
@@ -325,8 +326,8 @@ describe("a mount that comes back by a rollback without its secrets", () => {
   });
 });
 
-describe("a site that gets another name", () => {
-  test("keeps its mounts, with their values for it", async () => {
+describe("a renamed site", () => {
+  test("keeps its mounts, with its overrides", async () => {
     await mounts().saveMounts({
       mounts: [
         {
@@ -342,7 +343,7 @@ describe("a site that gets another name", () => {
     const count = (call: string) => site.storages.count(`POST /api/admin/storage/${call}`);
     const [deletions, updates] = [count("delete"), count("update")];
     await as(service.port).sites.updateSite({ name: "harbour", site: { name: "quay" } });
-    // Each of these is a whole round that deletes what the site is not to have.
+    // Each of these is a whole round that would delete mounts that the site must not have.
     for (const name of ["later", "last"]) {
       await mounts().saveMounts({ mounts: [local(name, `/${name}`, [])] });
       await expect.poll(() => site.storages.row(`/${name}`)?.status).toBe("work");

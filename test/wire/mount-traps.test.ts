@@ -7,7 +7,7 @@ import { as } from "./access-client.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { FOLLOWING, startTwoSites, type TwoSites } from "./two-sites.ts";
 
-// Traps of the servers' API that concern several sites: a service with two sites that follow.
+// Traps of the servers' API with several sites: a service with two sites that follow.
 
 let stage: TwoSites;
 let service: TestService;
@@ -39,7 +39,7 @@ const writes = (site: WholeSite) =>
 const isOk = async (name: string) =>
   (await mounts().getMount({ name })).mount?.status.every(({ state }) => state === "ok");
 
-test("trap 4: no site gets a credential that another one would spend, unless that is allowed", async () => {
+test("trap 4: no site gets a credential that another one would invalidate, unless that is allowed", async () => {
   const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
   const drive = {
     ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
@@ -49,7 +49,7 @@ test("trap 4: no site gets a credential that another one would spend, unless tha
   const dry = await mounts().saveMounts({ mounts: [drive], dryRun: true });
   expect(dry.results[0]?.note).toContain("would share refresh_token");
   await expect(mounts().saveMounts({ mounts: [drive] })).rejects.toThrow("allow_shared_credential");
-  // Whole rounds on both sites, which bring something else.
+  // Whole rounds on both sites, which push something else.
   const other = { name: "beside", mountPath: "/beside", driver: "Local" };
   await mounts().saveMounts({ mounts: [{ ...other, config: { root_folder_path: "/srv" } }] });
   await expect.poll(() => isOk("beside")).toBe(true);
@@ -60,7 +60,7 @@ test("trap 4: no site gets a credential that another one would spend, unless tha
   });
   await expect.poll(() => isOk("drive")).toBe(true);
   expect([token(one), token(two)]).toEqual(["shared", "own"]);
-  // Both servers refresh theirs: neither gets one back that is spent.
+  // Both servers refresh theirs: neither gets an invalid one back.
   one.storages.writeBack("/drive", { refresh_token: "shared-2" });
   two.storages.writeBack("/drive", { refresh_token: "own-2" });
   await mounts().saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
@@ -68,7 +68,7 @@ test("trap 4: no site gets a credential that another one would spend, unless tha
     await expect.poll(() => site.storages.row("/drive")?.remark).toBe("changed");
   await expect.poll(() => isOk("drive")).toBe(true);
   expect([token(one), token(two)]).toEqual(["shared-2", "own-2"]);
-  // A value of one site that would become the other's.
+  // An override of one site that would become that of the other.
   await expect(
     mounts().saveMounts({ mounts: [{ name: "drive", overrides: { two: {} } }] }),
   ).rejects.toThrow("allow_shared_credential");
@@ -98,7 +98,7 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
     const { results } = await mounts().compareMounts({ site });
     expect(results).toMatchObject([{ name: "films", outcome: "unchanged" }]);
   }
-  // A change for all leaves the values of a site, and one that does not concern it is no call there.
+  // A change for all keeps the overrides of a site, and an unrelated change causes no call there.
   await mounts().saveMounts({
     mounts: [{ name: "films", config: { root_folder_path: "/data/films" } }],
   });
@@ -106,7 +106,7 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
   await expect.poll(() => isOk("films")).toBe(true);
   expect(roots()).toEqual(["/data/films", "/mnt/kino"]);
   expect(writes(two)).toBe(before);
-  // What a site has otherwise is adopted for that site alone.
+  // A different value of the site is adopted for that site alone.
   const { sites } = as(service.port);
   await sites.updateSite({ name: "two", site: { paused: true } });
   two.storages.writeBack("/kino", { root_folder_path: "/mnt/other" });
@@ -122,7 +122,7 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
   await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
 });
 
-test("trap 10: settings and mounts, of every process, come with one Client-Id", async () => {
+test("trap 10: settings and mounts of every process are sent with one Client-Id", async () => {
   const other = await startService({ ...FOLLOWING, folder: service.folder });
   try {
     for (const [at, port] of [service.port, other.port].entries()) {

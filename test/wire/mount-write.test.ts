@@ -26,7 +26,9 @@ const local = (name: string, path: string) => ({
 describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))(
   "over $name",
   ({ open }) => {
-    /** Calls a method, and returns its reply or `{ code, fields }`, `code` as this transport has it. */
+    /**
+     * Calls a method, and returns its reply or `{ code, fields }`, with the code of this transport.
+     */
     async function call<D extends DescMethodUnary>(
       desc: D,
       members: MessageInitShape<D["input"]>,
@@ -76,7 +78,7 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       expect(await saveAt(revision)).toMatchObject({ results: [{ outcome: "changed" }] });
       expect(await saveAt(revision)).toMatchObject(failure(Code.Aborted));
 
-      // All or nothing, each mistake at its item.
+      // All or nothing, with each error at its item.
       const wrong = { name: "b", config: { root_folder_path: 5 }, members: { order: "first" } };
       expect(await call(method.saveMounts, { mounts: [local("c", "/c"), wrong] })).toMatchObject({
         ...failure(Code.InvalidArgument),
@@ -126,7 +128,7 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       await call(method.deleteMounts, { names: ["a"] });
     });
 
-    test("a token with limits writes at its paths alone, and learns nothing of others", async () => {
+    test("a token with limits writes only at its paths, and gets nothing of others", async () => {
       const hidden = {
         ...local("hidden", "/team/hidden"),
         overrides: { harbour: { mountPath: "/away" } },
@@ -144,7 +146,7 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
         { name: "inner", mountPath: "/elsewhere" },
         { name: "inner", overrides: { harbour: { mountPath: "/elsewhere" } } },
         local("other", "/other"),
-        // It would come within the limits by losing what is outside.
+        // It would be within the limits by losing a path outside.
         { name: "hidden", overrides: { harbour: {} } },
       ])
         expect(await save(mount), JSON.stringify(mount)).toMatchObject(denied);
@@ -214,7 +216,7 @@ test("a token with limits has the history of the mounts at its paths, and no oth
     made,
   ]);
   await expect(ofKey("mount:theirs")).rejects.toThrow("limited to");
-  // Without mounts:read the limit opens nothing.
+  // Without mounts:read the limit grants nothing.
   const { text: other } = await give(root, ["history:read"], ["mount:/team/*"]);
   const reply = await as(service.port, other).settings.listRevisions({ pageSize: 100 });
   expect(reply.revisions).toEqual([]);
@@ -237,7 +239,7 @@ test("the binary and the JSON form of a save are the same mount", async () => {
   await client.deleteMounts({ names: ["first"] }, { headers });
 });
 
-test("imports at the same time give each new path a name of its own; a row that repeats a mount is skipped", async () => {
+test("concurrent imports give each new path its own name; a row that repeats a mount is skipped", async () => {
   const client = createClient(
     MountService,
     createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` }),

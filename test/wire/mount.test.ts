@@ -24,7 +24,7 @@ afterAll(() => stage.stop());
 const mounts = (token?: string) => stage.mounts(token);
 
 describe("a mount", () => {
-  test("reaches every site that follows, is changed and deleted there", async () => {
+  test("is created, changed and deleted on every site that follows", async () => {
     const made = await mounts().saveMounts({
       mounts: [local("films", "/srv/films", { members: { remark: "all films", order: 3 } })],
       reason: "films for all",
@@ -53,7 +53,7 @@ describe("a mount", () => {
     for (const site of [one, two]) await expect.poll(() => rowOf(site, "/films")).toBeUndefined();
   });
 
-  test("is on some sites only, with values of their own", async () => {
+  test("is on some sites only, with overrides", async () => {
     await mounts().saveMounts({
       mounts: [
         local("books", "/srv/books", {
@@ -96,7 +96,7 @@ describe("a mount", () => {
   });
 });
 
-describe("what is wrong", () => {
+describe("an invalid save", () => {
   test.each([
     [{ name: "a b" }, "mounts[0].name must have"],
     [{ name: "x", mountPath: "/x" }, "mounts[0].driver is missing"],
@@ -132,7 +132,7 @@ describe("what is wrong", () => {
     expect((await mounts().listMounts({})).revision).toBe(before);
   });
 
-  test("an expected revision that is not met", async () => {
+  test("has an expected revision that has passed", async () => {
     const { mount } = await mounts().getMount({ name: "cloud" });
     const save = (expectedRevision: bigint) =>
       mounts().saveMounts({
@@ -146,7 +146,7 @@ describe("what is wrong", () => {
     });
   });
 
-  test("one credential on several sites, unless that is said", async () => {
+  test("shares one credential on several sites, unless that is allowed", async () => {
     const shared = {
       ...{ name: "shared", mountPath: "/shared", driver: "PikPak" },
       config: { username: "ann", password: "p", refresh_token: "once" },
@@ -206,7 +206,7 @@ test("a credential is replaced wherever it is used, in one revision", async () =
 describe("a credential that a site has refreshed", () => {
   const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
 
-  test("stays when another site is given one, when the mount changes, and when a backup is read", async () => {
+  test("is kept when another site gets one, when the mount changes, and when a backup is imported", async () => {
     await mounts().saveMounts({
       mounts: [
         {
@@ -236,7 +236,7 @@ describe("a credential that a site has refreshed", () => {
     await expect.poll(isOk).toBe(true);
     expect(token(one)).toBe("one-2");
     two.storages.writeBack("/drive", { refresh_token: "two-3" });
-    // A new one for all sites but those with one of their own.
+    // A new one for all sites except those with an override.
     await mounts().saveMounts({
       mounts: [{ name: "drive", config: { refresh_token: "one-3" } }],
       allowSharedCredential: true,

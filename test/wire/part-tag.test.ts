@@ -16,7 +16,7 @@ async function list(token: string, headers: Record<string, string> = {}, path = 
   return { status: reply.status, tag: reply.headers.get("etag") ?? "", body: await reply.text() };
 }
 
-test("the entity tag of a list differs for tokens that see different parts of it, and caches work", async () => {
+test("the entity tag of a list differs for tokens with different visible parts, and caches work", async () => {
   const root = as(service.port);
   const token = async (scopes: string[], limits: string[] = []) =>
     (await give(root, scopes, limits)).text;
@@ -45,7 +45,7 @@ test("the entity tag of a list differs for tokens that see different parts of it
   expect(clear?.tag).not.toBe(masked?.tag);
 });
 
-test("a tag of a part is taken for a save, as that of the whole", async () => {
+test("a tag of a part is accepted for a save, like that of the whole", async () => {
   const { text } = await give(as(service.port), ["settings:write"], ["key:mine_*"]);
   const { tag } = await list(text);
   const save = (match: string) =>
@@ -59,7 +59,7 @@ test("a tag of a part is taken for a save, as that of the whole", async () => {
   expect(tag).toMatch(/~[0-9a-f]{16}"$/);
 });
 
-test("lists of groups that no setting has share the reply and the tag of those that exist", async () => {
+test("lists of groups without settings share the reply and the tag of existing ones", async () => {
   const only = await list(TOKEN, {}, "list?groups=0,1");
   expect(only.status).toBe(200);
   for (let more = 0; more < 20; more += 1)

@@ -16,7 +16,7 @@ const question = enveloped(
   ),
 );
 
-/** Every way to ask, and whether gRPC has a port of its own. */
+/** Every kind of reflection call, and whether gRPC has its own port. */
 const ways = [
   ["gRPC", "grpc", "v1", false],
   ["gRPC, the older version", "grpc", "v1alpha", false],
@@ -56,25 +56,25 @@ describe.each(ways)("reflection over %s", (_name, type, version, alone) => {
   const asked = (): Buffer =>
     type.endsWith("json") ? enveloped(Buffer.from('{"listServices":""}')) : question;
 
-  test("answers every client where it is on", async () => {
+  test("answers every client when it is public", async () => {
     expect((await ask("on")).text).toContain("mooring.v1.SettingService");
   });
 
-  test("answers who has the token where that is wanted", async () => {
+  test("answers clients with the token when it is required", async () => {
     const answer = await ask("token", { authorization: `Bearer ${TOKEN}` });
     expect(answer.text).toContain("mooring.v1.SettingService");
   });
 
-  test("answers no other client, before its first request", async () => {
+  test("refuses other clients before their first request", async () => {
     for (const headers of [{}, { authorization: "guessed" }]) {
       const answer = await ask("token", headers, undefined);
-      // gRPC clients take the HTTP status for UNAUTHENTICATED.
+      // gRPC clients map the HTTP status to UNAUTHENTICATED.
       if (answer.status !== 401) expect(textOf(answer)).toMatch(saying("unauthenticated"));
       expect(answer.text).not.toContain("mooring.");
     }
   });
 
-  test("is nowhere where it is off", async () => {
+  test("is not served when it is off", async () => {
     const answer = await ask("off", { authorization: TOKEN });
     if (answer.status !== 404) expect(answer.headers).toMatchObject({ "grpc-status": "12" });
     expect(answer.text).not.toContain("SettingService");

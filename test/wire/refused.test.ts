@@ -23,7 +23,7 @@ const question = Buffer.from(
 );
 const admin = { authorization: TOKEN };
 
-describe("what calls itself gRPC", () => {
+describe("a request with a gRPC content type", () => {
   const call = { ":method": "POST", ":path": path, ...admin };
 
   test.each(["application/grpc", "application/grpc+proto"])("as %s is served", async (type) => {
@@ -34,7 +34,7 @@ describe("what calls itself gRPC", () => {
   });
 
   test.each(["application/grpc+json", "application/grpc+thrift", "application/grpc;x=y"])(
-    "as %s is refused, of a known path and of reflection",
+    "as %s is refused, for a known path and for reflection",
     async (type) => {
       for (const where of [path, REFLECTION]) {
         const headers = { ...call, ":path": where, "content-type": type };
@@ -56,7 +56,7 @@ describe("what calls itself gRPC", () => {
     }
   });
 
-  test("with details sends them unpadded", async () => {
+  test("with details has them unpadded", async () => {
     const wrong = Buffer.from(
       toBinary(
         saveSettings.input,
@@ -73,7 +73,7 @@ describe("what calls itself gRPC", () => {
     expect(answer.headers["grpc-status-details-bin"]).toMatch(/^[\w+/]+$/);
   });
 
-  test("with a message in its status escapes no more than it must", async () => {
+  test("with a message in its status escapes no more than required", async () => {
     const answer = await askHttp2(
       service.port,
       { ...call, authorization: "x", "content-type": GRPC },
@@ -106,7 +106,7 @@ describe("a message in its envelope", () => {
 });
 
 describe("HTTP/1.1", () => {
-  /** Sends requests behind each other on one connection, and reads until a pong or the end. */
+  /** Sends requests in sequence on one connection, and reads until a pong or the end. */
   const exchange = async (...requests: readonly (string | Buffer)[]): Promise<string> => {
     const line = await dial(service.port);
     for (const request of requests) line.socket.write(request);
@@ -128,7 +128,7 @@ describe("HTTP/1.1", () => {
     ["GET HTTPS://mooring.example:5244/api/admin/setting/get?key=site_title", "", "site_title"],
     ["GET http://mooring.example/nowhere", "", "nothing is served at /nowhere"],
     [`POST http://mooring.example${path}`, '{"key":"site_title"}', "site_title"],
-  ])("takes a whole URL as its target: %s", async (target, body, words) => {
+  ])("accepts an absolute URL as its target: %s", async (target, body, words) => {
     const received = await exchange(
       `${target} HTTP/1.1\r\nhost: a\r\nauthorization: ${TOKEN}\r\ncontent-type: application/json\r\n`,
       body === "" ? "\r\n" : `content-length: ${body.length}\r\n\r\n${body}`,
@@ -142,7 +142,7 @@ describe("HTTP/1.1", () => {
     ["connect+proto", "/mooring.v1.SettingService/WatchSettings"],
     ["connect+json", "/mooring.v1.SettingService/WatchSettings"],
   ])(
-    "an envelope of %s that declares too much does not stop the next request",
+    "an envelope of %s with an excessive declared length does not stop the next request",
     async (type, where) => {
       for (const token of [TOKEN, "guessed"]) {
         const received = await exchange(
@@ -160,7 +160,7 @@ describe("HTTP/1.1", () => {
   );
 });
 
-test("too many headers on one HTTP/2 stream end no other one", async () => {
+test("too many headers on one HTTP/2 stream end no other stream", async () => {
   const client = await RawHttp2.open(service.port);
   const common = { ":scheme": "http", ":authority": "a" };
   const watch = { ...common, ":method": "GET", ":path": "/api/public/settings/watch" };

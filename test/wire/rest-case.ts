@@ -8,22 +8,22 @@ export interface RestCase {
   readonly path: string;
   readonly request: HttpRequest;
   readonly code: number;
-  /** What the message is, or says. */
+  /** The message, or a part of it. */
   readonly message: string | RegExp;
-  /** What `data` is; a matcher where it matters only in part. */
+  /** The value of `data`; a matcher if only a part of it matters. */
   readonly data: unknown;
-  /** The HTTP status is the code, whatever MOORING_HTTP_STATUS says. */
+  /** The HTTP status is the code, for any MOORING_HTTP_STATUS. */
   readonly real: boolean;
   /** Headers of the reply. */
   readonly headers: Readonly<Record<string, string | RegExp>>;
 }
 
-/** The two ways of MOORING_HTTP_STATUS. */
+/** Both values of MOORING_HTTP_STATUS. */
 export const STATUS_MODES = ["envelope", "code"] as const;
 
 const admin = { authorization: TOKEN };
 
-/** What a request may say besides; the admin's token is added unless it says otherwise. */
+/** Options of a request; by default it has the admin's token. */
 export type Sent = HttpRequest;
 
 function complete(sent: Sent): HttpRequest {
@@ -44,7 +44,7 @@ export function succeeds(name: string, path: string, sent: Sent, data: unknown):
   };
 }
 
-/** A request on a documented path that fails: 200 and the code in the envelope, by default. */
+/** A request on a documented path that fails: by default with 200 and the code in the envelope. */
 export function refuses(
   name: string,
   path: string,
@@ -77,7 +77,7 @@ export function rejects(
   return { ...refused, real: true, headers: { ...refused.headers, ...headers } };
 }
 
-/** Sends a case's request and checks all that there is to check of an envelope. */
+/** Sends a case's request and checks everything in the envelope. */
 export async function runRestCase(
   one: RestCase,
   send: SendHttp,
@@ -100,7 +100,7 @@ export async function runRestCase(
   }
 }
 
-/** What holds for every reply: a request id, and nothing of the program's inside. */
+/** Checks of every reply: a request id, and no internals of the program. */
 export function checkReply({ headers, text }: HttpReply): void {
   expect(headers["x-request-id"]).toMatch(/^[\w.:/+=-]+$/);
   expect(text).not.toMatch(

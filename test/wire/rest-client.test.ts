@@ -19,37 +19,37 @@ const reads = (name: string, key: string, value: string): RestCase =>
 
 const whole = { help: "", type: "string", options: "", group: 1, flag: 0 };
 
-/** Run one after the other on one service: some look at what an earlier one has left. */
+/** Run in order on one service: some depend on earlier ones. */
 const cases: readonly RestCase[] = [
-  // Authorization, as the pages send it.
-  succeeds("the bare token opens", `${DRIVER}/names`, {}, expect.arrayContaining(["Local"])),
+  // Authorization in the form that the pages send.
+  succeeds("the bare token is accepted", `${DRIVER}/names`, {}, expect.arrayContaining(["Local"])),
   succeeds(
-    "so does Bearer",
+    "Bearer is accepted",
     `${DRIVER}/names`,
     { headers: { authorization: `Bearer ${TOKEN}` } },
     expect.arrayContaining(["Local"]),
   ),
   succeeds(
-    "a guest's empty header does not close the public settings",
+    "a guest's empty header is accepted for public settings",
     "/api/public/settings",
     { headers: { authorization: "" } },
     item({ version: VERSION }),
   ),
   succeeds(
-    "nor does a stale token",
+    "a stale token is accepted for public settings",
     "/api/public/settings",
     { headers: { authorization: "stale" } },
     item({ version: VERSION }),
   ),
   refuses(
-    "a guest's empty header opens nothing else",
+    "a guest's empty header is refused elsewhere",
     `${SETTING}/list`,
     { headers: { authorization: "" } },
     401,
     /missing token: send the admin token in the header/,
   ),
   refuses(
-    "the token is no query parameter",
+    "the token is not accepted as a query parameter",
     `${SETTING}/list?authorization=${TOKEN}&token=${TOKEN}`,
     { headers: { authorization: "" } },
     401,
@@ -57,26 +57,43 @@ const cases: readonly RestCase[] = [
   ),
 
   // Lists of settings.
-  succeeds("group asks for one group", `${SETTING}/list?group=7`, {}, allOfGroups(7)),
-  succeeds("groups asks for several", `${SETTING}/list?groups=5,0`, {}, allOfGroups(0, 5)),
-  succeeds("their comma may be escaped", `${SETTING}/list?groups=5%2C0`, {}, allOfGroups(0, 5)),
-  succeeds("groups wins over group", `${SETTING}/list?group=1&groups=5`, {}, allOfGroups(5)),
-  succeeds("also when it comes first", `${SETTING}/list?groups=5&group=1`, {}, allOfGroups(5)),
+  succeeds("group selects one group", `${SETTING}/list?group=7`, {}, allOfGroups(7)),
+  succeeds("groups selects several", `${SETTING}/list?groups=5,0`, {}, allOfGroups(0, 5)),
   succeeds(
-    "an empty groups counts as absent",
-    `${SETTING}/list?groups=&group=7`,
+    "the comma of groups may be escaped",
+    `${SETTING}/list?groups=5%2C0`,
     {},
-    allOfGroups(7),
+    allOfGroups(0, 5),
   ),
-  succeeds("an empty group too: all", `${SETTING}/list?group=`, {}, wholeList()),
+  succeeds("groups precedes group", `${SETTING}/list?group=1&groups=5`, {}, allOfGroups(5)),
+  succeeds(
+    "groups precedes group in any order",
+    `${SETTING}/list?groups=5&group=1`,
+    {},
+    allOfGroups(5),
+  ),
+  succeeds("an empty groups is absent", `${SETTING}/list?groups=&group=7`, {}, allOfGroups(7)),
+  succeeds("an empty group is absent: all", `${SETTING}/list?group=`, {}, wholeList()),
   succeeds("neither: all", `${SETTING}/list`, {}, wholeList()),
   succeeds("an unknown group is empty", `${SETTING}/list?group=4711`, {}, []),
-  succeeds("a negative one too", `${SETTING}/list?groups=-3`, {}, []),
-  refuses("a group that is no integer is named", `${SETTING}/list?group=x`, {}, 400, /"x"/),
-  refuses("a part of groups too", `${SETTING}/list?groups=5,b`, {}, 400, /"b"/),
-  refuses("group takes one group", `${SETTING}/list?group=1,2`, {}, 400, /"1,2"/),
+  succeeds("a negative group is empty", `${SETTING}/list?groups=-3`, {}, []),
+  refuses(
+    "a group that is not an integer is refused by name",
+    `${SETTING}/list?group=x`,
+    {},
+    400,
+    /"x"/,
+  ),
+  refuses(
+    "a part of groups that is not an integer is refused by name",
+    `${SETTING}/list?groups=5,b`,
+    {},
+    400,
+    /"b"/,
+  ),
+  refuses("group accepts one group", `${SETTING}/list?group=1,2`, {}, 400, /"1,2"/),
   refuses("a group is a whole number", `${SETTING}/list?group=1.5`, {}, 400, /"1.5"/),
-  refuses("within 32 bits", `${SETTING}/list?group=4294967296`, {}, 400, /"4294967296"/),
+  refuses("a group has 32 bits", `${SETTING}/list?group=4294967296`, {}, 400, /"4294967296"/),
   succeeds(
     "unknown parameters are ignored",
     `${SETTING}/list?group=7&x=%20&page`,
@@ -86,13 +103,13 @@ const cases: readonly RestCase[] = [
 
   // One setting, and several.
   succeeds(
-    "key asks for one setting",
+    "key selects one setting",
     `${SETTING}/get?key=hide_files`,
     {},
     item({ key: "hide_files", group: 4, flag: 0 }),
   ),
   succeeds(
-    "keys for several, in the asked order",
+    "keys selects several, in the requested order",
     `${SETTING}/get?keys=logo,site_title`,
     {},
     list({ key: "logo" }, { key: "site_title" }),
@@ -105,22 +122,23 @@ const cases: readonly RestCase[] = [
     list({ key: "logo" }, { key: "favicon" }),
   ),
   succeeds(
-    "key wins over keys",
+    "key precedes keys",
     `${SETTING}/get?keys=logo&key=favicon`,
     {},
     item({ key: "favicon" }),
   ),
-  succeeds(
-    "an empty key counts as absent",
-    `${SETTING}/get?key=&keys=logo`,
-    {},
-    list({ key: "logo" }),
-  ),
-  succeeds("an empty keys too", `${SETTING}/get?keys=&key=logo`, {}, item({ key: "logo" })),
-  refuses("neither is refused", `${SETTING}/get`, {}, 400, /key/),
-  refuses("both empty as well", `${SETTING}/get?key=&keys=`, {}, 400, /key/),
+  succeeds("an empty key is absent", `${SETTING}/get?key=&keys=logo`, {}, list({ key: "logo" })),
+  succeeds("an empty keys is absent", `${SETTING}/get?keys=&key=logo`, {}, item({ key: "logo" })),
+  refuses("a request with neither is refused", `${SETTING}/get`, {}, 400, /key/),
+  refuses("a request with both empty is refused", `${SETTING}/get?key=&keys=`, {}, 400, /key/),
   refuses("an unknown key is named", `${SETTING}/get?key=nope`, {}, 404, /"nope"/),
-  refuses("also among others", `${SETTING}/get?keys=logo,nope`, {}, 404, /"nope"/),
+  refuses(
+    "an unknown key among others is named",
+    `${SETTING}/get?keys=logo,nope`,
+    {},
+    404,
+    /"nope"/,
+  ),
 
   // Drivers.
   succeeds(
@@ -148,17 +166,17 @@ const cases: readonly RestCase[] = [
     item({ config: item({ name: "115 Cloud" }) }),
   ),
   refuses("an unknown driver is named", `${DRIVER}/info?driver=Nope`, {}, 404, /Nope/),
-  refuses("a missing one is not found either", `${DRIVER}/info`, {}, 404, /driver/),
-  refuses("nor an empty one", `${DRIVER}/info?driver=`, {}, 404, /driver/),
+  refuses("a missing driver name is not found", `${DRIVER}/info`, {}, 404, /driver/),
+  refuses("an empty driver name is not found", `${DRIVER}/info?driver=`, {}, 404, /driver/),
 
   // Saving.
-  save("a save may carry only key and value", [{ key: "site_title", value: "Pier" }]),
-  reads("which is read back", "site_title", "Pier"),
-  save("or whole items, with members of newer servers", [
+  save("a save may have only key and value", [{ key: "site_title", value: "Pier" }]),
+  reads("the value is read back", "site_title", "Pier"),
+  save("a save may have whole items, with members of newer servers", [
     { key: "site_title", value: "Jetty", ...whole, index: 3, future: { deep: [1] } },
   ]),
-  reads("which are read back", "site_title", "Jetty"),
-  save("or items as this server lists them", [
+  reads("the items are read back", "site_title", "Jetty"),
+  save("a save may have items as this server lists them", [
     {
       key: "site_title",
       value: "Mole",
@@ -171,23 +189,27 @@ const cases: readonly RestCase[] = [
       revision: "12",
     },
   ]),
-  save("with the Content-Type of the pages", [{ key: "site_title", value: "Dock" }], AXIOS_TYPE),
-  save("without any Content-Type", '[{"key":"site_title","value":"Basin"}]'),
-  reads("which is JSON all the same", "site_title", "Basin"),
+  save(
+    "a save with the Content-Type of the pages",
+    [{ key: "site_title", value: "Dock" }],
+    AXIOS_TYPE,
+  ),
+  save("a save without Content-Type", '[{"key":"site_title","value":"Basin"}]'),
+  reads("the value of a save without Content-Type is read back", "site_title", "Basin"),
   save("an empty array saves nothing", []),
-  save("no body neither", undefined),
-  save("nor an empty body that is announced as JSON", "", JSON_TYPE),
-  save("nor null", "null", JSON_TYPE),
+  save("no body saves nothing", undefined),
+  save("an empty body with the JSON type saves nothing", "", JSON_TYPE),
+  save("null saves nothing", "null", JSON_TYPE),
   reads("nothing has changed", "site_title", "Basin"),
   refuses(
-    "a value of the wrong form is refused by name",
+    "an invalid value is refused by name",
     `${SETTING}/save`,
     post([{ key: "default_page_size", value: "x" }]),
     400,
     /^default_page_size: /,
   ),
   refuses(
-    "a key twice",
+    "a duplicate key is refused",
     `${SETTING}/save`,
     post([
       { key: "logo", value: "a" },
@@ -196,17 +218,11 @@ const cases: readonly RestCase[] = [
     400,
     /logo occurs twice/,
   ),
-  save("a changed readonly setting is left as it is", [{ key: "version", value: "v1.0.0" }]),
-  save("an unchanged one is accepted", [{ key: "version", value: VERSION, flag: 2 }]),
+  save("a changed readonly setting is skipped", [{ key: "version", value: "v1.0.0" }]),
+  save("an unchanged readonly setting is accepted", [{ key: "version", value: VERSION, flag: 2 }]),
+  refuses("an empty token is refused", `${SETTING}/save`, post([{ key: "token" }]), 400, /token/),
   refuses(
-    "an empty token never opens everything",
-    `${SETTING}/save`,
-    post([{ key: "token" }]),
-    400,
-    /token/,
-  ),
-  refuses(
-    "nor one by an empty text",
+    "a token of an empty text is refused",
     `${SETTING}/save`,
     post([{ key: "token", value: "" }]),
     400,
@@ -214,13 +230,13 @@ const cases: readonly RestCase[] = [
   ),
   save("an unknown key is private", [{ key: "rest_custom", value: "1" }]),
   succeeds(
-    "so that it is not public",
+    "the private setting is not public",
     "/api/public/settings",
     {},
     expect.not.objectContaining({ rest_custom: "1" }),
   ),
   save("an unknown key may be public", [{ key: "rest_open", value: "1", flag: 0 }]),
-  succeeds("and then is", "/api/public/settings", {}, item({ rest_open: "1" })),
+  succeeds("the public setting is public", "/api/public/settings", {}, item({ rest_open: "1" })),
 
   // Deleting.
   refuses(
@@ -230,29 +246,34 @@ const cases: readonly RestCase[] = [
     400,
     /site_title/,
   ),
-  refuses("an unknown one is not found", `${SETTING}/delete?key=nope`, post(), 404, /"nope"/),
-  refuses("nor a missing one", `${SETTING}/delete`, post(), 404, /setting/),
+  refuses("an unknown setting is not found", `${SETTING}/delete?key=nope`, post(), 404, /"nope"/),
+  refuses("a missing key is not found", `${SETTING}/delete`, post(), 404, /setting/),
   save("a setting can be made deprecated", [
     { key: "rest_custom", value: "1", flag: 3 },
     { key: "rest_open", value: "1", flag: 3 },
   ]),
   succeeds(
-    "and deleted, with no body and no Content-Type",
+    "a deprecated setting is deleted, with no body and no Content-Type",
     `${SETTING}/delete?key=rest_custom`,
     post(),
     null,
   ),
   succeeds(
-    "or with an empty body that is announced as JSON",
+    "a deprecated setting is deleted with an empty body of the JSON type",
     `${SETTING}/delete?key=rest_open`,
     post("", JSON_TYPE),
     null,
   ),
-  refuses("then it is gone", `${SETTING}/get?key=rest_custom`, {}, 404, /rest_custom/),
-  save("a body of a delete does not matter", [{ key: "rest_gone", value: "1", flag: 3 }]),
-  succeeds("whatever it is", `${SETTING}/delete?key=rest_gone`, post({ key: "site_title" }), null),
+  refuses("the deleted setting is gone", `${SETTING}/get?key=rest_custom`, {}, 404, /rest_custom/),
+  save("a body of a delete is ignored", [{ key: "rest_gone", value: "1", flag: 3 }]),
+  succeeds(
+    "any body of a delete is ignored",
+    `${SETTING}/delete?key=rest_gone`,
+    post({ key: "site_title" }),
+    null,
+  ),
 
-  // Download managers: what is refused before a call to them.
+  // Download managers: refusals before a call to them.
   refuses(
     "aria2 needs an address and a secret",
     `${SETTING}/set_aria2`,
@@ -260,9 +281,9 @@ const cases: readonly RestCase[] = [
     400,
     /"uri" is missing \(and 1 more\)/,
   ),
-  refuses("also without any body", `${SETTING}/set_aria2`, post(), 400, /"uri" is missing/),
+  refuses("aria2 without a body", `${SETTING}/set_aria2`, post(), 400, /"uri" is missing/),
   refuses(
-    "a secret that is missing",
+    "a missing secret",
     `${SETTING}/set_aria2`,
     post({ uri: "http://127.0.0.1:9/" }),
     400,
@@ -278,7 +299,7 @@ const cases: readonly RestCase[] = [
   refuses("an empty address", `${SETTING}/set_aria2`, post({ uri: "", secret: "" }), 400, /./),
   refuses("qBittorrent needs an address", `${SETTING}/set_qbit`, post({}), 400, /"url" is missing/),
   refuses(
-    "a seeding time that is negative",
+    "a negative seeding time",
     `${SETTING}/set_qbit`,
     post({ url: "http://127.0.0.1:9/", seedtime: "-1" }),
     400,
@@ -292,42 +313,42 @@ const cases: readonly RestCase[] = [
     /seedtime/,
   ),
   refuses(
-    "a seeding time that is no number",
+    "a seeding time that is not a number",
     `${SETTING}/set_qbit`,
     post({ url: "http://127.0.0.1:9/", seedtime: "long" }),
     400,
     /seedtime/,
   ),
   refuses(
-    "an empty seeding time is none, so that the address is asked",
+    "an empty seeding time is absent, so that the address is called",
     `${SETTING}/set_qbit`,
     post({ url: "http://127.0.0.1:9/", seedtime: "" }),
     503,
     /connect failed/,
   ),
   refuses(
-    "a seeding time as text is right, so that the address is asked",
+    "a seeding time as text is valid, so that the address is called",
     `${SETTING}/set_qbit`,
     post({ url: "http://127.0.0.1:9/", seedtime: "0" }),
     503,
     /^qBittorrent at http:\/\/127\.0\.0\.1:9\/?: connect failed/,
   ),
   refuses(
-    "and so is a JSON number",
+    "a seeding time as a JSON number is valid",
     `${SETTING}/set_qbit`,
     post({ url: "http://127.0.0.1:9/", seedtime: 90 }),
     503,
     /connect failed/,
   ),
 
-  // The token, last of all: it changes.
+  // The token, at the end, because it changes.
   succeeds(
-    "reset_token comes with no body and no Content-Type",
+    "reset_token is accepted without body and Content-Type",
     `${SETTING}/reset_token`,
     post(),
     expect.stringMatching(/^mooring-[\w-]{43}$/),
   ),
-  refuses("the old token is refused from then on", `${SETTING}/list`, {}, 401, /invalid token/),
+  refuses("the old token is refused afterwards", `${SETTING}/list`, {}, 401, /invalid token/),
 ];
 
 describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
@@ -352,7 +373,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     expect(await send("/ping", { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
   });
 
-  test("the public settings are text, every one, with all members of the contract", async () => {
+  test("the public settings are text, with all members of the contract", async () => {
     const { json } = await send("/api/public/settings");
     const { data } = json as { data: Record<string, unknown> };
     expect(Object.keys(data)).toEqual(expect.arrayContaining([...PUBLIC_MEMBERS]));
@@ -361,13 +382,13 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     expect(version).toMatch(/^v\d+\.\d+\.\d+$/);
   });
 
-  test("no token stands in the log", () => {
+  test("no token is in the log", () => {
     expect(service.log()).not.toContain(TOKEN);
     expect(service.log()).not.toMatch(/mooring-[\w-]{43}/);
   });
 });
 
-/** Settings of these groups only, some of each. */
+/** Some settings of each of these groups. */
 function allOfGroups(...groups: readonly number[]): unknown {
   return expect.toSatisfy(
     (settings: { group: number }[]) => {

@@ -28,17 +28,17 @@ const MIB = 1024 * 1024;
 const cases: readonly RestCase[] = [
   // Malformed JSON.
   refuses("a body that ends too early", SAVE, text('[{"key":'), 400, /line 1, column 9/),
-  refuses("a body that is no JSON", SAVE, text("key=value"), 400, /JSON/),
+  refuses("a body that is not JSON", SAVE, text("key=value"), 400, /JSON/),
   refuses("a comma too many", SAVE, text('[{"key":"a",}]'), 400, /column 13/),
   refuses("two documents", SAVE, text("[][]"), 400, /column 3/),
   refuses(
-    "bytes that are no UTF-8",
+    "bytes that are not UTF-8",
     SAVE,
     post(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON_TYPE),
     400,
     /UTF-8/,
   ),
-  refuses("a nesting without end", SAVE, text("[".repeat(100_000)), 400, /JSON|nest|deep/i),
+  refuses("endless nesting", SAVE, text("[".repeat(100_000)), 400, /JSON|nest|deep/i),
   refuses(
     "a deep object in a member",
     ARIA2,
@@ -121,7 +121,7 @@ const cases: readonly RestCase[] = [
     /seedtime/,
   ),
 
-  // What there is to ignore.
+  // Ignored input.
   succeeds(
     "unknown members are ignored",
     SAVE,
@@ -149,9 +149,9 @@ const cases: readonly RestCase[] = [
   rejects("a path in other letters", "/API/public/settings", {}, 404, /nothing is served/),
   succeeds("a slash at the end", "/api/public/settings/", {}, expect.anything()),
   rejects("two slashes at the end", "/api/public/settings//", {}, 404, /nothing is served/),
-  rejects("a path that climbs", "/api/public/../public/settings", {}, 404, /nothing is served/),
-  rejects("GET where it is POST", SAVE, {}, 405, /use POST/, { allow: /^POST/ }),
-  rejects("POST where it is GET", "/api/admin/setting/list", post({}), 405, /use GET/, {
+  rejects("a path with ..", "/api/public/../public/settings", {}, 404, /nothing is served/),
+  rejects("GET of a POST path", SAVE, {}, 405, /use POST/, { allow: /^POST/ }),
+  rejects("POST of a GET path", "/api/admin/setting/list", post({}), 405, /use GET/, {
     allow: /^GET, HEAD/,
   }),
   rejects("PUT", SAVE, { method: "PUT", body: [] }, 405, /use POST/, { allow: /^POST/ }),
@@ -186,14 +186,14 @@ const cases: readonly RestCase[] = [
     /larger than 8388608 bytes/,
   ),
   rejects(
-    "a URL without end",
+    "an endless URL",
     `/api/public/settings?${"x".repeat(300_000)}`,
     {},
     431,
     /URL and headers are too large/,
   ),
   rejects(
-    "a header without end",
+    "an endless header",
     "/api/public/settings",
     { headers: { "x-long": "x".repeat(70_000) } },
     431,
@@ -216,7 +216,7 @@ const cases: readonly RestCase[] = [
     /driver.*broken % escape/,
   ),
   refuses(
-    "an escape that is no UTF-8",
+    "an escape that is not UTF-8",
     "/api/admin/driver/info?driver=%ff",
     {},
     400,
@@ -232,7 +232,7 @@ const cases: readonly RestCase[] = [
     /^driver: must not contain the NUL character$/,
   ),
   refuses(
-    "a script is written as text",
+    "a script is returned as text",
     "/api/admin/driver/info?driver=%3Cscript%3E",
     {},
     404,
@@ -255,14 +255,14 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     runRestCase(one, send, mode),
   );
 
-  test("a guest learns nothing of what is wrong with an admin's request", async () => {
+  test("a guest gets no details of errors in an admin's request", async () => {
     for (const request of [text("{"), post({ key: 1 }), text("[]", { "content-type": "a/b" })]) {
       const { json } = await send(SAVE, request);
       expect(json).toMatchObject({ code: 401, message: expect.stringContaining("missing") });
     }
   });
 
-  test("HEAD answers as GET does, without a body", async () => {
+  test("HEAD is answered like GET, without a body", async () => {
     for (const { verb, path } of restRoutes.values()) {
       const headers = { authorization: TOKEN };
       const reply = await send(path, { method: "HEAD", headers });
@@ -277,7 +277,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     }
   });
 
-  test("every documented path refuses every other method, and says which one it takes", async () => {
+  test("every documented path refuses every other method with Allow", async () => {
     const both = ["/ping", "/api/public/settings"];
     for (const path of both)
       expect(await send(path, { method: "POST", body: {} })).toMatchObject({ status: 200 });
@@ -292,7 +292,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
       }
   });
 
-  test("the id of a request is the client's where it is sane, and else one of the service's own", async () => {
+  test("the id of a request is the client's if it is valid, otherwise the service's own", async () => {
     const own = await send("/ping", { headers: { "x-request-id": "trace-17" } });
     expect(own.headers["x-request-id"]).toBe("trace-17");
     for (const sent of ["a b", "<x>", "x".repeat(200)]) {
@@ -301,7 +301,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     }
   });
 
-  test("what is no HTTP gets an envelope, too", async () => {
+  test("a request that is not HTTP gets an envelope, too", async () => {
     for (const bytes of ["\r\n\r\nnonsense\r\n\r\n", "GET\r\n\r\n", "GET /ping HTTP/9.9\r\n\r\n"]) {
       const [head, body] = (await exchange(service.port, bytes)).split("\r\n\r\n");
       expect(head).toMatch(/^HTTP\/1\.1 (400|505)/);
@@ -309,7 +309,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     }
   });
 
-  test("a client that disconnects in the middle of its body harms no other", async () => {
+  test("a client that disconnects within its body disturbs no other", async () => {
     const socket = connect(service.port, "127.0.0.1");
     socket.write(`POST ${SAVE} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n[{`);
     await new Promise((resolve) => socket.once("ready", resolve));
@@ -321,7 +321,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
 describe("over HTTP/2", () => {
   let service: TestService;
   let sender: ReturnType<typeof http2Sender>;
-  // The limit of HTTP/2 headers is another one: a stream with longer ones is refused.
+  // HTTP/2 has another limit of headers: a stream above it is refused.
   const shared = cases.filter(({ code }) => code !== 414 && code !== 431);
 
   beforeAll(async () => {
@@ -338,7 +338,7 @@ describe("over HTTP/2", () => {
     runRestCase(one, sender.send, "envelope"),
   );
 
-  test("headers without end fail their own connection only", async () => {
+  test("endless headers end only their own connection", async () => {
     const other = http2Sender(service.port);
     const headers = { "x-long": "x".repeat(80_000) };
     await expect(other.send("/ping", { headers })).rejects.toThrow();
@@ -378,7 +378,7 @@ describe("cross-origin requests", () => {
     await listed.stop();
   });
 
-  test("a preflight names Authorization, on every transport", async () => {
+  test("a preflight allows Authorization on every transport", async () => {
     const send = http1Sender(open.port);
     for (const path of paths) {
       const reply = await send(path, preflight("POST"));
@@ -394,7 +394,7 @@ describe("cross-origin requests", () => {
     }
   });
 
-  test("replies may be read by every origin, errors as well", async () => {
+  test("replies are readable by every origin, errors as well", async () => {
     const send = http1Sender(open.port);
     for (const path of [...paths, "/api/admin/setting/list"]) {
       const { headers } = await send(path, { headers: { origin } });
@@ -416,7 +416,7 @@ describe("cross-origin requests", () => {
     expect(other.headers["access-control-allow-origin"]).toBeUndefined();
   });
 
-  test("OPTIONS that is no preflight names the methods", async () => {
+  test("OPTIONS without a preflight returns the methods", async () => {
     const reply = await http1Sender(open.port)("/api/public/settings", { method: "OPTIONS" });
     const { allow } = reply.headers;
     expect(reply.status).toBe(204);

@@ -42,7 +42,7 @@ const documentOf = async (value: string): Promise<JsonObject> => {
   return JSON.parse(text) as JsonObject;
 };
 
-describe("without settings:reveal a reply does not say whether a secret is the sent value", () => {
+describe("without settings:reveal a reply does not reveal whether a secret equals the sent value", () => {
   test("in dry runs of saves and imports", async () => {
     const { settings } = await token("backup:import");
     const previews = [RIGHT, WRONG].map((value) =>
@@ -82,12 +82,12 @@ describe("without settings:reveal a reply does not say whether a secret is the s
     expect(shown[0]).toMatchObject([1n, MASK, 1n, {}, { changes: [{ key: KEY }] }, {}]);
   });
 
-  test("in saves that say which revision they have seen", async () => {
+  test("in saves with an expected revision", async () => {
     const { settings } = await token();
     const read = await root.settings.getSetting({ key: KEY });
     const seen = read.setting?.revision ?? 0n;
     const shown: unknown[] = [];
-    // The old value, the one of now, and another one.
+    // The old value, the current one, and another one.
     for (const value of [RIGHT, "later", WRONG]) {
       await root.settings.saveSettings({ settings: [{ key: KEY, value: "later" }] });
       shown.push(
@@ -113,7 +113,7 @@ describe("without settings:reveal a reply does not say whether a secret is the s
     }
   });
 
-  test("of an empty secret it says so, as reads do", async () => {
+  test("except for an empty secret, as in reads", async () => {
     const { settings } = await token();
     const empty = { settings: [{ key: "ldap_manager_password", value: "" }], dryRun: true };
     expect((await settings.saveSettings(empty)).preview?.changes).toEqual([]);

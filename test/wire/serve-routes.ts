@@ -23,14 +23,14 @@ export interface ServeRoutesOptions {
   readonly maxBytes?: number;
   /** Bytes of all bodies together; default 64 MiB. */
   readonly buffered?: number;
-  /** For a body to arrive, in milliseconds; default 30,000. */
+  /** Time for a body to arrive, in milliseconds; default 30,000. */
   readonly timeoutMs?: number;
   /** Calls of one connection at a time; default 256. */
   readonly maxStreams?: number;
   readonly slowReaders?: SlowReaders;
-  /** How long reflection may be silent, in milliseconds; default 30,000. */
+  /** Longest silence of reflection, in milliseconds; default 30,000. */
   readonly silenceMs?: number;
-  /** Gets the report of each call. */
+  /** Receives the report of each call. */
   readonly observer?: Partial<CallObserver>;
   /** Answers reflection; default: by the routes. */
   readonly reflect?: AnswerReflection;
@@ -39,10 +39,10 @@ export interface ServeRoutesOptions {
   readonly registry?: Registry;
 }
 
-/** Services behind the transports of the program, without anything else that it has. */
+/** Services behind the transports of the program, without its other parts. */
 export interface ServedRoutes {
   readonly port: number;
-  /** Ports as the clients of the tests want them. */
+  /** Ports in the form that the clients of the tests need. */
   readonly grpcPort: number;
   readonly buffered: Buffered;
   close(): Promise<void>;
@@ -50,7 +50,10 @@ export interface ServedRoutes {
 
 const MAX_HEADERS = 64 * 1024;
 
-/** Serves any services through the transports as they are, on a free port of 127.0.0.1, without a token. */
+/**
+ * Serves any services through the transports of the program, on a free port of 127.0.0.1, without a
+ * token.
+ */
 export async function serveRoutes(
   routes: Routes,
   options: ServeRoutesOptions = {},

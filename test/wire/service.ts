@@ -6,45 +6,45 @@ import { type Config, parseConfig } from "../../src/config/config.ts";
 import { CHEAP } from "../backup/text.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 
-/** The admin token that every test service starts with. */
+/** The admin token at the start of every test service. */
 export const TOKEN = "wire-test-token-0123456789abcdefghijklmnop";
-/** The version that every test service has. */
+/** The version of every test service. */
 export const VERSION = "v9.8.7";
 
-/** A whole service on real ports of 127.0.0.1, with a database of its own. */
+/** A whole service on real ports of 127.0.0.1, with its own database. */
 export interface TestService {
   readonly mooring: Mooring;
   /** The port of every protocol. */
   readonly port: number;
-  /** The port of gRPC: the same, unless MOORING_GRPC_LISTEN is given; 0 for a socket of the file system. */
+  /** The port of gRPC: the same, unless MOORING_GRPC_LISTEN is set; 0 for a Unix socket. */
   readonly grpcPort: number;
   /** Folder of its database, for a second process on the same file. */
   readonly folder: string;
-  /** All that it has logged, from level debug on. */
+  /** Its whole log, from level debug on. */
   readonly log: () => string;
-  /** Its log, a line each. */
+  /** Lines of its log. */
   readonly logLines: () => Record<string, unknown>[];
   /** Ends it and removes its folder. */
   readonly stop: () => Promise<void>;
 }
 
 export interface TestServiceOptions {
-  /** Variables besides those that place it. */
+  /** Variables in addition to its own. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Shorter waits for what is done at sites. */
+  /** Shorter waits for actions on sites. */
   readonly siteTimes?: MooringDeps["siteTimes"];
-  /** Likewise for what is done about mounts. */
+  /** Shorter waits for actions on mounts. */
   readonly mountTimes?: MooringDeps["mountTimes"];
   readonly version?: string;
-  /** The folder of another test service's database, which this one then shares. */
+  /** The folder of another test service, whose database this one shares. */
   readonly folder?: string;
 }
 
-/** Starts the service as src/main.ts does, but inside this process. */
+/** Starts the service like src/main.ts, inside this process. */
 export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
   const folder = options.folder ?? newDatabaseFolder();
   let log = "";
-  /** The lines that have been asked for, and how much of the log they are. */
+  /** The lines read so far, and their length in the log. */
   const lines: Record<string, unknown>[] = [];
   let parsed = 0;
   const sink = new Writable({
@@ -94,7 +94,7 @@ function configOf(folder: string, env: Readonly<Record<string, string>>): Config
       MOORING_DATA_DIR: folder,
       MOORING_ADMIN_TOKEN: TOKEN,
       MOORING_SHUTDOWN_GRACE: "200ms",
-      // Wrong tokens by the thousand are what many tests are about.
+      // Many tests send thousands of wrong tokens.
       MOORING_WRONG_TOKENS: "0",
       ...env,
     },

@@ -10,7 +10,7 @@ import { startService, type TestService, TOKEN } from "./service.ts";
 const { getSite, listSites, watchSites } = SiteService.method;
 const headers = { authorization: TOKEN };
 
-/** Sites in trouble, by name, and the state that each is in then. */
+/** Failing sites by name, and the expected state of each. */
 const HEALTHS = { down: "failing", hanging: "failing", refusing: "stopped" } as const;
 /** RFC 3339 with at most nine digits of a second, as JSON has a Timestamp. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
@@ -52,7 +52,7 @@ async function inTrouble(): Promise<void> {
   expect(content).toMatchObject(status);
 }
 
-/** The health of each site of a reply, after a look at its times. */
+/** Health of each site in a reply, after a check of its times. */
 function healthsOf(found: unknown): Record<string, unknown> {
   const messages = found as { name: string; status: Record<string, string> }[];
   for (const { status } of messages)
@@ -61,8 +61,8 @@ function healthsOf(found: unknown): Record<string, unknown> {
   return Object.fromEntries(messages.map(({ name, status }) => [name, status["health"]]));
 }
 
-describe.each(sharedPortTransports)("sites that are in trouble, over $name", ({ open }) => {
-  test("ListSites and GetSite answer", async () => {
+describe.each(sharedPortTransports)("failing sites over $name", ({ open }) => {
+  test("are returned by ListSites and GetSite", async () => {
     const transport = open(service);
     try {
       const list = await transport.call(listSites, create(listSites.input), { headers });
@@ -81,7 +81,7 @@ describe.each(sharedPortTransports)("sites that are in trouble, over $name", ({ 
     }
   });
 
-  test("WatchSites sends all of them at once", async () => {
+  test("are all sent at once by WatchSites", async () => {
     const transport = open(service);
     const ending = new AbortController();
     try {

@@ -10,16 +10,16 @@ import type { Outcome, Transport } from "./transport/transport.ts";
 
 const { method } = SiteService;
 
-/** Members of a site that is otherwise right, and the fields that are named as wrong. */
+/** Members of an otherwise valid site, and the fields of the violations. */
 const WRONG: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["no name", { name: "" }, ["name"]],
   ["a name with a space", { name: "a b" }, ["name"]],
   ["a name with a path", { name: "../a" }, ["name"]],
   ["a name that is too long", { name: "a".repeat(65) }, ["name"]],
-  ["a name that is no ASCII", { name: "hafen-süd" }, ["name"]],
+  ["a name that is not ASCII", { name: "hafen-süd" }, ["name"]],
   ["no address", { url: "" }, ["url"]],
   ["no host", { url: "http://" }, ["url"]],
-  ["a port that is none", { url: "http://a.example:99999" }, ["url"]],
+  ["an invalid port", { url: "http://a.example:99999" }, ["url"]],
   ["half an address", { url: "http://[::1" }, ["url"]],
   ["another scheme", { url: "ftp://a.example" }, ["url"]],
   ["a script", { url: "javascript:alert(1)" }, ["url"]],
@@ -32,11 +32,11 @@ const WRONG: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["no token", { token: "" }, ["token"]],
   ["a token with a space", { token: "s3cret word" }, ["token"]],
   ["a token of two lines", { token: "s3cret-word\nx" }, ["token"]],
-  ["a token that no header carries", { token: "s3cret-wörd" }, ["token"]],
+  ["a token that is not allowed in a header", { token: "s3cret-wörd" }, ["token"]],
   ["a token that is too long", { token: "x".repeat(1_025) }, ["token"]],
   ["no certificate", { ca: "nonsense" }, ["ca"]],
   [
-    "a certificate that is none",
+    "an invalid certificate",
     { ca: "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n" },
     ["ca"],
   ],
@@ -50,7 +50,7 @@ const WRONG: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["many patterns", { include: { patterns: Array(201).fill("a") } }, ["include"]],
   ["an unknown key", { overrides: { values: { no_such: "x" } } }, ["overrides[no_such]"]],
   [
-    "a key of the site's",
+    "a key of the site's own settings",
     { overrides: { values: { token: "s3cret-word" } } },
     ["overrides[token]"],
   ],
@@ -70,7 +70,7 @@ const WRONG: readonly (readonly [string, JsonObject, readonly string[]])[] = [
 let service: TestService;
 let site: StandIn;
 
-/** One key more than a request may name. */
+/** One key more than a request may have. */
 const MANY = Array.from({ length: 1_001 }, (_, index) => `key_${index}`);
 
 beforeAll(async () => {
@@ -82,7 +82,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** Of REST other tests tell; it hands the same messages on. */
+/** REST has its own tests; it passes the same messages on. */
 const rpcTransports = sharedPortTransports.filter(({ name }) => !/REST|GET/.test(name));
 
 describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
@@ -135,7 +135,7 @@ describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
     expectRefusal(outcome, Code.InvalidArgument, ["site.name"]);
   });
 
-  test("no site at all, a mode that is none, and one that is too early", async () => {
+  test("no site at all, an invalid mode, and one that is too early are refused", async () => {
     // A REST body is the site: an empty one has no members.
     const fields = through.protocol === "rest" ? ["name", "url", "token"] : ["site"];
     expectRefusal(await call(method.createSite, {}), Code.InvalidArgument, fields);
@@ -160,7 +160,7 @@ describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
     [method.adoptSite, {}],
     [method.syncSite, {}],
     [method.listSiteLog, {}],
-  ])("$name of a site that does not exist", async (of, body) => {
+  ])("$name of a site that does not exist is refused", async (of, body) => {
     for (const name of ["", "nobody", "a b", "x".repeat(5_000)])
       expectRefusal(await call(of, { ...body, name }), Code.NotFound);
   });
@@ -176,7 +176,7 @@ describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
     [method.syncSite, { keys: MANY }, ["keys"]],
     [method.syncSite, { keys: ["", "no_such"] }, ["keys[0]", "keys[1]"]],
     [method.syncSite, { keys: ["version"], dryRun: true }, ["keys[0]"]],
-  ])("$name with %j", async (of, body, fields) => {
+  ])("$name with %j is refused", async (of, body, fields) => {
     expectRefusal(await call(of, { name: kept, ...body }), Code.InvalidArgument, fields);
     expect(site.saves).toEqual([]);
   });

@@ -42,7 +42,7 @@ const listOf = (...rows: unknown[]) =>
   JSON.stringify({ code: 200, message: "success", data: rows });
 const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 
-/** A GET carries none of the calls that ask a site. */
+/** A GET transport has none of the calls that reach a site. */
 const posting = sharedPortTransports.filter(({ name }) => name !== "Connect GET");
 
 describe.each(posting)("a hostile site, over $name", ({ open }) => {
@@ -63,7 +63,7 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
   const add = () =>
     answered(createSite, { site: { name: "one", url: site.url, token: site.token() } });
 
-  test("rows with odd texts, numbers and members break no reply", async () => {
+  test("rows with unusual texts, numbers and members break no reply", async () => {
     await add();
     site.mode = {
       kind: "reply",
@@ -87,15 +87,15 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
   });
 
   test.each([
-    ["a message that is no text", '{"code":500,"message":{"toString":1}}'],
+    ["a message that is not text", '{"code":500,"message":{"toString":1}}'],
     ["a message of a hundred thousand levels", `{"code":500,"message":${deep(100_000)}}`],
     ["a message with control characters", '{"code":500,"message":"no\\u0000 \\u001b[2J\\ud800"}'],
     ["a list of a hundred thousand levels", `{"code":200,"data":${deep(100_000)}}`],
     ["a list of other things", '{"code":200,"data":[null,1,"x",[],{"key":1}]}'],
     ["a number in place of the envelope", "7"],
     ["nothing in place of the envelope", "null"],
-    ["codes that are none", '{"code":1e999,"message":null,"data":{}}'],
-  ])("%s is a failure that is said and remembered", async (_what, body) => {
+    ["invalid codes", '{"code":1e999,"message":null,"data":{}}'],
+  ])("%s is a failure that is reported and stored", async (_what, body) => {
     await add();
     site.mode = { kind: "reply", body };
     const failed = await call(checkSite, { name: "one" });
@@ -110,7 +110,7 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
     expect(await answered(listSites)).toContain('"failing"');
   });
 
-  test("a member of fifty thousand levels is sent back as it came", async () => {
+  test("a member of fifty thousand levels is sent back unchanged", async () => {
     await add();
     const odd = listOf(row("site_title", "x", { odd: "DEEP" })).replace('"DEEP"', deep(50_000));
     site.mode = { kind: "reply", body: odd };

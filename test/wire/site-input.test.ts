@@ -6,7 +6,7 @@ import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
-/** What came of a call: the envelope's or the rpc's code, what is said, and what is sent. */
+/** Result of a call: the envelope's or the rpc's code, the message, and the details. */
 interface Came {
   readonly code: number | string;
   readonly text: string;
@@ -15,7 +15,7 @@ interface Came {
 type Ask = (port: number, method: keyof typeof METHODS, input: Input) => Promise<Came>;
 
 interface Input {
-  /** Which site; undefined: a new one. */
+  /** The site; undefined: a new one. */
   readonly of?: string;
   readonly site?: object;
 }
@@ -67,7 +67,7 @@ const TAKEN = { rest: 409, connect: "already_exists" };
 describe.each([
   ["rest", rest],
   ["connect", connect],
-] as const)("bad input over %s", (transport, ask) => {
+] as const)("invalid input over %s", (transport, ask) => {
   let service: TestService;
   let other: TestService;
   let front: FrontedSite;
@@ -76,7 +76,7 @@ describe.each([
 
   beforeAll(async () => {
     [service, other, front, site] = await Promise.all([
-      // A list of 50 MB takes its time.
+      // A list of 50 MB is slow.
       startService({ siteTimes: { call: 60_000 } }),
       startService(),
       startFront(),
@@ -103,21 +103,21 @@ describe.each([
     ["Mooring itself", () => service.port],
     ["another Mooring", () => other.port],
     ["a Mooring in front of a server", () => front.service.port],
-  ])("%s is no site", async (_, port) => {
+  ])("%s is refused as a site", async (_, port) => {
     const came = await create({ url: at(port()), token: TOKEN });
     expect(came.code).toBe(REFUSED[transport]);
     expect(came.text).toContain("is a Mooring server");
     expect(await names()).not.toContain("one");
   });
 
-  test("the server behind is no second site", async () => {
+  test("the upstream is refused as a second site", async () => {
     const { url } = front.site;
     const input = { name: "two", url, token: front.site.token() };
     expect((await create(input, front.service.port)).code).toBe(TAKEN[transport]);
     expect(await names(front.service.port)).not.toContain("two");
   });
 
-  test("an address that answers with pages", async () => {
+  test("an address that answers with pages is refused", async () => {
     const came = await create({ url: at((pages.address() as AddressInfo).port) });
     expect(came.code).toBe(REFUSED[transport]);
     expect(came.text).toContain("answered with a web page: check the path");
@@ -126,7 +126,7 @@ describe.each([
   test.each([
     ["a wrong token", () => "wrong", "refused the token: token is invalidated"],
     ["none", () => "", "token is missing"],
-    ["one of who is no admin", login, "answered 403: You are not an admin"],
+    ["a token of a user who is not an admin", login, "answered 403: You are not an admin"],
   ])("%s", async (_, token, words) => {
     const came = await create({ token: await token() });
     expect(came.code).toBe((words.startsWith("token") ? WRONG : REFUSED)[transport]);
@@ -142,7 +142,7 @@ describe.each([
     return ((await reply.json()) as { data: { token: string } }).data.token;
   }
 
-  test("a list of 50 MB", async () => {
+  test("a list of 50 MB is refused", async () => {
     site.mode = { kind: "huge", bytes: 50_000_000 };
     const came = await create({});
     site.mode = undefined;
@@ -150,7 +150,7 @@ describe.each([
     expect(came.text).toContain("sent more than 8 MiB");
   });
 
-  test("an override for an unknown key, and one address twice", async () => {
+  test("an override for an unknown key and a duplicate address are refused", async () => {
     const values = { no_such_key: "x" };
     const unknown = await create({ overrides: { values } });
     expect(unknown.code).toBe(WRONG[transport]);
@@ -164,7 +164,7 @@ describe.each([
     expect((await create({ name: "one" })).code).toBe(TAKEN[transport]);
   });
 
-  test("a value that the site refuses is named, and the others are there", async () => {
+  test("a value that the site refuses is named, and the others are saved", async () => {
     await send(`${at(service.port)}/api/admin/setting/save`, "POST", [
       { key: "search_index", value: "meilisearch" },
       { key: "site_title", value: `over ${transport}` },
@@ -182,7 +182,7 @@ describe.each([
   });
 });
 
-test("two services in front of each other say so at once", async () => {
+test("two services in front of each other are detected at once", async () => {
   const ports = [await freePort(), await freePort()];
   const [one = 0, two = 0] = ports;
   const start = (port: number, behind: number) =>

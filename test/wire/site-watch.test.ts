@@ -30,18 +30,18 @@ async function send(path: string, body: object): Promise<void> {
   expect(((await reply.json()) as { code: number }).code).toBe(200);
 }
 
-// REST sends the same events by its own form, which has tests of its own.
+// REST sends the same events in its own form, which has its own tests.
 const rpcTransports = sharedPortTransports.filter(({ name }) => !/REST|GET/.test(name));
 
 describe.each(rpcTransports)("WatchSites over $name", ({ open }) => {
-  test("all sites first, then what changes, and the names of those that are gone", async () => {
+  test("sends all sites first, then changes, and the names of deleted ones", async () => {
     const transport = open(service);
     const ending = new AbortController();
     const options = { headers: { authorization: TOKEN }, signal: ending.signal };
     const events = transport
       .watch(watchSites, create(watchSites.input), options)
       [Symbol.asyncIterator]();
-    /** Events until one fits: a site may change several times before. */
+    /** Events until one matches: a site may change several times before. */
     const until = async (fits: (event: JsonObject) => boolean): Promise<JsonObject> => {
       for (;;) {
         const { value, done } = await events.next();

@@ -35,7 +35,7 @@ function overHttp1(head: string, body: Buffer = Buffer.alloc(0)): Open {
 function overHttp2(headers: Record<string, string>, body: Buffer = Buffer.alloc(0)): Open {
   return async (port) => {
     const client = await RawHttp2.open(port);
-    // The window of a stream is 65,535 bytes, and this client never widens it.
+    // The window of a stream is 65,535 bytes, and this client never enlarges it.
     client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
     client.data(1, body, true);
     return { line: client.line, leave: () => client.reset(1, 8) };
@@ -60,14 +60,14 @@ const ways: readonly (readonly [string, Open])[] = [
   ["gRPC", overHttp2(call("grpc"), empty)],
 ];
 
-/** Some of every stream waits in the kernel's buffers and those of Node, so messages are large. */
+/** Part of every stream is in the buffers of the kernel and Node, so messages are large. */
 const SIZE = 256 * 1024;
 
 const message = create(WatchPublicSettingsResponseSchema, {
   event: { case: "snapshot", value: { settings: { site_title: "x".repeat(SIZE) } } },
 });
 
-/** Streams that run at the moment, and how many messages each was asked for. */
+/** Streams in progress, and the number of messages requested from each. */
 const running = new Map<object, number>();
 
 async function* endless(): AsyncIterable<WatchPublicSettingsResponse> {
@@ -103,7 +103,7 @@ describe.each(ways)("over %s", (_name, open) => {
 
   beforeEach(() => running.clear());
 
-  test("a stream waits for its reader, and ends when that one leaves", async () => {
+  test("a stream waits for its reader, and ends when the reader disconnects", async () => {
     const reader = await open(served.port);
     await soon(() => expect(slow.bytes).toBeGreaterThan(0));
     const [asked] = running.values();
@@ -116,7 +116,7 @@ describe.each(ways)("over %s", (_name, open) => {
   });
 });
 
-describe.each(ways)("over %s, with little patience,", (_name, open) => {
+describe.each(ways)("over %s, with a short time limit,", (_name, open) => {
   test("a stream that is not read is dropped", async () => {
     const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
     const served = await serve(slow);
@@ -132,9 +132,9 @@ describe.each(ways)("over %s, with little patience,", (_name, open) => {
   });
 });
 
-describe.each(ways)("over %s, all together,", (_name, open) => {
+describe.each(ways)("over %s, with a limit for all together,", (_name, open) => {
   test("the streams that were blocked first are dropped when too much waits", async () => {
-    // Room for two blocked streams and not for three.
+    // Space for two blocked streams and not for three.
     const slow = new SlowReaders({ together: SIZE * 2.5, patienceMs: 60_000 });
     const served = await serve(slow);
     try {
@@ -153,10 +153,10 @@ describe.each(ways)("over %s, all together,", (_name, open) => {
   });
 });
 
-/** Settings of a connection: the windows of its streams begin at nothing. */
+/** Settings of a connection: the windows of its streams begin at 0. */
 const NO_WINDOW = Buffer.from("000006040000000000000400000000", "hex");
 
-/** Lets a stream send so many bytes more; stream 0 is the connection. */
+/** Allows a stream this number of further bytes; stream 0 is the connection. */
 function widen(client: RawHttp2, stream: number, bytes: number): void {
   const frame = Buffer.alloc(13);
   frame.writeUIntBE(4, 0, 3);
@@ -169,7 +169,7 @@ function widen(client: RawHttp2, stream: number, bytes: number): void {
 const UNARY = "/mooring.v1.PublicService/GetPublicSettings";
 const get = (path: string) => ({ ":method": "GET", ":path": path });
 
-/** Replies that have ended or are whole: headers of the request, and its body. */
+/** Replies that have ended or are complete: headers of the request, and its body. */
 const ended: readonly (readonly [string, Record<string, string>, Buffer?])[] = [
   ["a stream of REST", get("/api/public/settings/watch")],
   ["a stream of Connect", call("connect+proto"), empty],
@@ -203,7 +203,7 @@ const replies = ended.flatMap(([name, headers, body = Buffer.alloc(0)]) => [
 ]);
 
 describe.each(replies)("over HTTP/2, $name", ({ headers, body, size }) => {
-  test("that is not read is reset", async () => {
+  test("is reset if it is not read", async () => {
     const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
     const served = await serveEnded(slow, size);
     try {
@@ -222,7 +222,7 @@ describe.each(replies)("over HTTP/2, $name", ({ headers, body, size }) => {
 test.each([
   ["one large piece", { ...call("grpc"), ":path": UNARY }, empty],
   ["many pieces", get("/api/public/settings"), Buffer.alloc(0)],
-])("over HTTP/2, a reply of %s that is taken bit by bit comes whole", async (_, headers, body) => {
+])("over HTTP/2, a reply of %s that is read slowly is complete", async (_, headers, body) => {
   const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 1_000 });
   const served = await serveEnded(slow, SIZE);
   const client = await RawHttp2.open(served.port);
@@ -246,7 +246,7 @@ test.each([
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 test.each(["grpc", "connect+proto", "grpc-web+proto"])(
-  "half a question of reflection as %s is not waited for",
+  "a partial reflection request as %s times out",
   async (type) => {
     const served = await serveEnded(
       new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 }),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createThrottle, networkOf } from "../../src/access/throttle.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
-describe("whom an address belongs to", () => {
+describe("the throttle key of an address", () => {
   test.each([
     ["192.0.2.7", "192.0.2.7"],
     ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
@@ -16,13 +16,13 @@ describe("whom an address belongs to", () => {
     ["1:2:3::5:6:7:8", "1:2:3:0::/64"],
     ["2001:db8::", "2001:db8:0:0::/64"],
     ["", ""],
-  ])("%s is of %s", (address, network) => {
+  ])("of %s is %s", (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });
 
 describe("wrong tokens", () => {
-  test("twice the rate at once, then the rate; each peer for itself", () => {
+  test("twice the rate at once, then the rate; each peer separately", () => {
     let time = 0;
     const throttle = createThrottle({ perMinute: 10, now: () => time });
     const tries = (peer: string, count: number): number =>
@@ -35,7 +35,7 @@ describe("wrong tokens", () => {
     expect(tries("192.0.2.1", 30)).toBe(10);
   });
 
-  test("all peers together have a limit, and so has the memory of them", () => {
+  test("all peers together have a limit, and so has their memory", () => {
     const throttle = createThrottle({ perMinute: 1, now: () => 0, peers: 100 });
     const answered = Array.from({ length: 5_000 }, (_, index) =>
       throttle.wrong(`10.0.${index >> 8}.${index & 255}`),
@@ -51,7 +51,7 @@ describe("wrong tokens", () => {
   });
 });
 
-describe("a service that limits them", () => {
+describe("a service with such a limit", () => {
   let service: TestService;
   beforeAll(async () => {
     service = await startService({
@@ -70,7 +70,7 @@ describe("a service that limits them", () => {
       headers: { authorization, "x-forwarded-for": peer },
     });
 
-  test("tells that client to wait, and takes its right token all the same", async () => {
+  test("delays that client, and still accepts its right token", async () => {
     const statuses: number[] = [];
     for (let index = 0; index < 6; index += 1)
       statuses.push((await list("wrong", "192.0.2.1")).status);
@@ -83,7 +83,7 @@ describe("a service that limits them", () => {
     expect((await list("wrong", "192.0.2.2")).status).toBe(401);
   });
 
-  test("over gRPC and Connect it is the same limit", async () => {
+  test("has the same limit over gRPC and Connect", async () => {
     const reply = await fetch(
       `http://127.0.0.1:${service.port}/mooring.v1.SettingService/ListSettings`,
       {

@@ -52,7 +52,7 @@ describe.each(intruders)("with %s", (_case, token) => {
       );
       const received = await line.until((bytes) => saying("unauthenticated").test(`${bytes}`));
       expect(`${received}`).toMatch(/^HTTP\/1\.1 (?:200|401) /);
-      // The body may still come: the connection reads it away and serves what follows, or ends.
+      // The body may still arrive: the connection drains it and serves the next request, or ends.
       const body =
         framing === "transfer-encoding: chunked"
           ? `3d090\r\n${"x".repeat(250_000)}\r\n0\r\n\r\n`
@@ -64,7 +64,7 @@ describe.each(intruders)("with %s", (_case, token) => {
   });
 });
 
-/** Bodies of calls that need no token, of a length to choose. */
+/** Bodies of public calls, with a given length. */
 const publicCalls: readonly (readonly [string, string, (length: number) => Buffer])[] = [
   ["Connect JSON", "application/json", spaces],
   ["Connect proto", "application/proto", unknownField],
@@ -72,7 +72,7 @@ const publicCalls: readonly (readonly [string, string, (length: number) => Buffe
   ["gRPC", "application/grpc", (length) => enveloped(unknownField(length - 5))],
 ];
 
-describe.each(publicCalls)("a call that needs no token, over %s,", (_name, type, body) => {
+describe.each(publicCalls)("a public call over %s,", (_name, type, body) => {
   const path = "/mooring.v1.PublicService/GetPublicSettings";
   const headers = { ":method": "POST", ":path": path, "content-type": type };
 
@@ -89,7 +89,7 @@ describe.each(publicCalls)("a call that needs no token, over %s,", (_name, type,
     expect(answer.text).not.toContain("site_title");
   });
 
-  test("is refused with one that unfolds to more", async () => {
+  test("is refused with one that exceeds it after decompression", async () => {
     const coding = type.includes("grpc") ? "grpc-encoding" : "content-encoding";
     const folded = gzipSync(body(4_102 + 5).subarray(type.includes("grpc") ? 5 : 0));
     const sent = type.includes("grpc") ? enveloped(folded, 1) : folded;
@@ -98,7 +98,7 @@ describe.each(publicCalls)("a call that needs no token, over %s,", (_name, type,
   });
 });
 
-test("a REST read that needs no token is refused with a body of more than 4 KiB", async () => {
+test("a public REST read is refused with a body of more than 4 KiB", async () => {
   const headers = { ":method": "GET", ":path": "/api/public/settings" };
   expect((await askHttp2(service.port, headers, spaces(4_096))).status).not.toBe(413);
   expect((await askHttp2(service.port, headers, spaces(4_097))).status).toBe(413);
@@ -129,7 +129,7 @@ describe("reflection", () => {
     );
 
   test.each(["grpc", "grpc-web+proto", "connect+proto"])(
-    "as %s takes questions of at most 4 KiB",
+    "as %s accepts requests of at most 4 KiB",
     async (type) => {
       const headers = { ":method": "POST", ":path": path, "content-type": `application/${type}` };
       const answer = await askHttp2(service.port, headers, question(4_000));
@@ -147,7 +147,7 @@ test("HEAD of a watch that needs the token is 401 without it", async () => {
   expect((await askHttp2(service.port, admin, Buffer.alloc(0))).status).toBe(200);
 });
 
-describe("a client that asks before it sends its body", () => {
+describe("a client with Expect: 100-continue", () => {
   const ask = async (token: string): Promise<Line> => {
     const line = await dial(service.port);
     line.socket.write(
@@ -163,7 +163,7 @@ describe("a client that asks before it sends its body", () => {
     return line;
   };
 
-  test("is told to go on where it has the token", async () => {
+  test("gets 100 with the token", async () => {
     const line = await ask(TOKEN);
     await line.until((received) => received.includes("HTTP/1.1 100 Continue\r\n\r\n"));
     line.socket.write("[]");
@@ -191,7 +191,7 @@ describe("a client that asks before it sends its body", () => {
     expect(continued).toBe(expected);
   });
 
-  test("is refused at once where it has none", async () => {
+  test("is refused at once without it", async () => {
     const line = await ask("guessed");
     const received = await line.until((bytes) => saying("unauthenticated").test(`${bytes}`));
     expect(`${received}`).not.toContain("100 Continue");
@@ -199,7 +199,7 @@ describe("a client that asks before it sends its body", () => {
 });
 
 test.each(overHttp1.slice(0, 6))(
-  "a body that goes on and on after its refusal is cut off: %s",
+  "an endless body after its refusal is cut off: %s",
   async (_name, request) => {
     const line = await dial(service.port);
     const { authorization: _, ...headers } = request.headers;
@@ -215,7 +215,7 @@ test.each(overHttp1.slice(0, 6))(
       const taken = new Promise((resolve) => line.socket.write(chunk, resolve));
       await Promise.race([taken, line.closed]);
     }
-    // What is thrown away, and what the kernel holds on the way.
+    // Discarded bytes, and those in the kernel's buffers.
     expect(sent).toBeLessThan(64 * 2 ** 20);
   },
 );

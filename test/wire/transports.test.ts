@@ -27,11 +27,11 @@ test("the table has a case for every unary method, and REST a route for every me
   }
 });
 
-/** Each transport has a service of its own, so that it finds what every other finds. */
+/** Each transport has its own service, so that all have the same state. */
 describe.each(transports)("over $name", ({ open, env = {} }) => {
   let service: TestService;
   let transport: Transport;
-  /** Carries what the transport itself cannot. */
+  /** Runs calls that the transport itself does not support. */
   let other: Transport;
 
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
     }
   });
 
-  test("no secret stands in the log", () => {
+  test("no secret is in the log", () => {
     expect(service.log()).not.toContain(TOKEN);
     expect(service.log()).not.toMatch(/Secret-|mooring-[\w-]{43}/);
   });
@@ -87,7 +87,7 @@ function simplifyExpected(
   };
 }
 
-/** REST's `data` is often one member of the reply; the others do not travel. */
+/** REST's `data` is often one member of the reply; the others are not sent. */
 function carried(
   reply: Readonly<Record<string, unknown>>,
   outcome: Outcome,

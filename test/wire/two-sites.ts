@@ -24,12 +24,14 @@ export interface TwoSites {
   readonly service: TestService;
   readonly one: WholeSite;
   readonly two: WholeSite;
-  /** Clients with a token; by default the admin's. */
+  /** Clients with a token; default: the admin's. */
   transport(token?: string): ReturnType<typeof createConnectTransport>;
   mounts(token?: string): ReturnType<typeof createClient<typeof MountService>>;
   settings(token?: string): ReturnType<typeof createClient<typeof SettingService>>;
   sites(): ReturnType<typeof createClient<typeof SiteService>>;
-  /** Saves the mount `cloud`, which has a secret, for the site `one`, and waits for it there. */
+  /**
+   * Saves the mount `cloud`, which has a secret, for the site `one`, and waits until it is there.
+   */
   saveCloud(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -27,7 +27,7 @@ const { ping } = PublicService.method;
 const { getStatus } = StatusService.method;
 const { watchSites } = SiteService.method;
 
-/** Stands in each message, and must be in no error and no log. */
+/** Part of each message, which must be in no error and no log. */
 const CONTENT = "content-5e5e";
 const OUT_OF_RANGE = 98_765_432_109;
 
@@ -52,7 +52,7 @@ const badSites = [
 const product = <A, B, C>(as: readonly A[], bs: readonly B[], cs: readonly C[]) =>
   as.flatMap((a) => bs.flatMap((b) => cs.map((c) => [a, b, c] as const)));
 
-/** Serves two methods of one message each, beside ping. */
+/** Serves two methods of one message each, in addition to ping. */
 async function serve(unary: () => GetStatusResponse, events: readonly WatchSitesResponse[]) {
   const reports: CallReport[] = [];
   const served = await serveRoutes(
@@ -147,7 +147,7 @@ test.each(
   expect(await transport.call(ping, create(ping.input), {})).toMatchObject({ kind: "reply" });
 });
 
-test("gRPC reflection: an answer that cannot be encoded is INTERNAL", async () => {
+test("gRPC reflection: a reply that cannot be encoded is INTERNAL", async () => {
   const logged: unknown[] = [];
   const bad: ServerReflectionResponse = create(ServerReflectionResponseSchema, {
     validHost: CONTENT,

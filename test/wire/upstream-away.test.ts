@@ -11,20 +11,20 @@ afterEach(() => front.stop());
 
 const ready = async () => (await front.call("GET", "/@mooring/readyz?verbose")).text;
 
-test("readyz says that the upstream fails from the first question after it was stopped", async () => {
+test("readyz reports a failing upstream from the first request after its stop", async () => {
   expect(await ready()).toContain("[+] sites: ok (1: 1 ok)");
   await front.site.stop();
   expect(await ready()).toContain("[+] sites: ok (1: 1 failing");
 });
 
-test("a request that could not be passed on is enough to notice that the upstream is down", async () => {
+test("one request that could not be passed on marks the upstream as down", async () => {
   await front.site.stop();
   expect((await front.call("GET", "/")).status).toBe(502);
   const list = () => front.service.mooring.gauges().sites.map(({ up }) => up);
   await expect.poll(list).toEqual([false]);
 });
 
-test("readyz asks an upstream that answers for nothing but its public settings", async () => {
+test("readyz requests only the public settings of an upstream", async () => {
   const lists = front.site.count("GET /api/admin/setting/list");
   await Promise.all([ready(), ready(), ready()]);
   expect(front.site.count("GET /api/admin/setting/list")).toBe(lists);

@@ -45,7 +45,7 @@ function overHttp2(service: TestService, head: Record<string, string>): ClientHt
   return session.request({ ":path": "/file", ...head }).on("error", () => undefined);
 }
 
-/** Sends bytes over a connection of their own. @returns the first bytes that come back. */
+/** Sends bytes over a new connection. @returns the first bytes of the reply. */
 async function sendRaw(service: TestService, text: string): Promise<string> {
   const socket = connect(service.port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -57,9 +57,9 @@ async function isAlive(service: TestService): Promise<void> {
   expect(await (await fetch(`http://127.0.0.1:${service.port}/ping`)).text()).toBe("pong");
 }
 
-describe("what Connection names", () => {
+describe("the headers listed in Connection", () => {
   test.each(["GET", "DELETE", "HEAD", "POST"])(
-    "takes the end of no message away: %s",
+    "never include those that frame a message: %s",
     async (method) => {
       const seen: string[] = [];
       const server = createHttp((request, response) => {
@@ -88,10 +88,14 @@ describe("what Connection names", () => {
   );
 });
 
-describe("odd heads of a server behind", () => {
+describe("unusual heads of an upstream", () => {
   test.each([
     ["a name twice", 'ETag: "a"\r\nETag: "b"\r\n', { ":status": 200, etag: '"a", "b"' }],
-    ["a place twice", "Location: /a\r\nLocation: /b\r\n", { ":status": 200, location: "/a, /b" }],
+    [
+      "a Location twice",
+      "Location: /a\r\nLocation: /b\r\n",
+      { ":status": 200, location: "/a, /b" },
+    ],
     ["HTTP/2's own", "HTTP2-Settings: AAMAAABk\r\n", { ":status": 200 }],
     ["a name of every object", "__proto__: a\r\nconstructor: b\r\n", { ":status": 200 }],
     ["two cookies", "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n", { "set-cookie": ["a=1", "b=2"] }],
@@ -102,7 +106,7 @@ describe("odd heads of a server behind", () => {
     await isAlive(service);
   });
 
-  test("over HTTP/2: a status that is none leaves nothing of its head", async () => {
+  test("over HTTP/2: an invalid status leaves nothing of its head", async () => {
     const service = await inFrontOf(
       "HTTP/1.1 999 X\r\nSet-Cookie: a=1\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n",
     );
@@ -125,14 +129,14 @@ describe("odd heads of a server behind", () => {
 test.each([
   ["a length", "Content-Length: 100\r\n\r\nhalf"],
   ["chunks", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
-])("a reply with %s that breaks off does not look whole over HTTP/2", async (_, rest) => {
+])("a truncated reply with %s does not look complete over HTTP/2", async (_, rest) => {
   const service = await inFrontOf(`HTTP/1.1 200 OK\r\n${rest}`);
   const stream = overHttp2(service, {}).resume();
   await new Promise((resolve) => stream.once("close", resolve));
   expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
 });
 
-test("no more requests of one address are passed on than it may have connections", async () => {
+test("the requests of one address that are passed on are limited by its connections", async () => {
   const waiting: ServerResponse[] = [];
   const server = createHttp((request, response) => {
     if (request.url === "/file") waiting.push(response);
@@ -157,7 +161,7 @@ test("no more requests of one address are passed on than it may have connections
   expect(await Promise.all(passed)).toEqual([200, 200, 200, 200]);
 });
 
-test("who asks by HEAD over HTTP/2 and never ends keeps no stream", async () => {
+test("HEAD over HTTP/2 without an end keeps no stream", async () => {
   const service = await inFrontOf("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "stays");
   const session = connectHttp2(`http://127.0.0.1:${service.port}`);
   onTestFinished(() => session.destroy());
@@ -172,7 +176,7 @@ test("who asks by HEAD over HTTP/2 and never ends keeps no stream", async () => 
   expect(stream.rstCode).toBe(0);
 });
 
-test("reads of the users are passed on, however long", async () => {
+test("reads of the list of users are passed on, of any length", async () => {
   const list = Buffer.alloc(3 * 2 ** 20, "x");
   const server = createHttp((request: IncomingMessage, response) => {
     request.resume();
@@ -198,9 +202,9 @@ describe("in front of a site", () => {
   };
 
   test.each([
-    ["names a host", (path: string) => `http://a${path}`],
+    ["with a host", (path: string) => `http://a${path}`],
     ["is encoded", (path: string) => path.replace("/api", "/%61pi").replace("save", "s%61ve")],
-  ])("a change whose target %s is known here", async (what, form) => {
+  ])("a change with a target %s is detected", async (what, form) => {
     const body = JSON.stringify([{ key: "site_title", value: what }]);
     const reply = await sendRaw(
       front.service,
@@ -211,10 +215,10 @@ describe("in front of a site", () => {
   });
 });
 
-test("half a request of a stranger delays no change", async () => {
+test("an incomplete request of an unauthenticated client delays no change", async () => {
   const site = await startStandIn();
   onTestFinished(() => site.stop());
-  // Reads a request whole before it says anything, as servers in Go do.
+  // Reads a request completely before it replies, like servers in Go.
   const behind = createHttp(async (request, response) => {
     const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return;
@@ -243,7 +247,7 @@ test("half a request of a stranger delays no change", async () => {
       `POST /api/admin/setting/nothing HTTP/1.1\r\nHost: a\r\n${right}Content-Length: 100\r\n\r\nhalf`,
     );
   }
-  // Both have come before this is answered.
+  // Both have arrived before this is answered.
   await isAlive(service);
   await save("Two");
   await expect.poll(() => site.value("site_title")).toBe("Two");

@@ -7,7 +7,7 @@ import { TOKEN } from "./service.ts";
 import type { Transport } from "./transport/transport.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
-/** Settings that came with later versions: a public one and a private one. */
+/** Settings of later versions: a public one and a private one. */
 const LACKS = ["share_summary_content", "multipart_chunk_size"];
 const { listSettings, watchSettings } = SettingService.method;
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
@@ -56,15 +56,18 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
   const keys = ({ settings }: JsonObject) =>
     (settings as unknown as Row[]).map(({ key }) => key).toSorted();
 
-  test.each([listSettings, watchSettings])("$name shows what that server knows", async (method) => {
-    if (transport.name === "Connect GET" && method === watchSettings) return;
-    const known = [...front.site.settings.rows.keys()].toSorted();
-    expect(keys(await first(method, login))).toEqual(known);
-    // Mooring's own token sees all that Mooring keeps: other sites may know more.
-    expect(keys(await first(method, TOKEN))).toEqual(expect.arrayContaining(LACKS));
-  });
+  test.each([listSettings, watchSettings])(
+    "$name shows the settings of that server",
+    async (method) => {
+      if (transport.name === "Connect GET" && method === watchSettings) return;
+      const known = [...front.site.settings.rows.keys()].toSorted();
+      expect(keys(await first(method, login))).toEqual(known);
+      // Mooring's own token sees all of Mooring's settings: other sites may have more.
+      expect(keys(await first(method, TOKEN))).toEqual(expect.arrayContaining(LACKS));
+    },
+  );
 
-  test("public settings have what that server knows", async () => {
+  test("public settings are those of that server", async () => {
     const own = [...front.site.settings.rows.values()];
     const known = keysOf(own.filter(({ flag }) => flag === 0 || flag === 2));
     const outcome = await transport.call(getPublicSettings, create(getPublicSettings.input), {});
@@ -79,7 +82,7 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
     }
   });
 
-  test("index_progress is what that server says at the moment", async () => {
+  test("index_progress has the server's current value", async () => {
     const text = `{"object_count":7,"is_done":true,"over":"${transport.name}"}`;
     front.site.put("index_progress", text);
     await expect
@@ -91,10 +94,10 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
   });
 });
 
-describe("what only the server says", () => {
+describe("compared with the server", () => {
   afterEach(() => front.stop());
 
-  test("a setting of a client's own is shown, though the server does not know it", async () => {
+  test("a custom setting is listed, though the server does not have it", async () => {
     front = await startFront({ lacks: LACKS });
     const token = await front.login();
     const body = [{ key: "my_own", value: "1", type: "string", group: 1, flag: 0 }];
@@ -105,7 +108,7 @@ describe("what only the server says", () => {
     expect(data.my_own).toBe("1");
   });
 
-  test("index_progress in a list that is sent back is no change", async () => {
+  test("index_progress is no change in a list that is sent back", async () => {
     front = await startFront();
     front.site.put("index_progress", '{"object_count":7}');
     const token = await front.login();
@@ -120,13 +123,13 @@ describe("what only the server says", () => {
     expect(one.data.value).toBe('{"object_count":7}');
   });
 
-  test("a server that is silent leaves what it said last", async () => {
+  test("an unreachable server leaves its last values", async () => {
     front = await startFront();
     front.site.put("index_progress", '{"object_count":7}');
     const token = front.site.token();
     expect(rowOf(await rows(token), "index_progress")?.value).toBe('{"object_count":7}');
     await front.site.stop();
-    // Who it is was asked a moment ago.
+    // The user was requested a moment ago.
     const again = await front.call("GET", "/api/admin/setting/list", { token });
     if (again.code === 200) expect(rowOf(again.data, "index_progress")?.value).toMatch(/7/);
     await front.site.start();
@@ -151,7 +154,7 @@ describe("what only the server says", () => {
         token,
         body: page.map((row) => (row.key === key ? { ...row, value } : row)),
       });
-    // "guest" can't be chosen there, and was not chosen here.
+    // "guest" cannot be selected there, and was not selected here.
     expect((await save("site_title", "Another")).message).toBe("success");
     expect((await save("default_role", "reader")).code).toBe(200);
     expect(front.site.value("default_role")).toBe("4");

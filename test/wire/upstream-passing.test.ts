@@ -21,7 +21,7 @@ async function another(options: FrontOptions): Promise<void> {
 const save = (token: string, items: readonly object[]) =>
   front.call("POST", "/api/admin/setting/save", { token, body: items });
 
-test("pages, files, ranges and caching are the site's, byte for byte", async () => {
+test("pages, files, ranges and caching are passed on byte for byte", async () => {
   const page = await front.call("GET", "/@manage/settings/site");
   expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html"]);
   const file = await front.call("GET", "/d/hello.txt");
@@ -36,7 +36,7 @@ test("pages, files, ranges and caching are the site's, byte for byte", async () 
   expect((await front.call("DELETE", "/nothing")).status).toBe(405);
 });
 
-test("megabytes of anything come and go as they are, on either protocol", async () => {
+test("megabytes of any data are passed on unchanged in both directions, over either protocol", async () => {
   const token = await front.login();
   const bytes = randomBytes(3_000_000);
   const put = await fetch(`${front.url}/api/fs/put`, {
@@ -61,7 +61,7 @@ test("megabytes of anything come and go as they are, on either protocol", async 
   session.close();
 });
 
-test("Host is kept, where a request came from is overwritten, and the connection's own goes", async () => {
+test("Host is kept, the client's address is overwritten, and connection headers are removed", async () => {
   await raw(front.service.port, [
     "GET /seen HTTP/1.1\r\nHost: files.example\r\nX-Forwarded-For: 9.9.9.9\r\nX-Real-IP: 9.9.9.9\r\n",
     "Forwarded: for=9.9.9.9\r\nX-Forwarded-Host: evil.example\r\nX-Kept: As-It-Is\r\n",
@@ -80,14 +80,14 @@ test("Host is kept, where a request came from is overwritten, and the connection
   expect(seen?.rawHeaders).toContain("X-Kept");
 });
 
-test("raw addresses of files point to the front", async () => {
+test("raw addresses of files have the front's address", async () => {
   const token = await front.login();
   const reply = await front.call("POST", "/api/fs/get", { token, body: { path: "/hello.txt" } });
   expect(reply.data.raw_url).toBe(`${front.url}/d/hello.txt?sign=s`);
   expect((await fetch(reply.data.raw_url)).status).toBe(200);
 });
 
-test("a client that guesses passwords locks no other, and cannot take another address", async () => {
+test("a client that guesses passwords locks out no other, and cannot use another address", async () => {
   const guess = (password: string, from: string) =>
     front.call("POST", "/api/auth/login", {
       body: { username: "admin", password },
@@ -120,7 +120,7 @@ test("WebDAV: COPY works, because Host and Destination agree", async () => {
 });
 
 test.each(["//x", "/%2e%2e/", "/a%2Fb?x=%zz;y", "/%C3%BC"])(
-  "the target %s comes as it is",
+  "the target %s is passed on unchanged",
   async (target) => {
     const bytes = Buffer.from(`GET ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
     expect(await raw(front.service.port, [bytes])).toMatch(/^HTTP\/1\.1 200 /);
@@ -129,7 +129,7 @@ test.each(["//x", "/%2e%2e/", "/a%2Fb?x=%zz;y", "/%C3%BC"])(
   },
 );
 
-test("who waits for a word before its body gets it, and the site hears nothing of that", async () => {
+test("a client with Expect: 100-continue gets 100, and the site gets no Expect", async () => {
   const token = await front.login();
   const text = await raw(front.service.port, [
     `PUT /api/fs/put HTTP/1.1\r\nHost: h\r\nAuthorization: ${token}\r\nFile-Path: /up\r\n`,
@@ -164,7 +164,7 @@ test("an upload that is refused early ends with the refusal, and does not stall"
   expect(text).toContain("token is invalidated");
 });
 
-test("bodies without a length pass, and preflights are the site's", async () => {
+test("bodies without a length are passed on, and preflights are the site's", async () => {
   const token = await front.login();
   const text = await raw(front.service.port, [
     `PUT /api/fs/put HTTP/1.1\r\nHost: h\r\nAuthorization: ${token}\r\nFile-Path: /chunked\r\n`,
@@ -181,12 +181,12 @@ test("bodies without a length pass, and preflights are the site's", async () => 
   ]);
 });
 
-test("one side that goes takes the other along", async () => {
+test("when one side disconnects, the other is closed", async () => {
   const gone = new AbortController();
   const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: gone.signal });
   await reply.body?.getReader().read();
   gone.abort();
-  // A site that goes in the middle of a reply.
+  // A site that disconnects in the middle of a reply.
   const second = await fetch(`${front.url}/d/big/1000000000`);
   await front.site.stop();
   await expect(second.arrayBuffer()).rejects.toThrow();
@@ -228,14 +228,14 @@ test("Mooring's own token does not reach the site", async () => {
   expect(seen()?.authorization).toBe("Basic abc");
 });
 
-test("own pages stand below /@mooring alone", async () => {
+test("Mooring's own pages are only below /@mooring", async () => {
   expect((await front.call("GET", "/@mooring/ping")).text).toBe("pong");
   expect((await front.call("GET", "/@mooring/nothing")).status).toBe(404);
   expect((await front.call("GET", "/console/")).headers.get("content-type")).toBe("text/html");
 });
 
 test.each(["", "/sub"])(
-  "the contract for programs is there too, and what it says of addresses is true (base path %j)",
+  "the contract for programs is there too, with valid addresses (base path %j)",
   async (basePath) => {
     if (basePath !== "") await another({ basePath });
     const at = new URL(`http://127.0.0.1:${front.service.port}/@mooring/openapi.json`);
@@ -255,13 +255,13 @@ test.each(["", "/sub"])(
       const reply = await fetch(base + path, { headers });
       expect(await reply.json(), path).toMatchObject({ code: 200 });
     }
-    // Anywhere else that name may be a file of the site.
+    // Elsewhere that name may be a file of the site.
     await front.call("GET", "/openapi.json");
     expect(lastPassed(front)?.url).toBe(`${basePath}/openapi.json`);
   },
 );
 
-test("under a base path the contract's paths are below it too", async () => {
+test("with a base path the contract's paths are below it too", async () => {
   await another({ basePath: "/sub" });
   const token = await front.login();
   expect((await save(token, [{ key: "site_title", value: "below" }])).code).toBe(200);
@@ -270,7 +270,7 @@ test("under a base path the contract's paths are below it too", async () => {
   expect(root.status).toBe(302);
 });
 
-test("AList in front: roles in a list, settings of its own", async () => {
+test("AList in front: roles in a list, its own settings", async () => {
   await another({ manner: "alist", roleAsArray: true });
   const token = await front.login();
   await save(token, [{ key: "allow_register", value: "true" }]);

@@ -11,10 +11,10 @@ import { startService, TOKEN } from "./service.ts";
 import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./upstream.ts";
 
 const soon = <T>(look: () => T) => expect.poll(look);
-/** What the stand-in says to this value, without its stack trace. */
+/** The stand-in's message on this value, without its stack trace. */
 const WORDS = "failed to execute hook on search_index: not support index: meilisearch";
 const REFUSED = { key: "search_index", value: "meilisearch" };
-/** The server checks these values: a save of one waits longer for it. */
+/** The server validates these values: a save of one has a longer time-out. */
 const CHECKED = { key: "privacy_regs", value: "checked" };
 
 let front: FrontedSite;
@@ -39,7 +39,7 @@ async function rpc(name: string, body: object) {
   return { status: reply.status, body: (await reply.json()) as any };
 }
 
-/** The value in each list that a client may look at. */
+/** The value in each list that a client may read. */
 async function shown(key: string, token: string): Promise<(string | undefined)[]> {
   const { data: all } = await front.call("GET", "/api/admin/setting/list", { token });
   const { data: one } = await front.call("GET", `/api/admin/setting/get?key=${key}`, { token });
@@ -65,17 +65,17 @@ async function history(): Promise<Revision[]> {
 }
 
 describe("a value that the server refuses", () => {
-  test("is a failure with the server's code and words, and no list shows it", async () => {
+  test("is a failure with the server's code and message, and no list has it", async () => {
     const token = await open();
     const reply = await save(token, [REFUSED]);
     expect([reply.status, reply.code, reply.message]).toEqual([200, 500, WORDS]);
     expect(reply.headers.get("mooring-upstream")).toBe("refused");
     expect(await shown("search_index", token)).toEqual(["none", "none", "none", "none"]);
-    // It searches again: the old value was saved once more.
+    // Its search works again: the old value was saved once more.
     expect(front.site.settings.engine).toBe("none");
   });
 
-  test("stands in the history and the audit: who saved it, and that it was taken back", async () => {
+  test("is in the history and the audit: its actor, and that it was reverted", async () => {
     const token = await open();
     await save(token, [REFUSED]);
     const [back, saved] = await history();
@@ -95,7 +95,7 @@ describe("a value that the server refuses", () => {
     expect(rows).toContainEqual(["sites", "AdoptSite", "OK"]);
   });
 
-  test("says what became of the others of its save", async () => {
+  test("is reported with the outcome of the other settings of its save", async () => {
     const token = await open();
     const reply = await save(token, [{ key: "site_title", value: "Taken" }, REFUSED]);
     expect(reply.code).toBe(500);
@@ -105,7 +105,7 @@ describe("a value that the server refuses", () => {
   });
 
   test.each(["openlist", "alist"] as const)(
-    "is told from those of its batch that the server took (%s)",
+    "is distinguished from accepted ones of its batch (%s)",
     async (manner) => {
       const token = await open({ manner });
       front.site.settings.refusals.set("logo", "no such picture");
@@ -143,7 +143,7 @@ describe("a value that the server refuses", () => {
     expect(front.site.value("aria2_secret")).toBe("");
   });
 
-  test("may be saved again once the server takes it", async () => {
+  test("may be saved again once the server accepts it", async () => {
     const token = await open();
     front.site.settings.refusals.set(CHECKED.key, "not now");
     expect((await save(token, [CHECKED])).code).toBe(500);
@@ -152,7 +152,7 @@ describe("a value that the server refuses", () => {
     expect(front.site.value(CHECKED.key)).toBe(CHECKED.value);
   });
 
-  test("fails the one who saved it, and no other save at the same time", async () => {
+  test("fails its own save, and no other one at the same time", async () => {
     const token = await open();
     const replies = await Promise.all([
       save(token, [{ key: "site_title", value: "Mine" }]),
@@ -165,7 +165,7 @@ describe("a value that the server refuses", () => {
 });
 
 describe.each(transports.filter(({ name }) => name !== "Connect GET"))("over $name", (entry) => {
-  test("a refused value is FAILED_PRECONDITION with the field and the server's words", async () => {
+  test("a refused value is FAILED_PRECONDITION with the field and the server's message", async () => {
     const token = await open({ env: entry.env ?? {} });
     const transport = entry.open(front.service);
     const { saveSettings } = SettingService.method;
@@ -188,7 +188,7 @@ describe.each(transports.filter(({ name }) => name !== "Connect GET"))("over $na
 });
 
 describe("every other way to change a setting", () => {
-  test("a rollback to a refused value fails, and takes it back", async () => {
+  test("a rollback to a refused value fails, and is reverted", async () => {
     const token = await open();
     await save(token, [REFUSED]);
     const [, saved] = await history();
@@ -197,7 +197,7 @@ describe("every other way to change a setting", () => {
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
   });
 
-  test("an import of a refused value fails, and takes it back", async () => {
+  test("an import of a refused value fails, and is reverted", async () => {
     const token = await open();
     const { body: backup } = await rpc("SettingService/ExportSettings", {});
     const item = backup.document.settings.find(
@@ -210,7 +210,7 @@ describe("every other way to change a setting", () => {
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
   });
 
-  test("a dry run asks the server nothing", async () => {
+  test("a dry run sends nothing to the server", async () => {
     await open();
     const body = { settings: [REFUSED], dryRun: true };
     expect((await rpc("SettingService/SaveSettings", body)).status).toBe(200);
@@ -229,8 +229,8 @@ describe("every other way to change a setting", () => {
   });
 });
 
-describe("what is not known when the caller gets the answer", () => {
-  test("is settled by what the server has, though its answer never came", async () => {
+describe("an outcome that is unknown at the reply", () => {
+  test("is settled by the server's state, though its reply was lost", async () => {
     const token = await open();
     // The reply is lost after the value was stored.
     front.site.hold = (stage) => {
@@ -242,7 +242,7 @@ describe("what is not known when the caller gets the answer", () => {
     await soon(() => shown("site_title", TOKEN)).toEqual(Array(4).fill("Stored all the same"));
   });
 
-  test("is taken back when the server refuses it after a restart of this service", async () => {
+  test("is reverted when the server refuses it after a restart of this service", async () => {
     await open();
     const { site } = front;
     const folder = newDatabaseFolder();

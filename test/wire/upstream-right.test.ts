@@ -43,13 +43,13 @@ async function rpc(path: string, body: object = {}, authorization = login): Prom
 const scopes = async (): Promise<string[]> =>
   (await rpc("AccessService/WhoAmI")).message.scopes as string[];
 
-test("an admin of the server behind has every scope but that of tokens", async () => {
+test("an admin of the upstream has every scope except that of tokens", async () => {
   const { message } = await rpc("AccessService/WhoAmI");
   expect(message.principal).toBe("upstream:admin");
   expect(message.scopes).toEqual(SCOPES.filter((scope) => scope !== "tokens:manage").toSorted());
 });
 
-test("the command line calls a login a login", async () => {
+test("whoami of the command line reports a login", async () => {
   const env = { MOORING_ADDRESS: `127.0.0.1:${front.service.port}`, MOORING_TOKEN: login };
   const { code, out } = await run(["whoami"], { env });
   expect(code).toBe(0);
@@ -71,7 +71,7 @@ const methods = services.flatMap((service) =>
 );
 
 test.each(methods.map((method) => [`${method.parent.name}/${method.name}`, method] as const))(
-  "%s is refused exactly where the scopes say so",
+  "%s is refused exactly where the scopes do not allow it",
   async (path, method) => {
     const held = new Set(await scopes());
     const isAllowed = requirementOf(method).scopes.every((scope) => held.has(scope));
@@ -84,7 +84,7 @@ describe("Mooring's own token", () => {
   const own = async (): Promise<string> =>
     (await rpc("SettingService/GetSetting", { key: "token" }, TOKEN)).message.setting.value;
 
-  test("is in nothing that such an admin reads; the server's own is", async () => {
+  test("is in no read of such an admin; the server's own is", async () => {
     for (const secrets of ["SECRETS_MODE_CLEAR", "SECRETS_MODE_SEAL"]) {
       const passphrase = secrets.endsWith("SEAL") ? "a long passphrase of a test" : "";
       const { ok, text } = await rpc("SettingService/ExportSettings", { secrets, passphrase });
@@ -106,7 +106,7 @@ describe("Mooring's own token", () => {
     }
   });
 
-  test("changes by nothing that they do", async () => {
+  test("is changed by none of their calls", async () => {
     await rpc("SettingService/SaveSettings", { settings: [{ key: "site_title", value: "a" }] });
     const item = { key: "token", value: "x".repeat(40) };
     await rpc("SettingService/SaveSettings", { settings: [item] });

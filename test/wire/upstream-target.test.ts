@@ -10,10 +10,13 @@ import { type FrontedSite, raw, startFront } from "./upstream.ts";
 const SAVE = "/api/admin/setting/save";
 /** Paths of this service. */
 const OWN = [SAVE, "/api/admin/setting/set_aria2", "/api/public/settings", "/api/admin/status"];
-/** Paths of the upstream that are watched: other forms of them would pass unseen. */
+/** Watched paths of the upstream: their other spellings would be passed on unwatched. */
 const WATCHED = ["/api/admin/setting/reset_token", "/api/auth/logout", "/api/admin/user/update"];
 
-/** What servers and frameworks in Go make of a target, as the upstream or in a row before it. */
+/**
+ * Interpretations of a target by servers and frameworks in Go, as the upstream or in a chain in
+ * front of it.
+ */
 function readingsOf(target: string): string[] {
   const path = target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "").split("?", 1)[0] ?? "";
   const decoded = [path, unescape(path), unescape(unescape(path))];
@@ -29,7 +32,7 @@ function readingsOf(target: string): string[] {
 
 let front: FrontedSite;
 let normalizing: Server;
-/** Requests of others than the service itself: targets as they came. */
+/** Requests that the service itself does not make: targets as received. */
 const passed: string[] = [];
 const hosts: (string | undefined)[] = [];
 const reached = (paths: readonly string[]): string[] =>
@@ -70,7 +73,7 @@ beforeEach(() => {
   hosts.length = 0;
 });
 
-/** Sends a target as it is. @returns the reply. */
+/** Sends a raw target. @returns the reply. */
 function send(method: string, target: string, host = "Host: a\r\n"): Promise<string> {
   const head = `${method} ${target} HTTP/1.1\r\n${host}Connection: close\r\n`;
   return raw(front.service.port, [Buffer.from(`${head}Content-Length: 0\r\n\r\n`, "latin1")]);
@@ -164,7 +167,7 @@ const disguises = (path: string): string[] => [
   `/%EF%BC%8F${path.slice(1)}`,
 ];
 
-/** Forms that are this service's own: the same path to every server. */
+/** Spellings of this service's paths: the same path to every server. */
 const plain = (path: string): string[] => [
   path,
   `${path}/`,
@@ -182,7 +185,7 @@ const plain = (path: string): string[] => [
 const METHODS = ["POST", "GET", "PUT", "DELETE", "PROPFIND", "OPTIONS", "HEAD"];
 
 describe.each(METHODS)("%s over HTTP/1.1", (method) => {
-  test("a target that RFC 9112 does not allow is 400, and nothing passes", async () => {
+  test("a target that RFC 9112 does not allow is 400, and is not passed on", async () => {
     const targets = [...OWN, ...WATCHED].flatMap(forbidden);
     const replies = await Promise.all(
       targets.map(async (each) => [each, await send(method, each)]),
@@ -192,7 +195,7 @@ describe.each(METHODS)("%s over HTTP/1.1", (method) => {
     expect(passed).toEqual([]);
   });
 
-  test("another form of a path is 400 or this service's", async () => {
+  test("another spelling of a path is 400 or handled by this service", async () => {
     const targets = [...OWN.flatMap(plain), ...[...OWN, ...WATCHED].flatMap(disguised)];
     expect(targets.length).toBeGreaterThan(400);
     await Promise.all(targets.map((each) => send(method, each)));
@@ -200,12 +203,12 @@ describe.each(METHODS)("%s over HTTP/1.1", (method) => {
   });
 });
 
-test("the forms of this service's own path are answered here", async () => {
+test("all spellings of this service's own path are answered here", async () => {
   const codes = await Promise.all(plain(SAVE).map((each) => send("POST", each)));
   for (const reply of codes) expect(reply).toContain('"code":401');
 });
 
-test.each(["POST", "GET"])("over HTTP/2 likewise: %s", async (method) => {
+test.each(["POST", "GET"])("over HTTP/2 too: %s", async (method) => {
   const line = await RawHttp2.open(front.service.port);
   const schemes = ["http", "https", "x", "ftp", ""];
   let stream = 1;
@@ -227,7 +230,7 @@ test.each(["POST", "GET"])("over HTTP/2 likewise: %s", async (method) => {
   expect(passed).toEqual([]);
 });
 
-describe("what is the upstream's passes byte for byte", () => {
+describe("a request to the upstream is passed on byte for byte", () => {
   test.each([
     "/d/a%2Fb",
     "/d/a%2fb/../c",
@@ -262,7 +265,7 @@ describe("what is the upstream's passes byte for byte", () => {
   });
 });
 
-test("OPTIONS * is about this server: it is answered here", async () => {
+test("OPTIONS * is about this server and answered here", async () => {
   expect(await send("OPTIONS", "*")).toMatch(/^HTTP\/1\.1 204 /);
   expect(await send("GET", "*")).toMatch(/^HTTP\/1\.1 400 /);
   expect(passed).toEqual([]);
@@ -275,7 +278,7 @@ describe("the host", () => {
     ["two headers", "Host: a\r\nHost: b\r\n", "/x"],
     ["the same twice", "Host: a\r\nHost: a\r\n", "/x"],
     ["two in one", "Host: a, b\r\n", "/x"],
-    ["a path in it", "Host: a/b\r\n", "/x"],
+    ["with a path", "Host: a/b\r\n", "/x"],
     ["user information", "Host: u@a\r\n", "/x"],
     ["user information of the target", "Host: a\r\n", "http://u@a/x"],
   ])("%s is 400 over HTTP/1.1", async (_, host, target) => {
@@ -306,13 +309,13 @@ describe("the host", () => {
       return (reply as Record<string, unknown>)[":status"];
     };
 
-    test.each(["/x", "/ping", SAVE])("differs from :authority: 400, at %s", async (path) => {
+    test.each(["/x", "/ping", SAVE])("that differs from :authority is 400, at %s", async (path) => {
       const head = { ":path": path, ":authority": "a" };
       expect(await status({ ...head, host: "b" })).toBe(400);
       expect(passed).toEqual([]);
     });
 
-    test("differs from :authority in a gRPC call: 400", async () => {
+    test("that differs from :authority in a gRPC call is 400", async () => {
       const grpc = {
         ":method": "POST",
         ":path": "/mooring.v1.PublicService/Ping",
@@ -321,7 +324,7 @@ describe("the host", () => {
       expect(await status({ ...grpc, ":authority": "a", host: "b" })).toBe(400);
     });
 
-    test("the same in another case, or one of them alone: passes", async () => {
+    test("in another case, or only one of both, is passed on", async () => {
       expect(await status({ ":path": "/x", ":authority": "a", host: "A" })).toBe(200);
       expect(await status({ ":path": "/x", ":authority": "a" })).toBe(200);
       expect(passed).toEqual(["/x", "/x"]);
@@ -329,7 +332,7 @@ describe("the host", () => {
   });
 });
 
-describe("no second request is made of the rest of one", () => {
+describe("the rest of a request is not parsed as a second request", () => {
   const SECOND = `POST ${SAVE} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`;
   const LAST = "GET /ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 

@@ -5,10 +5,10 @@ import type { SettingStore } from "../../../src/settings/store.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { setting } from "../sample.ts";
 
-/** Until something has happened on a busy machine. */
+/** Long enough for a busy machine. */
 export const SOON = { timeout: 60_000, interval: 20 };
 
-/** Opens a store and reads it; it is closed with the test. */
+/** Opens a store and reads it; closed with the test. */
 export async function opened(url: string, now = Date.now) {
   const said: string[] = [];
   const notify = (level: string, message: string): void => void said.push(`${level}: ${message}`);
@@ -22,7 +22,7 @@ export async function opened(url: string, now = Date.now) {
 export const save = (store: SettingStore, revision: number, value = String(revision)) =>
   store.transact((trx) => trx.write(setting(revision, { a: value })));
 
-/** How an action fails: a StoreError of one sentence. */
+/** Failure of an action: a StoreError of one sentence. */
 export async function failureOf(action: () => Promise<unknown>): Promise<StoreError> {
   try {
     await action();

@@ -10,7 +10,7 @@ import type { TestServer } from "./server.ts";
 const NOBODY = 65_534;
 const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Starts pgbouncer in transaction mode before a database of a server. */
+/** Starts pgbouncer in transaction mode in front of a database of a server. */
 export async function startPgbouncer(
   server: TestServer,
   database: string,

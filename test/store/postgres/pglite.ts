@@ -4,7 +4,7 @@ import type { PostgresServer } from "../../../src/database/postgres/server.ts";
 
 /** PostgreSQL in this process, with one connection that all stores share. */
 export function serverOf(database: PGlite): PostgresServer {
-  // A store that is closed leaves it to the others.
+  // Closing a store leaves the connection open for the others.
   const shared = new Proxy(database, {
     get: (target, name) => {
       if (name === "close") return async () => undefined;
@@ -17,7 +17,7 @@ export function serverOf(database: PGlite): PostgresServer {
     place: "pglite",
     dialect,
     patient: dialect,
-    // It shares the tests' own thread: how long that takes says nothing of a server.
+    // It shares the tests' thread: its times are not those of a server.
     saveWithin: 80_000,
     listen: async (channel, heard) => {
       let isOpen = true;
@@ -25,7 +25,7 @@ export function serverOf(database: PGlite): PostgresServer {
         if (isOpen) heard(payload);
       });
       return {
-        // Its own way to end leaves out the quotes, which a name with a hyphen needs.
+        // Its own dispose function omits the quotes that a name with a hyphen needs.
         close: async () => {
           isOpen = false;
         },

@@ -23,48 +23,48 @@ const BIN = globSync("/usr/lib/postgresql/*/bin").sort().at(-1);
 export const postgresProgram = (name: string): string =>
   BIN === undefined ? name : join(BIN, name);
 
-/** Whether there is one. */
+/** Whether it is installed. */
 export const hasPostgres = spawnSync(postgresProgram("postgres"), ["--version"]).status === 0;
 
-/** A user without rights; PostgreSQL does not run as root. */
+/** An unprivileged user; PostgreSQL refuses to run as root. */
 const NOBODY = 65_534;
 const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** A server of a test's own. */
+/** A server of one test. */
 export interface TestServer {
   readonly port: number;
   /** The URL of one of its databases. */
   url(database?: string): string;
-  /** Makes an empty database and gives its URL. */
+  /** Creates an empty database and returns its URL. */
   newDatabase(): Promise<string>;
   /** Runs statements as its owner. */
   query(statement: string, database?: string): Promise<Record<string, unknown>[]>;
-  /** SIGKILL ends it and all its processes at once, as a crash does; SIGINT closes all connections. */
+  /** SIGKILL ends it and all its processes at once, like a crash; SIGINT closes all connections. */
   kill(signal: "SIGKILL" | "SIGINT"): Promise<void>;
-  /** Halts it and all its processes, and lets them go on. */
+  /** Stops it and all its processes with SIGSTOP; SIGCONT continues them. */
   pause(): void;
   resume(): void;
   /** Starts it again on the same data. */
   start(): Promise<void>;
-  /** A standby of it that follows it. */
+  /** A standby that follows it. */
   standby(): Promise<TestServer>;
-  /** Makes a standby a primary. */
+  /** Promotes a standby to a primary. */
   promote(): Promise<void>;
-  /** What its clients see when a standby takes its place under its address. */
+  /** Failover as its clients see it: a standby takes over its address. */
   promoteInPlace(): Promise<void>;
   /** Ends it and removes its data. */
   remove(): Promise<void>;
 }
 
-/** How a server differs from that of most tests. */
+/** Options of a server, beyond those of most tests. */
 export interface ServerOptions {
-  /** Each commit reaches the disk, as where power may be cut. Tests cut none. */
+  /** Each commit is flushed to the disk, as for a power cut, which most tests do not need. */
   readonly isDurable?: boolean;
   /** Further settings, as `NAME=VALUE`. */
   readonly settings?: readonly string[];
 }
 
-/** A server for all tests of a file, which are skipped where none is installed. */
+/** A server for all tests of a file, which are skipped if none is installed. */
 export function serverOfFile(): () => TestServer {
   const isThere = needs(postgresProgram("postgres"));
   let server: TestServer | undefined;
@@ -79,7 +79,7 @@ export function serverOfFile(): () => TestServer {
   };
 }
 
-/** Starts a new server in a temporary folder, as a user without rights. */
+/** Starts a new server in a temporary folder, as an unprivileged user. */
 export async function startPostgres({
   isDurable = false,
   settings = [],
@@ -90,7 +90,7 @@ export async function startPostgres({
     run("initdb", ["-D", path, "-U", "mooring", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]);
   });
   const folder = newFolder();
-  // Node's own copying does not keep whose a file is.
+  // Node's copy functions do not preserve the owner.
   execFileSync("cp", ["-a", initialised, join(folder, "data")]);
   const common = isDurable ? [LOOPBACK] : SETTINGS;
   return serverOn(folder, await freePort(), [...common, ...settings]);
@@ -125,7 +125,7 @@ function childrenOf(parent: number): number[] {
 }
 
 const LOOPBACK = "listen_addresses=127.0.0.1";
-/** No power is cut here: what a killed server has written is on the disk all the same. */
+/** No power cut here: the writes of a killed server are on the disk. */
 const SETTINGS = [LOOPBACK, "fsync=off", "full_page_writes=off"];
 
 async function serverOn(
@@ -171,7 +171,7 @@ async function serverOn(
   const signal = (name: NodeJS.Signals): void => {
     const pid = child?.pid;
     if (pid === undefined || child?.exitCode !== null || child.signalCode !== null) return;
-    // One that it starts meanwhile would be missed.
+    // A process that it starts in between would be missed.
     if (name !== "SIGCONT") process.kill(pid, "SIGSTOP");
     for (const each of [pid, ...childrenOf(pid)])
       try {

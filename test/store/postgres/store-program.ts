@@ -1,4 +1,4 @@
-/** A store in a process of its own: see ../process.ts. */
+/** A store in a separate process: see ../process.ts. */
 import { postgresServer } from "../../../src/database/postgres/server.ts";
 import type { SettingStore } from "../../../src/settings/store.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";

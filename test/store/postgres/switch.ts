@@ -1,16 +1,16 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** An address that leads to one server or another, as a virtual IP does. */
+/** An address that leads to one of several servers, like a virtual IP. */
 export interface Switch {
   readonly port: number;
-  /** Leads to another port; connections to the one before are cut. */
+  /** Switches to another port; connections to the previous one are cut. */
   to(port: number): void;
-  /** From now on nothing comes back on connections that have sent this text; they stay open. */
+  /** From now on no data is returned on connections that have sent this text; they stay open. */
   silence(text: string): void;
 }
 
-/** Opens one; it is closed with the test. */
+/** Opens one; closed with the test. */
 export async function openSwitch(first: number): Promise<Switch> {
   let target = first;
   const sockets = new Set<Socket>();

@@ -9,7 +9,7 @@ import { setting, stored } from "../sample.ts";
 const newPath = temporaryPaths();
 const CLEAR = "in-the-clear-0123456789";
 
-/** Which files beside a database have a text in them. */
+/** Files of a database that contain a text. */
 function filesWith(path: string, text: string): string[] {
   const folder = dirname(path);
   return readdirSync(folder).filter((file) => readFileSync(join(folder, file)).includes(text));
@@ -17,7 +17,7 @@ function filesWith(path: string, text: string): string[] {
 
 const sealed = stored({ key: "a", value: "sealed" });
 
-test("what a rewrite has replaced is in no file any more", async () => {
+test("replaced values are in no file any more after a rewrite", async () => {
   const path = newPath();
   const store = await openSqliteSettingStore(path);
   expect(await store.eraseReplaced()).toBeUndefined();
@@ -30,7 +30,7 @@ test("what a rewrite has replaced is in no file any more", async () => {
   await store.close();
 });
 
-test("while a reader keeps it in the log that is said, and the next process goes on with it", async () => {
+test("a reader that keeps them in the log is reported, and the next process continues the rewrite", async () => {
   const path = newPath();
   const store = await openSqliteSettingStore(path, { lockWait: 100 });
   await store.transact((trx) => trx.write({ ...setting(1, { a: CLEAR }), revisions: [] }));

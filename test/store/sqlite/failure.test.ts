@@ -23,7 +23,7 @@ async function open(path: string, options?: SqliteOptions): Promise<SettingStore
   return store;
 }
 
-/** The one sentence that opening a path, or something else, fails with. */
+/** The one-sentence failure of opening a path, or of another action. */
 async function failureOf(action: string | (() => Promise<unknown>)): Promise<StoreError> {
   try {
     await (typeof action === "string" ? open(action) : action());
@@ -43,8 +43,8 @@ async function made(path = newPath()): Promise<string> {
   return path;
 }
 
-describe("opening a database says in one sentence", () => {
-  test("that its folder is missing, and which variables name it", async () => {
+describe("opening a database reports in one sentence", () => {
+  test("a missing folder, with the variables that set it", async () => {
     const path = join(dirname(newPath()), "no", "such", "mooring.db");
     const { failure, message } = await failureOf(path);
     expect(failure).toBe("unusable");
@@ -52,7 +52,7 @@ describe("opening a database says in one sentence", () => {
     expect(message).toMatch(/does not exist: create it, or set MOORING_DATABASE_URL/);
   });
 
-  test("that there is a folder in its place", async () => {
+  test("a folder in its place", async () => {
     const path = newPath();
     mkdirSync(path);
     expect((await failureOf(path)).message).toMatch(/is not a file/);
@@ -66,7 +66,7 @@ describe("opening a database says in one sentence", () => {
       "an encrypted database",
       Buffer.from(Array.from({ length: 8_192 }, (_, at) => (at * 89) % 251)),
     ],
-  ])("that %s is no SQLite database, and leaves it as it is", async (_, content) => {
+  ])("%s, which is no SQLite database, and leaves it unchanged", async (_, content) => {
     const path = newPath();
     writeFileSync(path, content);
     const { failure, message } = await failureOf(path);
@@ -75,7 +75,7 @@ describe("opening a database says in one sentence", () => {
     expect(readFileSync(path)).toEqual(content);
   });
 
-  test("that it is another program's, with an application id or without", async () => {
+  test("a database of another program, with an application id or without", async () => {
     for (const statement of ["create table mine (a)", "pragma application_id = 5"]) {
       const path = newPath();
       const other = new SQLite(path);
@@ -89,7 +89,7 @@ describe("opening a database says in one sentence", () => {
     }
   });
 
-  test("that a newer Mooring wrote it, and changes nothing", async () => {
+  test("a database of a newer Mooring, and changes nothing", async () => {
     const path = await made();
     const future = new SQLite(path);
     future.exec("insert into migration values ('9999_future', '2099-01-01T00:00:00.000Z')");
@@ -99,7 +99,7 @@ describe("opening a database says in one sentence", () => {
     expect(message).toMatch(/was written by a newer Mooring than this one: update this program/);
   });
 
-  test("that another program has locked it, after having waited", async () => {
+  test("a lock of another program, after a wait", async () => {
     const path = await made();
     const other = startProcess(program);
     await other.call("lock", path, "pragma locking_mode = exclusive; begin exclusive");
@@ -108,7 +108,7 @@ describe("opening a database says in one sentence", () => {
     expect(message).toMatch(/is locked by another program: close it there/);
   });
 
-  test("that it is damaged", async () => {
+  test("a damaged database", async () => {
     const path = await made();
     const content = readFileSync(path);
     content.fill(0x5a, 100, content.length);
@@ -116,14 +116,14 @@ describe("opening a database says in one sentence", () => {
     expect((await failureOf(path)).message).toMatch(/is damaged: stop the service and restore/);
   });
 
-  test("that the data directory cannot be made", async () => {
+  test("a data directory that cannot be created", async () => {
     const path = newPath("a-file");
     writeFileSync(path, "");
     expect(() => makeFolder(join(path, "data"))).toThrow(/the data directory .* cannot be made/);
   });
 
-  describe("as a user without rights", () => {
-    /** Opens it in a process without rights, when this one is root. */
+  describe("as an unprivileged user", () => {
+    /** Opens it in an unprivileged process, if this one runs as root. */
     const openWithoutRights = async (path: string): Promise<unknown> => {
       const other = startProcess(program);
       if (isRoot) await other.call("dropRights");
@@ -137,7 +137,7 @@ describe("opening a database says in one sentence", () => {
       onTestFinished(() => chmod(dirname(path), 0o755));
     };
 
-    test("that it may not be read", async () => {
+    test("a file without read permission", async () => {
       const path = await made();
       await allowed(path, 0o000, 0o755);
       expect(await openWithoutRights(path)).toMatchObject({
@@ -146,7 +146,7 @@ describe("opening a database says in one sentence", () => {
       });
     });
 
-    test("that it is read-only, or that its folder is", async () => {
+    test("a read-only file or folder", async () => {
       const file = await made();
       await allowed(file, 0o444, 0o755);
       expect(await openWithoutRights(file)).toMatchObject({
@@ -161,7 +161,7 @@ describe("opening a database says in one sentence", () => {
   });
 });
 
-test("a lock that another program holds for a moment is waited for, at the start and later", async () => {
+test("a short lock of another program is waited for, at the start and later", async () => {
   const path = newPath();
   const other = startProcess(program);
   await other.call("lock", path, "begin exclusive");
@@ -176,7 +176,7 @@ test("a lock that another program holds for a moment is waited for, at the start
   expect(await store.load()).toMatchObject({ revision: 2 });
 });
 
-test("a lock that stays gives a failure that says so, and success once it is gone", async () => {
+test("a lasting lock is a failure with its own message, and calls succeed once it is released", async () => {
   const path = await made();
   const store = await open(path, { lockWait: 100 });
   const other = startProcess(program);
@@ -192,7 +192,7 @@ test("a lock that stays gives a failure that says so, and success once it is gon
 });
 
 describe.skipIf(!canMount)("on a full disk (needs the right to mount one)", () => {
-  test("a write fails as such, reads go on, and writes too once there is room", async () => {
+  test("a write fails with its own error, reads continue, and writes too once there is space", async () => {
     const { path, fill, free } = mountSmallDisk();
     const store = await open(path);
     const value = "v".repeat(50_000);
@@ -211,7 +211,7 @@ describe.skipIf(!canMount)("on a full disk (needs the right to mount one)", () =
     expect(await store.load()).toMatchObject({ revision: 2 });
   });
 
-  test("a new database cannot be made, and the sentence says why", async () => {
+  test("a new database cannot be created, and the message has the reason", async () => {
     const { path, fill, free } = mountSmallDisk();
     fill();
     expect((await failureOf(path)).failure).toBe("full");

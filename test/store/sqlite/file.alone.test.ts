@@ -26,7 +26,7 @@ async function open(path: string, options?: SqliteOptions): Promise<SettingStore
   return store;
 }
 
-/** A store with one setting at revision 1, and what it says. */
+/** A store with one setting at revision 1, and its log. */
 async function opened(path = newPath()) {
   const said: string[] = [];
   const store = await open(path, { notify: (level, message) => said.push(`${level}: ${message}`) });
@@ -50,7 +50,7 @@ describe("the files of a database", () => {
 
   const PRIVATE = ["mooring.db 600", "mooring.db-shm 600", "mooring.db-wal 600"];
 
-  test("are its owner's alone, whatever the folder and the umask", async () => {
+  test("have mode 0600, for any folder and umask", async () => {
     const path = newPath();
     chmodSync(dirname(path), 0o777);
     process.umask(0);
@@ -59,11 +59,11 @@ describe("the files of a database", () => {
     expect(said).toEqual([]);
   });
 
-  test("that removed permissions of other users on are tightened, and the log says so", async () => {
+  test("with permissions for other users are restricted, which is logged", async () => {
     const { path, store } = await opened();
     await store.close();
     chmodSync(path, 0o664);
-    // As a process leaves it that is killed.
+    // The state after a kill of the process.
     const left = new SQLite(path);
     left.exec("create table more (a)");
     const copy = newPath();
@@ -77,7 +77,7 @@ describe("the files of a database", () => {
     expect(said).toContain(`warn: removed permissions of other users on ${copy} (mode 664)`);
   });
 
-  test("are found beside the file that a link leads to", async () => {
+  test("are found beside the target of a link", async () => {
     const { path, store } = await opened();
     await store.close();
     const link = join(dirname(newPath()), "link.db");
@@ -88,9 +88,9 @@ describe("the files of a database", () => {
   });
 });
 
-describe("files that are gone", () => {
+describe("missing database files", () => {
   test.each(["", "-wal", "-shm"])(
-    "because mooring.db%s was deleted: saves refuse, the log says so, reads go on",
+    "after mooring.db%s was deleted: saves are refused, the log has the reason, reads continue",
     async (suffix) => {
       const { path, store, said } = await opened();
       rmSync(path + suffix);
@@ -111,7 +111,7 @@ describe("files that are gone", () => {
     },
   );
 
-  test("or replaced are noticed by the next save, and what has their place is left alone", async () => {
+  test("or replaced ones are detected by the next save, and the replacement is unchanged", async () => {
     const { path, store } = await opened();
     const other = await opened();
     await save(other.store);
@@ -125,7 +125,7 @@ describe("files that are gone", () => {
     expect(["", "-wal"].map((suffix) => readFileSync(path + suffix))).toEqual(before);
   });
 
-  test("and come back are used again", async () => {
+  test("that are restored are used again", async () => {
     const { path, store, said } = await opened();
     renameSync(path, `${path}.away`);
     await expect(save(store)).rejects.toThrow("was deleted");
@@ -135,8 +135,8 @@ describe("files that are gone", () => {
   });
 });
 
-describe("after a stop that was not clean", () => {
-  /** A database with its log, as a killed process leaves them. */
+describe("after an unclean stop", () => {
+  /** A database with its log, in the state after a kill of the process. */
   async function killed(): Promise<string> {
     const path = newPath();
     const store = await openSqliteSettingStore(path);
@@ -153,7 +153,7 @@ describe("after a stop that was not clean", () => {
     return left;
   }
 
-  /** Fills a page of the settings' table with something else. */
+  /** Overwrites a page of the settings' table. */
   function damage(path: string): void {
     const handle = new SQLite(path, { readonly: true });
     const page = handle
@@ -166,12 +166,12 @@ describe("after a stop that was not clean", () => {
     writeFileSync(path, bytes);
   }
 
-  test("all pages are looked at, and the log says so", async () => {
+  test("all pages are checked, which is logged", async () => {
     const { said } = await opened(await killed());
     expect(said).toEqual([expect.stringMatching(/^info: .* was checked and is intact \(\d+ ms\)/)]);
   });
 
-  test("a damaged page is found, and the sentence says what to do", async () => {
+  test("a damaged page is reported with the remedy", async () => {
     const path = await killed();
     damage(path);
     await expect(open(path)).rejects.toThrow(
@@ -179,7 +179,7 @@ describe("after a stop that was not clean", () => {
     );
   });
 
-  test("nothing is looked at where that is turned off; and all of it, after any stop, with always", async () => {
+  test("nothing is checked with never; with always everything is, after any stop", async () => {
     const { path, store } = await opened();
     const said: string[] = [];
     const notify: SqliteOptions["notify"] = (_, message) => said.push(message);

@@ -18,16 +18,16 @@ describeSettingStore("the setting store on SQLite", async () => {
   return { open: () => openSqliteSettingStore(path), remove: async () => undefined };
 });
 
-test("a commit that was acknowledged outlives a loss of power", async () => {
+test("a commit that was acknowledged is kept after a power cut", async () => {
   const handle = await openSqlite(newPath());
-  // FULL (sqlite.org/pragma.html): the log is on the disk before a commit returns.
+  // FULL (sqlite.org/pragma.html): the log is flushed before a commit returns.
   expect(handle.pragma("synchronous", { simple: true })).toBe(2);
   expect(handle.pragma("journal_mode", { simple: true })).toBe("wal");
   handle.close();
 });
 
 describe("the setting store in memory", () => {
-  test("lives as long as it is open, and never changes elsewhere", async () => {
+  test("exists while it is open, and is never changed elsewhere", async () => {
     const store = await openSqliteSettingStore(":memory:");
     await store.transact((trx) => trx.write(setting(1, { a: "1" })));
     expect(await store.load()).toMatchObject({ revision: 1 });
@@ -37,7 +37,7 @@ describe("the setting store in memory", () => {
 });
 
 describe("the index of the history", () => {
-  test("is made anew in a database of the first schema, with what stands there", async () => {
+  test("is created from existing rows in a database of the first schema", async () => {
     const path = newPath();
     const store = await openSqliteSettingStore(path);
     await store.transact((trx) => trx.write(setting(1, { a: "1" })));
@@ -61,7 +61,7 @@ describe("the index of the history", () => {
     expect(names).not.toContain("change_key");
   });
 
-  test("is what a history of one key is read from", async () => {
+  test("is used to read the history of one key", async () => {
     const path = newPath();
     await (await openSqliteSettingStore(path)).close();
     const handle = await openSqlite(path);

@@ -36,4 +36,4 @@ describeSiteStore("the store of sites on SQLite", newPlace);
 describeIncidentStore("the store of incidents on SQLite", newPlace);
 describeAudit("the audit on SQLite", newPlace);
 describeAccessStore("the store of tokens on SQLite", newPlace);
-describeMigrations("a database of before on SQLite", migrations, newPlace);
+describeMigrations("an older database on SQLite", migrations, newPlace);

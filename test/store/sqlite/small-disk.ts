@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A disk of its own, half a megabyte large. */
+/** A separate disk of half a megabyte. */
 export interface SmallDisk {
-  /** Where a database goes. */
+  /** Folder for a database. */
   readonly path: string;
-  /** Takes all that is left of it. */
+  /** Fills its free space. */
   fill(): void;
-  /** Gives that back. */
+  /** Releases the filled space. */
   free(): void;
 }
 
@@ -35,7 +35,7 @@ function mount(folder: string): void {
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], options);
 }
 
-/** Mounts one for a test. */
+/** Mounts a disk for a test. */
 export function mountSmallDisk(): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), "mooring-disk-"));
   mount(folder);

@@ -18,7 +18,7 @@ test("a statement is prepared once for the same text", async () => {
   expect(again.all(["Berta"])).toEqual([{ name: "Berta" }]);
 });
 
-test("a kept statement sees that the schema has changed", async () => {
+test("a cached statement follows a change of the schema", async () => {
   const { handle, database } = await opened();
   const text = "select * from boat where name = ?";
   database.prepare(text).all(["Anna"]);
@@ -26,7 +26,7 @@ test("a kept statement sees that the schema has changed", async () => {
   expect(database.prepare(text).all(["Anna"])).toEqual([{ name: "Anna", length: 7 }]);
 });
 
-test("a statement that is being iterated over is left to who iterates", async () => {
+test("a statement in iteration is not reused", async () => {
   const { database } = await opened();
   const text = "select name from boat order by name";
   const names: unknown[] = [];
@@ -35,12 +35,12 @@ test("a statement that is being iterated over is left to who iterates", async ()
   expect(names).toEqual([{ name: "Anna" }, 2, { name: "Berta" }, 2]);
 });
 
-test("what was asked a hundred texts ago, or is very long, is not kept", async () => {
+test("very long texts, and those not used for a hundred texts, are not cached", async () => {
   const { database } = await opened();
   const first = database.prepare("select 'first'");
   const second = database.prepare("select 'second'");
   for (let at = 0; at < 98; at += 1) database.prepare(`select ${at}`);
-  // Asked again, it is the newest.
+  // A further use makes it the newest.
   expect(database.prepare("select 'first'")).toBe(first);
   database.prepare("select 'one more'");
   expect(database.prepare("select 'first'")).toBe(first);
@@ -49,7 +49,7 @@ test("what was asked a hundred texts ago, or is very long, is not kept", async (
   expect(database.prepare(long)).not.toBe(database.prepare(long));
 });
 
-test("closing it closes the database", async () => {
+test("closing the cache closes the database", async () => {
   const { handle, database } = await opened();
   database.prepare("select name from boat").all([]);
   database.close();

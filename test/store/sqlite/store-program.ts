@@ -1,4 +1,4 @@
-/** A store, or a bare connection, in a process of its own: see ./process.ts. */
+/** A store, or a bare connection, in a separate process: see ./process.ts. */
 import SQLite from "better-sqlite3";
 import type { SettingStore } from "../../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
@@ -8,7 +8,7 @@ import { say, serve } from "../served.ts";
 let store: SettingStore;
 let bare: SQLite.Database;
 
-/** Writes one revision more and returns its number. */
+/** Writes one further revision and returns its number. */
 async function increment(key: string): Promise<number> {
   return store.transact(async (trx) => {
     const revision = (await trx.revision()) + 1;
@@ -32,11 +32,11 @@ serve({
     while (made.length < count) made.push(await increment(key));
     return made;
   },
-  /** Says each revision as soon as it is acknowledged, without end. */
+  /** Reports each revision as soon as it is acknowledged, endlessly. */
   incrementForever: async (key: string) => {
     for (;;) say(await increment(key));
   },
-  /** As another program does it: takes a lock of the file and keeps it. */
+  /** Like another program: acquires a lock of the file and keeps it. */
   lock: (path: string, statement: string) => {
     bare = new SQLite(path);
     bare.exec(statement);

@@ -5,7 +5,7 @@ import { join, normalize } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
-/** Where a browser finds the packages that the page imports, which need no bundler. */
+/** Locations of the packages that the page imports without a bundler. */
 const packages: Readonly<Record<string, string>> = {
   "@bufbuild/protobuf": "@bufbuild/protobuf/dist/esm/index.js",
   "@bufbuild/protobuf/codegenv2": "@bufbuild/protobuf/dist/esm/codegenv2/index.js",
@@ -31,7 +31,7 @@ const PAGE = `<!doctype html>
 <script type="importmap">${JSON.stringify({ imports })}</script>
 <script type="module" src="/test/wire/browser/page.js"></script>`;
 
-/** Serves the page and the modules of this repository that it is made of. */
+/** Serves the page and the modules of this repository that it imports. */
 export interface PageServer {
   readonly origin: string;
   readonly close: () => void;

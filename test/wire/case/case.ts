@@ -8,13 +8,13 @@ import {
 import type { Code } from "@connectrpc/connect";
 import { TOKEN } from "../service.ts";
 
-/** Something that a client does, and what must come of it: the same over every transport. */
+/** Actions of a client and their expected result: the same over every transport. */
 export interface WireCase {
   readonly name: string;
   readonly steps: readonly Step[];
 }
 
-/** One call and what it must answer. */
+/** One call and its expected reply. */
 export interface Step {
   readonly method: DescMethodUnary;
   readonly request: Message;
@@ -22,16 +22,16 @@ export interface Step {
   readonly expected: Expected;
 }
 
-/** Members of the reply (others are not looked at), or a failure. */
+/** Members of the reply (others are ignored), or a failure. */
 export type Expected =
   | { readonly reply: Readonly<Record<string, unknown>> }
   | { readonly failure: ExpectedFailure };
 
 export interface ExpectedFailure {
   readonly code: Code;
-  /** What the message says; it must fit as a whole sentence for a person does. */
+  /** The message, which must match as a whole sentence. */
   readonly message: RegExp;
-  /** The fields that are named; undefined: not looked at. */
+  /** The fields of the violations; undefined: not compared. */
   readonly fields?: readonly string[];
 }
 
@@ -40,12 +40,12 @@ export const ADMIN = { authorization: TOKEN } as const;
 /** The headers of a guest. */
 export const NOBODY: Readonly<Record<string, string>> = {};
 
-/** A case of several calls that follow one another. */
+/** A case of several calls in sequence. */
 export function wireCase(name: string, ...steps: readonly Step[]): WireCase {
   return { name, steps };
 }
 
-/** A call that succeeds, as the admin unless other headers are given. */
+/** A call that succeeds, by default as the admin. */
 export function replies<I extends DescMessage>(
   method: DescMethodUnary<I>,
   request: MessageInitShape<NoInfer<I>>,
@@ -55,7 +55,7 @@ export function replies<I extends DescMessage>(
   return { method, request: create(method.input, request), headers, expected: { reply } };
 }
 
-/** A call that fails, likewise. */
+/** A call that fails, by default as the admin. */
 export function fails<I extends DescMessage>(
   method: DescMethodUnary<I>,
   request: MessageInitShape<NoInfer<I>>,

@@ -4,7 +4,7 @@ import { type ExpectedFailure, fails, replies, type WireCase, wireCase } from ".
 
 const { setAria2, setQbittorrent, getSetting } = SettingService.method;
 
-/** A port of this machine where nothing may listen (RFC 863). */
+/** A port of this machine without a listener (RFC 863). */
 const NOWHERE = "127.0.0.1:9";
 
 const wrong = (message: RegExp, ...fields: readonly string[]): ExpectedFailure => ({
@@ -13,7 +13,7 @@ const wrong = (message: RegExp, ...fields: readonly string[]): ExpectedFailure =
   fields,
 });
 
-/** What is refused of the download managers without any of them; the real ones have their own tests. */
+/** Refusals before a call to a download manager; the real ones have their own tests. */
 export const downloaderCases: readonly WireCase[] = [
   wireCase(
     "aria2 needs an address and a secret, which may be empty",
@@ -42,7 +42,7 @@ export const downloaderCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "and after all these refusals the settings are as they were",
+    "and after all these refusals the settings are unchanged",
     replies(getSetting, { key: "aria2_uri" }, { setting: { revision: "0" } }),
     replies(getSetting, { key: "qbittorrent_url" }, { setting: { revision: "0" } }),
   ),

@@ -50,7 +50,7 @@ export const driverCases: readonly WireCase[] = [
     replies(listDrivers, {}, { drivers: allAreTemplates() }),
   ),
   wireCase(
-    "the names come in one order",
+    "the names are in one order",
     replies(listDriverNames, {}, { names: sorted() }),
     replies(listDriverNames, {}, { names: sorted() }),
   ),
@@ -101,7 +101,7 @@ export const driverCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a right configuration has no violations and gets its defaults",
+    "a valid configuration has no violations and gets its defaults",
     replies(
       validateDriverConfig,
       { driver: "Local", values: { mount_path: "/a", root_folder_path: "/srv" } },
@@ -109,7 +109,7 @@ export const driverCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a wrong configuration is an ordinary reply with violations",
+    "an invalid configuration is an ordinary reply with violations",
     replies(
       validateDriverConfig,
       { driver: "Local", values: { nonsense: "x" } },
@@ -153,7 +153,7 @@ function allAreTemplates(): unknown {
   });
 }
 
-/** An asymmetric matcher from assertions, which say what is wrong themselves. */
+/** An asymmetric matcher of assertions, which report failures themselves. */
 function satisfying<T>(name: string, check: (value: T) => void): unknown {
   return {
     asymmetricMatch: (value: T): boolean => {

@@ -15,10 +15,10 @@ const {
   importSettings,
 } = SettingService.method;
 
-/** History, rollback and backup: that each method stands behind each transport. */
+/** History, rollback and backup: that each method is served over each transport. */
 export const historyCases: readonly WireCase[] = [
   wireCase(
-    "the history says what was saved, newest first",
+    "the history has each save, newest first",
     replies(saveSettings, { settings: [{ key: "favicon", value: "/one.ico" }] }),
     replies(
       listRevisions,
@@ -36,7 +36,7 @@ export const historyCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a revision shows its changes",
+    "a revision has its changes",
     replies(
       getRevision,
       { revision: 1n },
@@ -75,7 +75,7 @@ export const historyCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a NUL character is refused wherever it stands, with the name of its field",
+    "a NUL character is refused in any field, with its name",
     ...(
       [
         [saveSettings, { settings: [{ key: "logo", value: "a\0b" }] }, "settings[0].value"],

@@ -42,11 +42,11 @@ export const PUBLIC_MEMBERS: readonly string[] = [
 const allMembers = Object.fromEntries(PUBLIC_MEMBERS.map((name) => [name, expect.any(String)]));
 const pong = { message: "pong" };
 
-/** Calls that need no token. */
+/** Public calls. */
 export const publicCases: readonly WireCase[] = [
   wireCase("ping needs no token", replies(ping, {}, pong, NOBODY)),
   wireCase(
-    "ping does not look at a token",
+    "ping ignores a token",
     replies(ping, {}, pong, { authorization: "" }),
     replies(ping, {}, pong, { authorization: "wrong" }),
     replies(ping, {}, pong, { authorization: "Bearer stale" }),
@@ -57,7 +57,7 @@ export const publicCases: readonly WireCase[] = [
     replies(getPublicSettings, {}, { settings: allMembers }, NOBODY),
   ),
   wireCase(
-    "the public settings do not look at a token",
+    "the public settings ignore a token",
     replies(getPublicSettings, {}, { settings: allMembers }, { authorization: "" }),
     replies(getPublicSettings, {}, { settings: allMembers }, { authorization: "wrong" }),
     replies(getPublicSettings, {}, { settings: allMembers }, { authorization: "Bearer stale" }),
@@ -68,7 +68,7 @@ export const publicCases: readonly WireCase[] = [
     replies(getPublicSettings, {}, { settings: { version: VERSION } }, NOBODY),
   ),
   wireCase(
-    "private settings are no public ones",
+    "private settings are not public",
     replies(getPublicSettings, {}, { settings: without("token", "aria2_secret") }, NOBODY),
   ),
   wireCase(

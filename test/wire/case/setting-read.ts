@@ -34,7 +34,7 @@ function settingsAmongOthers(...keys: readonly string[]): unknown {
   };
 }
 
-/** Reading settings. */
+/** Reads of settings. */
 export const settingReadCases: readonly WireCase[] = [
   wireCase(
     "a list without groups has every setting, in the order of the definitions",
@@ -65,7 +65,7 @@ export const settingReadCases: readonly WireCase[] = [
     fails(listDefaultSettings, {}, { code: Code.Unauthenticated, message: /missing/ }, {}),
   ),
   wireCase(
-    "the list has the token in the clear, because the pages show it",
+    "the list has the token in plain text, because the pages show it",
     replies(
       listSettings,
       { groups: [0] },
@@ -75,7 +75,7 @@ export const settingReadCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "secrets are masked where the client asks so",
+    "secrets are masked if the client requests it",
     replies(
       listSettings,
       { groups: [0], maskSecrets: true },
@@ -95,7 +95,7 @@ export const settingReadCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "groups choose, and their order does not matter",
+    "groups select settings, and their order does not matter",
     replies(
       listSettings,
       { groups: [5, 0] },
@@ -112,7 +112,7 @@ export const settingReadCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a group asked twice is listed once",
+    "a repeated group is listed once",
     replies(
       listSettings,
       { groups: [7, 7] },
@@ -146,7 +146,7 @@ export const settingReadCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "several settings come in the asked order, each once",
+    "several settings are in the requested order, each once",
     replies(
       batchGetSettings,
       { keys: ["logo", "site_title", "logo"] },
@@ -156,7 +156,7 @@ export const settingReadCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "more keys than a batch takes are refused",
+    "more keys than a batch allows are refused",
     fails(
       batchGetSettings,
       { keys: Array.from({ length: 1_001 }, () => "logo") },

@@ -16,7 +16,7 @@ const refused = (
 ): Step =>
   fails(saveSettings, { settings: [...settings] }, { code: Code.InvalidArgument, message, fields });
 
-/** Saving settings. */
+/** Saves of settings. */
 export const settingSaveCases: readonly WireCase[] = [
   wireCase(
     "a saved value is read back",
@@ -24,7 +24,7 @@ export const settingSaveCases: readonly WireCase[] = [
     value("site_title", "Quay"),
   ),
   wireCase(
-    "other members of a known setting change nothing of it",
+    "other members of a setting with a definition are ignored",
     replies(saveSettings, {
       settings: [
         {
@@ -59,7 +59,7 @@ export const settingSaveCases: readonly WireCase[] = [
     value("site_title", "Quay"),
   ),
   wireCase(
-    "all or nothing: one wrong value keeps the others from being saved, and every wrong one is named",
+    "all or nothing: one invalid value prevents the save, and every invalid one is named",
     replies(saveSettings, { settings: [{ key: "robots_txt", value: "before" }] }),
     refused(
       [
@@ -76,18 +76,18 @@ export const settingSaveCases: readonly WireCase[] = [
     value("robots_txt", "before"),
   ),
   wireCase(
-    "numbers are checked",
+    "numbers are validated",
     refused([{ key: "default_page_size", value: "-1" }], /default_page_size/, "settings[0].value"),
     refused([{ key: "default_page_size", value: "1.5" }], /default_page_size/, "settings[0].value"),
     refused([{ key: "default_page_size", value: "" }], /default_page_size/, "settings[0].value"),
   ),
   wireCase(
-    "booleans and options are checked",
+    "booleans and options are validated",
     refused([{ key: "allow_mounted", value: "yes" }], /allow_mounted/, "settings[0].value"),
     refused([{ key: "pagination_type", value: "ALL" }], /pagination_type/, "settings[0].value"),
   ),
   wireCase(
-    "JSON texts and patterns are checked",
+    "JSON texts and patterns are validated",
     refused([{ key: "iframe_previews", value: "[]" }], /iframe_previews/, "settings[0].value"),
     refused([{ key: "hide_files", value: "/(/" }], /hide_files/, "settings[0].value"),
   ),
@@ -116,7 +116,7 @@ export const settingSaveCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a readonly setting is accepted unchanged, and left as it is where it is changed",
+    "a readonly setting is accepted unchanged, and skipped if it is changed",
     replies(saveSettings, { settings: [{ key: "version", value: VERSION, flag: 2 }] }),
     replies(saveSettings, {
       settings: [
@@ -170,7 +170,7 @@ export const settingSaveCases: readonly WireCase[] = [
     refused([{ key: "wire_choice", value: "c" }], /wire_choice/, "settings[0].value"),
   ),
   wireCase(
-    "a custom setting's definition is checked",
+    "a custom setting's definition is validated",
     refused([{ key: "wire_odd", value: "x", type: "colour" }], /wire_odd/, "settings[0].type"),
     refused([{ key: "wire_odd", value: "x", flag: 9 }], /wire_odd/, "settings[0].flag"),
     refused([{ key: "wire_odd", value: "x", type: "number" }], /wire_odd/, "settings[0].value"),
@@ -185,7 +185,7 @@ export const settingSaveCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "more settings than a save takes are refused",
+    "more settings than a save allows are refused",
     fails(
       saveSettings,
       { settings: Array.from({ length: 1_001 }, (_, at) => ({ key: `many_${at}`, value: "" })) },
@@ -203,7 +203,7 @@ export const settingSaveCases: readonly WireCase[] = [
     value("home_icon", "A"),
   ),
   wireCase(
-    "a save that expects a revision which is no longer the newest is aborted",
+    "a save that expects an older revision than the newest is aborted",
     replies(saveSettings, { settings: [{ key: "home_icon", value: "C" }] }),
     fails(
       saveSettings,
@@ -237,7 +237,7 @@ export const settingSaveCases: readonly WireCase[] = [
     fails(deleteSetting, {}, { code: Code.NotFound, message: /setting/ }),
   ),
   wireCase(
-    "letters of every script, line breaks and markup come back as they were sent",
+    "letters of every script, line breaks and markup are stored unchanged",
     ...["Zürich 港 🛟", "a\nb\tc", '<script>&"\\', "\u2028\u2029"].flatMap((text) => [
       replies(saveSettings, { settings: [{ key: "robots_txt", value: text }] }),
       value("robots_txt", text),

@@ -13,10 +13,10 @@ const missing = {
 const wrong = { code: Code.Unauthenticated, message: /invalid token/ };
 const chosen = "chosen-token-0123456789-0123456789-0123456789";
 
-/** The admin token. These cases come last: after them it is another one. */
+/** The admin token. These cases are last, because they change it. */
 export const tokenCases: readonly WireCase[] = [
   wireCase(
-    "the token opens, as it is and after Bearer; nothing else does",
+    "the token is accepted bare and after Bearer; nothing else is",
     replies(listSettings, {}, {}),
     replies(listSettings, {}, {}, { authorization: `Bearer ${TOKEN}` }),
     fails(listSettings, {}, missing, NOBODY),
@@ -24,7 +24,7 @@ export const tokenCases: readonly WireCase[] = [
     fails(listSettings, {}, wrong, { authorization: `${TOKEN}.` }),
   ),
   wireCase(
-    "a token can be chosen, as restoring a backup does, and counts at once",
+    "a token can be set, as by restoring a backup, and is valid at once",
     replies(saveSettings, { settings: [{ key: "token", value: chosen }] }),
     fails(listSettings, {}, wrong),
     replies(listSettings, {}, {}, { authorization: chosen }),
@@ -36,7 +36,7 @@ export const tokenCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a reset gives a new token, and the old one is refused",
+    "a reset returns a new token, and the old one is refused",
     fails(resetToken, {}, missing, NOBODY),
     replies(resetToken, {}, { token: expect.stringMatching(/^mooring-[\w-]{43}$/) }),
     fails(listSettings, {}, wrong),

@@ -10,10 +10,10 @@ import { TOKEN } from "../service.ts";
 
 const { saveSettings, watchSettings, resetToken } = SettingService.method;
 
-/** A request that could be carried out before it has ended. */
+/** A request that could be executed before it has ended. */
 export interface Cuttable {
   readonly name: string;
-  /** What the log calls the transport. */
+  /** Name of the transport in the log. */
   readonly transport: "rest" | "connect" | "grpc-web" | "grpc";
   readonly http: readonly ("1.1" | "2")[];
   readonly rpc: DescMethod;
@@ -21,11 +21,11 @@ export interface Cuttable {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Its bytes. `first` has all that a request needs, or ends where a field does: a server that takes it for
-   * the whole does what was never asked for.
+   * Its bytes. `first` has all that a request needs, or ends at a field boundary: a server that
+   * accepts it as complete executes another request.
    */
   readonly body: { readonly first: Buffer; readonly rest: Buffer };
-  /** What the whole of it does. */
+  /** Effect of the complete request. */
   readonly does: "save" | "preview" | "reset" | "stream";
 }
 
@@ -50,7 +50,7 @@ const previewed = {
 };
 const everything = { first: nothing, rest: proto(watchSettings.input, { keys: ["site_title"] }) };
 const noMembers = { first: json({}), rest: space };
-/** A field that no reset has. */
+/** A field that no reset request has. */
 const unknown = { first: nothing, rest: saved.rest };
 
 /** Bytes in an envelope: flags and length (gRPC, gRPC-Web and streams of Connect alike). */
@@ -103,7 +103,7 @@ function call(
   };
 }
 
-/** What changes something or opens a stream, over every transport and in every codec. */
+/** Requests that change something or open a stream, over every transport and in every codec. */
 export const cuttables: readonly Cuttable[] = [
   rest(saveSettings, "save", ["POST", "/api/admin/setting/save"], {
     first: json(settings),

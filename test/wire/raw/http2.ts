@@ -4,7 +4,7 @@ import { dial, type Line } from "./line.ts";
 export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7 } as const;
 
 const CONTINUATION = 9;
-/** Longest payload of a frame, as long as nothing else was agreed on. */
+/** Longest payload of a frame without a setting for it. */
 const MAX_FRAME = 16_384;
 
 /** Flag of the frame that ends a stream. */
@@ -23,8 +23,8 @@ export interface Frame {
 }
 
 /**
- * An HTTP/2 client that writes frames and nothing of its own accord: a library ends a stream before it
- * resets it, and then the request would be whole.
+ * An HTTP/2 client that writes raw frames and sends none automatically: a library ends a stream
+ * before it resets it, which would complete the request.
  */
 export class RawHttp2 {
   readonly line: Line;
@@ -65,7 +65,7 @@ export class RawHttp2 {
     this.line.socket.write(frame(FRAME.goaway, 0, 0, Buffer.concat([uint32(0), uint32(0)])));
   }
 
-  /** Resolves when the server has read all that was sent so far. */
+  /** Resolves when the server has read all sent bytes. */
   async settled(): Promise<void> {
     this.#pings += 1;
     const word = Buffer.concat([uint32(0), uint32(this.#pings)]);
@@ -75,7 +75,7 @@ export class RawHttp2 {
     );
   }
 
-  /** The first frame that is wanted. */
+  /** The first matching frame. */
   async frame(wanted: (frame: Frame) => boolean): Promise<Frame> {
     const found = framesOf(await this.until(wanted)).find(wanted);
     if (found === undefined) throw new Error("the frame is gone");
@@ -87,7 +87,7 @@ export class RawHttp2 {
   }
 }
 
-/** The whole frames of what was received. */
+/** The complete frames of the received bytes. */
 export function framesOf(received: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at + 9 <= received.length; ) {
@@ -118,7 +118,7 @@ function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** A literal field that is not indexed, its name written out (RFC 7541, section 6.2.2). */
+/** A literal field that is not indexed, with its name (RFC 7541, section 6.2.2). */
 function field(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
 }

@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A TCP connection that a test writes to byte by byte, and breaks off as it likes. */
+/** A raw TCP connection that a test writes byte by byte, and can break off. */
 export interface Line {
   readonly socket: Socket;
-  /** All that was received so far. */
+  /** All bytes received so far. */
   readonly received: () => Buffer;
-  /** Resolves as soon as what was received satisfies the test. */
+  /** Resolves as soon as the received bytes satisfy the predicate. */
   readonly until: (enough: (received: Buffer) => boolean) => Promise<Buffer>;
-  /** Resolves with all that was received, when the connection has ended. */
+  /** Resolves with all received bytes when the connection has ended. */
   readonly closed: Promise<Buffer>;
 }
 
 /**
  * Opens a connection that ends with the test.
  *
- * @param from the address that it comes from: all of 127.0.0.0/8 is this machine.
+ * @param from its source address: all of 127.0.0.0/8 is this machine.
  */
 export async function dial(port: number, from = "127.0.0.1"): Promise<Line> {
   const socket = connect({ port, host: "127.0.0.1", localAddress: from });

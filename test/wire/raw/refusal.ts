@@ -1,7 +1,7 @@
 import { connect } from "node:http2";
 import { onTestFinished } from "vitest";
 
-/** What came back for a request, over any transport: status, headers, body and trailers as one text. */
+/** Reply of a request over any transport: status, headers, body and trailers as one text. */
 export interface Answer {
   readonly status: number;
   /** Trailers as well. */
@@ -10,9 +10,9 @@ export interface Answer {
 }
 
 /**
- * Sends a request over HTTP/2 on a connection of its own, and reads its whole reply.
+ * Sends a request over HTTP/2 on its own connection, and reads its whole reply.
  *
- * @param body undefined: the request never goes on after its headers.
+ * @param body undefined: nothing is sent after the headers.
  */
 export function askHttp2(
   port: number,
@@ -37,7 +37,7 @@ export function askHttp2(
   return promise;
 }
 
-/** Numbers of HTTP and gRPC, and the name that Connect has. */
+/** Numbers of HTTP and gRPC, and the name in Connect. */
 const CODES = {
   unauthenticated: [401, 16, "unauthenticated"],
   invalid_argument: [400, 3, "invalid_argument"],
@@ -48,22 +48,22 @@ const CODES = {
   internal: [500, 13, "internal"],
 } as const;
 
-/** Codes that the tests look for. */
+/** Codes that the tests expect. */
 export type CodeName = keyof typeof CODES;
 
-/** Matches the reply of any transport with this code, in the words of its protocol. */
+/** Matches the reply of any transport with this code, in the form of its protocol. */
 export function saying(code: CodeName): RegExp {
   const [http, grpc, name] = CODES[code];
   return new RegExp([`"code":"${name}"`, `"code":${http},`, `grpc-status: ${grpc}\\b`].join("|"));
 }
 
-/** The reply as one text that says its code. */
+/** The reply as one text with its code. */
 export function textOf({ headers, text }: Answer): string {
   const status = headers["grpc-status"];
   return status === undefined ? text : `grpc-status: ${status}\n${text}`;
 }
 
-/** The words for people, as they were before the protocol escaped them. */
+/** The message, without the protocol's escapes. */
 export function said({ headers, text }: Answer): string {
   const [, inTrailers = ""] = /grpc-message: ([^\r\n]*)/.exec(text) ?? [];
   return (

@@ -8,7 +8,7 @@ import { type Cuttable, TITLE } from "./cuttable.ts";
 
 const { getSetting, listRevisions } = SettingService.method;
 
-/** A service, and a client that reads over another connection what was carried out. */
+/** A service, and a client that reads over another connection which requests were executed. */
 export class Witness {
   readonly service: TestService;
   readonly #transport: Transport;
@@ -29,13 +29,13 @@ export class Witness {
     await this.service.stop();
   }
 
-  /** A name to find a request by in the log. */
+  /** An identifier of a request in the log. */
   name(): string {
     this.#count += 1;
     return `request-${this.#count}`;
   }
 
-  /** What the requests of the table would change. */
+  /** State that the requests of the table would change. */
   async state(): Promise<object> {
     const headers = { authorization: TOKEN, "x-request-id": "witness" };
     const key = "site_title";
@@ -48,7 +48,7 @@ export class Witness {
     return { title, history };
   }
 
-  /** The request was dropped, the log says so, and nothing else has come of it. */
+  /** Checks that the request was dropped, logged, and had no effect. */
   async expectDropped(name: string, { rpc, transport }: Cuttable, before: object): Promise<void> {
     expect(await this.#untilLogged(name)).toEqual([
       expect.objectContaining({
@@ -63,7 +63,9 @@ export class Witness {
     expect(this.#linesOf(name)).toHaveLength(1);
   }
 
-  /** The request was carried out: otherwise nothing that is said of one that was cut means anything. */
+  /**
+   * Checks that the complete request is executed: otherwise the check of the truncated one is void.
+   */
   async expectCarriedOut(name: string, { does }: Cuttable, before: object): Promise<void> {
     expect(await this.#untilLogged(name)).toEqual([
       expect.objectContaining({ msg: "call", peer: "127.0.0.1" }),
@@ -71,7 +73,7 @@ export class Witness {
     const after = await this.state();
     if (does === "save")
       expect(after).toMatchObject({ title: { message: { setting: { value: TITLE } } } });
-    // The old token opens nothing any more.
+    // The old token is refused.
     else if (does === "reset") expect(after).toMatchObject({ title: { kind: "failure" } });
     else expect(after).toEqual(before);
   }

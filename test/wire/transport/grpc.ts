@@ -23,7 +23,7 @@ import {
   WireFailure,
 } from "./transport.ts";
 
-/** gRPC by grpc-js, whose client knows nothing of this service but its messages. */
+/** gRPC by grpc-js, whose client has nothing of this service but its messages. */
 export function grpcTransport(name: string, port: number, options: ClientOptions = {}): Transport {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), options);
   return {
@@ -42,7 +42,7 @@ export function grpcTransport(name: string, port: number, options: ClientOptions
           metadataOf(call),
           (error, message?: JsonObject) => {
             if (error !== null) resolve({ kind: "failure", ...failureOf(error) });
-            // The trailer comes with the status, after the message.
+            // The trailer is sent with the status, after the message.
             else
               queueMicrotask(() => resolve({ kind: "reply", message: message ?? {}, requestId }));
           },

@@ -1,27 +1,27 @@
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:http2";
 
-/** An HTTP request to a service of a test; a string or Buffer body is sent as it is. */
+/** An HTTP request to a service of a test; a string or Buffer body is sent unchanged. */
 export interface HttpRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Anything but text and bytes is sent as JSON, with its Content-Type unless another is given. */
+  /** Anything but text and bytes is sent as JSON, by default with its Content-Type. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
 
-/** A reply as it came over the wire. */
+/** A reply as received. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
 export type SendHttp = (path: string, request?: HttpRequest) => Promise<HttpReply>;
 
-/** Sends requests over HTTP/1.1, each on a connection of its own. Paths go out as they are. */
+/** Sends requests over HTTP/1.1, each on its own connection. Paths are sent unchanged. */
 export function http1Sender(port: number): SendHttp {
   return (path, sent = {}) =>
     new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ function encode({ headers = {}, body, method }: HttpRequest): {
 } {
   const all: Record<string, string> = { ...headers };
   if (body === undefined) {
-    // As browsers do; node:http would send a chunked body of no bytes.
+    // Like browsers; node:http would send a chunked body of no bytes.
     if (method === "POST") all["content-length"] = "0";
     return { body, headers: all };
   }

@@ -10,15 +10,17 @@ import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../../gen/mooring/v1/status_service_pb.js";
 import { WebhookService } from "../../../gen/mooring/v1/webhook_service_pb.js";
 
-/** A method's REST form as its documentation says it: written by hand, not read from the options. */
+/**
+ * A method's REST form according to its documentation: written by hand, not read from the options.
+ */
 export interface RestRoute {
   readonly verb: "GET" | "POST";
   readonly path: string;
   /** The member that is the body, `*` for the whole request; undefined: no body. */
   readonly body?: string;
-  /** The member that `data` stands for, `*` for the whole reply; undefined: `data` is null. */
+  /** The member in `data`, `*` for the whole reply; undefined: `data` is null. */
   readonly data?: string;
-  /** Lists that travel in one parameter, separated by commas. */
+  /** Lists in one parameter, separated by commas. */
   readonly lists?: readonly string[];
   /** The reply is bare text. */
   readonly text?: true;
@@ -44,7 +46,7 @@ const MOUNT = "/api/admin/mount";
 const INCIDENT = "/api/admin/incident";
 const WEBHOOK = "/api/admin/webhook";
 
-/** Every method that REST has. */
+/** Every method of REST. */
 export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod, RestRoute>([
   [mount.listMounts, { verb: "GET", path: `${MOUNT}/list`, data: "*" }],
   [mount.getMount, { verb: "GET", path: `${MOUNT}/get`, data: "mount" }],

@@ -11,7 +11,7 @@ import { type HttpReply, http1Sender, http2Sender, type SendHttp } from "./http.
 import { type RestRoute, restRoutes } from "./rest-route.ts";
 import { type Failure, type Transport, WireFailure } from "./transport.ts";
 
-/** An envelope's code for the canonical codes that a client can tell apart. */
+/** An envelope's code for the canonical codes that a client can distinguish. */
 const ENVELOPE_OF: Partial<Record<Code, number>> = {
   [Code.InvalidArgument]: 400,
   [Code.FailedPrecondition]: 400,
@@ -33,7 +33,7 @@ export function restTransport(port: number): Transport {
   return senderTransport("REST", port, http1Sender(port), () => {});
 }
 
-/** REST over HTTP/2; its streams go over HTTP/1.1, as EventSource does without TLS. */
+/** REST over HTTP/2; its streams use HTTP/1.1, like EventSource without TLS. */
 export function restHttp2Transport(port: number): Transport {
   const { send, close } = http2Sender(port);
   return senderTransport("REST over HTTP/2", port, send, close);

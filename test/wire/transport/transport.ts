@@ -8,12 +8,12 @@ import type {
 import { toJson } from "@bufbuild/protobuf";
 import type { Code } from "@connectrpc/connect";
 
-/** One protocol over one kind of connection, as a client of it sees the service. */
+/** One protocol over one kind of connection, from the client's side. */
 export interface Transport {
   readonly name: string;
-  /** What the service itself calls this protocol. */
+  /** The service's name of this protocol. */
   readonly protocol: "rest" | "connect" | "grpc-web" | "grpc";
-  /** Whether the transport can carry this method at all. */
+  /** Whether the transport supports this method. */
   readonly carries: (method: DescMethod) => boolean;
   readonly call: (
     method: DescMethodUnary,
@@ -26,7 +26,7 @@ export interface Transport {
     request: Message,
     options: CallOptions,
   ) => AsyncIterable<JsonObject>;
-  /** The number that this protocol has for a canonical code. */
+  /** The protocol's number of a canonical code. */
   readonly codeOf: (code: Code) => number;
   readonly close: () => void;
 }
@@ -36,7 +36,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What came of a call: a reply message or a failure. */
+/** Result of a call: a reply message or a failure. */
 export type Outcome =
   | { readonly kind: "reply"; readonly message: JsonObject; readonly requestId: string }
   | ({ readonly kind: "failure" } & Failure);
@@ -50,7 +50,7 @@ export interface Failure {
   readonly requestId: string;
 }
 
-/** A stream's end with an error. */
+/** End of a stream with an error. */
 export class WireFailure extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
@@ -59,7 +59,7 @@ export class WireFailure extends Error {
   }
 }
 
-/** A message as the contract shows it: proto names, every member present. */
+/** A message in the contract's form: proto names, every member present. */
 export function messageJson(desc: DescMethod["output"], message: Message): JsonObject {
   const json = toJson(desc, message, { useProtoFieldName: true, alwaysEmitImplicit: true });
   return json as JsonObject;
