@@ -24,7 +24,7 @@ const FIELDS = [
 ] as const;
 
 const [port = "0", kind = "gateway", others = "0"] = process.argv.slice(2);
-const app = fastify();
+const app = fastify({ ajv: { customOptions: { formats: { long: isInt64 } } } });
 let millis = 0;
 app.get("/start", () => millis);
 const rpcs = kind === "fastify" ? [] : methods(Number(others));
@@ -40,13 +40,15 @@ await app.listen({ port: Number(port), host: "127.0.0.1" });
 
 function addRoute(): void {
   const text = { type: "string" };
-  // JSON numbers cannot represent an int64: the pattern checks its range.
-  const long = { type: "string", pattern: "^-?\\d{1,19}$" };
+  // JSON numbers cannot represent an int64.
+  const long = { type: "string", format: "long" };
   const number = { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
   const params = { type: "object", properties: { project: text, id: long } };
   const querystring = {
     type: "object",
     properties: { pageSize: number, filter: text, showAll: { type: "boolean" } },
+    // Fastify removes other parameters, which the gateway ignores.
+    additionalProperties: false,
   };
   const reply = {
     type: "object",
@@ -57,6 +59,12 @@ function addRoute(): void {
     answer.header("cache-control", "no-store");
     return { ...(request.params as object), ...(request.query as object), name: "" };
   });
+}
+
+function isInt64(text: string): boolean {
+  if (!/^-?\d{1,19}$/.test(text)) return false;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value;
 }
 
 /** Measured rpc, and others with paths like Google's. */

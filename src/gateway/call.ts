@@ -44,13 +44,6 @@ export abstract class Call implements HandlerContext, CallInfo {
   /** Set by the application's `admit`. */
   actor: string | undefined;
   principal: unknown;
-  /**
-   * Encodes a reply as its transport sends it, once for each message; set by the transport. Throws
-   * UnencodableReply for a reply without a valid encoding, which fails the call.
-   *
-   * @internal
-   */
-  encode: ((reply: Message) => unknown) | undefined;
   #controller: AbortController | undefined;
   #requestHeader: Headers | undefined;
   #responseHeader: Headers | undefined;
@@ -65,6 +58,14 @@ export abstract class Call implements HandlerContext, CallInfo {
     this.requestId = requestId;
   }
 
+  /**
+   * Encodes a reply as its transport sends it, once for each message.
+   *
+   * @throws UnencodableReply for a reply without a valid encoding, which fails the call.
+   *
+   * @internal
+   */
+  abstract encode(reply: Message): unknown;
   /** A request header (or metadata) by lower-case name; several values joined by ", ". */
   abstract header(name: string): string | undefined;
   /** All request headers. @internal */

@@ -76,6 +76,11 @@ export interface Http {
 export class HttpCall extends Call {
   readonly transport: CallTransport;
   readonly http: Http;
+  /**
+   * Set when the call is carried out. Not a function: V8 allocates a function that is assigned to a
+   * property in old space, where it keeps the whole call until the next full garbage collection.
+   */
+  exchange: Pick<Exchange, "encode"> | undefined;
   readonly #gateway: HeaderOptions;
 
   constructor(method: DescMethod, transport: CallTransport, http: Http, gateway: HeaderOptions) {
@@ -83,6 +88,10 @@ export class HttpCall extends Call {
     this.transport = transport;
     this.http = http;
     this.#gateway = gateway;
+  }
+
+  encode(reply: Message): unknown {
+    return this.exchange?.encode(reply);
   }
 
   get requestMethod(): string {
@@ -180,7 +189,7 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       await admitted;
       if (http.isGone) throw new RequestAborted();
     }
-    call.encode = (reply) => exchange.encode(reply);
+    call.exchange = exchange;
     if (method.kind === "client_streaming") {
       const messages = exchange.messages();
       isRead = true;

@@ -107,6 +107,10 @@ class GrpcCall extends Call {
     return this.#peerOf(this.stream.session?.socket?.remoteAddress, (name) => this.header(name));
   }
 
+  encode(reply: Message): Buffer {
+    return bytesOf(this, reply);
+  }
+
   header(name: string): string | undefined {
     const value = this.#headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
@@ -159,7 +163,6 @@ async function serve(
     }
     return;
   }
-  call.encode = (reply) => bytesOf(call, reply);
   try {
     if (method.kind === "unary") {
       // Before the headers: a reply without a valid encoding is answered with its status alone.

@@ -75,16 +75,16 @@ export function reportInterceptor(
     begin?.(begun.desc, begun.call);
     try {
       const response = await next(request);
-      const { encode } = (request as { readonly call?: Call }).call ?? {};
+      const { call } = request as { readonly call?: Call };
       if (response.stream) {
         const observer = {
-          received: encode,
+          received: (message: Message) => call?.encode(message),
           done: () => end(begun),
           failed: (thrown: unknown) => fail(begun, request, thrown),
         };
         return { ...response, message: observed(response.message, request, observer) };
       }
-      encode?.(response.message as Message);
+      call?.encode(response.message as Message);
       end(begun);
       return response;
     } catch (thrown) {
@@ -115,7 +115,7 @@ function reasonOf(thrown: unknown, request: { readonly signal: AbortSignal }): u
 
 interface Observer {
   /** Throws for a message that cannot be sent. */
-  readonly received: Call["encode"];
+  received(message: Message): void;
   done(): void;
   /** @returns what is thrown instead. */
   failed(thrown: unknown): unknown;
@@ -145,12 +145,11 @@ function observed<T>(
     over = true;
     throw observer.failed(thrown);
   };
-  const { received } = observer;
   // Not async: one more promise per message of every stream.
   const take = (result: IteratorResult<T>): IteratorResult<T> | Promise<never> => {
     if (result.done) return end();
     try {
-      received?.(result.value as Message);
+      observer.received(result.value as Message);
       return result;
     } catch (thrown) {
       const give = (): never => fail(thrown);

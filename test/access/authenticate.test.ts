@@ -26,6 +26,9 @@ class TestCall extends Call {
     this.#authorization = authorization;
   }
 
+  encode(): unknown {
+    return undefined;
+  }
   header(name: string): string | undefined {
     return name === "authorization" ? this.#authorization : undefined;
   }

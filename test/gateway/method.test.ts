@@ -17,6 +17,9 @@ class TestCall extends Call {
   protected address(): string {
     return "192.0.2.1";
   }
+  encode(): unknown {
+    return undefined;
+  }
   header(name: string): string | undefined {
     return name === "x-tone" ? "plain" : undefined;
   }

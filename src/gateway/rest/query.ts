@@ -1,7 +1,6 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { BadRequest } from "../../transport/body.ts";
-import type { Reason } from "../../transport/reason.ts";
 import { quote } from "../failure.ts";
 import {
   createFieldSetter,
@@ -161,21 +160,22 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
   };
 }
 
-/** Source of a text, for messages. */
-export interface Place {
-  readonly reason: Reason;
-  readonly place: string;
-  readonly name: string;
-}
-
 /**
- * Converts a text to the value of a target. @throws INVALID_ARGUMENT that names the text's source.
+ * Converts a text to the value of a target.
+ *
+ * @param name of the query parameter; undefined: the text is of the path.
+ * @throws INVALID_ARGUMENT that names the text's source.
  */
-export function readText(target: Target, text: string, { reason, place, name }: Place): unknown {
+export function readText(target: Target, text: string, name?: string): unknown {
   const value = target.reader.read(text);
   if (value !== undefined) return value;
-  const { expected } = target.reader;
-  throw new BadRequest(reason, `${place} ${quote(name)}: expected ${expected}, got ${quote(text)}`);
+  const place =
+    name === undefined ? `path: ${quote(target.field)}` : `query parameter ${quote(name)}`;
+  const expected = `expected ${target.reader.expected}, got ${quote(text)}`;
+  throw new BadRequest(
+    name === undefined ? "PATH_INVALID" : "QUERY_INVALID",
+    `${place}: ${expected}`,
+  );
 }
 
 function createTarget(path: FieldPath): Target | undefined {
@@ -263,7 +263,7 @@ function fillNamed(message: Message, query: Query, named: NamedTarget): void {
     chosen.commaSeparated ? splitList(pair) : [queryValue(pair)],
   );
   checkCount(values, chosen.name);
-  for (const value of values) target.set(message, readText(target, value, inQuery(chosen.name)));
+  for (const value of values) target.set(message, readText(target, value, chosen.name));
 }
 
 function fillDirect(
@@ -294,7 +294,7 @@ function fillDirect(
       );
     }
     filled.add(target.filled);
-    target.set(message, readText(target, queryValue(pair), inQuery(pair.name)));
+    target.set(message, readText(target, queryValue(pair), pair.name));
   }
 }
 
@@ -308,8 +308,4 @@ function checkCount(values: readonly string[], name: string): void {
     "QUERY_INVALID",
     `query parameter ${quote(name)}: a list of more than ${MAX_QUERY_ITEMS} elements`,
   );
-}
-
-function inQuery(name: string): Place {
-  return { reason: "QUERY_INVALID", place: "query parameter", name };
 }

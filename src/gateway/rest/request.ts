@@ -232,8 +232,7 @@ export function fillMessage(
   if (mask && ofBody && !Reflect.get(message, mask)) Reflect.set(message, mask, ofBody);
   rule.path.forEach((target, index) => {
     const text = path[index] ?? "";
-    const place = { reason: "PATH_INVALID", place: "path:", name: target.field } as const;
-    target.set(message, readText(target, text, place));
+    target.set(message, readText(target, text));
   });
   const ifMatch = rule.ifMatch && call.header("if-match");
   if (rule.ifMatch && ifMatch) {
