@@ -10,7 +10,7 @@ import { type FrontedSite, startFront } from "./upstream.ts";
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
 const { listSettings, getSetting, batchGetSettings, watchSettings } = SettingService.method;
 
-/** Each transport has a front of its own. */
+/** Each transport has its own service in front. */
 describe.each(transports)("in front of a server, over $name", ({ open, env = {} }) => {
   let front: FrontedSite;
   let transport: Transport;
@@ -29,7 +29,7 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
 
   const behind = () => front.site.value("version") ?? "";
 
-  /** The version in the first reply or event, wherever it stands there. */
+  /** The version in the first reply or event, at any depth. */
   async function versionFor(
     method: Parameters<Transport["call"]>[0] | Parameters<Transport["watch"]>[0],
     authorization: string,
@@ -45,7 +45,7 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
     return outcome.kind === "reply" ? versionIn(outcome.message) : outcome.message;
   }
 
-  test("every client sees the server's version, in a read and in a watch", async () => {
+  test("every client gets the server's version, in a read and in a watch", async () => {
     expect(behind()).not.toBe(VERSION);
     expect(await versionFor(getPublicSettings, "")).toBe(behind());
     if (transport.name !== "Connect GET")
@@ -58,7 +58,7 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
     ["batchGetSettings", batchGetSettings, { keys: ["version"] }],
     ["watchSettings", watchSettings, {}],
   ] as const)(
-    "%s: the server's admin sees its version, Mooring's own token Mooring's",
+    "%s: the server's admin gets its version, Mooring's own token Mooring's",
     async (_, method, input) => {
       if (transport.name === "Connect GET" && method === watchSettings) return;
       expect(await versionFor(method, login, input)).toBe(behind());

@@ -50,34 +50,34 @@ describe.each(transports)("the login of an admin over $name", (entry) => {
   };
 
   test.each(["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])(
-    "is taken after %j",
+    "is accepted after %j",
     async (before) => {
       expect(await list(`${before}${login}`)).toBe("reply");
     },
   );
 
   test.each(["Basic ", "Bearer Bearer ", "Bearer", "Token "])(
-    "is not taken after %j",
+    "is refused after %j",
     async (before) => {
       expect(await list(`${before}${login}`)).toBe("failure");
     },
   );
 
-  test("of a visitor who is no admin opens nothing in any form", async () => {
+  test("of a user who is not an admin is refused in any form", async () => {
     const ann = await front.login("ann", "ann-password");
     expect(await list(ann)).toBe("failure");
     expect(await list(`Bearer ${ann}`)).toBe("failure");
   });
 });
 
-describe("a request that passes", () => {
+describe("a request that is passed on", () => {
   beforeEach(async () => {
     front = await startFront();
   });
 
   afterEach(() => front.stop());
 
-  test("below /api/ carries a login as the server takes it, and is as it was elsewhere", async () => {
+  test("below /api/ has the login in the server's form, and is unchanged elsewhere", async () => {
     const login = await front.login();
     const token = `Bearer ${login}`;
     expect((await front.call("GET", "/api/me", { token })).data.username).toBe("admin");
@@ -88,7 +88,7 @@ describe("a request that passes", () => {
     expect(lastPassed(front)?.headers.authorization).toBe("Basic abc");
   });
 
-  test("carries one header Authorization, the one that was looked at", async () => {
+  test("has one header Authorization, the one that was checked", async () => {
     const login = await front.login();
     const ann = await front.login("ann", "ann-password");
     const send = (first: string, second: string) =>
@@ -104,7 +104,7 @@ describe("a request that passes", () => {
     expect(await send(`Bearer ${TOKEN}`, login)).toContain("login please");
   });
 
-  test("carries no token of a principal either", async () => {
+  test("has no token of a principal either", async () => {
     const made = await rpc("AccessService/CreateToken", {
       principal: "program",
       scopes: ["settings:read"],
@@ -116,7 +116,7 @@ describe("a request that passes", () => {
     }
   });
 
-  test("of two headers Authorization a contract's call looks at one", async () => {
+  test("with two headers Authorization is checked by one in a call of the contract", async () => {
     const login = await front.login();
     const ann = await front.login("ann", "ann-password");
     const reply = await raw(front.service.port, [
@@ -134,7 +134,7 @@ describe("a change by a path that is not in the contract", () => {
 
   afterEach(() => front.stop());
 
-  test.each(["", "Bearer "])("is its admin's in history and audit (%j)", async (before) => {
+  test.each(["", "Bearer "])("has its admin in history and audit (%j)", async (before) => {
     const token = `${before}${await front.login()}`;
     const headers = { "x-request-id": "from-the-page-1" };
     const reply = await front.call("POST", SET_TRANSMISSION, {
@@ -162,7 +162,7 @@ describe("a change by a path that is not in the contract", () => {
     });
   });
 
-  test("takes no blame for what was changed there before", async () => {
+  test("does not include earlier changes there", async () => {
     const token = await front.login();
     front.site.put("robots_txt", "changed on the server itself");
     await front.call("POST", SET_TRANSMISSION, { token, body: TRANSMISSION });
@@ -179,7 +179,7 @@ describe("a change by a path that is not in the contract", () => {
     expect((await newest()).request_id).toMatch(/^\S+$/);
   });
 
-  test("changes nothing here when a visitor who is no admin tries it", async () => {
+  test("changes nothing here when a user who is not an admin attempts it", async () => {
     const before = (await newest()).revision;
     const token = await front.login("ann", "ann-password");
     const reply = await front.call("POST", SET_TRANSMISSION, { token, body: TRANSMISSION });
@@ -188,7 +188,7 @@ describe("a change by a path that is not in the contract", () => {
   });
 
   test.each(["", "Bearer "])(
-    "a reset of the server's token is its admin's (%j)",
+    "by a reset of the server's token has its admin (%j)",
     async (before) => {
       const token = `${before}${await front.login()}`;
       const headers = { "x-request-id": "reset-1" };

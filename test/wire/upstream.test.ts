@@ -42,13 +42,13 @@ const save = (token: string, items: readonly object[]) =>
   front.call("POST", "/api/admin/setting/save", { token, body: items });
 
 describe("first contact", () => {
-  test("takes the site's texts and overwrites none", async () => {
+  test("adopts the site's texts and overwrites none", async () => {
     const { data } = await front.call("GET", "/api/public/settings");
     expect(data.announcement).toBe(front.site.value("announcement"));
     expect(front.site.saves).toEqual([]);
   });
 
-  test("without a token the site answers for itself, until its first admin comes", async () => {
+  test("without a token is delayed until the first admin; the site serves itself until then", async () => {
     await another({ withToken: false, before: (site) => site.put("site_title", "As it was") });
     const before = await front.call("GET", "/api/public/settings");
     expect(before.data.site_title).toBe("As it was");
@@ -63,13 +63,13 @@ describe("first contact", () => {
     expect(front.site.value("site_title")).toBe("Through the front");
   });
 
-  test("a save right after it waits for no beat", async () => {
+  test("does not delay a save right after it", async () => {
     await another({ siteTimes: { beat: 3_600_000 } });
     await save(await front.login(), [{ key: "site_title", value: "At once" }]);
     await soon(() => front.site.value("site_title")).toBe("At once");
   });
 
-  test("a site that is down at the start is met when it is there", async () => {
+  test("with a site that is down at the start is made when it is up", async () => {
     const { site } = front;
     await site.stop();
     expect((await front.call("GET", "/anything")).status).toBe(502);
@@ -79,7 +79,7 @@ describe("first contact", () => {
 });
 
 describe("an admin of the site", () => {
-  test("reads and saves with a login; it is at the site before the reply", async () => {
+  test("reads and saves with a login; the value is on the site before the reply", async () => {
     const token = await front.login();
     const items = await group(token);
     const changed = items.map((item) =>
@@ -95,7 +95,7 @@ describe("an admin of the site", () => {
     expect(data.site_title).toBe("New");
   });
 
-  test("is told by the site's own words who is none", async () => {
+  test("is distinguished from another user by the site's own message", async () => {
     const list = (token?: string) =>
       front.call("GET", "/api/admin/setting/list", token === undefined ? {} : { token });
     expect(await list()).toMatchObject({ status: 200, code: 401 });
@@ -106,14 +106,14 @@ describe("an admin of the site", () => {
     expect(await list(front.site.token())).toMatchObject({ code: 200 });
   });
 
-  test("a request without the header is not asked about, even when the site's token is empty", async () => {
+  test("is not requested from the site without the header, even when the site's token is empty", async () => {
     front.site.put("token", "");
     const asked = front.site.count("GET /api/me");
     expect((await front.call("GET", "/api/admin/setting/list")).code).toBe(401);
     expect(front.site.count("GET /api/me")).toBe(asked);
   });
 
-  test("loses the right at once with a logout, and with a new password", async () => {
+  test("loses the right at once by a logout, and by a new password", async () => {
     const code = async (token: string) =>
       (await front.call("GET", "/api/admin/setting/list", { token })).code;
     const first = await front.login();
@@ -126,7 +126,7 @@ describe("an admin of the site", () => {
     expect(await code(second)).toBe(401);
   });
 
-  test("is asked about once for many calls at a time", async () => {
+  test("is requested once for concurrent calls", async () => {
     const token = await front.login();
     const asked = front.site.count("GET /api/me");
     const list = () => front.call("GET", "/api/admin/setting/list", { token });
@@ -135,7 +135,7 @@ describe("an admin of the site", () => {
     expect(front.site.count("GET /api/me")).toBe(asked + 1);
   });
 
-  test("a site that is silent is 502, never a right", async () => {
+  test("of a site that does not answer is 502, never a right", async () => {
     const token = await front.login();
     await front.site.stop();
     const reply = await front.call("GET", "/api/admin/setting/list", { token });
@@ -143,7 +143,7 @@ describe("an admin of the site", () => {
     await front.site.start();
   });
 
-  test("sees the site's token and version, and can't touch Mooring's", async () => {
+  test("gets the site's token and version, and cannot change Mooring's", async () => {
     const token = await front.login();
     const shown = await group(token, 0);
     expect(textOf(shown, "token")).toBe(front.site.token());
@@ -166,7 +166,7 @@ describe("an admin of the site", () => {
     expect((await rpc("ListSettings", {})).status).toBe(200);
   });
 
-  test("resets the site's token, and Mooring goes on with the new one", async () => {
+  test("resets the site's token, and Mooring continues with the new one", async () => {
     const token = await front.login();
     const reply = await front.call("POST", "/api/admin/setting/reset_token", { token });
     expect(reply.data).toBe(front.site.token());
@@ -175,7 +175,7 @@ describe("an admin of the site", () => {
     expect(textOf(await group(TOKEN, 0), "token")).toBe(TOKEN);
   });
 
-  test("what the site changes by calls of its own is taken, before the reply", async () => {
+  test("adopts changes by the site's own calls before the reply", async () => {
     const token = await front.login();
     const body = { uri: "http://127.0.0.1:9091/rpc", seedtime: "5" };
     const reply = await front.call("POST", "/api/admin/setting/set_transmission", { token, body });
@@ -187,7 +187,7 @@ describe("an admin of the site", () => {
 });
 
 describe("a page that sends its whole group", () => {
-  test("does not revert what was changed elsewhere since it was loaded", async () => {
+  test("does not revert changes made elsewhere since it was loaded", async () => {
     const token = await front.login();
     const page = await group(token);
     await save(TOKEN, [{ key: "robots_txt", value: "another change" }]);
@@ -202,7 +202,7 @@ describe("a page that sends its whole group", () => {
     ]);
   });
 
-  test("what both have changed is the one's who came last", async () => {
+  test("overwrites a setting that both have changed", async () => {
     const token = await front.login();
     const page = await group(token);
     await save(TOKEN, [{ key: "site_title", value: "theirs" }]);
@@ -213,7 +213,7 @@ describe("a page that sends its whole group", () => {
     expect(textOf(await group(token), "site_title")).toBe("mine");
   });
 
-  test("a whole backup brings everything back, whatever was changed since", async () => {
+  test("with a whole backup restores everything, despite changes since", async () => {
     const token = await front.login();
     const { data: backup } = await front.call("GET", "/api/admin/setting/list", { token });
     await save(TOKEN, [{ key: "site_title", value: "changed since" }]);
@@ -223,7 +223,7 @@ describe("a page that sends its whole group", () => {
 });
 
 describe("a second start", () => {
-  test("takes what was changed there meanwhile, with the token that the site has by then", async () => {
+  test("adopts changes made there in between, with the site's current token", async () => {
     const { site } = front;
     const folder = newDatabaseFolder();
     const env = { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() };
@@ -234,7 +234,7 @@ describe("a second start", () => {
     };
     const first = await startService({ folder, env });
     await soon(() => read(first)).toEqual([true, site.value("robots_txt")]);
-    // Its token is another one by now: the configured one is not tried before the known one.
+    // Its token has changed: the configured one is not tried before the stored one.
     const token = await front.login();
     const reset = await fetch(`http://127.0.0.1:${first.port}/api/admin/setting/reset_token`, {
       method: "POST",
@@ -252,7 +252,7 @@ describe("a second start", () => {
 });
 
 describe("trouble", () => {
-  test("a slow site: the reply says that the change is on its way", async () => {
+  test("with a slow site the reply reports that the change is in progress", async () => {
     const token = await front.login();
     await group(token);
     const goOn = Promise.withResolvers<void>();
@@ -263,7 +263,7 @@ describe("trouble", () => {
     await soon(() => front.site.value("site_title")).toBe("slowly");
   });
 
-  test("a service in front of itself notices", async () => {
+  test("a service in front of itself is detected", async () => {
     await another({ env: {} });
     const text = await raw(front.service.port, [
       "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
@@ -276,7 +276,7 @@ describe("trouble", () => {
     expect(again).toMatch(/^HTTP\/1\.1 508 /);
   });
 
-  test("the upstream can't be a second site", async () => {
+  test("the upstream cannot be a second site", async () => {
     const body = { name: "two", url: front.site.url, token: front.site.token() };
     const reply = await front.call("POST", "/api/admin/site/create", { token: TOKEN, body });
     expect(reply.code).toBe(409);

@@ -33,10 +33,10 @@ export interface Answer {
 
 export interface FrontOptions extends StandInOptions {
   readonly env?: Record<string, string>;
-  /** Whether the service is given the site's token; default true. */
+  /** Whether the service has the site's token; default true. */
   readonly withToken?: boolean;
   readonly siteTimes?: TestServiceOptions["siteTimes"];
-  /** What is done at the site before the service starts. */
+  /** Preparation of the site before the service starts. */
   readonly before?: (site: StandIn) => void;
 }
 
@@ -46,7 +46,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
   options.before?.(site);
   const service = await startService({
     env: {
-      // No client sends another request over a kept connection.
+      // No client reuses a kept connection.
       MOORING_SHUTDOWN_GRACE: "50ms",
       MOORING_UPSTREAM: site.url,
       ...(withToken ? { MOORING_UPSTREAM_TOKEN: site.token() } : {}),
@@ -99,7 +99,7 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
   }
 }
 
-/** The last request at the site that is none of Mooring's own. */
+/** The last request at the site that is not Mooring's own. */
 export function lastPassed({ site }: FrontedSite): StandIn["seen"][number] | undefined {
   return site.seen.findLast(({ headers }) => headers["client-id"] !== "mooring");
 }
@@ -115,7 +115,7 @@ export async function settled({ site, call }: Pick<FrontedSite, "site" | "call">
   expect(site.saves).toEqual([]);
 }
 
-/** Sends bytes and reads until the other side has ended, or a text has come. */
+/** Sends bytes and reads until the other side has ended, or a text has arrived. */
 export async function raw(
   port: number,
   parts: readonly (string | Buffer)[],

@@ -40,7 +40,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     expect(kind).toBe("reply");
   };
 
-  test("the public settings come whole, and then each change of them", async () => {
+  test("the public settings are sent completely, followed by each change", async () => {
     const events = transport.watch(watchPublicSettings, create(watchPublicSettings.input), {});
     const iterator = events[Symbol.asyncIterator]();
     const first = await iterator.next();
@@ -57,7 +57,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     await iterator.return?.();
   });
 
-  test("a NUL character in what is asked for is refused", async () => {
+  test("a NUL character in a request is refused", async () => {
     const request = create(watchSettings.input, { keys: ["site_title", "a\0"] });
     const stream = transport.watch(watchSettings, request, { headers: admin });
     await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
@@ -76,7 +76,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       failure: {
         code: transport.codeOf(Code.InvalidArgument),
-        // Over REST the bound of parameters comes first.
+        // Over REST the limit of parameters applies first.
         message: expect.stringMatching(/at most 1000 keys|more than 1000 parameters/),
       },
     });
@@ -93,7 +93,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     }
   });
 
-  test("the drivers' stream begins with a reset for who knows nothing", async () => {
+  test("the drivers' stream begins with a reset for a client without a revision", async () => {
     const request = create(watchDrivers.input);
     for await (const event of transport.watch(watchDrivers, request, { headers: admin })) {
       expect(event).toMatchObject({ reset: true, added: [], changed: [], removed: [] });
@@ -101,7 +101,7 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     }
   });
 
-  test("a revision that is yet to come is refused", async () => {
+  test("a revision that does not exist yet is refused", async () => {
     const request = create(watchSettings.input, { afterRevision: 1_000_000n });
     const read = async (): Promise<void> => {
       for await (const _ of transport.watch(watchSettings, request, { headers: admin })) break;

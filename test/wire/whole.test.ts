@@ -3,12 +3,12 @@ import { enveloped } from "./raw/cuttable.ts";
 import { END_STREAM, FRAME, RawHttp2 } from "./raw/http2.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
-// Requests over HTTP/2 that come whole in one read: the service has seen their end before it has let
-// them in, and there is no second event.
+// Requests over HTTP/2 that arrive in one read: the service has received their end before their
+// admission, and there is no second event.
 
 const NOTHING = Buffer.alloc(0);
 
-/** A body, as the frames that it comes in; the last one ends the stream. */
+/** A body as frames; the last one ends the stream. */
 const bodies = (body: Buffer): readonly (readonly [string, readonly Buffer[]])[] => [
   ["one frame", [body]],
   ["a frame, and one that ends it", [body, NOTHING]],
@@ -32,7 +32,7 @@ describe.each(calls)("%s as %s, at once with its body", (path, type, body) => {
   let service: TestService;
 
   beforeAll(async () => {
-    // Longer than a test may take: a body whose end was missed must not be answered as one that is late.
+    // Longer than a test may take: a missed end of a body must not be answered like a late one.
     service = await startService({ env: { MOORING_BODY_TIMEOUT: "10m" } });
   });
 
@@ -40,7 +40,7 @@ describe.each(calls)("%s as %s, at once with its body", (path, type, body) => {
 
   test.each(bodies(body))("as %s, is answered, each of many", async (_name, frames) => {
     const client = await RawHttp2.open(service.port);
-    // More than are begun in one turn of the event loop.
+    // More than are started in one tick of the event loop.
     const open = new Set(Array.from({ length: 40 }, (_, at) => 2 * at + 1));
     client.line.socket.cork();
     for (const stream of open) {

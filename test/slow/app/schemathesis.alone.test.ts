@@ -17,11 +17,12 @@ const CHECKS = [
   "response_headers_conformance",
 ];
 
-// A revision that is yet to come is waited for, and is 503 then: the service is right, and a run slow.
+// A revision that does not exist yet is waited for, and is 503 afterwards: correct for the service,
+// and slow for a run.
 const SHOWN = ["-H", "Mooring-At-Least-Revision: 1"];
 
-// Streams do not end, a new token would shut the run out, and what names an address of another server
-// would call whatever address is made up.
+// Streams do not end, a new token would end the run's access, and parameters with the address of
+// another server would call any generated address.
 const LEFT_OUT = "watch$|reset_token$|set_\\w+$|site/(?:create|update)$";
 
 test.each([
@@ -38,7 +39,7 @@ test.each([
     phases: "examples,coverage",
   },
 ])(
-  "schemathesis finds nothing $who and MOORING_HTTP_STATUS=$mode",
+  "schemathesis finds no failure $who and MOORING_HTTP_STATUS=$mode",
   async ({ header, mode, phases }) => {
     const service = await startService({ env: { MOORING_HTTP_STATUS: mode } });
     onTestFinished(service.stop);
@@ -54,7 +55,7 @@ test.each([
       throw new Error(String(error.stdout).slice(-4_000));
     });
     expect(stdout).toMatch(/([1-9]\d\d+) generated, \1 passed/);
-    // Not even where the client sees the code 500 of an envelope.
+    // Not even when the client gets the code 500 in an envelope.
     expect(service.logLines().filter(({ level }) => Number(level) >= 50)).toEqual([]);
   },
   400_000,

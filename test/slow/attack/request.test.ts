@@ -9,7 +9,7 @@ import { servedServices } from "../../../src/app/routes.ts";
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
 test.each(methods.map((method) => [nameOf(method), method] as const))(
-  "each costly request of %s fits a request in each size, and can be sent over every transport",
+  "each costly request of %s fits the limit in each size, and can be sent over every transport",
   (_name, method) => {
     for (const form of formsOf(method))
       for (const size of [wholeSize(method), ACCEPTED]) {

@@ -17,7 +17,7 @@ import { needs } from "../../downloaders/program.ts";
 const PROGRAM = await builtProgram();
 
 test.each(["", "https://"])(
-  "a silent server at %slocalhost does not keep the program",
+  "a server at %slocalhost that does not answer does not block the program",
   async (scheme) => {
     const server = createServer();
     await once(server.listen(0, "localhost"), "listening");
@@ -33,7 +33,7 @@ test.each(["", "https://"])(
 describe("over TLS", () => {
   beforeEach(needs("openssl"));
 
-  test("a service is called when its certificate is trusted, and only then", async () => {
+  test("a service is called only if its certificate is trusted", async () => {
     const folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];

@@ -16,28 +16,28 @@ const PROGRAM = await builtProgram();
 const MOORING = `${process.execPath} ${PROGRAM}`;
 const env = (): NodeJS.ProcessEnv => ({ ...process.env, NO_COLOR: "1", ...service.env });
 
-/** Runs a line of the shell. */
+/** Runs a shell command. */
 async function shell(line: string): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)("sh", ["-c", line], { env: env() });
 }
 
 describe("the program", () => {
-  test("gives a shell the bare value", async () => {
+  test("prints the bare value to a shell", async () => {
     const { stdout } = await shell(`echo "<$(${MOORING} get site_title)>"`);
     expect(stdout).toBe("<OpenList>\n");
   });
 
-  test("gives a script its exit code", async () => {
+  test("returns its exit code to a script", async () => {
     const { stdout } = await shell(`${MOORING} get no_such_key 2>/dev/null || echo $?`);
     expect(stdout).toBe("3\n");
   });
 
-  test("ends quietly when the reader of a pipe has enough", async () => {
+  test("ends silently when the reader closes the pipe", async () => {
     const { stdout, stderr } = await shell(`${MOORING} export | head -c 1`);
     expect({ stdout, stderr }).toEqual({ stdout: "{", stderr: "" });
   });
 
-  test("imports what another program writes into a pipe of the shell", async () => {
+  test("imports the output of another program from a pipe of the shell", async () => {
     const backup = '{"format": "mooring-settings", "version": 1, "settings": []}';
     const line = `${MOORING} import <(echo '${backup}')`;
     const { stdout } = await promisify(execFile)("bash", ["-c", line], { env: env() });
@@ -60,7 +60,7 @@ describe("the program", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  test("ends a watch quietly when its reader goes away", async () => {
+  test("ends a watch silently when its reader disconnects", async () => {
     const child = spawn(process.execPath, [PROGRAM, "watch"], { env: env() });
     await once(child.stdout, "data");
     child.stdout.destroy();
@@ -72,7 +72,7 @@ describe("the program", () => {
 describe("on a real terminal", () => {
   beforeEach(needs("script"));
 
-  /** Runs a command on a pseudo-terminal and types lines into it, each after a question. */
+  /** Runs a command on a pseudo-terminal and types lines into it, each after a prompt. */
   async function onTerminal(command: string, answers: string[]): Promise<string> {
     const line = `stty cols 60 2>/dev/null; ${MOORING} ${command}; echo "exit $?"`;
     const child = spawn("script", ["-qec", line, "/dev/null"], { env: env() });
@@ -85,7 +85,7 @@ describe("on a real terminal", () => {
     return shown;
   }
 
-  test("a question is asked, and its answer counts", async () => {
+  test("a prompt is printed, and its answer applies", async () => {
     await service.cli(["set", "site_title=Wrong"]);
     expect(await onTerminal("rollback 1 site_title", ["n"])).toMatch(
       /\[y\/N\] n.*nothing was changed.*exit 1/s,
@@ -93,7 +93,7 @@ describe("on a real terminal", () => {
     expect(await onTerminal("rollback 1 site_title", ["y"])).toMatch(/restored 1 setting.*exit 0/s);
   });
 
-  test("a secret is not shown while it is typed, and Ctrl-C leaves", async () => {
+  test("a secret is typed without echo, and Ctrl-C aborts", async () => {
     const shown = await onTerminal("token set", ["a-secret-that-nobody-sees-0123456789"]);
     expect(shown).not.toContain("a-secret");
     expect(shown).toMatch(/Repeat the passphrase: .*no answer; nothing was done.*exit 1/s);

@@ -4,8 +4,8 @@ import { beforeEach, expect, test } from "vitest";
 import { needs } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
 
-// The conformance suite of Connect, gRPC and gRPC-Web (connectrpc/conformance, pinned by go.mod)
-// against the transports as they are: HTTP/1.1 and HTTP/2, unary calls and server streams, both codecs,
+// The conformance suite of Connect, gRPC and gRPC-Web (connectrpc/conformance, pinned by go.mod) on
+// the transports of the program: HTTP/1.1 and HTTP/2, unary calls and server streams, both codecs,
 // gzip, limits of message sizes.
 
 beforeEach(needs("go"));
@@ -20,7 +20,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** Runs a program in this folder to its end; it is killed when it takes too long. */
+/** Runs a program in this folder to its end; it is killed at a time limit. */
 function run(command: string, args: readonly string[], timeout: number): Promise<Ended> {
   const env = { ...process.env, ...quickGo };
   const bounds = { timeout, killSignal: "SIGTERM", maxBuffer: 64 * 2 ** 20 } as const;

@@ -9,15 +9,15 @@ const { ServerCompatRequestSchema, ServerCompatResponseSchema } = (await import(
   built.href
 )) as Record<"ServerCompatRequestSchema" | "ServerCompatResponseSchema", DescMessage>;
 
-/** Servers as the conformance runner wants them: one for each connection, as long as that lasts. */
+/** Servers for the conformance runner: one for each connection, until the connection ends. */
 export interface ConformanceServers {
   readonly port: number;
   close(): Promise<void>;
 }
 
 /**
- * Serves the conformance service through the transports as they are. A connection says what is wanted, and
- * hears where it is; both are messages after their length in four bytes.
+ * Serves the conformance service through the transports of the program. The runner sends its
+ * request on a connection and gets the address; both are messages after their length in four bytes.
  */
 export async function startServers(): Promise<ConformanceServers> {
   const running = new Set<Promise<void>>();

@@ -1,5 +1,5 @@
-// The service that the conformance suite asks for. Its messages are generated when the tests run, so
-// their shapes are said here as far as they are used.
+// The service of the conformance suite. Its messages are generated when the tests run, so the
+// members used are declared here.
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   create,
@@ -31,7 +31,7 @@ interface WantedError {
   readonly details: readonly Any[];
 }
 
-/** What a request wants for an answer. */
+/** The response definition of a request. */
 interface Definition {
   readonly responseHeaders: readonly Header[];
   readonly responseTrailers: readonly Header[];
@@ -62,7 +62,7 @@ const infoDesc = registry.getMessage(
   "connectrpc.conformance.v1.ConformancePayload.RequestInfo",
 ) as DescMessage;
 
-/** The methods whose request is one message, but for the one that is to be unknown. */
+/** The methods whose request is one message, except the one that must be unknown. */
 export function conformanceRoutes(router: ConnectRouter): void {
   const method = (name: string) =>
     ConformanceService.methods.find((one) => one.name === name) as DescMethodUnary;

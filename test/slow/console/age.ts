@@ -3,7 +3,10 @@ import type { ConsoleTest } from "./console.ts";
 
 const DAY = 86_400_000;
 
-/** Restarts the service with all tokens made so many days earlier than they were; their ends stay. */
+/**
+ * Restarts the service with all tokens created this number of days earlier; their expiry is
+ * unchanged.
+ */
 export async function ageTokens(console: ConsoleTest, days: number): Promise<void> {
   await console.stop();
   const database = new SQLite(console.database());

@@ -16,7 +16,7 @@ async function change(key: string, value: string, reason = ""): Promise<void> {
   await console.settings.saveSettings({ settings: [{ key, value }], reason });
 }
 
-test("rows appear as they are written, with who, how, what about and why", async () => {
+test("rows are shown when they are written, with actor, transport, subjects and reason", async () => {
   const page = await console.enter("audit");
   await page.getByRole("heading", { name: "Audit" }).waitFor();
   await change("site_title", "Seen", "while one looks");
@@ -29,7 +29,7 @@ test("rows appear as they are written, with who, how, what about and why", async
   await row.getByText(events[0]?.hash ?? "none").waitFor();
 });
 
-test("filters narrow it, and stand in the address", async () => {
+test("filters apply, and are in the address", async () => {
   await change("site_title", "One");
   await change("robots_txt", "User-agent: *");
   const page = await console.enter("audit");
@@ -37,7 +37,7 @@ test("filters narrow it, and stand in the address", async () => {
   await page.keyboard.press("Enter");
   await expect.poll(() => rows(page).locator(".keys code").allInnerTexts()).toEqual(["robots_txt"]);
   await expect.poll(() => page.url()).toContain("subject=robots_*");
-  // What does not fit stays away when it is written.
+  // Rows that do not match are not shown when they are written.
   await change("site_title", "Two");
   await change("robots_txt", "User-agent: none");
   await expect
@@ -58,7 +58,7 @@ test("filters narrow it, and stand in the address", async () => {
   await page.getByText("No row matches.").waitFor();
 });
 
-test("older rows come a page at a time, all of them in a file", async () => {
+test("older rows are loaded page by page, and all of them can be downloaded", async () => {
   for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
   const { checkpoint } = await console.client(AuditService).getCheckpoint({});
   const all = Number(checkpoint?.sequence);
@@ -76,7 +76,7 @@ test("older rows come a page at a time, all of them in a file", async () => {
   });
 });
 
-test("the checkpoint is that of the service, follows it, and is copied", async () => {
+test("the checkpoint is that of the service, is updated, and can be copied", async () => {
   const page = await console.enter("audit");
   await change("site_title", "Before the checkpoint");
   const { checkpoint } = await console.client(AuditService).getCheckpoint({});
@@ -120,7 +120,7 @@ test("no row is left out when the stream ends between a row and its checkpoint",
   await rows(page).filter({ hasText: "after the stream's end" }).waitFor();
 });
 
-test("is verified row by row, by itself and up to a checkpoint that was kept", async () => {
+test("it is verified row by row, alone and up to a stored checkpoint", async () => {
   const service = console.client(AuditService);
   await change("site_title", "Before");
   const { checkpoint } = await service.getCheckpoint({});
@@ -174,7 +174,7 @@ test.each([
   await console.start();
 });
 
-test("is narrowed, opened and copied by keyboard alone", async () => {
+test("it is filtered, opened and copied with the keyboard alone", async () => {
   await change("site_title", "By keyboard", "a reason that one reads");
   const page = await console.enter("audit");
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -191,7 +191,7 @@ test("is narrowed, opened and copied by keyboard alone", async () => {
   await page.getByText("Copied").waitFor();
 });
 
-test("goes on where it was when the service was away", async () => {
+test("it continues at its position after an outage of the service", async () => {
   const page = await console.enter("audit");
   await rows(page).first().waitFor();
   const before = await rows(page).count();

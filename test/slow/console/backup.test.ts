@@ -9,8 +9,8 @@ async function change(key: string, value: string): Promise<void> {
   await console.settings.saveSettings({ settings: [{ key, value }] });
 }
 
-describe("backup, by keyboard alone", () => {
-  test("is sealed, downloaded, chosen, looked at and imported", async () => {
+describe("backup, with the keyboard alone", () => {
+  test("is sealed, downloaded, chosen, previewed and imported", async () => {
     await change("site_title", "In the backup");
     const page = await console.enter("backup");
     const press = (key: string) => page.keyboard.press(key);
@@ -38,7 +38,7 @@ describe("backup, by keyboard alone", () => {
 });
 
 describe("backup", () => {
-  test("is downloaded with the secrets left out, sealed or in the clear, and read again", async () => {
+  test("is downloaded without secrets, sealed or in plain text, and read again", async () => {
     await change("site_title", "Kept");
     await change("s3_secret_access_key", "the-secret-of-s3");
     const page = await console.enter("backup");
@@ -75,7 +75,7 @@ describe("backup", () => {
     expect(await saved("s3_secret_access_key")).toBe("the-secret-of-s3");
   });
 
-  test("that is none is refused with the place of the mistake; values that are wrong are named", async () => {
+  test("that is invalid is refused with the place of the error; invalid values are named", async () => {
     const page = await console.enter("backup");
     const give = (text: string) =>
       page.locator('input[type="file"]').setInputFiles({

@@ -15,39 +15,39 @@ import { type RunningProgram, runProgram } from "./program.ts";
 
 export const TOKEN = "console-test-token-0123456789abcdefghijkl";
 
-/** What one test sees: a real service, and pages in a real browser. */
+/** Parts of one test: a real service, and pages in a real browser. */
 export interface ConsoleTest {
-  /** Where the service is, such as `http://127.0.0.1:5244`. */
+  /** Address of the service, such as `http://127.0.0.1:5244`. */
   readonly origin: string;
-  /** Calls the service as another client would, with the admin token. */
+  /** Calls the service like another client, with the admin token. */
   readonly settings: Client<typeof SettingService>;
   client<S extends DescService>(service: S): Client<S>;
-  /** Makes a token of these scopes. */
+  /** Creates a token with these scopes. */
   token(scopes: readonly string[], principal?: string, limits?: readonly string[]): Promise<string>;
   readonly browser: Browser;
-  /** The database's file, for when the service is stopped. */
+  /** The database file, for use while the service is stopped. */
   database(): string;
-  /** Opens a page of the console in a browser of its own, without signing in. */
+  /** Opens a page of the console in a new browser, without signing in. */
   open(address: string, options?: BrowserContextOptions): Promise<Page>;
   /** Opens a page of the console and signs in. */
   enter(address: string, options?: BrowserContextOptions & { token?: string }): Promise<Page>;
-  /** Ends the service as a signal does, and starts it again on the same port and database. */
+  /** Ends the service with a signal, and starts it again on the same port and database. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
 export interface ConsoleTestOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** More of it that is known only when the tests begin. */
+  /** Further variables that are known only when the tests begin. */
   readonly prepare?: () => Promise<Readonly<Record<string, string>>>;
-  /** Where the console is below the origin; default `/console/`. */
+  /** Path of the console; default `/console/`. */
   readonly folder?: string;
 }
 
 /**
- * A service with a database of its own for the tests of a file or group, and a browser. After each
- * test its pages are closed; one report of the security policy, one request to another origin or one
- * error in a script fails the test.
+ * A service with its own database for the tests of a file or group, and a browser. After each test
+ * its pages are closed; a report of the security policy, a request to another origin or an error in
+ * a script fails the test.
  */
 export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
   const skip = needsBrowser();
@@ -144,7 +144,7 @@ export async function signIn(page: Page, token = TOKEN): Promise<void> {
   await page.locator(".shell h1").first().waitFor();
 }
 
-/** Goes to an address as the browser's own steps do, without loading the console anew. */
+/** Goes to an address like the browser's back and forward, without reloading the console. */
 export async function visit(page: Page, address: string): Promise<void> {
   await page.evaluate(
     `history.pushState(null, "", "/console/${address}"); dispatchEvent(new PopStateEvent("popstate"));
@@ -154,7 +154,7 @@ export async function visit(page: Page, address: string): Promise<void> {
   await page.locator("main:not(:has(.skeleton)) h1").waitFor();
 }
 
-/** Presses Tab until what has the focus is called so, by its text or its label. */
+/** Presses Tab until the focused element has this text or label. */
 export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const isWanted = (text: string) => (typeof name === "string" ? text === name : name.test(text));
   for (let press = 0; press < 120; press += 1) {
@@ -164,7 +164,7 @@ export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   throw new Error(`Tab never came to ${name}`);
 }
 
-/** In the page: what the element with the focus is called. */
+/** Runs in the page: name of the focused element. */
 const FOCUSED = `((one) => (one?.getAttribute("aria-label") ?? one?.labels?.[0]?.innerText
   ?? one?.innerText ?? "").trim())(document.activeElement)`;
 

@@ -17,7 +17,7 @@ describe("the console of a service for AList", () => {
     ]);
   });
 
-  test("takes any text for a select whose options are data of each site", async () => {
+  test("accepts any text for a select whose options depend on each site", async () => {
     const page = await console.enter("settings?key=default_role");
     const field = page.getByLabel("Role of new accounts");
     await field.waitFor();

@@ -13,13 +13,13 @@ describe("two browsers", () => {
   const console = consoleTest({ env: { MOORING_MAX_CUSTOM_SETTINGS: "20000" } });
   const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
 
-  test("see each other's changes without a reload", async () => {
+  test("show each other's changes without a reload", async () => {
     const [one, other] = [await console.enter("settings"), await console.enter("settings")];
     await field(one, "site_title").fill("Seen by both");
     await save(one);
     await expect.poll(() => field(other, "site_title").inputValue()).toBe("Seen by both");
     await other.getByText("admin has changed site_title.").waitFor();
-    // One's own change is no news.
+    // A browser's own change is not announced.
     expect(await one.getByText("admin has changed").count()).toBe(0);
   });
 
@@ -35,7 +35,7 @@ describe("two browsers", () => {
     expect(await saved("default_page_size")).toBe("77");
   });
 
-  test("that change the same setting are shown base, theirs and mine, and nothing is overwritten", async () => {
+  test("that change the same setting show the base and both values, and overwrite nothing", async () => {
     await console.settings.saveSettings({ settings: [{ key: "site_title", value: "Base" }] });
     const [one, other] = [await console.enter("settings"), await console.enter("settings")];
     await expect.poll(() => field(other, "site_title").inputValue()).toBe("Base");
@@ -46,7 +46,7 @@ describe("two browsers", () => {
     await conflict.waitFor();
     for (const value of ["Base", "Theirs", "Mine"])
       expect(await conflict.innerText()).toContain(value);
-    // What one has typed is still there.
+    // The typed value is kept.
     expect(await field(other, "site_title").inputValue()).toBe("Mine");
     await other.getByRole("button", { name: "Review changes" }).click();
     const button = other.getByRole("button", { name: "Save 1 change" });
@@ -60,7 +60,7 @@ describe("two browsers", () => {
     expect(await saved("site_title")).toBe("Mine");
   });
 
-  test("where one takes what the other has made, nothing is left to save", async () => {
+  test("with nothing left to save when one adopts the other's value", async () => {
     const [one, other] = [await console.enter("settings"), await console.enter("settings")];
     await field(other, "site_title").fill("Given up");
     await field(one, "site_title").fill("Taken");
@@ -70,12 +70,12 @@ describe("two browsers", () => {
     expect(await other.locator(".edit-bar").count()).toBe(0);
   });
 
-  test("a save that meets a change which has not arrived yet is refused, and shows it", async () => {
+  test("with a save before a change has arrived: it is refused, and shows the change", async () => {
     const page = await console.enter("settings");
     await field(page, "site_title").fill("Too late");
     await page.getByRole("button", { name: "Review changes" }).click();
     await page.locator(".changes").waitFor();
-    // The stream is cut, and what comes by it with it.
+    // The stream is cut, with its events.
     await page.route("**/WatchSettings", (route) => route.abort());
     await console.stop();
     await console.start();
@@ -97,7 +97,7 @@ describe("two browsers", () => {
 describe("a service", () => {
   const console = consoleTest({ env: { MOORING_MAX_CUSTOM_SETTINGS: "20000" } });
 
-  test("that stops is said to be gone; when it comes back nothing was missed, and edits are there", async () => {
+  test("that stops is reported; after its restart nothing is missed, and edits are kept", async () => {
     const page = await console.enter("settings");
     await field(page, "default_page_size").fill("55");
     await console.stop();
@@ -110,7 +110,7 @@ describe("a service", () => {
     expect(await field(page, "default_page_size").inputValue()).toBe("55");
   });
 
-  test("whose history was compacted beyond what one knows begins anew with a snapshot", async () => {
+  test("whose history was compacted beyond the page's revision sends a new snapshot", async () => {
     const page = await console.enter("settings");
     await field(page, "site_title").waitFor();
     await page.route("**/WatchSettings", (route) => route.abort());
@@ -126,7 +126,7 @@ describe("a service", () => {
     await expect.poll(() => connection(page).getAttribute("class")).toContain("live");
   });
 
-  test("that forgets a revision while one looks at it says so at the next step", async () => {
+  test("that deletes an open revision reports it at the next action", async () => {
     const { revision } = await console.settings.saveSettings({
       settings: [{ key: "site_title", value: "Soon forgotten" }],
     });
@@ -142,7 +142,7 @@ describe("a service", () => {
     await page.getByText(/^Revisions before \d+ are no longer kept/).waitFor();
   });
 
-  /** Keeps the newest revision alone. The service does so by itself, but in its own time. */
+  /** Deletes all revisions but the newest, like the service's own job at another time. */
   async function forget(): Promise<void> {
     await console.stop();
     const store = await openSqliteSettingStore(console.database());
@@ -151,7 +151,7 @@ describe("a service", () => {
     await console.start();
   }
 
-  test("whose token is replaced signs out who has the old one, and keeps who replaced it", async () => {
+  test("whose token is replaced signs out pages with the old one, and keeps the page that replaced it", async () => {
     const [one, other] = [
       await console.enter("settings?key=token"),
       await console.enter("settings"),
@@ -182,12 +182,12 @@ describe("many settings", () => {
       await page.locator(".changes").waitFor();
       await page.getByRole("button", { name: "Save 1 change" }).click();
       await page.getByText("1 change is saved").waitFor();
-      // Not all of them stand in the page.
+      // Not all of them are in the page.
       expect(await page.locator("[data-key]").count()).toBeLessThan(200);
     }
   }, 120_000);
 
-  /** Custom settings up to a count, as many in one save as a save takes. */
+  /** Custom settings up to a count, in saves of the maximum size. */
   async function fill(upTo: number): Promise<void> {
     const { settings } = await console.settings.listSettings({ maskSecrets: true });
     const has = settings.filter(({ key }) => key.startsWith("custom_")).length;
@@ -208,7 +208,7 @@ describe("a catalogue of drivers", () => {
   const console = consoleTest({ env: { MOORING_DRIVERS_DIR: folder } });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("that changes while one looks at it is shown as it is now", async () => {
+  test("that changes while it is open is updated", async () => {
     const page = await console.enter("drivers");
     await page.getByText(/^\d+ drivers$/).waitFor();
     const driver = {

@@ -31,7 +31,7 @@ async function logIn(page: Page, name: string, password: string): Promise<void> 
 const inside = (page: Page) => page.locator(".shell h1").first().waitFor();
 const alert = (page: Page) => page.locator("#login-wrong");
 
-test("an admin of the server signs in with user name and password, by keyboard", async () => {
+test("an admin of the server signs in with user name and password, with the keyboard", async () => {
   const page = await console.open("settings");
   await page.getByLabel("User name", { exact: true }).waitFor();
   await page.screenshot({ path: join(PICTURES, "login.png") });
@@ -41,13 +41,13 @@ test("an admin of the server signs in with user name and password, by keyboard",
   await page.keyboard.press("Enter");
   await inside(page);
   await page.getByText("upstream:admin").first().waitFor();
-  // Nothing of it is in the tab's storage, unless one says so.
+  // Nothing of it is in the tab's storage, unless the user chooses it.
   expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).not.toMatch(
     /token"|password/,
   );
 });
 
-test("a reload asks again, unless it is to be kept", async () => {
+test("a reload prompts again, unless the login is kept", async () => {
   const page = await console.open("");
   await page.getByText("Keep it until this tab is closed").click();
   await logIn(page, "admin", "admin-password");
@@ -69,7 +69,7 @@ test("a wrong password, an unknown user and an empty field are named", async () 
   await inside(page);
 });
 
-test("a one-time code is asked for where the server wants one", async () => {
+test("a one-time code is prompted for if the server requires one", async () => {
   const admin = site.sessions.users.get("admin");
   if (admin) admin.otp = "123456";
   const page = await console.open("");
@@ -85,7 +85,7 @@ test("a one-time code is asked for where the server wants one", async () => {
   await inside(page);
 });
 
-test("a user who is no admin stays outside, and their session is ended", async () => {
+test("a user who is not an admin is refused, and their session is ended", async () => {
   const page = await console.open("");
   const out = site.count("GET /api/auth/logout");
   await logIn(page, "ann", "ann-password");
@@ -112,7 +112,7 @@ test("signing out ends the session at the server as well", async () => {
   expect(site.count("GET /api/auth/logout")).toBe(out + 1);
 });
 
-test("signing out with a token of Mooring tells the server nothing", async () => {
+test("signing out with a token of Mooring calls nothing at the server", async () => {
   const page = await console.open("");
   const out = site.count("GET /api/auth/logout");
   await page.getByRole("button", { name: "Sign in with a token" }).click();
@@ -122,7 +122,7 @@ test("signing out with a token of Mooring tells the server nothing", async () =>
   expect(site.count("GET /api/auth/logout")).toBe(out);
 });
 
-test("a token opens it, too", async () => {
+test("a token is accepted, too", async () => {
   const page = await console.open("");
   await page.getByRole("button", { name: "Sign in with a token" }).click();
   await signIn(page, TOKEN);
@@ -139,7 +139,8 @@ test("a logout at the server ends it here", async () => {
   await inside(page);
   const token = await page.evaluate<string>('sessionStorage.getItem("mooring.token")');
   await fetch(`${console.origin}/api/auth/logout`, { headers: { authorization: token } });
-  // A stream of the page may have noticed already, and a page that is signed out forgets the token.
+  // A stream of the page may have detected it already, and a page that is signed out drops the
+  // token.
   await page.addInitScript(`sessionStorage.setItem("mooring.token", ${JSON.stringify(token)})`);
   await page.reload();
   await page.getByText("Your token is no longer valid").waitFor();
@@ -155,7 +156,7 @@ test("in Chinese", async () => {
   await page.screenshot({ path: join(PICTURES, "login-zh.png") });
 });
 
-test("a value that the server refuses stays edited, with the server's words", async () => {
+test("a value that the server refuses stays edited, with the server's message", async () => {
   site.settings.refusals.set("privacy_regs", "not this one");
   const page = await console.open("settings?q=privacy_regs");
   await logIn(page, "admin", "admin-password");
@@ -165,7 +166,7 @@ test("a value that the server refuses stays edited, with the server's words", as
   await page.getByRole("button", { name: "Save 1 change" }).click();
   const failed = page.locator(".state-box", { hasText: "not this one" });
   await failed.waitFor();
-  // What the server has is back, and the edit goes on from it.
+  // The server's value is restored, and the edit continues from it.
   await page.locator(".changes", { hasText: "checked" }).waitFor();
   expect(await failed.count()).toBe(1);
   await page.screenshot({ path: join(PICTURES, "refused.png") });
@@ -176,7 +177,7 @@ test("a value that the server refuses stays edited, with the server's words", as
   expect(site.value("privacy_regs")).toBe("checked");
 });
 
-test("a server that does not answer is named", async () => {
+test("a server that does not answer is reported", async () => {
   const page = await console.open("");
   await site.stop();
   await logIn(page, "admin", "admin-password");
@@ -184,8 +185,8 @@ test("a server that does not answer is named", async () => {
   await site.start();
 });
 
-// The last one: nothing logs in from this address afterwards.
-test("an address that the server has locked is told so", async () => {
+// The last one: no login from this address afterwards.
+test("an address that the server has locked is reported", async () => {
   const page = await console.open("");
   for (let tries = 0; tries < 6; tries += 1) {
     await logIn(page, "admin", `wrong ${tries}`);

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 
 /**
- * A state of a page: what to wait for, and what to do first; `another` changes the site's title
+ * A state of a page: text to wait for, and preparation; `another` changes the site's title
  * elsewhere.
  */
 interface State {

@@ -13,22 +13,22 @@ import { states } from "./look-states.ts";
 
 const console = consoleTest();
 
-/** What the pages look like, kept for the eye. */
+/** Screenshots of the pages, and checks of their accessibility. */
 const SCREENSHOTS = join(import.meta.dirname, "screenshots");
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface Look {
   readonly width: 360 | 1280;
   readonly theme: "light" | "dark";
-  /** axe's rules that are asked, all where none is named. */
+  /** Rules of axe that are checked; default: all. */
   readonly rules?: readonly string[];
   readonly isPictured?: boolean;
 }
 
 /**
- * How each state of each page is looked at, one after the other. A width decides what is there: every
- * rule is asked at each. Themes differ in nothing but colours, and colours in nothing between languages;
- * a language changes words, and with them how wide a page is.
+ * Looks at each state of each page, in order. A width decides which elements exist: every rule is
+ * checked at each. Themes differ only in colours, and colours are the same in all languages; a
+ * language changes words, and thus widths.
  */
 const looks: readonly (readonly [string, readonly Look[]])[] = [
   [
@@ -98,14 +98,14 @@ beforeAll(async () => {
   await ageTokens(console, 60);
 });
 
-/** Languages beside English take as long again: `MOORING_TEST_LANGUAGES=all` looks at them too. */
+/** Each further language takes as long again: `MOORING_TEST_LANGUAGES=all` includes them. */
 const asked = process.env["MOORING_TEST_LANGUAGES"] === "all" ? looks : looks.slice(0, 1);
 
 describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) => {
-  /** @returns what is wrong with what the page shows, in every look. */
+  /** @returns the faults of the current page in every look. */
   async function look(page: Page, name: string): Promise<string[]> {
     const faults: string[] = [];
-    // Not as an element: the policy lets no foreign script in.
+    // Not as an element: the policy allows no foreign script.
     await page.evaluate(AXE);
     for (const { width, theme, rules, isPictured } of views) {
       await page.setViewportSize({ width, height: 800 });
@@ -119,7 +119,7 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
     return faults;
   }
 
-  test("no page has a fault that axe finds, none is wider than its screen", async () => {
+  test("no page has a fault found by axe, and none is wider than its screen", async () => {
     const page = await console.open("", { locale, reducedMotion: "reduce" });
     await page.locator("#token").waitFor();
     const faults = await look(page, "sign-in");
@@ -127,19 +127,19 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
     await signIn(page);
     let touched = false;
     for (const { name, address, ready, act } of states) {
-      // What is only there for thumbs is asked for there; the rest is the same when it becomes wide.
+      // Controls for touch exist only when narrow; the rest is the same when wide.
       await page.setViewportSize({ width: 360, height: 800 });
-      // What was done on one page is gone on the next; where nothing was done, a step is enough.
+      // A page change drops the state; without changes, a step is sufficient.
       if (touched) await page.goto(`${console.origin}/console/${address}`);
       else await visit(page, address);
       touched = act !== undefined;
       await page.locator(ready).first().waitFor();
       await act?.(page, changeTitle);
       faults.push(...(await look(page, name)));
-      // Edits would ask before the next page.
+      // Edits would prompt before the next page.
       await page.evaluate("window.onbeforeunload = null");
     }
-    // As a user with few rights sees it.
+    // As a user with few rights.
     await page.goto(`${console.origin}/console/`);
     await page
       .locator('[aria-label="Sign out"], [aria-label="退出登录"]')
@@ -157,7 +157,9 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
   }, 600_000);
 });
 
-/** Runs in the page: what axe has against it, by all rules or by some, and whether one has to scroll sideways. */
+/**
+ * Runs in the page: violations of all rules of axe or some, and whether the page scrolls sideways.
+ */
 function faultsBy(rules: readonly string[] | undefined): string {
   const asked =
     rules?.length === 0

@@ -7,7 +7,7 @@ import { consoleTest, visit } from "./console.ts";
 const console = consoleTest();
 
 describe("mounts", () => {
-  test("are created by the driver's form, with mistakes at their items, changed and deleted", async () => {
+  test("are created by the driver's form, with errors at their items, changed and deleted", async () => {
     const page = await console.enter("mounts");
     await page.getByText("There are no mounts.").waitFor();
     await page.getByRole("link", { name: "New mount" }).click();
@@ -25,7 +25,7 @@ describe("mounts", () => {
     expect((await mounts.listMounts({})).mounts).toEqual([]);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "cloud" }).waitFor();
-    // The secret stays unless another one is typed.
+    // The secret is kept unless another one is typed.
     expect(await page.locator("#item-password").inputValue()).toBe("");
     expect(await page.content()).not.toContain("console-secret");
     await page.locator("#item-username").fill("bob");
@@ -42,7 +42,7 @@ describe("mounts", () => {
     await page.getByText("There are no mounts.").waitFor();
   });
 
-  test("of a site are taken after they were shown; what does not work stands above", async () => {
+  test("of a site are adopted after a preview; those that fail are listed first", async () => {
     const site = await startWholeSite();
     try {
       await fetch(`${site.url}/api/admin/storage/create`, {
@@ -130,7 +130,7 @@ describe("mounts", () => {
     await mounts.deleteMounts({ names: ["VNone", "VNtwo"] });
   });
 
-  test("are shown as far as the token goes", async () => {
+  test("are shown within the rights of the token", async () => {
     const token = await console.token(["incidents:read"], "watcher");
     const page = await console.enter("mounts", { token });
     await page.getByRole("heading", { name: "Mounts" }).waitFor();

@@ -13,7 +13,7 @@ async function change(key: string, value: string, reason = ""): Promise<bigint> 
 }
 
 describe("history", () => {
-  test("lists changes with who, how and why, and narrows by its filters", async () => {
+  test("lists changes with actor, transport and reason, and applies its filters", async () => {
     await change("site_title", "First", "because of spring");
     await change("robots_txt", "User-agent: *");
     const page = await console.enter("history");
@@ -31,7 +31,7 @@ describe("history", () => {
     await page.getByText("Nothing was changed.").waitFor();
   });
 
-  test("shows new revisions at the top as they come", async () => {
+  test("shows new revisions at the top when they arrive", async () => {
     const page = await console.enter("history");
     await page.locator(".revision").first().waitFor();
     await change("site_title", "Live", "while one looks");
@@ -40,7 +40,7 @@ describe("history", () => {
       .toContain("while one looks");
   });
 
-  test("keeps what one types into a filter, and the older ones one has asked for, as new ones come", async () => {
+  test("keeps a typed filter, and loaded older revisions, when new ones arrive", async () => {
     for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
     const page = await console.enter("history");
     await page.getByRole("button", { name: "Show older revisions" }).click();
@@ -59,7 +59,7 @@ describe("history", () => {
     await page.getByText("while one types").waitFor();
   });
 
-  test("compares two revisions, with the words that differ", async () => {
+  test("compares two revisions, with the changed words marked", async () => {
     const from = await change("announcement", "One line\nThe second line is here\nThe end");
     const to = await change("announcement", "One line\nThe second line is there\nThe end");
     const page = await console.enter("history");
@@ -72,7 +72,7 @@ describe("history", () => {
     expect(await page.locator(".side.same").allInnerTexts()).toHaveLength(2);
   });
 
-  test("goes back after a preview that names the secrets it leaves, by keyboard alone", async () => {
+  test("rolls back after a preview with the secrets that stay, with the keyboard alone", async () => {
     const before = await change("site_title", "The good old title");
     await change("aria2_secret", "a-secret-of-today");
     await change("site_title", "A mistake");
@@ -93,7 +93,7 @@ describe("history", () => {
     expect(revisions[0]).toMatchObject({ method: "Rollback", reason: "It was a mistake" });
   });
 
-  test("prints a difference without what is only for hands", async () => {
+  test("prints a difference without interactive controls", async () => {
     const revision = await change("site_title", "On paper");
     const page = await console.enter(`history?revision=${revision}`);
     await page.getByText("On paper").waitFor();
@@ -104,7 +104,7 @@ describe("history", () => {
 });
 
 describe("drivers", () => {
-  test("are searched, and a form asks for what matters and is checked by the service", async () => {
+  test("are searched, and a form marks required items and is validated by the service", async () => {
     const page = await console.enter("drivers");
     await page.getByRole("searchbox").fill("sftp");
     await page.locator('a[href$="name=SFTP"]').click();
@@ -123,7 +123,7 @@ describe("drivers", () => {
     await page.getByText("The service accepts this configuration.").waitFor();
   });
 
-  test("show an item only when another has the value it hangs on", async () => {
+  test("show an item only when its condition on another item holds", async () => {
     const page = await console.enter("drivers?name=Onedrive");
     const shown = (name: string) => page.locator(`#item-${name}`).count();
     await expect.poll(() => shown("api_url_address")).toBe(1);
@@ -133,7 +133,7 @@ describe("drivers", () => {
     expect(await shown("api_url_address")).toBe(0);
   });
 
-  test("start from a configuration that is pasted in, and are copied as JSON and schema", async () => {
+  test("start from a pasted configuration, and are copied as JSON and schema", async () => {
     const page = await console.enter("drivers?name=Local");
     await page.getByRole("button", { name: "Paste a configuration" }).click();
     const area = page.getByLabel(/^JSON/);
@@ -168,7 +168,7 @@ describe("drivers", () => {
   });
 });
 
-describe("drivers, by keyboard alone", () => {
+describe("drivers, with the keyboard alone", () => {
   test("are found, filled in, corrected, pasted and copied", async () => {
     const page = await console.enter("drivers");
     const type = (text: string) => page.keyboard.type(text);
@@ -207,7 +207,7 @@ describe("drivers, by keyboard alone", () => {
 });
 
 describe("the console", () => {
-  test("speaks the browser's language, changes it without a reload, and keeps what was chosen", async () => {
+  test("is in the browser's language, changes it without a reload, and keeps the choice", async () => {
     const page = await console.enter("settings", { locale: "zh-CN" });
     await page.getByRole("heading", { name: "设置" }).waitFor();
     expect(await page.evaluate("document.documentElement.lang")).toBe("zh-CN");
@@ -221,7 +221,7 @@ describe("the console", () => {
     await page.getByRole("button", { name: "Sign in" }).waitFor();
   });
 
-  test("has the service's texts in its language when it is loaded anew, too", async () => {
+  test("has the service's texts in its language after a reload, too", async () => {
     const page = await console.open("settings", { locale: "zh-CN" });
     await page.locator(".check input").check();
     await signIn(page);
@@ -229,7 +229,7 @@ describe("the console", () => {
     await page.getByLabel("站点名称").waitFor();
   });
 
-  test("looks as chosen, or as the system does", async () => {
+  test("has the chosen appearance, or that of the system", async () => {
     const page = await console.enter("settings", { colorScheme: "dark" });
     const ground = () =>
       page.evaluate<string>("getComputedStyle(document.documentElement).backgroundColor");
@@ -244,7 +244,7 @@ describe("the console", () => {
     expect(await ground()).not.toBe(dark);
   });
 
-  test("moves for a moment at most, and not at all where the system asks for that", async () => {
+  test("has short animations, and none if the system requests that", async () => {
     const page = await console.enter("settings");
     await page.locator("#setting-site_title").waitFor();
     const longest = () =>
@@ -258,12 +258,12 @@ describe("the console", () => {
     expect(await longest()).toBe(0);
   });
 
-  test("is light: the first page, its scripts, and what each other page adds", async () => {
+  test("is light: the first page, its scripts, and the addition of each other page", async () => {
     const { first, scripts, pages } = await weighConsole(console.browser, {
       origin: console.origin,
       token: TOKEN,
     });
-    // So that one that weighs nothing is noticed.
+    // Detects a page of size 0.
     expect(scripts).toBeGreaterThan(30_000);
     expect(scripts).toBeLessThanOrEqual(75_000);
     expect(first).toBeLessThanOrEqual(90_000);
@@ -284,12 +284,12 @@ describe("the console", () => {
     ["backup", "Backup"],
     ["tokens", "Tokens"],
     ["audit", "Audit"],
-  ])("has the page %s with a title of its own", async (address, title) => {
+  ])("has the page %s with its own title", async (address, title) => {
     const page = await console.enter(address);
     await expect.poll(() => page.title()).toBe(`${title} · Mooring`);
   });
 
-  test("goes to pages and drivers by a few letters, and leads to the reference of the interface", async () => {
+  test("goes to pages and drivers by a few letters, and links to the reference of the interface", async () => {
     const page = await console.enter("");
     const type = async (text: string) => {
       await page.keyboard.press("Control+k");
@@ -311,7 +311,7 @@ describe("the console", () => {
     const reference = await opened;
     await reference.getByText("/api/admin/setting/list").first().waitFor();
     expect(new URL(reference.url()).pathname).toBe("/reference");
-    // One is still signed in.
+    // The user is still signed in.
     await page.getByRole("heading", { name: "Recent changes" }).waitFor();
   });
 
@@ -324,7 +324,7 @@ describe("the console", () => {
       await Promise.all([page.keyboard.press("Escape"), page.keyboard.press("Control+k")]);
       await expect.poll(() => field.inputValue({ timeout: 5_000 })).toBe("");
     }
-    // An input method has keys of its own while it puts characters together.
+    // An input method uses keys itself while it composes characters.
     await field.fill("hist");
     for (const key of ["Escape", "Enter"])
       await field.dispatchEvent("keydown", { key, isComposing: true });
@@ -334,7 +334,7 @@ describe("the console", () => {
     await expect.poll(() => field.count()).toBe(0);
   });
 
-  test("asks for what every page needs while its scripts are on their way, and once", async () => {
+  test("requests the data of every page once, while its scripts are loading", async () => {
     const page = await console.open("settings");
     await page.locator(".check input").check();
     await signIn(page);
@@ -356,7 +356,7 @@ describe("the console", () => {
     expect([times("WhoAmI"), times("ListSettings")]).toEqual([1, 1]);
   });
 
-  test("has no page for an address that is none", async () => {
+  test("has no page for an unknown address", async () => {
     const page = await console.enter("nowhere");
     await page.getByText("This page does not exist.").waitFor();
   });

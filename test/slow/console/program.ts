@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** The program, as a process that a test ends and starts again. */
+/** The program as a process that a test ends and starts again. */
 export interface RunningProgram {
-  /** Ends it as an operator does, and waits for its end. */
+  /** Ends it like an operator, and waits for its end. */
   stop(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
   await console.client(SiteService).createSite({
     site: { name: "harbour", url: site.url, token: site.token() },
   });
-  // Something to differ, to bring back, to show and to delete.
+  // Data to compare, restore, show and delete.
   await console.settings.saveSettings({
     settings: [
       { key: "site_title", value: "Pier" },
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => site?.stop());
 
-/** Pages by their address, each with the scopes of which one opens it. */
+/** Pages by their address, with the scopes of which one opens the page. */
 const pages = {
   settings: ["settings:read"],
   review: ["settings:write"],
@@ -35,7 +35,7 @@ const pages = {
   audit: ["audit:read"],
 } as const;
 
-/** Tokens that may do little, with the pages that open to them. */
+/** Tokens with few rights, with the pages that they open. */
 const tokens = [
   { scopes: ["settings:read"], open: ["settings"] },
   { scopes: ["settings:read", "history:read"], open: ["settings", "history"] },
@@ -55,7 +55,7 @@ const tokens = [
   { scopes: ["settings:write"], limits: ["key:s3_*"], open: ["settings", "review"] },
 ] as const;
 
-/** Below the pages that open, what has more to press. */
+/** Places with further buttons below the pages that open. */
 const deeper: Readonly<Record<string, readonly string[]>> = {
   settings: ["?q=s3_", "?key=aria2_secret", "?key=token", "?key=of_ones_own", "?group=5"],
   history: ["?revision=2", "?from=1&to=2", "?back=1"],
@@ -64,12 +64,12 @@ const deeper: Readonly<Record<string, readonly string[]>> = {
   tokens: ["?new=1"],
 };
 
-/** Buttons by which a token would end itself, and one whose key decides whether it may. */
+/** Buttons that end the token itself, and one whose key decides whether it is permitted. */
 const LEFT = ["Disable now", "Revoke now", "Create"];
 
 describe("a token", () => {
   test.each(tokens)(
-    "for $scopes, $limits, is offered what it may do, and nothing that is refused",
+    "for $scopes, $limits, is offered its permitted actions, and none that is refused",
     async ({ scopes, open, ...rest }) => {
       const limits = "limits" in rest ? rest.limits : [];
       const page = await console.open("");
@@ -98,7 +98,7 @@ describe("a token", () => {
     },
   );
 
-  test("that reads no settings asks for none when the page is loaded anew, either", async () => {
+  test("that reads no settings requests none after a reload, either", async () => {
     const page = await console.open("drivers");
     const refused = refusedCalls(page);
     await page.locator(".check input").check();
@@ -107,7 +107,7 @@ describe("a token", () => {
     await page.locator(".drivers a").first().waitFor();
     await page.locator(".whose", { hasText: "somebody" }).waitFor();
     expect(refused).toEqual([]);
-    // The next one to sign in here is seen as who they are.
+    // The next user to sign in has their own rights.
     await page.getByRole("button", { name: "Sign out" }).first().click();
     await page.locator(".check input").check();
     await signIn(page);
@@ -117,7 +117,7 @@ describe("a token", () => {
     expect(refused).toEqual([]);
   });
 
-  test("that may only read settings edits, reveals, makes and deletes none", async () => {
+  test("that may only read settings cannot edit, reveal, create or delete any", async () => {
     const page = await console.enter("settings?key=aria2_secret", {
       token: await console.token(["settings:read"]),
     });
@@ -126,14 +126,14 @@ describe("a token", () => {
     expect(await field.getAttribute("readonly")).not.toBeNull();
     expect(await page.getByRole("button", { name: "Show the value" }).count()).toBe(0);
     expect(await page.getByRole("button", { name: "New" }).count()).toBe(0);
-    // The same page for who may do everything has all of it.
+    // The same page with all rights has all of it.
     const other = await console.enter("settings?key=aria2_secret");
     await other.getByRole("button", { name: "Show the value" }).waitFor();
     expect(await other.locator("#setting-aria2_secret").getAttribute("readonly")).toBeNull();
     expect(await other.getByRole("button", { name: "New" }).count()).toBe(1);
   });
 
-  test("that calls what it may not is refused, and the page under test would be caught", async () => {
+  test("that makes a forbidden call is refused, and the check of these tests detects it", async () => {
     const token = await console.token(["drivers:read"]);
     const page = await console.enter("", { token });
     const refused = refusedCalls(page);
@@ -145,7 +145,7 @@ describe("a token", () => {
   });
 });
 
-/** Calls of a page that are refused for what the token may not do, from now on. */
+/** Refused calls of a page for missing rights, from now on. */
 function refusedCalls(page: Page): string[] {
   const refused: string[] = [];
   page.on("response", (response) => {
@@ -154,7 +154,7 @@ function refusedCalls(page: Page): string[] {
   return refused;
 }
 
-/** Clicks on everything that is offered, then on everything that this has brought up. */
+/** Clicks on every offered element, then on every new one. */
 async function pressEverything(page: Page): Promise<void> {
   const waiting = new Set<Request>();
   const begin = (request: Request): void => {

@@ -11,7 +11,7 @@ async function saved(key: string): Promise<string | undefined> {
 }
 
 describe("signing in", () => {
-  test("asks for a token, and says what the service says of a wrong one", async () => {
+  test("prompts for a token, and shows the service's message for a wrong one", async () => {
     const page = await console.open("settings");
     await expect.poll(() => page.title()).toBe("Sign in · Mooring");
     await page.locator("#token").fill("wrong");
@@ -21,7 +21,7 @@ describe("signing in", () => {
     await expect.poll(() => page.title()).toBe("Settings · Mooring");
   });
 
-  test("keeps the token in memory, and in the tab's storage only where asked to", async () => {
+  test("keeps the token in memory, and in the tab's storage only on request", async () => {
     const page = await console.enter("settings");
     await field(page, "site_title").waitFor();
     const stores = () =>
@@ -40,7 +40,7 @@ describe("signing in", () => {
     expect(await stores()).not.toContain(TOKEN);
   });
 
-  test("signing out holds in every tab with that token", async () => {
+  test("applies sign-out to every tab with that token", async () => {
     const page = await console.enter("settings");
     const other = await page.context().newPage();
     await other.goto(`${console.origin}/console/history`);
@@ -96,7 +96,7 @@ describe("a change", () => {
     expect(await saved("default_page_size")).toBe("41");
   });
 
-  test("that is refused says so at its field, every one of them", async () => {
+  test("that is refused has a message at each invalid field", async () => {
     const page = await console.enter("settings");
     await field(page, "default_page_size").fill("many");
     await page.getByRole("button", { name: "Global" }).click();
@@ -126,7 +126,7 @@ describe("a change", () => {
     expect(await page.locator(".edit-bar").count()).toBe(0);
   });
 
-  test("that is not saved yet outlives a way through the other pages", async () => {
+  test("that is not saved yet is kept across the other pages", async () => {
     const page = await console.enter("settings");
     await field(page, "site_title").fill("Not yet");
     await page.getByRole("link", { name: "History" }).first().click();
@@ -137,7 +137,7 @@ describe("a change", () => {
 });
 
 describe("editors", () => {
-  test("of choices, switches and colours give the values that they show", async () => {
+  test("of choices, switches and colours return the displayed values", async () => {
     const page = await console.enter("settings?group=2");
     await field(page, "main_color").waitFor();
     await page.getByLabel("Pick a colour").fill("#0b5f7c");
@@ -153,13 +153,13 @@ describe("editors", () => {
     expect(await saved("allow_mounted")).toBe("false");
   });
 
-  test("of lists take names away and add pasted ones", async () => {
+  test("of lists remove names and add pasted ones", async () => {
     const page = await console.enter("settings?key=video_types");
     await page.getByRole("button", { name: "Remove mp4" }).click();
     const types = field(page, "video_types");
     await types.fill("ogv, 3gp,");
     await types.press("Backspace");
-    // An input method has keys of its own while it puts characters together.
+    // An input method uses keys itself while it composes characters.
     await types.dispatchEvent("keydown", { key: "Backspace", isComposing: true });
     await types.fill("half");
     await types.dispatchEvent("keydown", { key: "Enter", isComposing: true });
@@ -172,7 +172,7 @@ describe("editors", () => {
     expect(added).not.toMatch(/mp4|3gp|half/);
   });
 
-  test("of JSON say where the mistake is, and go there", async () => {
+  test("of JSON show the position of an error, and go to it", async () => {
     const page = await console.enter("settings?key=filename_char_mapping");
     await field(page, "filename_char_mapping").fill('{\n  "a": "b",\n  c: 1\n}');
     await page.getByRole("button", { name: "This is not JSON at line 3, column 3" }).click();
@@ -181,7 +181,7 @@ describe("editors", () => {
     expect(await page.evaluate(selected)).toBe("c");
   });
 
-  test("of secrets show nothing until asked, by a call of its own", async () => {
+  test("of secrets show nothing until requested, by a separate call", async () => {
     await console.settings.saveSettings({
       settings: [{ key: "aria2_secret", value: "hush-hush" }],
     });
@@ -201,7 +201,7 @@ describe("editors", () => {
     expect(await saved("aria2_secret")).toBe("another-secret");
   });
 
-  test("show values as they are, never as HTML", async () => {
+  test("show values as text, never as HTML", async () => {
     const hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
     await console.settings.saveSettings({
       settings: [
@@ -219,8 +219,8 @@ describe("editors", () => {
   });
 });
 
-describe("a setting of one's own", () => {
-  test("is made, and deleted after a question", async () => {
+describe("a custom setting", () => {
+  test("is created, and deleted after a confirmation", async () => {
     const page = await console.enter("settings");
     await page.getByRole("button", { name: "New" }).click();
     await page.getByRole("button", { name: "Create" }).click();
@@ -239,7 +239,7 @@ describe("a setting of one's own", () => {
 });
 
 describe("download managers", () => {
-  test("that do not answer are not stored, and the step that failed is named", async () => {
+  test("that do not answer are not stored, and the failed step is named", async () => {
     const page = await console.enter("settings?group=5");
     await page.getByText("Connect aria2").click();
     await page.getByLabel("Address", { exact: true }).fill("http://127.0.0.1:9/jsonrpc");
@@ -251,7 +251,7 @@ describe("download managers", () => {
 });
 
 describe("finding", () => {
-  test("looks in keys, names, help and values, and narrows by marks", async () => {
+  test("searches keys, names, help and values, and filters by marks", async () => {
     const page = await console.enter("settings");
     await field(page, "site_title").waitFor();
     await page.keyboard.press("/");

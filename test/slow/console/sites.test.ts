@@ -5,7 +5,7 @@ import { consoleTest, tabTo, visit } from "./console.ts";
 const console = consoleTest();
 
 describe("sites", () => {
-  test("are added, compared, brought into line and forgotten", async () => {
+  test("are added, compared, synced and removed", async () => {
     const site = await startStandIn();
     try {
       const page = await console.enter("sites");
@@ -21,7 +21,7 @@ describe("sites", () => {
       await page.getByRole("heading", { name: "harbour" }).waitFor();
 
       await page.getByRole("button", { name: /^Adopt its/ }).waitFor();
-      // It is one of the things to look at.
+      // It is one of the things to check.
       await visit(page, "");
       await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
       await page.getByRole("button", { name: /^Adopt its/ }).click();
@@ -70,7 +70,7 @@ describe("sites", () => {
     }
   });
 
-  test("are added, adopted, followed and forgotten by keyboard alone", async () => {
+  test("are added, adopted, followed and removed with the keyboard alone", async () => {
     const site = await startStandIn();
     try {
       const page = await console.enter("sites");

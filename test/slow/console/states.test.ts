@@ -4,7 +4,7 @@ import { consoleTest, signIn } from "./console.ts";
 
 const console = consoleTest();
 
-/** Pages, each with the call that it can't do without, and what it shows when that has answered. */
+/** Pages, each with its required call, and its text after that call. */
 const pages = [
   { address: "", call: "SettingService/ListRevisions", ready: ".revision" },
   { address: "settings", call: "SettingService/ListSettings", ready: "#setting-site_title" },
@@ -16,7 +16,7 @@ const pages = [
   { address: "audit", call: "AuditService/ListAuditEvents", ready: ".event" },
 ];
 
-/** Asks again, unless the page does so by itself in that moment. */
+/** Retries, unless the page does so by itself at that moment. */
 async function tryAgain(page: Page): Promise<void> {
   const again = page.getByRole("button", { name: "Try again" }).first();
   await again.click({ timeout: 3_000 }).catch(() => undefined);
@@ -48,7 +48,7 @@ test.each(pages)(
   },
 );
 
-test("an error of the service is shown with its words and the request's id", async () => {
+test("an error of the service is shown with its message and the request's id", async () => {
   const page = await console.open("history");
   await page.route("**/*SettingService/ListRevisions", (route) =>
     route.fulfill({

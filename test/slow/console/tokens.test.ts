@@ -10,19 +10,19 @@ const tokens = async (principal: string) =>
   (await console.client(AccessService).listTokens({ principal })).tokens;
 
 describe("a token", () => {
-  test("is made with scopes, limits and an end, is shown once, and opens what was said", async () => {
+  test("is created with scopes, limits and an expiry, is shown once, and has these rights", async () => {
     const page = await console.enter("tokens");
     await page.getByText("There are no tokens except the admin token.").waitFor();
     await page.getByRole("link", { name: "New token" }).click();
     await page.getByRole("button", { name: "Create the token" }).click();
-    // Each mistake stands at its field.
+    // Each error is at its field.
     await page.locator(".wrong", { hasText: "principal's name" }).waitFor();
     await page.getByLabel("Principal").fill("files");
     await page.getByLabel("Purpose").fill("a file server");
     await page.getByLabel(/^settings:write/).check();
     await page.getByLabel(/^sites:read/).check();
     await page.getByLabel("Only for these settings").fill("key:s3_*\nno limit");
-    // Sites know no limit: that is said before the service has to.
+    // Sites have no limits: that is reported before a call.
     expect(await page.getByLabel(/^sites:read/).isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Create the token" }).click();
     await page.locator(".wrong", { hasText: 'invalid limit "no limit"' }).waitFor();
@@ -43,13 +43,13 @@ describe("a token", () => {
       .getByText("active")
       .waitFor();
     expect(await page.content()).not.toContain(secret);
-    // It opens the settings that it is limited to, and no others.
+    // It reads the settings within its limits, and no others.
     const other = await console.enter("settings?q=s", { token: secret });
     await other.locator("#setting-s3_access_key_id").waitFor();
     expect(await other.locator("#setting-site_title").count()).toBe(0);
   });
 
-  test("never ends only where that is said", async () => {
+  test("has no expiry only by an explicit choice", async () => {
     const page = await console.enter("tokens?new=1&for=endless");
     await page.getByLabel("The principal is a person").check();
     await page.getByLabel(/^drivers:read/).check();
@@ -70,7 +70,7 @@ describe("a token", () => {
     await page.locator(".principal .badge", { hasText: "person" }).waitFor();
   });
 
-  test("that ends soon is named in the list and on the overview", async () => {
+  test("that ends soon is marked in the list and on the overview", async () => {
     await console.client(AccessService).createToken({
       principal: "soon",
       scopes: ["drivers:read"],
@@ -88,13 +88,13 @@ describe("a token", () => {
     await page.getByText("to be replaced").waitFor();
     await page.getByRole("searchbox").fill("nothing-like-it");
     await page.getByText("No token matches.").waitFor();
-    // Who may not see tokens learns how many.
+    // A user without access to tokens gets the number.
     const token = await console.token(["settings:read"], "looks");
     const other = await console.enter("", { token });
     await other.getByText("1 token expires soon.").waitFor();
   });
 
-  test("is rotated, and revoked after a question; what used it is signed out", async () => {
+  test("is rotated, and revoked after a confirmation; pages that used it are signed out", async () => {
     const secret = await console.token(["settings:read"], "rotated");
     const user = await console.enter("settings", { token: secret });
     const page = await console.enter("tokens?q=rotated");
@@ -122,7 +122,7 @@ describe("a token", () => {
     await signIn(user, next);
   });
 
-  test("is made, rotated and revoked, and its principal disabled, by keyboard alone", async () => {
+  test("is created, rotated and revoked, and its principal disabled, with the keyboard alone", async () => {
     const page = await console.enter("");
     const press = (key: string) => page.keyboard.press(key);
     await press("Control+k");
@@ -152,7 +152,7 @@ describe("a token", () => {
     await press("Enter");
     await tabTo(page, "Revoke");
     await press("Enter");
-    // The question begins with the way out.
+    // The confirmation begins with the button that cancels.
     await page.getByRole("dialog").waitFor();
     await tabTo(page, "Revoke now");
     await press("Enter");
@@ -165,10 +165,10 @@ describe("a token", () => {
     expect((await tokens("typed")).map(({ active }) => active)).toEqual([false, false]);
   });
 
-  test("that one uses oneself says so before it is revoked, and signs out", async () => {
+  test("that is the page's own has a warning before it is revoked, and is signed out", async () => {
     const secret = await console.token(["tokens:manage"], "own");
     const page = await console.enter("tokens?q=own", { token: secret });
-    // A user cannot give a scope that they do not hold.
+    // A user cannot grant a scope that they do not have.
     await page.getByRole("link", { name: "New token" }).first().click();
     expect(await page.locator(".scope-list input").count()).toBe(1);
     await page.goBack();
@@ -180,7 +180,7 @@ describe("a token", () => {
   });
 });
 
-test("the list stays while the service is away, and is read anew when it comes back", async () => {
+test("the list is kept during an outage of the service, and loaded again afterwards", async () => {
   await console.token(["drivers:read"], "stays");
   const page = await console.enter("tokens?q=stays");
   await page.locator("[data-token]").waitFor();
@@ -205,7 +205,7 @@ test("very many tokens are counted, and a page of them is shown", async () => {
 });
 
 describe("the list", () => {
-  test("shows what others make, rotate and revoke, as it happens", async () => {
+  test("shows creations, rotations and revocations by others immediately", async () => {
     const access = console.client(AccessService);
     const page = await console.enter("tokens");
     await page.locator(".token").first().waitFor();
@@ -224,7 +224,7 @@ describe("the list", () => {
       .waitFor();
   });
 
-  test("is read again when one comes back to it, where the audit is not to be read", async () => {
+  test("is loaded again on each visit if the audit is not readable", async () => {
     const page = await console.enter("tokens", {
       token: await console.token(["tokens:manage"], "keeper"),
     });

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-/** Runs a command of the page in bash, beside the service in this process. */
+/** Runs a command of the page in bash, on the service in this process. */
 function bash(command: string, token = TOKEN, env: Record<string, string> = {}) {
   const options = {
     cwd: service.folder,
@@ -46,11 +46,11 @@ function bash(command: string, token = TOKEN, env: Record<string, string> = {}) 
   });
 }
 
-/** Runs one that needs no shell. */
+/** Runs a command without a shell. */
 const cli = (command: string, token = TOKEN) =>
   service.cli(command.split(" ").slice(1), { env: { MOORING_TOKEN: token } });
 
-/** What is said by a command that a token has no right to. */
+/** Error of a command for which a token has no right. */
 const REFUSED = { code: 5 };
 const DONE = { code: 0 };
 
@@ -93,13 +93,13 @@ describe("docs/access.md", () => {
     const line = command
       .replace("PRINCIPAL/TOKEN-ID", `files/${idOf("files")}`)
       .replace("TOKEN-ID", idOf("files"));
-    // Her tokens are still to be asked about.
+    // Her tokens are prompted for.
     if (line.includes("disable"))
       expect(await cli(`${line.replace("anna", "nobody")} --yes`)).toMatchObject({ code: 3 });
     else expect(await cli(line)).toMatchObject({ code: 0, err: "" });
   });
 
-  test("what rotates, ends and resets does so", async () => {
+  test("rotation, expiry and reset have the described effect", async () => {
     const [rotate = "", now = "", revoke = "", reset = "", ...rest] = blockOf(atTheEnd);
     expect(rest).toEqual([]);
     const works = async (name: string) => (await cli("mooring whoami", tokens[name])).code;
@@ -122,7 +122,7 @@ describe("docs/access.md", () => {
     expect((await cli("mooring list", again.out)).code).toBe(0);
   });
 
-  test("TLS is what two variables make of it", async (context) => {
+  test("two variables enable TLS", async (context) => {
     needs("openssl", "curl")(context);
     const authority = await makeAuthority();
     onTestFinished(() => authority.remove());

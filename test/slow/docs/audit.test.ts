@@ -27,7 +27,7 @@ describe("docs/audit.md", () => {
   });
   afterAll(() => service.remove());
 
-  /** Runs what follows until it has printed something. */
+  /** Runs the next commands until they have printed something. */
   const followed = async (args: string[]) => {
     const following = startWatching(args, service.env);
     let isSeen = false;
@@ -38,7 +38,7 @@ describe("docs/audit.md", () => {
     return following.interrupt();
   };
 
-  test("has commands that do what it says", async () => {
+  test("has commands with the described effect", async () => {
     const commands = blocks("sh").flatMap((block) => block.trim().split("\n"));
     expect(commands).toHaveLength(8);
     for (const command of commands) {
@@ -49,7 +49,7 @@ describe("docs/audit.md", () => {
     }
   });
 
-  test("has a program that checks an export", async (context) => {
+  test("has a program that verifies an export", async (context) => {
     needs("python3")(context);
     const [program = ""] = blocks("python");
     const { out } = await service.cli(["audit", "export"]);
@@ -66,7 +66,7 @@ describe("docs/audit.md", () => {
     expect(without.stderr).toBe("row 3 does not follow row 1\n");
   });
 
-  test("shows a checkpoint in the form that checkpoints have", () => {
+  test("shows a checkpoint in the actual format", () => {
     expect(readCheckpoint(blocks("")[0] ?? "")).toMatchObject({ origin: "zR3vGYfQ", seq: 1_207 });
   });
 });

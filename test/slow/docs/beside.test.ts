@@ -31,13 +31,13 @@ beforeAll(async () => {
     startService(),
     startFront(),
   ]);
-  // The second one lives with the texts of the first.
+  // The second one uses the texts of the first.
   for (const key of ["announcement", "privacy_regs", "share_summary_content"])
     second.put(key, home.value(key) ?? "");
   await writeFile(join(folder, "site-token"), home.token());
   await writeFile(join(folder, "second-token"), second.token());
   await writeFile(join(folder, "new-token"), second.token());
-  // OpenList v4.2.5 does not have this setting, which Mooring knows.
+  // OpenList v4.2.5 does not have this setting of Mooring.
   home.settings.rows.delete("move_task_threads_num");
 }, 60_000);
 
@@ -66,7 +66,7 @@ describe.each(sections)("%s", (title, ports) => {
   });
 });
 
-/** Runs a command in bash, with `mooring` as a program. @returns all that it prints. */
+/** Runs a command in bash, with `mooring` as a program. @returns its output. */
 async function shell(command: string, port: number): Promise<string> {
   const program = `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }`;
   const child = spawn("bash", ["-c", `exec 2>&1; ${program}; ${command}`], {

@@ -35,7 +35,7 @@ describe("docs/postgres.md", () => {
     });
     afterAll(() => server?.remove());
 
-    test("do what the page says, in its order", async () => {
+    test("have the described effect, in the order of the page", async () => {
       const folder = await testFolder();
       const parts = await openParts(join(folder, "mooring.db"));
       await save(parts, { site_title: "Harbour" });
@@ -45,7 +45,7 @@ describe("docs/postgres.md", () => {
         block.split("\n").filter((line) => line.startsWith("mooring ")),
       );
       expect(commands).toHaveLength(3);
-      // The password is asked for at a terminal, which there is none of here.
+      // The password is prompted for on a terminal, which is not available here.
       for (const command of blocks(page, "sh")[0]?.trim().split("\n") ?? []) {
         const [program = "", ...words] = command.replace(" --pwprompt", "").split(" ");
         const at = ["-h", "127.0.0.1", "-p", String(server.port), "-U", "mooring"];
@@ -65,7 +65,7 @@ describe("docs/postgres.md", () => {
     });
   });
 
-  test("has a configuration that nginx takes", async (context) => {
+  test("has a configuration that nginx accepts", async (context) => {
     needs("nginx")(context);
     const folder = await testFolder();
     const file = join(folder, "nginx.conf");
@@ -82,7 +82,7 @@ describe("docs/postgres.md", () => {
   });
 });
 
-test("docs/reliability.md names scripts and variables that there are", () => {
+test("docs/reliability.md names existing scripts and variables", () => {
   const page = read("docs/reliability.md");
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
   const named = [...page.matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);

@@ -9,7 +9,7 @@ import { testFolder } from "../../process/mooring.ts";
 const ROOT = join(import.meta.dirname, "../../..");
 const SOON = { timeout: 40_000, interval: 100 };
 
-test("CONTRIBUTING.md: npm run dev serves the source and starts again when it changes", {
+test("CONTRIBUTING.md: npm run dev serves the source and restarts when it changes", {
   timeout: 120_000,
 }, async () => {
   const address = `127.0.0.1:${await freePort()}`;
@@ -23,7 +23,7 @@ test("CONTRIBUTING.md: npm run dev serves the source and starts again when it ch
       MOORING_LOG_FORMAT: "json",
     },
     stdio: ["ignore", "pipe", "ignore"],
-    // Its own group: what it has started ends with it.
+    // A process group of its own: its children end with it.
     detached: true,
   });
   const ended = once(child, "exit");

@@ -10,7 +10,7 @@ const doc = readFileSync("docs/metrics.md", "utf8");
 const alerts = readFileSync("packaging/prometheus/alerts.yaml", "utf8");
 const dashboard = readFileSync("packaging/prometheus/dashboard.json", "utf8");
 
-/** Names of metrics, as `# TYPE` lines have them, with what kind each is. */
+/** Names of metrics in `# TYPE` lines, with their types. */
 let kinds: Map<string, string>;
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
 const own = () => [...kinds].filter(([name]) => /^(grpc|mooring)_/.test(name));
 
 describe("docs/metrics.md", () => {
-  test("has a line for each metric of the service, with its kind", () => {
+  test("has a line for each metric of the service, with its type", () => {
     for (const [name, kind] of own())
       expect(doc).toMatch(new RegExp(`\\| \`${name}\` \\| ${kind} \\|`));
   });
@@ -44,7 +44,7 @@ describe("docs/metrics.md", () => {
 test.each([
   ["alerts", alerts],
   ["dashboard", dashboard],
-])("the %s ask for metrics that exist", (_name, text) => {
+])("the %s use existing metrics", (_name, text) => {
   const asked = [...text.matchAll(/\b((?:grpc_server|mooring|process|nodejs)_[a-z_]+)\b/g)];
   expect(asked.length).toBeGreaterThan(4);
   for (const [, name = ""] of asked) {
@@ -53,7 +53,7 @@ test.each([
   }
 });
 
-test("the alerts are as promtool wants them", (context) => {
+test("promtool accepts the alerts", (context) => {
   needs("promtool")(context);
   const args = ["check", "rules", "packaging/prometheus/alerts.yaml"];
   const { status, stdout, stderr } = spawnSync("promtool", args, { encoding: "utf8" });
@@ -62,7 +62,7 @@ test("the alerts are as promtool wants them", (context) => {
   expect(stdout).toContain(`${rules.length} rules found`);
 });
 
-test("the page's configuration is one of Prometheus, with the alerts beside it", (context) => {
+test("promtool accepts the page's configuration, with the alerts beside it", (context) => {
   needs("promtool")(context);
   const [, configuration = ""] = /```yaml\n([\s\S]*?)```/.exec(doc) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "mooring-prometheus-"));
@@ -76,7 +76,7 @@ test("the page's configuration is one of Prometheus, with the alerts beside it",
   expect(stdout).toMatch(/\d rules found/);
 });
 
-test("every query of the dashboard is one, as promtool reads it", (context) => {
+test("promtool accepts every query of the dashboard", (context) => {
   needs("promtool")(context);
   const { panels } = JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] };
   const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
@@ -84,7 +84,7 @@ test("every query of the dashboard is one, as promtool reads it", (context) => {
     record: `query:${index}`,
     expr: query.replaceAll("$__rate_interval", "5m").replaceAll("$job", "mooring"),
   }));
-  // YAML takes JSON.
+  // YAML includes JSON.
   const groups = JSON.stringify({ groups: [{ name: "dashboard", rules }] });
   const folder = mkdtempSync(join(tmpdir(), "mooring-dashboard-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

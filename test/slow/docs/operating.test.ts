@@ -9,7 +9,7 @@ import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
-/** Its commands, a line each. */
+/** Its commands, one per line. */
 const commands = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) =>
   block.trim().split("\n"),
 );
@@ -20,7 +20,7 @@ describe("docs/operating.md", () => {
   const commandWith = (word: string): string =>
     commands.find((command) => command.includes(word)) ?? "";
 
-  test("finds what has failed in the log", async (context) => {
+  test("finds failures in the log", async (context) => {
     needs("jq", "bash")(context);
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: TOKEN } });
@@ -30,7 +30,7 @@ describe("docs/operating.md", () => {
     await mooring.logged(
       ({ method, code }) => /GetSetting$/.test(String(method)) && code !== undefined,
     );
-    // Whatever level a failure of a client has, these are shown.
+    // These are shown for any level of client failures.
     const lines = mooring.log().map((line) => JSON.stringify({ ...line, level: 40 }));
     writeFileSync(join(folder, "log"), lines.join("\n"));
     const command = commandWith("jq").replace("journalctl -u mooring -o cat", "cat log");
@@ -57,7 +57,7 @@ describe("docs/operating.md", () => {
     expect(title).toEqual({ value: "Harbour" });
   });
 
-  test("shows no other commands but those that need a systemd, and those of the packages", () => {
+  test("has no commands except those for systemd and the packages", () => {
     const elsewhere =
       /^(?:mkdir|tar|ln|mv|npm install|mooring serve|cp .*systemd|systemctl|journalctl)/;
     const here = commands.filter((command) => /jq|sqlite3/.test(command));

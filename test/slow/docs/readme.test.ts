@@ -17,7 +17,7 @@ const read = (page: string): string => readFileSync(join(ROOT, page), "utf8");
 const readme = read("README.md");
 const PROGRAM = await builtProgram();
 
-/** Lines of a way to a result, at most. */
+/** Maximum number of lines to a result. */
 const MOST_LINES = 10;
 const WAYS = ["## Beside my server", "## For my programs", "## For my gateway"];
 const blocksOf = (page: string): string[] =>
@@ -46,7 +46,7 @@ describe("README.md", () => {
     ["README.md", WAYS[0] ?? ""],
     ["README.md", WAYS[1] ?? ""],
     ["docs/start.md", "## First change"],
-  ])("%s, %s does what it shows", async (page, title) => {
+  ])("%s, %s has the described effect", async (page, title) => {
     const [folder, site, service] = await Promise.all([
       emptyFolder(),
       startStandIn(),
@@ -71,7 +71,7 @@ describe("README.md", () => {
     }
   });
 
-  test("the way for a gateway does what it shows", async () => {
+  test("the section for a gateway has the described effect", async () => {
     const folder = await emptyFolder();
     const [make, ...steps] = stepsOf(sectionOf(readme, WAYS[2] ?? ""));
     expect(make?.command).toBe("npm run package -- --only gateway");

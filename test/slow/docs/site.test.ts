@@ -39,7 +39,7 @@ test.each(LANGUAGE_FOLDERS)("%s each driver has a page with all its items", (at)
   }
 });
 
-test.each(LANGUAGE_FOLDERS)("%s each setting is on one page of a group", (at) => {
+test.each(LANGUAGE_FOLDERS)("%s each setting is on the page of one group", (at) => {
   const groups = pages().filter((page) => page.startsWith(`${at}setting/`));
   const html = groups
     .filter((page) => !page.endsWith("/index.html"))
@@ -49,7 +49,7 @@ test.each(LANGUAGE_FOLDERS)("%s each setting is on one page of a group", (at) =>
     expect(html.split(`<h3 id="${key}"`), key).toHaveLength(2);
 });
 
-test("each link leads to a page and a heading that are there", () => {
+test("each link leads to an existing page and heading", () => {
   const known = new Map(pages().map((page) => [page, htmlOf(page)]));
   const ids = new Map(
     [...known].map(([page, html]) => [
@@ -80,7 +80,7 @@ describe("in a browser", () => {
   });
   afterAll(() => browser.close());
 
-  /** A page that counts reports of the policy, errors, and requests to other places. */
+  /** A page that counts reports of the policy, errors, and requests to other hosts. */
   async function open(url: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options);
     onTestFinished(() => context.close());
@@ -102,7 +102,10 @@ describe("in a browser", () => {
 
   const at = (path: string): string => `http://127.0.0.1:${service.port}/docs/${path}`;
 
-  /** Types into the search and opens the first result with this fragment: earlier results stay for a moment. */
+  /**
+   * Types into the search and opens the first result with this fragment: earlier results stay for a
+   * moment.
+   */
   async function search(page: Page, words: string, fragment = words): Promise<void> {
     await page.keyboard.press("Control+k");
     await page.locator("#localsearch-input").fill(words);
@@ -113,7 +116,7 @@ describe("in a browser", () => {
     ["light", 1280],
     ["dark", 390],
   ] as const)(
-    "shows pages of each kind without a fault, %s, %d wide",
+    "pages of each kind are shown without a fault, %s, %d wide",
     async (colorScheme, width) => {
       const options = { colorScheme, viewport: { width, height: 800 } };
       for (const path of [
@@ -138,7 +141,7 @@ describe("in a browser", () => {
     },
   );
 
-  test("finds a setting and a driver by the search, and opens other pages, without a fault", async () => {
+  test("the search finds a setting and a driver, and opens other pages, without a fault", async () => {
     const { page, faults } = await open(at(""));
     await search(page, "default_page_size");
     await page.waitForURL("**/docs/setting/site#default_page_size");
@@ -148,14 +151,14 @@ describe("in a browser", () => {
     expect(faults).toEqual([]);
   });
 
-  test("finds Chinese words", async () => {
+  test("Chinese words are found", async () => {
     const { page, faults } = await open(at("zh-CN/"));
     await search(page, "站点名称", "site_title");
     await page.waitForURL("**/docs/zh-CN/setting/site#site_title");
     expect(faults).toEqual([]);
   });
 
-  test("changes language and appearance", async () => {
+  test("language and appearance can be changed", async () => {
     const { page, faults } = await open(at("driver/s3"), { colorScheme: "light" });
     await page.getByRole("switch").first().click();
     await page.locator("html.dark").waitFor();
@@ -166,7 +169,7 @@ describe("in a browser", () => {
     expect(faults).toEqual([]);
   });
 
-  test("leads to the REST reference of the service", async () => {
+  test("links lead to the REST reference of the service", async () => {
     const { page } = await open(at("start"));
     await page.locator(".VPNavBarMenu").getByRole("button", { name: "Reference" }).hover();
     await page.locator(".VPNavBarMenu").getByRole("link", { name: "REST reference" }).click();
@@ -174,12 +177,12 @@ describe("in a browser", () => {
     await page.getByText("/api/admin/setting/list").first().waitFor();
   });
 
-  test("has a page for what is missing", async () => {
+  test("an unknown address has a 404 page", async () => {
     const { page } = await open(at("nothing"));
     await page.getByText("404").waitFor();
   });
 
-  test("works in front of a server, below its path", async () => {
+  test("the site works in front of a server, below its path", async () => {
     const front = await startFront();
     onTestFinished(() => front.stop());
     const { page, faults } = await open(`http://127.0.0.1:${front.service.port}/@mooring/docs/`);

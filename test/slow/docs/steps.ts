@@ -1,4 +1,4 @@
-/** A command of a page with the output that it shows. */
+/** A command of a page with its shown output. */
 export interface Step {
   readonly command: string;
   readonly output: string;
@@ -11,7 +11,7 @@ export function sectionOf(page: string, title: string): string {
   return page.slice(start, end < 0 ? undefined : end);
 }
 
-/** The commands of a section in their order. A command goes on after a backslash at a line's end. */
+/** The commands of a section in order. A backslash at the end of a line continues a command. */
 export function stepsOf(section: string): Step[] {
   return [...section.matchAll(/```console\n([\s\S]*?)```/g)]
     .flatMap(([, block = ""]) => block.split(/^\$ /m).slice(1))
@@ -28,7 +28,7 @@ export function stepsOf(section: string): Step[] {
     });
 }
 
-/** `…` stands for anything in a line; how far columns are apart has no meaning. */
+/** `…` matches anything in a line; the distance of columns is ignored. */
 export function patternOf(output: string): RegExp {
   const lines = output.split("\n").map((line) =>
     line

@@ -40,7 +40,7 @@ describe("with a real aria2 that has a secret", () => {
     expectFailure(error, Code.Unavailable, /: HTTP status 40\d\..*\/jsonrpc/, [SECRET]);
   });
 
-  it("says that https meets a port without TLS", async () => {
+  it("reports https to a port without TLS", async () => {
     const uri = (await program()).uri("https");
     const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
     expectFailure(error, Code.Unavailable, /: TLS failed: .*scheme/, [SECRET]);
@@ -57,22 +57,19 @@ describe("with a real aria2 that has no secret", () => {
     expect(version).toMatch(VERSION);
   });
 
-  it.for(["http", "ws"] as const)(
-    "names the connect step once it has stopped: %s",
-    async (scheme) => {
-      const stopped = await startAria2c();
-      await stopped.stop();
-      const uri = stopped.uri(scheme);
-      const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
-      expectFailure(
-        error,
-        Code.Unavailable,
-        /: connect failed: connection refused.*ECONNREFUSED.*--enable-rpc.*--rpc-listen-all.*container/,
-        [SECRET],
-      );
-      expect(error.message).toContain(`aria2 at ${uri}: `);
-    },
-  );
+  it.for(["http", "ws"] as const)("names the connect step after a stop: %s", async (scheme) => {
+    const stopped = await startAria2c();
+    await stopped.stop();
+    const uri = stopped.uri(scheme);
+    const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
+    expectFailure(
+      error,
+      Code.Unavailable,
+      /: connect failed: connection refused.*ECONNREFUSED.*--enable-rpc.*--rpc-listen-all.*container/,
+      [SECRET],
+    );
+    expect(error.message).toContain(`aria2 at ${uri}: `);
+  });
 });
 
 describe("with a real aria2 that has a user name", () => {
@@ -81,7 +78,7 @@ describe("with a real aria2 that has a user name", () => {
   const program = shared(() => startAria2c({ login }));
   const withUser = (uri: string, user: string) => uri.replace("//", `//${user}@`);
 
-  it.for(["http", "ws"] as const)("takes it from the address over %s", async (scheme) => {
+  it.for(["http", "ws"] as const)("sends it from the address over %s", async (scheme) => {
     const uri = withUser((await program()).uri(scheme), "me:p%40ss:w%C3%B6rd");
     const { version } = await client.getVersion({ uri, secret: "" });
     expect(version).toMatch(VERSION);
@@ -112,14 +109,14 @@ describe("with a real aria2 behind TLS", () => {
     ]);
   });
 
-  it.for(["https", "wss"] as const)("accepts one that is trusted over %s", async (scheme) => {
+  it.for(["https", "wss"] as const)("accepts a trusted one over %s", async (scheme) => {
     const uri = (await program()).uri(scheme);
     const trusting = createAria2Client({ ca: certificate?.pem ?? "" });
     const { version } = await trusting.getVersion({ uri, secret: SECRET });
     expect(version).toMatch(VERSION);
   });
 
-  it("refuses one that names another host", async () => {
+  it("refuses a certificate of another host", async () => {
     const uri = (await program()).uri("https").replace("127.0.0.1", "localhost");
     const trusting = createAria2Client({ ca: certificate?.pem ?? "" });
     const error = await failureOf(trusting.getVersion({ uri, secret: SECRET }));

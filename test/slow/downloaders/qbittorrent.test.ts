@@ -30,7 +30,7 @@ describe("with a real qBittorrent", () => {
     expect(version).toMatch(VERSION);
   });
 
-  it("refuses a wrong password, then says that it banned this server", async () => {
+  it("refuses a wrong password, then reports that it banned this server", async () => {
     const program = await start({ maxFailures: 1 });
     const url = program.url(WRONG);
     const refused = await failureOf(client.checkLogin({ url }));
@@ -48,7 +48,7 @@ describe("with a real qBittorrent", () => {
     ]);
   });
 
-  it("does not try to log in without a user name, so that no ban comes of it", async () => {
+  it("does not log in without a user name, which would cause a ban", async () => {
     const program = await start({ maxFailures: 1 });
     for (let attempt = 0; attempt < 3; attempt++) {
       const error = await failureOf(client.checkLogin({ url: program.url() }));
@@ -57,21 +57,21 @@ describe("with a real qBittorrent", () => {
     await expect(client.checkLogin({ url: program.url(LOGIN) })).resolves.toBeDefined();
   });
 
-  it("needs no login where it lets this machine in without one", async () => {
+  it("needs no login if it exempts this machine", async () => {
     const program = await start({ bypass: true });
     for (const url of [program.url(), program.url(WRONG)]) {
       expect((await client.checkLogin({ url })).version).toMatch(VERSION);
     }
   });
 
-  it("names the connect step once it has stopped", async () => {
+  it("names the connect step after a stop", async () => {
     const url = `http://me:${WRONG.password}@127.0.0.1:${await freePort()}/`;
     const error = await failureOf(client.checkLogin({ url }));
     const words = /: connect failed: connection refused.*ECONNREFUSED.*Web UI.*container/;
     expectFailure(error, Code.Unavailable, words, [WRONG.password]);
   });
 
-  it("names the Host header check when it is reached by an unknown name", async () => {
+  it("names the Host header check when it is called by an unknown name", async () => {
     const program = await start({ serverDomains: "127.0.0.1" });
     const proxy = await reverseProxy(program.port, "/", "another.example");
     const url = `http://me:${WRONG.password}@127.0.0.1:${proxy.port}/`;
@@ -98,7 +98,7 @@ describe("with a real qBittorrent", () => {
   );
 });
 
-/** Passes what is below a folder on to a port, with the given Host header. */
+/** Passes requests below a folder on to a port, with the given Host header. */
 async function reverseProxy(port: number, folder: string, host: string) {
   return await serveHttp((request, response) => {
     if (!request.url?.startsWith(folder)) return response.writeHead(404).end();

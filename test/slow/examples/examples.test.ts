@@ -23,7 +23,7 @@ afterAll(() => service.stop());
 function commandsOf(heading: string): { save: string; watch: string } {
   const section = readme.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
   const [, commands = ""] = /```sh\n([\s\S]*?)\n```/.exec(section) ?? [];
-  // What .ci/run has installed already, in the versions of the tests.
+  // Packages that .ci/run has installed, in the versions of the tests.
   const lines = commands.replace(/^pip install .*\n/m, "").split("\n");
   const watch = lines.pop() ?? "";
   const exports = lines.filter((line) => line.startsWith("export "));
@@ -55,7 +55,9 @@ async function setTitle(value: string): Promise<void> {
   expect(await reply.json()).toMatchObject({ code: 200 });
 }
 
-/** The revisions of the title that a watching program prints, a stream that is cut between them. */
+/**
+ * The revisions of the title that a watching program prints, with a cut of the stream in between.
+ */
 async function watched(heading: string, revisionIn: (line: string) => number): Promise<void> {
   const way = await openSwitch(service.port);
   const program = spawn("bash", ["-euc", commandsOf(heading).watch], {
@@ -70,7 +72,7 @@ async function watched(heading: string, revisionIn: (line: string) => number): P
     if (!Number.isNaN(revision)) seen.push(revision);
   });
   try {
-    // Until one is seen it may not have begun.
+    // Until one is printed it may not have begun.
     let title = 0;
     const first = async (): Promise<number> => {
       await setTitle(`title ${title++}`);
@@ -84,7 +86,7 @@ async function watched(heading: string, revisionIn: (line: string) => number): P
     await expect.poll(() => seen.at(-1), { timeout: 60_000 }).toBe(newest);
     expect(seen).toEqual(Array.from({ length: newest - from + 1 }, (_, at) => from + at));
   } finally {
-    // Its own group: what a shell has started ends with it.
+    // A process group of its own: children of a shell end with it.
     if (program.exitCode === null) {
       process.kill(-(program.pid ?? 0), "SIGKILL");
       await once(program, "close");
@@ -102,7 +104,7 @@ async function newestRevision(): Promise<number> {
 }
 
 describe("each program is short", () => {
-  /** Lines that are no comment and not empty; of Go those of `main`. */
+  /** Lines except comments and empty ones; for Go those of `main`. */
   const linesOf = (path: string): number => {
     const text = readFileSync(join(ROOT, "examples", path), "utf8");
     const body = path.endsWith(".go")
@@ -122,7 +124,7 @@ describe("each program is short", () => {
   });
 });
 
-/** What each `save` prints, and a line of each `watch`. */
+/** Output of each `save`, and a line of each `watch`. */
 const SAVED = /^title: Before\nsaved at revision: \d+\nrefused: settings\[0\]\.value\n$/;
 const printed = (line: string): number =>
   Number(/^changed at revision: (\d+) site_title$/.exec(line)?.[1]);
@@ -133,19 +135,19 @@ describe.each([
   ["Go (grpc-go)", needs("go", "bash")],
   ["Go (connect-go)", needs("go", "bash")],
 ])("%s", { timeout: 300_000 }, (heading, check) => {
-  test("reads, saves on condition and says what is wrong", async (context) => {
+  test("reads, saves conditionally and reports errors", async (context) => {
     check(context);
     expect(await saved(heading)).toMatch(SAVED);
   });
 
-  test("watches, and goes on after a broken stream", async (context) => {
+  test("watches, and continues after a broken stream", async (context) => {
     check(context);
     await watched(heading, printed);
   });
 });
 
 describe("curl", { timeout: 120_000 }, () => {
-  test("reads, saves on condition and says what is wrong", async (context) => {
+  test("reads, saves conditionally and reports errors", async (context) => {
     needs("curl", "bash")(context);
     const replies = (await saved("curl")).trim().split("\n");
     expect(replies.map((line) => JSON.parse(line))).toMatchObject([
@@ -155,7 +157,7 @@ describe("curl", { timeout: 120_000 }, () => {
     ]);
   });
 
-  test("watches, and goes on after a broken stream", async (context) => {
+  test("watches, and continues after a broken stream", async (context) => {
     needs("curl", "bash")(context);
     await watched("curl", (line) => {
       const { revision, change } = JSON.parse(line);

@@ -82,7 +82,7 @@ test("the mounts of one server are adopted, and another one becomes its copy", a
 const byPath = (a: { mount_path?: unknown }, b: { mount_path?: unknown }): number =>
   String(a.mount_path) < String(b.mount_path) ? -1 : 1;
 
-test("a site that follows gets a change, and one that was changed there is put right", async () => {
+test("a site that follows gets a change, and a change made on it is reverted", async () => {
   await sites().syncSite({ name: "quay" });
   await sites().updateSite({ name: "quay", site: { mode: SiteMode.FOLLOW } });
   await mounts().saveMounts({ mounts: [{ name: "films", members: { remark: "from Mooring" } }] });
@@ -94,7 +94,7 @@ test("a site that follows gets a change, and one that was changed there is put r
   await expect.poll(remark).toBe("from Mooring");
 });
 
-test("a mount whose folder is gone is an incident, and closes when it is there again", async () => {
+test("a mount whose folder is missing is an incident, and closes when it is restored", async () => {
   const gone = join(folder, "gone");
   await mounts().saveMounts({
     mounts: [

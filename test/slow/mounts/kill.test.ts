@@ -11,16 +11,18 @@ import { startStorages } from "../../mounts/site/stand-in.ts";
 import type { Task } from "./round-process.ts";
 
 const PROGRAM = join(import.meta.dirname, "round-process.ts");
-/** Milliseconds between a stage of the server and the end of Mooring: what follows it takes about one. */
+/**
+ * Milliseconds between a stage of the server and the end of Mooring: the next step takes about one.
+ */
 const DELAYS = [0, 0, 1, 1, 2, 2, 3, 4];
 const RUNS = 500;
 
-/** A process that has not begun yet: the next one starts while the present one works. */
+/** A process that has not begun yet: the next one starts while the current one works. */
 function launch(): ChildProcess {
   return fork(PROGRAM, { stdio: "inherit" });
 }
 
-test("kill -9 in create, change and delete leaves no mount emptied or half done after the next round", async () => {
+test("kill -9 in create, change and delete leaves no mount emptied or incomplete after the next round", async () => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-kill-"));
   const wrong: string[] = [];
   let [runs, kills] = [0, 0];
@@ -49,7 +51,7 @@ test("kill -9 in create, change and delete leaves no mount emptied or half done 
             isKilled = true;
             if (delay === 0) child.kill("SIGKILL");
             else setTimeout(() => child.kill("SIGKILL"), delay);
-            // Without a delay the server goes on when its client is gone.
+            // Without a delay the server continues when its client is gone.
             if (delay === 0) await ended;
           };
           const { url, token } = site;
@@ -60,7 +62,7 @@ test("kill -9 in create, change and delete leaves no mount emptied or half done 
           site.hold = undefined;
           runs += 1;
           if (isKilled) {
-            // It may have come to its end before.
+            // It may have ended before.
             if (signal === "SIGKILL") kills += 1;
             const said = await finish(site, store.mountStates, story, old, newest);
             if (said !== "") wrong.push(`${story.name}, stage ${at}, ${delay} ms: ${said}`);

@@ -52,11 +52,11 @@ const remote = (changes: Partial<WantedMount> = {}) =>
     ...changes,
   });
 
-test("a mount is created, changed, renamed, disabled and deleted, each once", async () => {
+test("a mount is created, changed, renamed, disabled and deleted, each by one call", async () => {
   expect(await bring(local())).toBe(1);
   expect(await rowAt("/films")).toMatchObject({ status: "work", disabled: false });
   expect(await itemsAt("/films")).toMatchObject({ thumbnail: true });
-  // What the driver fills in is no difference: nothing more is sent.
+  // Values that the driver completes are no difference: nothing more is sent.
   expect(await bring(local())).toBe(0);
   expect(await bring(local({ revision: 2, members: { order: 3, remark: "new" } }))).toBe(1);
   expect(await rowAt("/films")).toMatchObject({ status: "work", order: 3, remark: "new" });
@@ -82,7 +82,7 @@ test("a token that the server refreshes is neither compared nor overwritten", as
   const logins = upstream.logins;
   expect(await bring(remote({ revision: 2, members: { remark: "kept", order: 2 } }))).toBe(1);
   expect(await itemsAt("/remote")).toMatchObject({ token: refreshed, password: "ann-password" });
-  // The token of the server still holds: nothing has logged in again.
+  // The server's token is still valid: there was no new login.
   expect(upstream.logins).toBe(logins);
   expect(await rowAt("/remote")).toMatchObject({ order: 2, remark: "kept", status: "work" });
 });
@@ -100,7 +100,7 @@ test("a failed create is stored, and looked up instead of sent again", async () 
   expect(await rowAt("/wrong")).toBeUndefined();
 });
 
-test("a secret that the server scrambles is sent once", async () => {
+test("a secret that the server transforms is sent once", async () => {
   const items = { remote_path: "/remote", password: "clear-text-1", salt: "" };
   const crypt = mount({ name: "crypt", path: "/crypt", driver: "Crypt", items });
   const base = remote({ revision: 2, members: { remark: "kept", order: 2 } });
@@ -114,9 +114,9 @@ test("a secret that the server scrambles is sent once", async () => {
 });
 
 test.each([
-  ["stored as disabled while it serves on", { disabled: true }],
+  ["stored as disabled while it is still served", { disabled: true }],
   ["enabled and not in memory", { disabled: false }],
-])("a stuck state is left by the clean order: %s", async (_name, { disabled }) => {
+])("a stuck state is resolved by the clean order: %s", async (_name, { disabled }) => {
   const wanted = local({ name: "stuck", path: "/stuck" });
   let time = Date.now();
   const other = await openDesk(site, { store: memoryStore(), now: () => time });
@@ -124,7 +124,7 @@ test.each([
   await other.round({ insist: ["stuck"] });
   const row = await rowAt("/stuck");
   if (!disabled) await site.call("POST", `/api/admin/storage/disable?id=${row?.id}`);
-  // As a program without the clean order does it.
+  // Like a program without the clean order.
   await site.call("POST", "/api/admin/storage/update", { ...row, disabled }).catch(() => undefined);
   other.wanted = [{ ...wanted, revision: 2, members: { order: 9 } }];
   await other.round({ insist: ["stuck"] });
@@ -161,7 +161,7 @@ test("a server that is killed while a mount hangs loses no member", async () => 
   other.close();
 });
 
-test("two hundred mounts are brought in one round, and a change of one is one update", async () => {
+test("two hundred mounts are created in one round, and a change of one is one update", async () => {
   const many = Array.from({ length: 200 }, (_each, at) =>
     local({ name: `m${at}`, path: `/many/${at}` }),
   );

@@ -22,7 +22,7 @@ const MODULE = "github.com/OpenListTeam/OpenList/v4@v4.2.5";
 const PROGRAM = join(tmpdir(), "mooring-openlist-v4.2.5");
 const run = promisify(execFile);
 
-/** A running OpenList of its own. */
+/** A separate running OpenList. */
 export interface OpenList {
   readonly url: string;
   readonly token: string;
@@ -32,7 +32,7 @@ export interface OpenList {
   close(): Promise<void>;
 }
 
-/** Builds OpenList from the Go proxy with its own sums. @returns the path of the program. */
+/** Builds OpenList from the Go proxy with its own checksums. @returns the path of the program. */
 export async function buildOpenList(): Promise<string> {
   if (existsSync(PROGRAM)) return PROGRAM;
   const folder = await mkdtemp(join(tmpdir(), "mooring-openlist-source-"));
@@ -65,7 +65,7 @@ export async function startOpenList(): Promise<OpenList> {
     dist_dir: string;
   };
   const port = await freePort();
-  // The module has no pages, and the server does not start without one.
+  // The module has no pages, and the server needs them to start.
   config.dist_dir = join(data, "pages");
   await mkdir(config.dist_dir);
   await writeFile(join(config.dist_dir, "index.html"), "<!doctype html><title>OpenList</title>");

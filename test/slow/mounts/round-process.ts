@@ -3,7 +3,7 @@ import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { openDesk } from "../../mounts/site/desk.ts";
 
-/** What a process is to do: one round on a site, with states in a database file. */
+/** Task of a process: one round on a site, with states in a database file. */
 export interface Task {
   readonly url: string;
   readonly token: string;

@@ -1,10 +1,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An OpenList as another one mounts it: a login gives a new token, and the newest one alone holds. */
+/**
+ * An OpenList that another one mounts: a login issues a new token, and only the newest one is
+ * valid.
+ */
 export interface Upstream {
   readonly url: string;
-  /** The token that holds now. */
+  /** The valid token. */
   token(): string;
   /** Ends the token: the next request of a mount logs in. */
   expire(): void;

@@ -20,9 +20,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-/** For one program, in milliseconds. */
+/** Time limit of one program, in milliseconds. */
 const LONGEST = 170_000;
-/** For all files but maps, in bytes. */
+/** Size limit of all files except maps, in bytes. */
 const MAX_SIZE = 150_000;
 
 let out: string;
@@ -61,7 +61,7 @@ test("is small, and has licence, page, types and the protos that contracts impor
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MAX_SIZE);
 });
 
-test("imports itself, Node and what it declares, and nothing of Mooring", () => {
+test("imports itself, Node and its dependencies, and nothing of Mooring", () => {
   const manifest = JSON.parse(textOf("package.json"));
   expect(manifest.dependencies).toBeUndefined();
   const peers = Object.keys(manifest.peerDependencies);
@@ -97,15 +97,15 @@ test("restHandler needs no server of Node and no Fastify", () => {
   expect(modules.sort()).toEqual(["node:crypto", "node:timers/promises", "node:util", "node:zlib"]);
 });
 
-test("publint has nothing to say", async () => {
+test("publint reports nothing", async () => {
   const { messages } = await publint({ pkgDir: folder, pack: false, strict: true });
   expect(messages).toEqual([]);
 });
 
-test("the types are right wherever a package of modules alone can be imported", async () => {
+test("the types are valid wherever an ESM-only package can be imported", async () => {
   const result = await checkPackage(createPackageFromTarballData(readFileSync(archive)));
   if (!result.types) throw new Error("the package has no types");
-  // What the tool's profile esm-only leaves out: importers that cannot import modules at all.
+  // Omitted by the tool's profile esm-only: importers that cannot import modules at all.
   const left = ["node10", "node16-cjs"];
   const problems = result.problems.filter(
     (problem) => !("resolutionKind" in problem && left.includes(problem.resolutionKind)),

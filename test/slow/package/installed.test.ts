@@ -27,7 +27,7 @@ import { startService, TOKEN } from "../../wire/service.ts";
 const ROOT = join(import.meta.dirname, "../../..");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
-/** How long one program may take: nothing else could end a test that waits for it, in milliseconds. */
+/** Time limit of one program in milliseconds: nothing else could end a test that waits for it. */
 const LONGEST = 170_000;
 
 let out: string;
@@ -61,7 +61,7 @@ function run({ command, env, folder }: Installed, ...args: string[]): SpawnSyncR
   return spawnSync(command, args, { cwd: folder, env, encoding: "utf8", timeout: LONGEST });
 }
 
-/** Serves, reads and saves by its own commands, as the first page of the documentation has it. */
+/** Serves, reads and saves by its own commands, like the first page of the documentation. */
 async function use(installed: Installed): Promise<void> {
   const { command, folder, env } = installed;
   expect(run(installed, "--version").stdout).toBe(`mooring v${version}\n`);
@@ -102,17 +102,17 @@ async function listening(lines: AsyncIterable<string>, errors: () => string): Pr
 }
 
 describe("the folder for Linux x64", () => {
-  test("is unpacked and used where there is nothing else, and through a link", async () => {
+  test("is unpacked and used on an empty system, and through a link", async () => {
     const folder = emptyFolder();
     const archive = join(out, `mooring-${version}-linux-x64.tar.gz`);
     execFileSync("tar", ["-xzf", archive, "-C", folder, "--strip-components=1"]);
     mkdirSync(join(folder, "elsewhere"));
     symlinkSync("../mooring", join(folder, "elsewhere/mooring"));
-    // No PATH at all: nothing of this machine is found by its name.
+    // No PATH at all: no program of this machine is found by its name.
     await use({ command: join(folder, "elsewhere/mooring"), env: {}, folder });
   });
 
-  test("is installed and put in the place of an older one as the pages say", async () => {
+  test("is installed and replaces an older one as described", async () => {
     const folder = emptyFolder();
     const commands = (page: string, first: string): string => {
       const blocks = readFileSync(join(ROOT, page), "utf8").matchAll(/```sh\n([\s\S]*?)```/g);
@@ -132,13 +132,13 @@ describe("the folder for Linux x64", () => {
     await use({ command: join(folder, "mooring"), env: {}, folder });
   });
 
-  test("needs no library but those that every system with glibc has", () => {
+  test("needs no library except those of every system with glibc", () => {
     const folder = join(out, `mooring-${version}-linux-x64`);
     const { stderr } = spawnSync(join(folder, "mooring"), ["--version"], {
       env: { LD_DEBUG: "libs" },
       encoding: "utf8",
     });
-    // What the loader says (ld.so(8)), of the shell and of Node.
+    // Output of the loader (ld.so(8)), for the shell and Node.
     const loaded = new Set(
       [...stderr.matchAll(/calling init: (\S+\.so\S*)/g)].map(([, path = ""]) => path),
     );
@@ -148,7 +148,7 @@ describe("the folder for Linux x64", () => {
     for (const path of others) expect(path).toMatch(known);
   });
 
-  test("has the licences and a bill of what is inside, and no path of the machine that made it", () => {
+  test("has the licences and a software bill of materials, and no path of the build machine", () => {
     const folder = join(out, `mooring-${version}-linux-x64`);
     const text = (path: string): string => readFileSync(join(folder, path), "utf8");
     expect(text("LICENSES.txt")).toContain("fastify ");
@@ -166,7 +166,7 @@ describe("the folder for Linux x64", () => {
   });
 });
 
-test("the contract in the folder is all that a compiler needs", async () => {
+test("the contract in the folder is complete for a compiler", async () => {
   const proto = join(out, `mooring-${version}-linux-x64`, "proto");
   expect(readFileSync(join(proto, "google/api/annotations.proto"), "utf8")).toContain("http");
   const archive = `${join(out, `mooring-${version}-linux-x64.tar.gz`)}#strip_components=1,subdir=proto`;
@@ -176,7 +176,7 @@ test("the contract in the folder is all that a compiler needs", async () => {
   }
 });
 
-test("protoc makes code of the contract in the folder, as the examples' page says", (context) => {
+test("protoc generates code from the contract in the folder, as the examples' page describes", (context) => {
   const readme = readFileSync(join(ROOT, "examples/README.md"), "utf8");
   const [command = ""] = /^protoc -I .*$/m.exec(readme) ?? [];
   const protoc = "python3 -m grpc_tools.protoc";
@@ -235,7 +235,7 @@ describe("the client's package", () => {
   });
 });
 
-test("the sizes that docs/operating.md says are about those of today", () => {
+test("the sizes in docs/operating.md are about the current ones", () => {
   const doc = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
   const said = (file: string): number =>
     Number(new RegExp(`\\| \`${file}\` \\| (\\d+) MB`).exec(doc)?.[1]);

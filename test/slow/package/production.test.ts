@@ -17,11 +17,11 @@ const SOURCES = [
   "tools",
 ];
 
-test("npm ci --omit=dev and npm start serve, on whatever Node the machine has", async () => {
+test("npm ci --omit=dev and npm start serve, with any Node of the machine", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mooring-production-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const path of SOURCES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
-  // Without what the scripts of this repository add: its own Node and tools.
+  // Without additions of this repository's scripts: its own Node and tools.
   const path = (process.env["PATH"] ?? "").split(":").filter((one) => !one.includes(ROOT));
   const env = { PATH: path.join(":"), HOME: process.env["HOME"] ?? folder };
   const quick = ["--prefer-offline", "--no-audit", "--no-fund"];
@@ -53,7 +53,7 @@ test("npm ci --omit=dev and npm start serve, on whatever Node the machine has", 
   const settings = await fetch(`http://${address}/api/public/settings`);
   expect(await settings.json()).toMatchObject({ code: 200 });
   members = processTree(service.pid ?? 0);
-  // npm and what it has started are one group.
+  // npm and its children are one process group.
   process.kill(-(service.pid ?? 0), "SIGTERM");
   await expect.poll(() => members.filter(isRunning)).toEqual([]);
 }, 300_000);

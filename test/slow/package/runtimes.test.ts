@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
-// `restHandler` of the packed gateway on the runtimes that its page names.
+// `restHandler` of the packed gateway on the runtimes that its page lists.
 
 const ROOT = join(import.meta.dirname, "../../..");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const PACKAGES = ["bun@1.4.5", "deno@2.9.6", "hono@4.13.19", "@hono/node-server@2.1.9"];
-/** For one program, in milliseconds. */
+/** Time limit of one program, in milliseconds. */
 const LONGEST = 170_000;
 
 let place: string;

@@ -14,7 +14,7 @@ const variables = definitionList.map(({ variable }) => variable as string);
 describe("the systemd unit", () => {
   beforeEach(needs("systemd-analyze"));
 
-  /** The unit as it is, but for the program, which systemd looks for. */
+  /** The unchanged unit, except for the program, which must exist for systemd. */
   function unitFile(): string {
     const folder = mkdtempSync(join(tmpdir(), "mooring-unit-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -24,14 +24,14 @@ describe("the systemd unit", () => {
     return file;
   }
 
-  test("has nothing that systemd complains of", () => {
+  test("has no warnings of systemd-analyze verify", () => {
     const { status, stderr } = spawnSync("systemd-analyze", ["verify", unitFile()], {
       encoding: "utf8",
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  test("is as closed as systemd-analyze asks for: an exposure below 2 of 10", () => {
+  test("has an exposure below 2 of 10 in systemd-analyze security", () => {
     const args = ["security", "--offline=true", "--threshold=20", "--no-pager", unitFile()];
     const { status, stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
     expect(status, stdout + stderr).toBe(0);
@@ -41,13 +41,13 @@ describe("the systemd unit", () => {
 test.each([
   ["unit", unit],
   ["Containerfile", containerfile],
-])("the %s names only variables that there are", (_name, text) => {
+])("the %s has existing variables only", (_name, text) => {
   const named = [...text.matchAll(/MOORING_[A-Z_]+/g)].map(([name]) => name);
   expect(named.length).toBeGreaterThan(0);
   expect(variables).toEqual(expect.arrayContaining(named));
 });
 
-test("every way to start it lets memory go back after a flood of requests", () => {
+test("every way to start it releases memory after a flood of requests", () => {
   const script = readFileSync(join(ROOT, "packaging/linux/mooring"), "utf8");
   expect(unit).toMatch(/^Environment=MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=32768$/m);
   expect(containerfile).toMatch(
@@ -56,7 +56,7 @@ test("every way to start it lets memory go back after a flood of requests", () =
   expect(script).toMatch(/^export MALLOC_TRIM_THRESHOLD_=.*131072/m);
 });
 
-test("the container runs as a user without rights, and asks itself how it is", () => {
+test("the container runs as an unprivileged user, with a health check", () => {
   const line = (word: string): string =>
     new RegExp(`^${word} (.+)$`, "m").exec(containerfile)?.[1] ?? "";
   expect(line("USER")).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/);

@@ -12,7 +12,7 @@ const LONG = { timeout: 120_000 };
 const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_WRONG_TOKENS: "0" };
 const REFUSED = { code: Code.Unauthenticated };
 
-/** Where it runs: its ports, and the processes that have to refuse. */
+/** A deployment: its ports, and the processes that must refuse. */
 interface Running {
   readonly ports: readonly number[];
   /** Processes behind a port. */
@@ -49,7 +49,7 @@ async function twoInstances(): Promise<Running> {
   return { ports: instances.map((instance) => instance.port()), workers: [] };
 }
 
-/** Clients with a connection each, so many that every process has some. */
+/** Clients with a connection each, enough for every process to have some. */
 async function clientsOf({ ports, workers }: Running, token: string): Promise<As[]> {
   const clients: As[] = [];
   const [port = 0] = ports;
@@ -93,12 +93,12 @@ const places: readonly (readonly [string, () => Promise<Running>, readonly strin
 ];
 
 test.for(places)(
-  "a right that ends has ended in %s once that is answered, with its streams",
+  "a right that ends has ended in %s at the reply, with its streams",
   LONG,
   async ([, start, programs], context) => {
     needs(...programs)(context);
     const running = await start();
-    // Whichever process is asked to end it.
+    // For any process of the request.
     for (const [how, end] of Object.entries(ends))
       for (const port of how === "expired" ? running.ports.slice(0, 1) : running.ports) {
         const root = as(port, TOKEN);
@@ -126,7 +126,7 @@ test.for(places)(
 );
 
 test(
-  "an instance that was halted while a token was revoked refuses it when it goes on",
+  "an instance that was halted while a token was revoked refuses it when it continues",
   LONG,
   async (context) => {
     needs(postgresProgram("postgres"))(context);

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.remove());
 
-/** The header of a reply to a client of Connect's. */
+/** The header of a reply to a Connect client. */
 type Reads = (transport: Transport) => Promise<string | null>;
 
 const unary: Reads = async (transport) => {
@@ -62,8 +62,8 @@ const fetched = async (url: string, headers: Record<string, string> = {}) => {
   };
 };
 
-describe("how old a reply may be while the database is away", () => {
-  test("is said by every protocol, and by none before and after", LONG, async () => {
+describe("the age of a reply while the database is unreachable", () => {
+  test("is in replies of every protocol, and in none before and after", LONG, async () => {
     const url = await server.newDatabase();
     const mooring = await startedMooring({
       folder: await testFolder(),
@@ -125,7 +125,7 @@ describe("how old a reply may be while the database is away", () => {
       .poll(async () => Date.now() / 1_000 - (await measured(last)), SOON)
       .toBeGreaterThan(2);
     expect(await measured(last)).toBeCloseTo(contact, 0);
-    // What was not served from memory says nothing of the kind.
+    // Replies that are not served from memory have no age.
     const save = await createClient(SettingService, transports.connect)
       .saveSettings(
         { settings: [{ key: "site_title", value: "x" }] },

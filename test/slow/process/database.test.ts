@@ -16,7 +16,7 @@ import { http1Sender } from "../../wire/transport/http.ts";
 const env = { MOORING_ADMIN_TOKEN: TOKEN };
 const headers = { authorization: TOKEN };
 
-/** The one sentence with which a start fails. */
+/** The one-sentence message of a failing start. */
 async function refusalOf(options: MooringOptions): Promise<string> {
   const mooring = runMooring({ ...options, env: { ...env, ...options.env } });
   expect(await mooring.ended).toBe(1);
@@ -26,7 +26,7 @@ async function refusalOf(options: MooringOptions): Promise<string> {
   return lines[0] ?? "";
 }
 
-/** A database of this program in a folder, with nothing running on it. */
+/** A database of this program in a folder, without a process on it. */
 async function madeDatabase(folder: string): Promise<string> {
   const mooring = await startedMooring({ folder, env });
   mooring.kill("SIGTERM");
@@ -34,7 +34,7 @@ async function madeDatabase(folder: string): Promise<string> {
   return join(folder, "mooring.db");
 }
 
-/** Holds the write lock, as another program may, until it is told to let go. */
+/** Holds the write lock, like another program, until it is released. */
 function lock(path: string): { release: () => void } {
   const other = new DatabaseSync(path);
   other.exec("begin exclusive");
@@ -47,15 +47,15 @@ function lock(path: string): { release: () => void } {
   return { release };
 }
 
-describe("a start that finds", () => {
-  test("no folder for the database says so", async () => {
+describe("a start with", () => {
+  test("no folder for the database is refused", async () => {
     const folder = await testFolder();
     const url = `sqlite:${join(folder, "missing", "mooring.db")}`;
     const said = await refusalOf({ folder, env: { MOORING_DATABASE_URL: url } });
     expect(said).toMatch(/^mooring: the folder .*missing .*does not exist: create it/);
   });
 
-  test("a data folder that cannot be made says so", async () => {
+  test("a data folder that cannot be created is refused", async () => {
     const folder = await testFolder();
     const path = join(folder, "file");
     await writeFile(path, "");
@@ -63,13 +63,13 @@ describe("a start that finds", () => {
     expect(said).toMatch(/^mooring: the data directory .* cannot be made/);
   });
 
-  test("a folder where the file should be says so", async () => {
+  test("a folder in place of the file is refused", async () => {
     const folder = await testFolder();
     await mkdir(join(folder, "mooring.db"));
     expect(await refusalOf({ folder })).toMatch(/is not a file/);
   });
 
-  test("something that is no database leaves it as it is", async () => {
+  test("a file that is not a database is refused, and leaves it unchanged", async () => {
     const folder = await testFolder();
     for (const text of [
       "short",
@@ -81,7 +81,7 @@ describe("a start that finds", () => {
     }
   });
 
-  test("another program's database leaves it as it is", async () => {
+  test("another program's database is refused, and leaves it unchanged", async () => {
     const folder = await testFolder();
     const other = new DatabaseSync(join(folder, "mooring.db"));
     other.exec("create table theirs (id integer)");
@@ -89,7 +89,7 @@ describe("a start that finds", () => {
     expect(await refusalOf({ folder })).toMatch(/is a database of another program/);
   });
 
-  test("a database of a newer version says so", async () => {
+  test("a database of a newer version is refused", async () => {
     const folder = await testFolder();
     const newer = new DatabaseSync(await madeDatabase(folder));
     newer.exec("insert into migration (name, timestamp) values ('9999_later', '2999-01-01')");
@@ -97,7 +97,7 @@ describe("a start that finds", () => {
     expect(await refusalOf({ folder })).toMatch(/newer Mooring/);
   });
 
-  test("a damaged database says so", async () => {
+  test("a damaged database is refused", async () => {
     const folder = await testFolder();
     const path = await madeDatabase(folder);
     const bytes = await readFile(path);
@@ -105,20 +105,20 @@ describe("a start that finds", () => {
     expect(await refusalOf({ folder })).toMatch(/damaged|could not be read/);
   });
 
-  test("a lock that stays says who may hold it", async () => {
+  test("a lasting lock is refused with its possible holders", async () => {
     const folder = await testFolder();
     lock(await madeDatabase(folder));
     expect(await refusalOf({ folder })).toMatch(/is locked by another program/);
   });
 
-  test("a file that it may not write says so", async (context) => {
+  test("a file without write permission is refused", async (context) => {
     context.skip(process.getuid?.() === 0, "root may write everything");
     const folder = await testFolder();
     await chmod(await madeDatabase(folder), 0o400);
     expect(await refusalOf({ folder })).toMatch(/read-only|cannot be opened/);
   });
 
-  test("a full disk says so", async (context) => {
+  test("a full disk is refused", async (context) => {
     const folder = await testFolder();
     context.skip(!mountSmall(folder, 16), "this process may not mount a small disk");
     expect(await refusalOf({ folder })).toMatch(/disk is full: free some space/);
@@ -126,7 +126,7 @@ describe("a start that finds", () => {
 });
 
 describe("while the database is not open yet", () => {
-  test("/ping answers, and other calls are held until all is served", async () => {
+  test("/ping answers, and other calls are held until everything is served", async () => {
     const folder = await testFolder();
     const { release } = lock(await madeDatabase(folder));
     const port = await freePort();
@@ -161,7 +161,7 @@ describe("while it runs", () => {
     expect((await send("/api/admin/setting/save", save)).json).toMatchObject({ code: 200 });
   });
 
-  test("files that are deleted make saves UNAVAILABLE, and the log says so; reads are still served", async () => {
+  test("deleted files make saves UNAVAILABLE, which is logged; reads are still served", async () => {
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env });
     const send = http1Sender(mooring.port());
@@ -180,7 +180,7 @@ describe("while it runs", () => {
     expect(await mooring.ended).toBe(0);
   });
 
-  test("it is killed: the next start says that it has checked the database", async () => {
+  test("it is killed: the next start reports that it has checked the database", async () => {
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env });
     mooring.kill("SIGKILL");
@@ -207,7 +207,7 @@ describe("while it runs", () => {
   });
 });
 
-/** Puts a disk of so many KiB in the place of a folder. @returns false where that is not allowed. */
+/** Mounts a disk of this number of KiB on a folder. @returns false if that is not permitted. */
 function mountSmall(folder: string, size: number): boolean {
   const options = ["-t", "tmpfs", "-o", `size=${size}k`, "tmpfs", folder];
   const { status } = spawnSync("mount", options);
@@ -228,7 +228,7 @@ async function fill(path: string): Promise<void> {
     }
 }
 
-/** Tries again until something holds. */
+/** Polls until a condition holds. */
 async function patiently(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds().catch(() => false)))
     await new Promise((resolve) => setTimeout(resolve, 10));

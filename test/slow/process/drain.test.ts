@@ -25,12 +25,12 @@ function requestFor(path: string, body: string): string {
   ].join("\r\n");
 }
 
-/** What became of the requests of all clients. */
+/** Outcomes of the requests of all clients. */
 interface Tally {
   answered: number;
-  /** Said to be the last on its connection, or known not to be carried out. */
+  /** The connection was announced to close, or the request is known to be unexecuted. */
   announced: number;
-  /** What went wrong without an announcement. */
+  /** Failures without an announcement. */
   readonly lost: string[];
 }
 
@@ -38,7 +38,7 @@ async function started(): Promise<MooringProcess> {
   return startedMooring({ folder: await testFolder(), env: { MOORING_ADMIN_TOKEN: TOKEN } });
 }
 
-/** Tells the service to end in the middle of its work. */
+/** Signals the service to end under load. */
 async function stopWhenBusy(mooring: MooringProcess, tally: Tally): Promise<void> {
   const enough = tally.answered + 10 * CLIENTS;
   while (tally.answered < enough) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -59,7 +59,7 @@ describe("SIGTERM under load", () => {
     expect(tally.announced).toBeGreaterThan(0);
   }, 120_000);
 
-  test("announces the end of a connection also with the reply to a call that came before", async () => {
+  test("announces the end of a connection also in the reply to an earlier call", async () => {
     const aria2 = await patientAria2();
     const mooring = await started();
     const socket = connect(mooring.port(), "127.0.0.1");
@@ -74,19 +74,19 @@ describe("SIGTERM under load", () => {
     expect(await mooring.ended).toBe(0);
   });
 
-  test("does not wait for connections that have never said anything", async () => {
+  test("does not wait for connections without a request", async () => {
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env: { MOORING_SHUTDOWN_GRACE: "1h" } });
     const socket = connect(mooring.port(), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     await once(socket, "connect");
-    // Accepted by now: the next one has its answer.
+    // Accepted by now: the next one has its reply.
     await http1Sender(mooring.port())("/ping");
     mooring.kill("SIGTERM");
     expect(await mooring.ended).toBe(0);
   });
 
-  test("answers every stream of HTTP/2, or says by GOAWAY that it was not carried out", async () => {
+  test("answers every stream of HTTP/2, or reports by GOAWAY that it was not executed", async () => {
     const tally: Tally = { answered: 0, announced: 0, lost: [] };
     for (let round = 0; round < ROUNDS.http2; round += 1) {
       const mooring = await started();
@@ -100,7 +100,7 @@ describe("SIGTERM under load", () => {
   }, 120_000);
 });
 
-/** Saves over and over, on one connection until it is announced to end; ends with the server. */
+/** Saves repeatedly on one connection until it is announced to end; ends with the server. */
 async function saveOnHttp1(port: number, tally: Tally): Promise<void> {
   for (;;) {
     const socket = connect(port, "127.0.0.1").on("error", () => undefined);
@@ -109,7 +109,7 @@ async function saveOnHttp1(port: number, tally: Tally): Promise<void> {
     for (;;) {
       const reply = await exchange(socket, REQUEST);
       if (reply.startsWith("HTTP/1.1 200")) tally.answered += 1;
-      // Nothing was said on it yet: the connection itself was refused.
+      // No request was sent on it yet: the connection itself was refused.
       else if (fresh) return;
       else {
         tally.lost.push(reply);
@@ -124,7 +124,7 @@ async function saveOnHttp1(port: number, tally: Tally): Promise<void> {
   }
 }
 
-/** Sends the request and reads one reply with its body; or the reason why there is none. */
+/** Sends the request and reads one reply with its body; or returns the reason of a missing one. */
 function exchange(socket: Socket, request: string): Promise<string> {
   return new Promise((resolve) => {
     let text = "";

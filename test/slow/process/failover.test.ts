@@ -26,7 +26,7 @@ async function ownServer(settings: readonly string[] = []): Promise<TestServer> 
 }
 
 test(
-  "three instances under load lose nothing when a standby that saves wait for takes the primary's place",
+  "three instances under load lose nothing when a synchronous standby takes over from the primary",
   LONG,
   async () => {
     const primary = await ownServer();
@@ -55,7 +55,7 @@ describe("behind a pooler in transaction mode", () => {
   beforeEach((context) => hasPooler(context));
 
   test(
-    "three instances under load lose nothing, also when the pooler is started anew",
+    "three instances under load lose nothing, also when the pooler is restarted",
     LONG,
     async () => {
       const server = await ownServer();
@@ -73,59 +73,59 @@ describe("behind a pooler in transaction mode", () => {
     },
   );
 
-  test(
-    "a token that was reset is accepted by no instance once the reset has been answered",
-    LONG,
-    async () => {
-      const server = await ownServer();
-      const pooler = await startPgbouncer(server, "postgres");
-      onTestFinished(pooler.stop);
-      await checkReset(await startInstances(pooler.url, 3), 6);
-    },
-  );
+  test("after the reply of a reset no instance accepts the old token", LONG, async () => {
+    const server = await ownServer();
+    const pooler = await startPgbouncer(server, "postgres");
+    onTestFinished(pooler.stop);
+    await checkReset(await startInstances(pooler.url, 3), 6);
+  });
 });
 
-test("sites are guided by one instance, and by another one when that is killed", LONG, async () => {
-  const server = await ownServer();
-  const site = await startStandIn();
-  onTestFinished(() => site.stop());
-  const instances = await startInstances(await server.newDatabase(), 2);
-  const call = async (instance: Instance, path: string, body: unknown): Promise<void> => {
-    const headers = { authorization: TOKEN };
-    const send = http1Sender(instance.port());
-    const { json } = await send(`/api/admin/${path}`, { method: "POST", headers, body });
-    expect(json).toMatchObject({ code: 200 });
-  };
-  const [one, other] = instances;
-  if (one === undefined || other === undefined) throw new Error("no instance");
-  await call(one, "site/create", { name: "one", url: site.url, token: site.token() });
-  await call(other, "site/adopt", { name: "one" });
-  // Each knows at once what the other has written, and keeps it.
-  await call(one, "site/update?name=one", { paused: true });
-  await call(other, "site/update?name=one", { mode: "SITE_MODE_FOLLOW" });
-  const { json } = await http1Sender(other.port())("/api/admin/site/get?name=one", {
-    headers: { authorization: TOKEN },
-  });
-  expect(json).toMatchObject({
-    data: { paused: true, mode: "SITE_MODE_FOLLOW" },
-  });
-  await call(one, "site/update?name=one", { paused: false });
-  const save = (by: Instance, value: string) =>
-    call(by, "setting/save", [{ key: "site_title", value }]);
-  const pushed = (value: string) =>
-    expect.poll(() => site.value("site_title"), { timeout: 60_000 }).toBe(value);
-  await save(one, "by either");
-  await pushed("by either");
-  // One after the other: whichever guides is among them.
-  for (const [at, killed] of instances.entries()) {
-    killed.kill("SIGKILL");
-    await save(at === 0 ? other : one, `after ${at}`);
-    await pushed(`after ${at}`);
-    await killed.again();
-  }
-});
+test(
+  "sites are followed by one instance, and by another one when that is killed",
+  LONG,
+  async () => {
+    const server = await ownServer();
+    const site = await startStandIn();
+    onTestFinished(() => site.stop());
+    const instances = await startInstances(await server.newDatabase(), 2);
+    const call = async (instance: Instance, path: string, body: unknown): Promise<void> => {
+      const headers = { authorization: TOKEN };
+      const send = http1Sender(instance.port());
+      const { json } = await send(`/api/admin/${path}`, { method: "POST", headers, body });
+      expect(json).toMatchObject({ code: 200 });
+    };
+    const [one, other] = instances;
+    if (one === undefined || other === undefined) throw new Error("no instance");
+    await call(one, "site/create", { name: "one", url: site.url, token: site.token() });
+    await call(other, "site/adopt", { name: "one" });
+    // Each detects at once what the other has written, and keeps it.
+    await call(one, "site/update?name=one", { paused: true });
+    await call(other, "site/update?name=one", { mode: "SITE_MODE_FOLLOW" });
+    const { json } = await http1Sender(other.port())("/api/admin/site/get?name=one", {
+      headers: { authorization: TOKEN },
+    });
+    expect(json).toMatchObject({
+      data: { paused: true, mode: "SITE_MODE_FOLLOW" },
+    });
+    await call(one, "site/update?name=one", { paused: false });
+    const save = (by: Instance, value: string) =>
+      call(by, "setting/save", [{ key: "site_title", value }]);
+    const pushed = (value: string) =>
+      expect.poll(() => site.value("site_title"), { timeout: 60_000 }).toBe(value);
+    await save(one, "by either");
+    await pushed("by either");
+    // In sequence: the leader is among them.
+    for (const [at, killed] of instances.entries()) {
+      killed.kill("SIGKILL");
+      await save(at === 0 ? other : one, `after ${at}`);
+      await pushed(`after ${at}`);
+      await killed.again();
+    }
+  },
+);
 
-test("reads with a token ask the database nothing, whatever their number", LONG, async () => {
+test("reads with a token send no query, in any number", LONG, async () => {
   const server = await ownServer();
   const [instance] = await startInstances(await server.newDatabase(), 1);
   const send = http1Sender(instance?.port() ?? 0);
@@ -146,7 +146,7 @@ test("reads with a token ask the database nothing, whatever their number", LONG,
         expect(json).toMatchObject({ code: 200 });
       }),
     );
-  // What is asked, whatever is called: about three times a second, ten times without notifications.
+  // The only queries, for any calls: about three times a second, ten times without notifications.
   const asked = ((performance.now() - began) / 1_000) * 10;
   // The server counts a second late.
   await new Promise((resolve) => setTimeout(resolve, 2_000));

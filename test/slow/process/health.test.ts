@@ -9,7 +9,7 @@ async function textOf(url: string) {
   return { status: reply.status, text: await reply.text() };
 }
 
-test("a service that serves is alive and ready, and says why", async () => {
+test("a service that serves is live and ready, with the reasons", async () => {
   const mooring = await startedMooring({
     folder: await testFolder(),
     env: { MOORING_ADMIN_TOKEN: TOKEN },
@@ -23,13 +23,13 @@ test("a service that serves is alive and ready, and says why", async () => {
   });
 });
 
-test("a service that drains is alive and not ready", async () => {
+test("a service that drains is live and not ready", async () => {
   const mooring = await startedMooring({
     folder: await testFolder(),
     env: { MOORING_ADMIN_TOKEN: TOKEN },
   });
   const at = `http://127.0.0.1:${mooring.port()}`;
-  // A connection that is open already: nothing new is accepted while it drains.
+  // A connection that is open already: no new one is accepted while it drains.
   const watch = await fetch(`${at}/api/public/settings/watch`);
   await watch.body?.getReader().read();
   const asked = Array.from({ length: 2 }, () => fetch(`${at}/livez`));
@@ -68,7 +68,7 @@ test("a database that cannot be read, and a catalogue without drivers, are named
   ]);
 });
 
-test("what should be known of a database that is in order is shown with it", async () => {
+test("remarks on a healthy database are shown with it", async () => {
   const fastify = createFastify();
   await fastify.register(healthPlugin, {
     checks: async () => [{ name: "store", note: "no notifications come" }, { name: "catalogue" }],
@@ -78,7 +78,7 @@ test("what should be known of a database that is in order is shown with it", asy
   expect(body).toBe("[+] store: ok (no notifications come)\n[+] catalogue: ok\nok\n");
 });
 
-test("the database is asked once a second at most", async () => {
+test("the database is queried once a second at most", async () => {
   let asked = 0;
   let now = 0;
   const store = {

@@ -29,7 +29,7 @@ afterAll(() => server?.remove());
 const LONG = { timeout: 120_000 };
 
 describe("three instances, 64 saving clients and a watcher at each", () => {
-  test("agree on one history while nothing happens to them", LONG, async () => {
+  test("agree on one history without failures", LONG, async () => {
     const load = await startLoad(await server.newDatabase());
     await load.savers.more(1_000);
     await checkLoad(load);
@@ -64,36 +64,32 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
     },
   );
 
-  test(
-    "lose nothing when connections for notifications are cut again and again",
-    LONG,
-    async () => {
-      const load = await startLoad(await server.newDatabase());
-      const database = load.url.split("/").at(-1);
-      const listeners = async () => {
-        const rows = await server.query(
-          "select pid from pg_stat_activity where query like 'listen%' and datname = current_database()",
-          database,
-        );
-        return rows.map(({ pid }) => pid);
-      };
-      const cut = new Set<unknown>();
-      for (let round = 0; round < 3; round += 1) {
-        // An instance listens again a second after a cut: one that comes sooner would cut nothing.
-        const fresh = async () => (await listeners()).filter((pid) => !cut.has(pid));
-        await expect.poll(fresh).toHaveLength(load.instances.length);
-        for (const pid of await fresh()) {
-          await server.query(`select pg_terminate_backend(${pid})`);
-          cut.add(pid);
-        }
-        await load.savers.more(200);
+  test("lose nothing when connections for notifications are cut repeatedly", LONG, async () => {
+    const load = await startLoad(await server.newDatabase());
+    const database = load.url.split("/").at(-1);
+    const listeners = async () => {
+      const rows = await server.query(
+        "select pid from pg_stat_activity where query like 'listen%' and datname = current_database()",
+        database,
+      );
+      return rows.map(({ pid }) => pid);
+    };
+    const cut = new Set<unknown>();
+    for (let round = 0; round < 3; round += 1) {
+      // An instance listens again a second after a cut: an earlier cut would have no effect.
+      const fresh = async () => (await listeners()).filter((pid) => !cut.has(pid));
+      await expect.poll(fresh).toHaveLength(load.instances.length);
+      for (const pid of await fresh()) {
+        await server.query(`select pg_terminate_backend(${pid})`);
+        cut.add(pid);
       }
-      await checkLoad(load);
-    },
-  );
+      await load.savers.more(200);
+    }
+    await checkLoad(load);
+  });
 
   test("lose nothing when one is halted for longer than its lease", LONG, async () => {
-    // For seconds: they need not keep the machine busy meanwhile.
+    // For seconds: they need not keep the machine busy in between.
     const load = await startLoad(await server.newDatabase(), 200);
     const [halted] = load.instances;
     process.kill(halted?.pid ?? 0, "SIGSTOP");
@@ -111,26 +107,30 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
 });
 
 describe("a token that was reset", () => {
-  test("is accepted by no instance once the reset has been answered", LONG, async () => {
+  test("is accepted by no instance after the reply", LONG, async () => {
     await checkReset(await startInstances(await server.newDatabase(), 3), 12);
   });
 
-  test("is refused by one that was halted meanwhile as soon as it goes on", LONG, async () => {
-    const instances = await startInstances(await server.newDatabase(), 2);
-    const [by, halted] = instances;
-    if (by === undefined || halted === undefined) throw new Error("no instance");
-    expect(await codeAt(halted, TOKEN)).toBe(200);
-    process.kill(halted.pid, "SIGSTOP");
-    const asked = codeAt(halted, TOKEN);
-    const token = await resetAt(by, TOKEN);
-    process.kill(halted.pid, "SIGCONT");
-    expect(await asked).toBe(401);
-    expect(await codeAt(halted, token)).toBe(200);
-  });
+  test(
+    "is refused by an instance that was halted in between as soon as it continues",
+    LONG,
+    async () => {
+      const instances = await startInstances(await server.newDatabase(), 2);
+      const [by, halted] = instances;
+      if (by === undefined || halted === undefined) throw new Error("no instance");
+      expect(await codeAt(halted, TOKEN)).toBe(200);
+      process.kill(halted.pid, "SIGSTOP");
+      const asked = codeAt(halted, TOKEN);
+      const token = await resetAt(by, TOKEN);
+      process.kill(halted.pid, "SIGCONT");
+      expect(await asked).toBe(401);
+      expect(await codeAt(halted, token)).toBe(200);
+    },
+  );
 });
 
 test(
-  "a read that asks for a revision shows what another instance has saved, or says that it can't",
+  "a read that requires a revision returns what another instance has saved, or fails",
   LONG,
   async () => {
     const instances = await startInstances(await server.newDatabase(), 2);
@@ -160,7 +160,7 @@ test(
 
 describe("while the server does not run", () => {
   test(
-    "reads go on with a token and without, saves are UNAVAILABLE, and all comes back",
+    "reads continue with a token and without, saves are UNAVAILABLE, and all recovers",
     LONG,
     async () => {
       const own = await startPostgres();
@@ -195,7 +195,7 @@ describe("while the server does not run", () => {
     },
   );
 
-  test("and one that does not answer admits no token that may have ended", LONG, async () => {
+  test("an instance whose server hangs admits no token that may have ended", LONG, async () => {
     const own = await startPostgres();
     onTestFinished(() => own.remove());
     const [instance] = await startInstances(await own.newDatabase(), 1);

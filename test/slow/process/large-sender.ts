@@ -1,6 +1,6 @@
-// A program: posts large bodies that are refused, each twenty times, and prints each one's replies'
-// status or how they failed. Arguments: port, and as JSON a list of paths and headers, these as names and
-// values in turn.
+// A program: posts large bodies that are refused, each twenty times, and prints the statuses of the
+// replies or the failures. Arguments: port, and as JSON a list of paths and headers, these as names
+// and values in turn.
 import { request } from "node:http";
 
 const [port = "0", requests = "[]"] = process.argv.slice(2);

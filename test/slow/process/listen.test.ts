@@ -41,7 +41,7 @@ async function end(mooring: MooringProcess): Promise<void> {
 }
 
 describe("a Unix socket", () => {
-  test("carries every protocol, and is gone after the end", async () => {
+  test("serves every protocol, and is removed at the end", async () => {
     const folder = await testFolder();
     const path = join(folder, "mooring.sock");
     const mooring = await startedMooring({
@@ -83,7 +83,7 @@ describe("a Unix socket", () => {
     { what: "those it is opened for", asked: "0660", mode: 0o660 },
     { what: "the service's user alone, with workers", mode: 0o600, workers: "2" },
     { what: "those it is opened for, with workers", asked: "0660", mode: 0o660, workers: "2" },
-  ])("lets in $what, whatever the umask", async ({ mode, asked = "", workers = "1" }) => {
+  ])("admits $what, with any umask", async ({ mode, asked = "", workers = "1" }) => {
     const folder = await testFolder();
     const [shared, grpc] = ["mooring.sock", "grpc.sock"].map((name) => join(folder, name));
     const before = process.umask(0);
@@ -105,7 +105,7 @@ describe("a Unix socket", () => {
     await end(mooring);
   });
 
-  test("of another program that runs is left alone", async () => {
+  test("of another running program is not replaced", async () => {
     const folder = await testFolder();
     const path = join(folder, "mooring.sock");
     const options = { folder, env: { ...env, MOORING_LISTEN: `unix:${path}` } };
@@ -116,7 +116,7 @@ describe("a Unix socket", () => {
     expect(await pingAt(path)).toBe("pong");
   });
 
-  test("does not take the place of a file", async () => {
+  test("does not replace a file", async () => {
     const folder = await testFolder();
     const path = join(folder, "precious.txt");
     await writeFile(path, "precious");
@@ -169,7 +169,7 @@ describe("MOORING_WORKERS", () => {
     expect(applied.every(({ worker }) => Number.isInteger(worker))).toBe(true);
   });
 
-  test("shows the token of a new database once", async () => {
+  test("prints the token of a new database once", async () => {
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env: { MOORING_WORKERS: "2" } });
     await mooring.logged(({ msg }) => msg === "all workers serve");
@@ -177,7 +177,7 @@ describe("MOORING_WORKERS", () => {
     expect(mooring.stderr().match(/mooring-[\w-]{43}/g)).toHaveLength(1);
   });
 
-  test("replaces a worker that dies", async () => {
+  test("replaces a worker that ends", async () => {
     const mooring = await startedMooring({ folder: await testFolder(), env: workers });
     const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
     await mooring.logged(() => serving().length === 2);
@@ -191,7 +191,7 @@ describe("MOORING_WORKERS", () => {
     await end(mooring);
   });
 
-  test("says once what keeps it from starting", async () => {
+  test("reports once why it cannot start", async () => {
     const folder = await testFolder();
     const url = `sqlite:${join(folder, "missing", "mooring.db")}`;
     const mooring = runMooring({ folder, env: { ...workers, MOORING_DATABASE_URL: url } });

@@ -47,7 +47,7 @@ describe("the log", () => {
     }
   });
 
-  test("has no line for a call that succeeds, unless it is asked for", async () => {
+  test("has no line for a successful call at the default level", async () => {
     const quiet = await startedMooring({ folder: await testFolder(), env });
     await http1Sender(quiet.port())("/api/admin/setting/list", { headers });
     quiet.kill("SIGTERM");
@@ -91,7 +91,7 @@ describe("the log", () => {
     }
   });
 
-  test("has no control characters, whatever a client sends", async () => {
+  test("has no control characters, for any input of a client", async () => {
     const mooring = await startedMooring({ folder: await testFolder(), env });
     const odd = "\u0007\u007f\u009b2J";
     const path = `/api/admin/setting/get?key=${encodeURIComponent(odd)}`;
@@ -105,7 +105,7 @@ describe("the log", () => {
     expect(reasons.filter((reason) => reason.includes(odd))).toHaveLength(1);
   });
 
-  test("has one line for a client that tries one wrong token after the other", async () => {
+  test("has one line for a client with many wrong tokens", async () => {
     const mooring = await startedMooring({ folder: await testFolder(), env });
     const send = http1Sender(mooring.port());
     const list = "/api/admin/setting/list";
@@ -123,7 +123,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("of several workers says which one, and once what all of them notice", async () => {
+  test("of several workers has the worker in each line, and shared events once", async () => {
     const folder = await testFolder();
     const file = join(folder, "settings.yaml");
     await writeFile(file, "settings:\n  site_title: one\n");
@@ -143,7 +143,7 @@ describe("the log", () => {
     expect(first).not.toBe(second);
   });
 
-  test("has lost its reader: the service goes on, and ends in order when it shall", async () => {
+  test("with a closed reader does not stop the service, which ends in order", async () => {
     const mooring = await startedMooring({ folder: await testFolder(), env });
     mooring.leaveOutput("gone");
     expect((await http1Sender(mooring.port())("/ping", {})).status).toBe(200);
@@ -151,19 +151,19 @@ describe("the log", () => {
     expect(await mooring.ended).toBe(0);
   });
 
-  test("is not read any more: the service goes on, and ends when it shall", async () => {
+  test("with a stalled reader does not stop the service, which ends on its signal", async () => {
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "debug" } });
     const port = mooring.port();
     mooring.leaveOutput("stalled");
     const send = http1Sender(port);
-    // More than a pipe holds.
+    // More than the buffer of a pipe.
     for (let call = 0; call < 4_000; call += 1) await send("/ping", {});
     mooring.kill("SIGTERM");
     expect(["SIGKILL", 0]).toContain(await mooring.ended);
   });
 
-  test("is text for people where that is asked for", async () => {
+  test("is text for people on request", async () => {
     const folder = await testFolder();
     const mooring = runMooring({ folder, env: { ...env, MOORING_LOG_FORMAT: "pretty" } });
     await until(() => mooring.stdout().includes("serving"), mooring.ended);
@@ -172,13 +172,13 @@ describe("the log", () => {
   });
 });
 
-/** C0, DEL and C1: what a terminal may take for a command. */
+/** C0, DEL and C1: characters that a terminal may interpret as a command. */
 function isControl(char: string): boolean {
   const code = char.charCodeAt(0);
   return code < 0x20 || (code >= 0x7f && code <= 0x9f);
 }
 
-/** Waits for something that is not announced, as long as the program runs. */
+/** Polls for a condition while the program runs. */
 async function until(holds: () => boolean, ended: Promise<unknown>): Promise<void> {
   let over = false;
   ended.then(() => {

@@ -7,7 +7,7 @@ import { runMooring, testFolder } from "../../process/mooring.ts";
 const token = "metrics-test-token-0123456789abcdefgh";
 const env = { MOORING_METRICS_LISTEN: "127.0.0.1:0", MOORING_ADMIN_TOKEN: token };
 
-/** A service after some calls, one of each kind, and a stream that is still open. */
+/** A service after some calls, one of each kind, with an open stream. */
 async function busyService(workers: string) {
   const line = workers === "1" ? "serving" : "all workers serve";
   const mooring = runMooring({
@@ -56,7 +56,7 @@ describe.each(["1", "2"])("metrics of %s process(es)", (workers) => {
     expect(await service.mooring.ended).toBe(0);
   });
 
-  test("count every call when it begins and when it ends, and hold no secret", () => {
+  test("count every call at its begin and end, and have no secret", () => {
     const settings = {
       grpc_service: "mooring.v1.PublicService",
       grpc_method: "GetPublicSettings",
@@ -72,14 +72,14 @@ describe.each(["1", "2"])("metrics of %s process(es)", (workers) => {
     expect(text).not.toContain(token);
   });
 
-  test("leave streams out of the durations, and count those that are open", () => {
+  test("exclude streams from the durations, and count open ones", () => {
     const watch = { grpc_method: "WatchPublicSettings", grpc_type: "server_streaming" };
     expect(sample(text, "grpc_server_started_total", watch)).toBe(1);
     expect(sample(text, "grpc_server_handling_seconds_count", watch)).toBeNaN();
     expect(sample(text, "mooring_watchers")).toBe(1);
   });
 
-  test("say what runs, at which revision, and how long the database takes", () => {
+  test("have the version, the revision, and the latency of the database", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8"));
     expect(sample(text, "mooring_build_info", { version: `v${version}` })).toBe(1);
     expect(sample(text, "mooring_revision")).toBe(2);
@@ -87,7 +87,7 @@ describe.each(["1", "2"])("metrics of %s process(es)", (workers) => {
     expect(sample(text, "process_resident_memory_bytes")).toBeGreaterThan(0);
   });
 
-  test("are as promtool wants them", (context) => {
+  test("are accepted by promtool", (context) => {
     needs("promtool")(context);
     const checked = spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" });
     expect(checked.stdout + checked.stderr).toBe("");

@@ -6,7 +6,7 @@ import { builtProgram } from "../../built.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-/** Below node_modules, so that the packages are found that stay packages. */
+/** Below node_modules, so that external packages are found. */
 const PACKAGE = join(ROOT, `node_modules/.cache/mooring-test-${process.pid}`);
 const PROGRAM = join(PACKAGE, "src/main.js");
 
@@ -27,7 +27,7 @@ function build(...flags: readonly string[]): void {
 }
 
 describe("the package that a build makes", () => {
-  // One of its own: a test makes it look old.
+  // A separate one: a test changes its age.
   beforeAll(async () => {
     const built = dirname(dirname(await builtProgram()));
     cpSync(built, PACKAGE, { recursive: true, preserveTimestamps: true });
@@ -35,7 +35,7 @@ describe("the package that a build makes", () => {
 
   afterAll(() => rmSync(PACKAGE, { recursive: true, force: true }));
 
-  test("says its version and its commands", () => {
+  test("prints its version and its commands", () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     expect(run(["--version"]).stdout).toBe(`mooring v${version}\n`);
     expect(run(["--help"]).stdout).toContain("MOORING_LISTEN");
@@ -51,14 +51,14 @@ describe("the package that a build makes", () => {
     expect(await settings.json()).toMatchObject({ code: 200, data: title });
     const names = await fetch(`${at}/api/admin/driver/names`, { headers });
     expect(await names.json()).toMatchObject({ data: expect.arrayContaining(["Local", "S3"]) });
-    // By the library, which a time limit is left to.
+    // By the library, which supports a time-out.
     const connect = await fetch(`${at}/mooring.v1.PublicService/GetPublicSettings`, {
       method: "POST",
       headers: { ...headers, "connect-timeout-ms": "5000" },
       body: "{}",
     });
     expect(await connect.json()).toMatchObject({ settings: title });
-    // The command line calls by gRPC.
+    // The command line uses gRPC.
     const caller = { MOORING_ADDRESS: `127.0.0.1:${mooring.port()}`, MOORING_TOKEN: TOKEN };
     const shown = run(["get", "default_page_size"], caller);
     expect(shown).toMatchObject({ stdout: expect.stringMatching(/^\d+\n$/), status: 0 });
@@ -66,14 +66,14 @@ describe("the package that a build makes", () => {
     expect(await mooring.ended).toBe(0);
   });
 
-  test("names the licences of what is in it", () => {
+  test("has the licences of its contents", () => {
     const licences = readFileSync(join(PACKAGE, "LICENSES.txt"), "utf8");
     for (const name of ["fastify", "kysely", "@grpc/grpc-js", "@bufbuild/protobuf"])
       expect(licences).toContain(`${name} `);
     expect(existsSync(join(PACKAGE, "package.json"))).toBe(true);
   });
 
-  test("is made anew only when something has changed, where that is asked for", () => {
+  test("is built again only after a change, if that is requested", () => {
     const madeAt = () => statSync(PROGRAM).mtimeMs;
     const before = madeAt();
     build("--when-changed");

@@ -17,7 +17,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Starts a service with variables, and asks it by a command with the same ones. */
+/** Starts a service with variables, and calls it by a command with the same ones. */
 async function asked(env: Record<string, string>, command: string[], more = {}) {
   const folder = await testFolder();
   const own = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_DATA_DIR: folder, ...env };
@@ -30,19 +30,19 @@ async function asked(env: Record<string, string>, command: string[], more = {}) 
 
 const serves = { code: 0, out: "serving\n", err: "" };
 
-describe("with the variables of the service, its probe finds it", () => {
+describe("with the variables of the service its probe finds it", () => {
   test("on another port", async () => {
     const env = { MOORING_LISTEN: `:${await freePort()}` };
     expect(await asked(env, ["health"])).toEqual(serves);
   });
 
-  test("on a Unix socket that is its user's alone, at a relative path", async () => {
+  test("on a Unix socket with mode 0600, at a relative path", async () => {
     const env = { MOORING_LISTEN: "unix:mooring.sock", MOORING_SOCKET_MODE: "0600" };
     expect(await asked(env, ["health"])).toEqual(serves);
     expect((await asked(env, ["status"], { MOORING_TOKEN: TOKEN })).out).toMatch(/^ready +yes$/m);
   });
 
-  test("on the port of gRPC, where that is another", async () => {
+  test("on the port of gRPC, if that is another", async () => {
     const folder = await testFolder();
     const env = {
       MOORING_LISTEN: `127.0.0.1:${await freePort()}`,
@@ -69,11 +69,11 @@ describe("over TLS", () => {
     };
   };
 
-  test("the probe needs no name of the certificate, whatever its issuer", async () => {
+  test("the probe needs no name of the certificate, for any issuer", async () => {
     expect(await asked(await variables("own"), ["health"])).toEqual(serves);
   });
 
-  test("a command that sends a token wants the name, and sends none without it", async () => {
+  test("a command with a token needs the name, and sends no token without it", async () => {
     const env = await variables("named");
     expect(await asked(env, ["status"], { MOORING_TOKEN: TOKEN })).toMatchObject({
       code: 2,
@@ -83,7 +83,7 @@ describe("over TLS", () => {
     });
   });
 
-  test("where clients need a certificate, so does the probe", async () => {
+  test("if clients need a certificate, so does the probe", async () => {
     const client = await authority?.issue("probe");
     const env = {
       ...(await variables("strict")),

@@ -25,8 +25,8 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<Moorin
 type Large = readonly [path: string, headers: readonly string[]];
 
 /**
- * What a client hears that sends large bodies, each twenty times, and how often each; it and the service
- * have a process each.
+ * Replies to a client that sends large bodies, each twenty times, with their counts; client and
+ * service have a process each.
  */
 async function told(mooring: MooringProcess, ...requests: readonly Large[]) {
   // In one process the service would read all before it answers.
@@ -39,7 +39,7 @@ async function told(mooring: MooringProcess, ...requests: readonly Large[]) {
   });
 }
 
-/** A server that answers whatever begins at once, and reads no more of it. */
+/** A server that answers any request at its begin, and reads no more of it. */
 async function earlyServer(reply: string): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -55,11 +55,11 @@ async function earlyServer(reply: string): Promise<string> {
 }
 
 describe.each(["close", "keep-alive"])(
-  "a refusal reaches who goes on sending a large body (Connection: %s)",
+  "a refusal reaches a client that is sending a large body (Connection: %s)",
   (connection) => {
     const end = ["Connection", connection];
 
-    test("a wrong token, an unknown path, two hosts, a path that is only read, a kind of body that no rpc takes", async () => {
+    test("for a wrong token, an unknown path, two hosts, a read-only path, and an unsupported type", async () => {
       const replies = await told(
         await start(),
         [SAVE, [...HOST, ...JSON_BODY, "Authorization", "wrong", ...end]],
@@ -71,7 +71,7 @@ describe.each(["close", "keep-alive"])(
       expect(replies).toEqual([{ 401: 20 }, { 404: 20 }, { 400: 20 }, { 405: 20 }, { 415: 20 }]);
     });
 
-    test("in front of a server that is not there: that, and two hosts", async () => {
+    test("in front of an unreachable server: for that, and two hosts", async () => {
       const mooring = await start({ MOORING_UPSTREAM: "http://127.0.0.1:1" });
       const replies = await told(
         mooring,
@@ -94,7 +94,7 @@ describe.each(["close", "keep-alive"])(
 
 test.each([
   ["an unknown path", {}, 404],
-  ["a server behind that is not there", { MOORING_UPSTREAM: "http://127.0.0.1:1" }, 502],
+  ["an unreachable upstream", { MOORING_UPSTREAM: "http://127.0.0.1:1" }, 502],
 ])("over HTTP/2 a refusal ends no connection: %s", async (_, env, status) => {
   const session = connectHttp2(`http://127.0.0.1:${(await start(env)).port()}`);
   onTestFinished(() => session.destroy());
@@ -108,7 +108,7 @@ test.each([
   }
 });
 
-test("a server behind that refuses early is left with no half of a request", async () => {
+test("an upstream that refuses early keeps no incomplete request", async () => {
   let open = 0;
   const server = createHttp((request, response) => {
     response.writeHead(413).end();
@@ -127,11 +127,11 @@ test("a server behind that refuses early is left with no half of a request", asy
   const { port } = server.address() as AddressInfo;
   const mooring = await start({ MOORING_UPSTREAM: `http://127.0.0.1:${port}` });
   expect(await told(mooring, ["/dav/file", HOST])).toEqual([{ 413: 20 }]);
-  // One may be kept that has got all of its request.
+  // One may be kept that has received all of its request.
   await expect.poll(() => open).toBeLessThanOrEqual(1);
 });
 
-/** Sends half of a request, and nothing more after its reply: not even that this was all. */
+/** Sends half of a request, and nothing more after its reply: not even its end. */
 async function fallSilent(mooring: MooringProcess, connection: string): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port: mooring.port(), allowHalfOpen: true });
   onTestFinished(() => void socket.destroy());
@@ -142,7 +142,7 @@ async function fallSilent(mooring: MooringProcess, connection: string): Promise<
 }
 
 test.each(["close", "keep-alive"])(
-  "who falls silent after a refusal keeps no connection (Connection: %s)",
+  "a client that stalls after a refusal keeps no connection (Connection: %s)",
   async (connection) => {
     const alone = await start();
     const front = await start({ MOORING_UPSTREAM: "http://127.0.0.1:1" });
@@ -160,7 +160,7 @@ test.each(["close", "keep-alive"])(
   },
 );
 
-test("who falls silent after a refusal over HTTP/2 keeps no stream", async () => {
+test("a client that stalls after a refusal over HTTP/2 keeps no stream", async () => {
   const early = (rest: string) =>
     earlyServer(`HTTP/1.1 413 Large\r\n${rest}Content-Length: 0\r\n\r\n`);
   const upstreams = [
@@ -199,7 +199,7 @@ const EARLY: readonly (readonly [string, string, Readonly<Record<string, string>
 
 const FRONT = { MOORING_UPSTREAM: "http://127.0.0.1:1" };
 
-/** The path of a page of its own in front of a server. */
+/** The path of Mooring's own page in front of a server. */
 function inFront(path: string): string {
   return /^\/(?:api|mooring\.)/.test(path) ? path : `/@mooring${path}`;
 }
@@ -207,7 +207,7 @@ function inFront(path: string): string {
 test.each([
   ["alone", {}],
   ["in front of a server", FRONT],
-])("who falls silent after any other reply over HTTP/2 keeps no stream: %s", async (_, env) => {
+])("a client that stalls after any other reply over HTTP/2 keeps no stream: %s", async (_, env) => {
   const mooring = await start(env);
   const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
   onTestFinished(() => session.destroy());
@@ -237,7 +237,7 @@ test("nor does it after CONNECT", async () => {
   expect([status, stream.rstCode]).toEqual([405, 0]);
 });
 
-test("who falls silent after any reply keeps no connection, in front of a server", async () => {
+test("a client that stalls after any reply keeps no connection, in front of a server", async () => {
   const mooring = await start(FRONT);
   const left = EARLY.map(async ([method, path, fields]) => {
     const socket = connect({ host: "127.0.0.1", port: mooring.port(), allowHalfOpen: true });

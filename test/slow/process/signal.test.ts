@@ -23,7 +23,7 @@ function opened(transport: Transport): Transport {
   return transport;
 }
 
-/** The first message of a stream, and what comes after it. */
+/** The first message of a stream, and the following ones. */
 async function follow(transport: Transport, method: DescMethodServerStreaming, request = {}) {
   const iterator = transport
     .watch(method, create(method.input, request), {})
@@ -33,7 +33,7 @@ async function follow(transport: Transport, method: DescMethodServerStreaming, r
 }
 
 describe("SIGTERM", () => {
-  test("lets calls in flight finish, takes no new ones, and ends with 0", async () => {
+  test("finishes calls in progress, accepts no new ones, and ends with 0", async () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "60s" };
     const mooring = await startedMooring({ folder: await testFolder(), env });
@@ -77,7 +77,7 @@ describe("SIGTERM", () => {
     expect(mooring.stderr()).toBe("");
   });
 
-  test("and what the finished calls have saved is there at the next start", async () => {
+  test("and their saves are there at the next start", async () => {
     const aria2 = await patientAria2();
     const folder = await testFolder();
     const env = { MOORING_ADMIN_TOKEN: TOKEN };
@@ -99,7 +99,7 @@ describe("SIGTERM", () => {
     });
   });
 
-  test("ends with 0 when nothing is in flight, also by SIGINT", async () => {
+  test("ends with 0 without calls in progress, also by SIGINT", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const mooring = await startedMooring({ folder: await testFolder() });
       mooring.kill(signal);
@@ -107,7 +107,7 @@ describe("SIGTERM", () => {
     }
   });
 
-  test("while workers start lets those that serve end in order, and ends the others", async () => {
+  test("while workers start ends serving ones in order, and the others at once", async () => {
     const env = { MOORING_WORKERS: "3" };
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const mooring = await startedMooring({ folder: await testFolder(), env });
@@ -133,7 +133,7 @@ describe("SIGTERM", () => {
     expect(mooring.stderr()).toBe("");
   });
 
-  test("cuts off what takes longer than the grace time", async () => {
+  test("cuts off calls after the grace time", async () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "200ms" };
     const mooring = await startedMooring({ folder: await testFolder(), env });

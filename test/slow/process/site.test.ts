@@ -3,7 +3,10 @@ import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../pr
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 
 const soon = <T>(look: () => T, message = "") => expect.poll(look, { timeout: 30_000, message });
-/** By the next look at a site, at the latest: on a busy machine the one soon after a push is over. */
+/**
+ * By the next check of a site, at the latest: on a busy machine the one soon after a push has
+ * passed.
+ */
 const atNextLook = <T>(look: () => T, message: string) =>
   expect.poll(look, { timeout: 90_000, message });
 
@@ -35,16 +38,19 @@ const save = (mooring: MooringProcess, settings: Record<string, string>) =>
     Object.entries(settings).map(([key, value]) => ({ key, value })),
   );
 
-/** A process that was killed leaves its lease for some seconds. */
+/** A killed process leaves its lease for some seconds. */
 const LONG = 240_000;
 
-/** Where Mooring is killed in a push of a setting without a hook and one with; which one is stored late. */
+/**
+ * Points of a push at which Mooring is killed, with a setting without a hook and one with; which
+ * one is stored late.
+ */
 const POINTS = [
-  { what: "the list is asked for", stage: "list", count: 1 },
-  { what: "the first is on its way", stage: "save", count: 1, late: ["site_title", "new"] },
+  { what: "the list is requested", stage: "list", count: 1 },
+  { what: "the first is sent", stage: "save", count: 1, late: ["site_title", "new"] },
   { what: "the first is stored", stage: "stored", count: 1 },
   {
-    what: "the second is on its way",
+    what: "the second is sent",
     stage: "save",
     count: 2,
     late: ["multipart_chunk_size", "7"],
@@ -53,7 +59,7 @@ const POINTS = [
   { what: "all is stored and read back", stage: "list", count: 2 },
 ] as const;
 
-/** Holds a call at a point. @returns when it is there, and what lets it go on. */
+/** Holds a call at a point. @returns a promise of its arrival, and a function that releases it. */
 function holdAt(site: StandIn, { stage, count }: (typeof POINTS)[number]) {
   const there = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -86,7 +92,7 @@ test("killed at any point of a push, site and Mooring agree after the next start
     await soon(values, point.what).toEqual(["new", "7"]);
     await save(second, { site_title: "newer", multipart_chunk_size: "8" });
     await soon(values, point.what).toEqual(["newer", "8"]);
-    // What the dead process has sent is stored only now.
+    // The dead process's request is stored only now.
     goOn();
     await new Promise((resolve) => setImmediate(resolve));
     if ("late" in point) expect(site.value(point.late[0])).toBe(point.late[1]);
@@ -104,7 +110,7 @@ test("killed at any point of a push, site and Mooring agree after the next start
   await Promise.all(POINTS.map((point, at) => killedAt(point, folders[at] ?? "")));
 });
 
-test("of several workers one pushes; another takes over when it dies", {
+test("of several workers one pushes; another takes over when it ends", {
   timeout: LONG,
 }, async () => {
   const site = await startStandIn();
@@ -121,7 +127,7 @@ test("of several workers one pushes; another takes over when it dies", {
       .filter(({ msg, worker }) => msg === "serving" && worker !== undefined)
       .map(({ worker }) => Number(worker));
   await soon(() => workers().length).toBe(2);
-  // One after the other: whichever pushes is among them.
+  // In sequence: the pushing one is among them.
   for (const [at, worker] of [...workers()].entries()) {
     process.kill(worker, "SIGKILL");
     await mooring.logged(({ msg }) => String(msg).includes("starting a replacement"));
@@ -130,13 +136,13 @@ test("of several workers one pushes; another takes over when it dies", {
         (await save(mooring, { site_title: `after ${at}` }).catch(() => ({ code: 0 }))).code,
     ).toBe(200);
     await soon(() => site.value("site_title")).toBe(`after ${at}`);
-    // Without any worker the port, which the system has chosen, would be given up.
+    // Without any worker the port, which the system has chosen, would be released.
     await soon(() => workers().length).toBe(3 + at);
   }
   await site.stop();
 });
 
-test("the state of sites shows in /readyz and in the metrics", async () => {
+test("the state of sites is in /readyz and in the metrics", async () => {
   const site = await startStandIn();
   const mooring = await startedMooring({
     folder: await testFolder(),

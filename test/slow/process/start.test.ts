@@ -20,7 +20,7 @@ async function codeFor({ port }: MooringProcess, authorization: string): Promise
   return (json as { code: number }).code;
 }
 
-/** Calls again while nothing listens, and only then. */
+/** Retries only while nothing listens. */
 async function codeOnceListening(port: number): Promise<unknown> {
   for (;;)
     try {
@@ -37,7 +37,7 @@ async function end(mooring: MooringProcess): Promise<void> {
 }
 
 describe("the first start", () => {
-  test("makes a token and says it once, on stderr; the second shows and changes nothing", async () => {
+  test("creates a token and prints it once, on stderr; the second prints and changes nothing", async () => {
     const folder = await testFolder();
     const first = await startedMooring({ folder });
     const [token = ""] = TOKEN_LINE.exec(first.stderr()) ?? [];
@@ -53,7 +53,7 @@ describe("the first start", () => {
     expect(second.stdout()).not.toContain(token);
   });
 
-  test("that fails by a wrong settings file makes no token yet: the next one shows it", async () => {
+  test("that fails by an invalid settings file creates no token yet: the next one prints it", async () => {
     const folder = await testFolder();
     const file = join(folder, "settings.yaml");
     await writeFile(file, "settings:\n  no_such_setting: 1\n");
@@ -67,7 +67,7 @@ describe("the first start", () => {
     expect(await codeFor(second, token)).toBe(200);
   });
 
-  test("that fails by a port that is taken makes no token yet: the next one shows it", async () => {
+  test("that fails by a port in use creates no token yet: the next one prints it", async () => {
     const folder = await testFolder();
     const other = await startedMooring({ folder: await testFolder() });
     const env = { MOORING_GRPC_LISTEN: `127.0.0.1:${other.port()}` };
@@ -79,7 +79,7 @@ describe("the first start", () => {
     expect(await codeFor(second, token)).toBe(200);
   });
 
-  test("takes a configured token, which is never printed; later ones change nothing", async () => {
+  test("stores a configured token, which is never printed; later starts change nothing", async () => {
     const folder = await testFolder();
     const first = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: TOKEN } });
     expect(await codeFor(first, TOKEN)).toBe(200);
@@ -95,7 +95,7 @@ describe("the first start", () => {
     }
   });
 
-  test("takes a configured token of every length that a saved one may have", async () => {
+  test("stores a configured token of every length that a saved one may have", async () => {
     const folder = await testFolder();
     const token = "t".repeat(512);
     const mooring = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: token } });
@@ -105,7 +105,7 @@ describe("the first start", () => {
     expect(longer.stderr()).toContain("MOORING_ADMIN_TOKEN");
   });
 
-  test("makes the data folder, with all above it", async () => {
+  test("creates the data folder, with its parents", async () => {
     const folder = await testFolder();
     const data = join(folder, "a", "b");
     const mooring = await startedMooring({ folder, env: { MOORING_DATA_DIR: data } });
@@ -117,7 +117,7 @@ describe("the first start", () => {
 });
 
 describe("the command line", () => {
-  test("answers connections from the first moment on, and refuses none", async () => {
+  test("accepts connections from the first moment on, and refuses none", async () => {
     const port = await freePort();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_LISTEN: `127.0.0.1:${port}` };
     const mooring = runMooring({ folder: await testFolder(), env });
@@ -138,7 +138,7 @@ describe("the command line", () => {
     expect(asked.stdout()).toBe(`mooring ${version}\n`);
   });
 
-  test("--help tells of every variable and starts nothing", async () => {
+  test("--help lists every variable and starts nothing", async () => {
     const asked = runMooring({ folder: await testFolder(), args: ["--help"] });
     expect(await asked.ended).toBe(0);
     expect(asked.stdout()).toContain("--shutdown-grace");
@@ -146,7 +146,7 @@ describe("the command line", () => {
     expect(asked.stderr()).toBe("");
   });
 
-  test("a flag wins over the variable of its name", async () => {
+  test("a flag precedes the variable of its name", async () => {
     const folder = await testFolder();
     const args = ["--http-status", "code", "--log-level=debug"];
     const env = { MOORING_HTTP_STATUS: "envelope" };
@@ -154,7 +154,7 @@ describe("the command line", () => {
     expect((await http1Sender(mooring.port())(LIST)).status).toBe(401);
   });
 
-  test("everything that is wrong is said at once", async () => {
+  test("all errors are reported at once", async () => {
     const mooring = runMooring({
       folder: await testFolder(),
       args: ["--nonsense"],
@@ -178,9 +178,9 @@ describe("the command line", () => {
   });
 });
 
-describe("a port that is taken", () => {
+describe("a port in use", () => {
   test.each(["MOORING_LISTEN", "MOORING_GRPC_LISTEN"])(
-    "is one sentence that names %s, and exit 1",
+    "is one sentence that names %s, and exit code 1",
     async (name) => {
       const server = createServer().listen(0, "127.0.0.1");
       await new Promise((resolve) => server.once("listening", resolve));

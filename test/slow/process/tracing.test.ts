@@ -19,7 +19,7 @@ interface Sent {
   readonly resourceSpans: readonly { scopeSpans: readonly { spans: readonly Span[] }[] }[];
 }
 
-/** A collector that keeps the spans it is sent. */
+/** A collector that stores received spans. */
 async function startCollector() {
   const spans: Span[] = [];
   const server = createServer((request, response) => {
@@ -36,7 +36,7 @@ async function startCollector() {
 
 const trace = (digit: string) => `00-${digit.repeat(32)}-${"b".repeat(16)}-01`;
 
-test("each call is a span whose parent the client has named, on every protocol", async () => {
+test("each call is a span whose parent is the client's, on every protocol", async () => {
   const collector = await startCollector();
   const mooring = await startedMooring({
     folder: await testFolder(),
@@ -89,7 +89,7 @@ test("a collector that does not answer delays no call", async () => {
 });
 
 test.each([
-  ["without a collector nothing of it is loaded", {}, false],
+  ["without a collector no part of it is loaded", {}, false],
   ["with one it is", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" }, true],
 ])("%s", async (_name, otel, loaded) => {
   const watch = `import { registerHooks } from "node:module";

@@ -44,7 +44,7 @@ async function idle(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Asks once, on a connection of its own: resolves with the reply, or "closed". */
+/** Sends one request on a new connection: resolves with the reply, or "closed". */
 function ask(port: number): Promise<string> {
   const socket = connect(port, "127.0.0.1").on("error", () => undefined);
   onTestFinished(() => void socket.destroy());
@@ -58,7 +58,7 @@ function ask(port: number): Promise<string> {
   });
 }
 
-test("a worker that is killed leaves no connection open; those of the others stay", async () => {
+test("a killed worker leaves no connection open; those of the others stay", async () => {
   const mooring = await started();
   const sockets = await Promise.all(Array.from({ length: 24 }, () => idle(mooring.port())));
   let closed = 0;
@@ -76,7 +76,7 @@ test("a worker that is killed leaves no connection open; those of the others sta
   }
 });
 
-test("every call beside workers that are killed is answered or its connection closed, and descriptors go back", async () => {
+test("every call beside killed workers is answered or its connection closed, and descriptors are released", async () => {
   const mooring = await started();
   const before = openFiles(mooring.pid);
   let over = false;
@@ -87,7 +87,7 @@ test("every call beside workers that are killed is answered or its connection cl
   const clients = Array.from({ length: 12 }, asking);
   for (let round = 0; round < 3; round += 1) await kill(mooring, workersOf(mooring).at(-1) ?? 0);
   over = true;
-  // A connection that was neither answered nor closed would wait here.
+  // A connection that was neither answered nor closed would block here.
   await Promise.all(clients);
   expect(outcomes.filter((outcome) => outcome.includes("pong")).length).toBeGreaterThan(0);
   await until(() => openFiles(mooring.pid) === before);

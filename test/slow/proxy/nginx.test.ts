@@ -6,7 +6,7 @@ const conf = readFileSync("packaging/nginx/mooring.conf", "utf8");
 
 describeProxy({
   command: "nginx",
-  // What the page shows, at a place of its own.
+  // The page's configuration, at an address of the test.
   prepare: ({ port, service, folder, key, certificate }) => {
     const server = conf
       .replace("listen 443", `listen 127.0.0.1:${port}`)

@@ -10,7 +10,7 @@ import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { needs, type Program, startProgram } from "../../downloaders/program.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";
 
-/** Where a proxy of a test listens, what is behind it, and what it proves its name with. */
+/** Addresses of a proxy in a test and of its upstream, and its certificate. */
 export interface ProxyPlace {
   readonly port: number;
   /** Of Mooring. */
@@ -20,19 +20,19 @@ export interface ProxyPlace {
   readonly certificate: string;
 }
 
-/** A program that stands in front of Mooring. */
+/** A program in front of Mooring. */
 export interface Proxy {
   readonly command: string;
   /** Writes its configuration. @returns its arguments. */
   readonly prepare: (place: ProxyPlace) => readonly string[];
 }
 
-/** Not the proxy's own: this is who asks. */
+/** Not the proxy's own address: this is the client's. */
 const CLIENT = "127.0.0.2";
-/** Options of a socket, which those of HTTP/2 may have too. */
+/** Options of a socket, which HTTP/2 may share. */
 const from: object = { localAddress: CLIENT };
 
-/** What the page on operating says of a proxy, for one that has the configuration of this repository. */
+/** Claims of the operating page about a proxy with the configuration of this repository. */
 export function describeProxy({ command, prepare }: Proxy): void {
   const check = needs(command, "openssl");
   let isThere = false;
@@ -94,7 +94,7 @@ export function describeProxy({ command, prepare }: Proxy): void {
   }
 
   describe(command, () => {
-    test("carries REST, Connect and gRPC, and says who asks", async () => {
+    test("passes REST, Connect and gRPC on, with the client's address", async () => {
       for (const [name, transport] of Object.entries(transports())) {
         const settings = createClient(SettingService, transport);
         const change = { settings: [{ key: "site_title", value: name }] };
@@ -106,7 +106,7 @@ export function describeProxy({ command, prepare }: Proxy): void {
       expect(JSON.parse(reply.text)).toMatchObject({ code: 200, data: { value: "connect" } });
     });
 
-    test("carries streams of gRPC and of events as they come", async () => {
+    test("passes streams of gRPC and of events on without buffering", async () => {
       const settings = createClient(SettingService, transports().grpc);
       const end = new AbortController();
       const events = settings.watchSettings({}, { headers, signal: end.signal });
@@ -121,7 +121,7 @@ export function describeProxy({ command, prepare }: Proxy): void {
       const options = { host: "localhost", port: proxy.port, ca, headers, agent: false };
       await new Promise<void>((resolve, reject) => {
         const outgoing = request({ ...options, path: "/api/admin/setting/watch" }, (reply) => {
-          // It never ends: what has come of it is here.
+          // It never ends: the data received so far is here.
           reply.once("data", (chunk: Buffer) => {
             expect(String(chunk)).toMatch(/^id: /);
             outgoing.destroy();
@@ -132,7 +132,7 @@ export function describeProxy({ command, prepare }: Proxy): void {
       });
     });
 
-    test("takes bodies as large as the service does, and no larger", async () => {
+    test("accepts bodies up to the service's limit, and no larger ones", async () => {
       const post = { method: "POST", headers: { ...headers, "content-type": "application/json" } };
       const value = (size: number) =>
         JSON.stringify([{ key: "announcement", value: "x".repeat(size) }]);

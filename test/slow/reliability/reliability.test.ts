@@ -14,7 +14,7 @@ function newFolder(): string {
   return folder;
 }
 
-test("500 logs that were cut or damaged open with the last whole commit", {
+test("500 logs that were cut or damaged open with the last complete commit", {
   timeout: 180_000,
 }, async () => {
   const { wrong, images } = await cutImages({ images: 500, seed: SEED, folder: newFolder() });

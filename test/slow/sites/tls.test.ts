@@ -41,11 +41,11 @@ async function count(access: { ca?: string; pin?: string; url?: string }): Promi
   return (await client.list()).length;
 }
 
-test("a self-signed certificate is refused, and the message says what to give", async () => {
+test("a self-signed certificate is refused, and the message names the required fields", async () => {
   await expect(count({})).rejects.toThrow(/is not trusted .* give its certificate authority/);
 });
 
-test("it is taken with its authority, or with its fingerprint", async () => {
+test("it is accepted with its authority, or with its fingerprint", async () => {
   expect(await count({ ca: certificate.pem })).toBeGreaterThan(100);
   const pin = new X509Certificate(certificate.pem).fingerprint256.replaceAll(":", "").toLowerCase();
   expect(await count({ pin })).toBeGreaterThan(100);
@@ -57,7 +57,7 @@ test("another fingerprint is refused before anything is sent", async () => {
   expect(site.seen.length).toBe(asked);
 });
 
-test("http for https says what to write, whatever answers there", async () => {
+test("http for https is reported with the right address, for any server there", async () => {
   const at = site.url.replace("https", "http");
   const said = "uses TLS: write its address with https://";
   await expect(count({ url: at })).rejects.toThrow(`${at} ${said}`);
@@ -74,7 +74,7 @@ test.each([
     "\x15\x03\x01\x00\x02\x02\x46",
     "if the server uses TLS, write its address with https://",
   ],
-])("likewise of %s", async (_, bytes, said) => {
+])("so is %s", async (_, bytes, said) => {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     socket.once("data", () => socket.end(bytes, "latin1"));
@@ -85,7 +85,7 @@ test.each([
   server.close();
 });
 
-test("https for http is named, too", async () => {
+test("https for http is reported, too", async () => {
   const plain = await startStandIn();
   await expect(count({ url: plain.url.replace("http", "https") })).rejects.toThrow(
     "does not use TLS",

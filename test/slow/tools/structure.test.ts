@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { executedFiles, sizes } from "../../../tools/structure.ts";
 
-test("sizes count sources and leave data out", () => {
+test("sizes count sources without data", () => {
   const found = new Map(sizes().map((size) => [size.name, size]));
   expect(found.has("src/data")).toBe(false);
   const folders = [...found.values()].filter(({ name }) => name.startsWith("src/"));

@@ -53,7 +53,7 @@ function lineOf(port: number): Promise<string | undefined> {
   });
 }
 
-test("a handshake that does not end is closed when its time is over", async () => {
+test("a handshake that does not end is closed at its time-out", async () => {
   const port = await start(40, { all: 9, eachPeer: 9 });
   const socket = await halfHandshake(port);
   if (!socket.destroyed) await once(socket, "close");
@@ -62,7 +62,7 @@ test("a handshake that does not end is closed when its time is over", async () =
 test.each([
   ["all connections", { all: 2, eachPeer: 9 }],
   ["connections of one address", { all: 9, eachPeer: 2 }],
-])("half handshakes count among %s", async (_, bounds) => {
+])("incomplete handshakes count among %s", async (_, bounds) => {
   const port = await start(3_600_000, bounds);
   const [first] = [await halfHandshake(port), await halfHandshake(port)];
   expect(await lineOf(port)).toBeUndefined();

@@ -39,7 +39,7 @@ describe("a page of another origin in Chromium", () => {
   describe.each(protocols)("over %s", (protocol) => {
     const at = (): object => ({ protocol, baseUrl });
 
-    test("reads what is public", async () => {
+    test("reads public methods", async () => {
       expect(await run("publicSettings", at())).toMatchObject({ version: VERSION });
     });
 
@@ -67,7 +67,7 @@ describe("a page of another origin in Chromium", () => {
     });
   });
 
-  test("reads REST, and learns by its ETag that nothing has changed", async () => {
+  test("reads REST, and gets 304 by its ETag for no change", async () => {
     const url = `${baseUrl}/api/public/settings`;
     const first = (await run("rest", url)) as { etag: string };
     expect(first).toMatchObject({ status: 200, json: { code: 200, data: { version: VERSION } } });
@@ -101,7 +101,7 @@ describe("a page of another origin in Chromium", () => {
     ]);
   });
 
-  test("is refused where its origin is not among MOORING_CORS_ORIGINS", async () => {
+  test("is refused if its origin is not in MOORING_CORS_ORIGINS", async () => {
     const env = { MOORING_CORS_ORIGINS: "https://elsewhere.example" };
     const closed = await startService({ env });
     const url = `http://127.0.0.1:${closed.port}/api/public/settings`;
@@ -110,7 +110,7 @@ describe("a page of another origin in Chromium", () => {
     await closed.stop();
   });
 
-  test("is admitted where it is", async () => {
+  test("is admitted if it is", async () => {
     const env = { MOORING_CORS_ORIGINS: `https://elsewhere.example,${pages.origin}` };
     const listed = await startService({ env });
     const at = { protocol: "gRPC-Web", baseUrl: `http://127.0.0.1:${listed.port}` };

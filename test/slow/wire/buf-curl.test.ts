@@ -11,11 +11,11 @@ interface Ran {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What was printed, when it is JSON. */
+  /** The output, if it is JSON. */
   readonly json: unknown;
 }
 
-/** Runs `buf curl`, a client that knows nothing of this service but what it asks it. */
+/** Runs `buf curl`, a client that has nothing of this service but its replies. */
 function bufCurl(...args: readonly string[]): Promise<Ran> {
   return new Promise((resolve) => {
     execFile(BUF, ["curl", ...args], { cwd: ROOT }, (error, stdout, stderr) => {
@@ -35,7 +35,7 @@ const METHODS = [
   "mooring.v1.SettingService/SetAria2",
 ];
 
-/** How `buf curl` finds out what there is: it asks by HTTP/2, or reads the proto files. */
+/** Sources of `buf curl` for the contract: reflection over HTTP/2, or the proto files. */
 const ways = [
   ["grpc", "by reflection", []],
   ["grpcweb", "by reflection", []],
@@ -122,7 +122,7 @@ describe("buf curl", () => {
 });
 
 describe("buf curl against MOORING_GRPC_LISTEN", () => {
-  test("speaks gRPC there, and all else on the other port", async () => {
+  test("uses gRPC there, and everything else on the other port", async () => {
     const service = await startService({ env: { MOORING_GRPC_LISTEN: "127.0.0.1:0" } });
     try {
       const ping = "mooring.v1.PublicService/Ping";

@@ -15,7 +15,7 @@ const headers = { authorization: TOKEN };
 
 const chosen = transports.filter(({ name }) => name === "REST" || name === "gRPC");
 
-/** Passwords of these tests: none may be seen anywhere but in the settings. */
+/** Passwords of these tests, which must be nowhere but in the settings. */
 const SECRETS = { right: "Secret-right-7f3a", wrong: "Secret-wrong-91bc" } as const;
 
 describe.each(chosen)("over $name", ({ open }) => {
@@ -43,7 +43,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     return (settings as { value: string }[]).map(({ value }) => value);
   };
 
-  /** A refusal that says this, has stored nothing, and quotes no password. */
+  /** A refusal with this message, which has stored nothing and quotes no password. */
   const refusal = async (
     outcome: Outcome,
     code: Code,
@@ -87,13 +87,16 @@ describe.each(chosen)("over $name", ({ open }) => {
       },
     );
 
-    test.each(["http", "ws"] as const)("says over %s that the secret is wrong", async (scheme) => {
-      const before = await stored(...KEYS);
-      const outcome = await set(aria2?.uri(scheme) ?? "", SECRETS.wrong);
-      await refusal(outcome, Code.FailedPrecondition, /secret/i, before, ...KEYS);
-    });
+    test.each(["http", "ws"] as const)(
+      "reports over %s that the secret is wrong",
+      async (scheme) => {
+        const before = await stored(...KEYS);
+        const outcome = await set(aria2?.uri(scheme) ?? "", SECRETS.wrong);
+        await refusal(outcome, Code.FailedPrecondition, /secret/i, before, ...KEYS);
+      },
+    );
 
-    test("says that the connection is refused", async () => {
+    test("reports a refused connection", async () => {
       const before = await stored(...KEYS);
       const gone = `http://127.0.0.1:${await freePort()}/jsonrpc`;
       const outcome = await set(gone, SECRETS.right);
@@ -106,7 +109,7 @@ describe.each(chosen)("over $name", ({ open }) => {
       );
     });
 
-    test("says so when what was there has stopped, and keeps what is stored", async () => {
+    test("reports that the server has stopped, and keeps the stored values", async () => {
       const leaving = await startAria2c({ secret: SECRETS.right });
       const uri = leaving.uri("http");
       expect(await set(uri, SECRETS.right)).toMatchObject({ kind: "reply" });
@@ -115,7 +118,7 @@ describe.each(chosen)("over $name", ({ open }) => {
       await refusal(outcome, Code.Unavailable, /refused/, [uri, SECRETS.right], ...KEYS);
     });
 
-    test("an empty secret suits an aria2 that has none", async () => {
+    test("accepts an empty secret for an aria2 without one", async () => {
       const open = await startAria2c();
       try {
         expect(await set(open.uri("http"), "")).toMatchObject({ kind: "reply" });
@@ -126,7 +129,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     });
   });
 
-  describe("set_aria2 where something else answers", () => {
+  describe("set_aria2 with another server", () => {
     const KEYS = ["aria2_uri", "aria2_secret"] as const;
     const set = (port: number): Promise<Outcome> => {
       const uri = `http://127.0.0.1:${port}/jsonrpc`;
@@ -136,13 +139,13 @@ describe.each(chosen)("over $name", ({ open }) => {
     test.each([
       ["garbage", "\u0000\u0001garbage\r\n\r\n", /reply failed/],
       ["another protocol", "220 ready\r\n", /reply failed/],
-    ])("says that it is %s", async (_name, bytes, message) => {
+    ])("reports that it is %s", async (_name, bytes, message) => {
       const before = await stored(...KEYS);
       const garbage = await serveTcp((socket) => void socket.end(bytes));
       await refusal(await set(garbage.port), Code.Unavailable, message, before, ...KEYS);
     });
 
-    test("says that a web page is no JSON-RPC", async () => {
+    test("reports that a web page is not JSON-RPC", async () => {
       const before = await stored(...KEYS);
       const page = await serveHttp((_request, response) => void response.end("<html>"));
       await refusal(await set(page.port), Code.Unavailable, /JSON-RPC/, before, ...KEYS);
@@ -186,7 +189,7 @@ describe.each(chosen)("over $name", ({ open }) => {
       expect(await stored(...KEYS)).toEqual([url, "90"]);
     });
 
-    test("says that the login was refused, and in the end that this machine is banned", async () => {
+    test("reports that the login was refused, and finally that this machine is banned", async () => {
       const before = await stored(...KEYS);
       const url = qbit?.url(wrong) ?? "";
       for (let attempt = 0; attempt < 3; attempt += 1)
@@ -201,7 +204,7 @@ describe.each(chosen)("over $name", ({ open }) => {
       await refusal(banned, Code.FailedPrecondition, /banned/, before, ...KEYS);
     });
 
-    test("says so when it has stopped", async () => {
+    test("reports that it has stopped", async () => {
       const before = await stored(...KEYS);
       await qbit?.stop();
       const outcome = await set(qbit?.url(right) ?? "", 1);
@@ -215,14 +218,14 @@ describe.each(chosen)("over $name", ({ open }) => {
     });
   });
 
-  describe("set_qbit where something else answers", () => {
+  describe("set_qbit with another server", () => {
     const KEYS = ["qbittorrent_url", "qbittorrent_seedtime"] as const;
     const set = (port: number): Promise<Outcome> => {
       const url = `http://admin:${SECRETS.wrong}@127.0.0.1:${port}/`;
       return call(setQbittorrent, create(setQbittorrent.input, { url, seedtime: 1 }));
     };
 
-    test("says that a web page is no qBittorrent", async () => {
+    test("reports that a web page is not qBittorrent", async () => {
       const before = await stored(...KEYS);
       const page = await serveHttp((_request, response) => void response.end("<html>"));
       await refusal(await set(page.port), Code.Unavailable, /qBittorrent/, before, ...KEYS);
@@ -231,7 +234,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     test.each([
       ["200 and Ok.", 200, "Ok."],
       ["204", 204, ""],
-    ])("takes %s for a login", async (_name, status, body) => {
+    ])("accepts %s as a login", async (_name, status, body) => {
       let loggedIn = false;
       const fake = await serveHttp((request, response) => {
         if (request.url?.endsWith("/auth/login")) {
@@ -244,7 +247,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     });
   });
 
-  test("both give up on a server that never answers", async () => {
+  test("both time out on a server that never answers", async () => {
     const keys = ["aria2_uri", "aria2_secret", "qbittorrent_url", "qbittorrent_seedtime"];
     const before = await stored(...keys);
     const silent = await serveTcp(() => {});
@@ -258,7 +261,7 @@ describe.each(chosen)("over $name", ({ open }) => {
       await refusal(outcome, Code.DeadlineExceeded, /time-out: 5 s/, before, ...keys);
   });
 
-  test("no password stands in the log", () => {
+  test("no password is in the log", () => {
     expect(service.log()).not.toMatch(/Secret-/);
     expect(service.log()).not.toContain(TOKEN);
   });

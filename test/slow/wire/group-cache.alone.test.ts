@@ -16,7 +16,7 @@ afterAll(() => service.stop());
 
 /** Bytes in use, in the heap and outside of it. */
 async function taken(): Promise<number> {
-  // What only a kept key holds is found garbage in the next round.
+  // Objects that only a cached key references are collected in the next round.
   for (let round = 0; round < 4; round += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     collectGarbage();
@@ -35,12 +35,12 @@ async function call(path: string, body?: unknown): Promise<{ readonly bytes: num
   return { bytes: (await reply.arrayBuffer()).byteLength };
 }
 
-/** Sets of groups that settings have; each has the group with the large setting. */
+/** Sets of groups of existing settings; each has the group with the large setting. */
 const sets = Array.from({ length: 250 }, (_, bits) =>
   [0, 1, 2, 3, 4, 5, 6, 7, 8].filter((group) => group === 0 || (bits >> (group - 1)) & 1),
 );
 
-test("lists of groups that a caller chooses take no more memory than their bound", async () => {
+test("lists of groups that a caller chooses need no more memory than their bound", async () => {
   const large = { key: "large", value: "v".repeat(500_000), type: "text", group: 0, flag: 1 };
   await call("/api/admin/setting/save", [large]);
   await call("/api/admin/setting/list?groups=0");
@@ -48,12 +48,13 @@ test("lists of groups that a caller chooses take no more memory than their bound
   let sent = 0;
   for (const [at, groups] of sets.entries()) {
     sent += (await call(`/api/admin/setting/list?groups=${groups}`)).bytes;
-    // Groups that no setting has are no other list.
+    // Groups without settings are no other list.
     sent += (await call(`/api/admin/setting/list?groups=${[...groups, 1_000 + at]}`)).bytes;
     const rpc = "/mooring.v1.SettingService/ListSettings";
     sent += (await call(rpc, { groups })).bytes;
   }
   expect(sent).toBeGreaterThan(250 * 3 * 500_000);
-  // 16 MiB of replies take about four times as much (settings/reply.ts); without a bound it is 570 MB.
+  // 16 MiB of replies take about four times as much (settings/reply.ts); without a bound it is 570
+  // MB.
   expect((await taken()) - before).toBeLessThan(160 * 2 ** 20);
 }, 120_000);

@@ -54,7 +54,7 @@ async function start(env: Record<string, string>): Promise<TestService> {
   return service;
 }
 
-/** What `openssl s_client` says of a connection, and whether there was one. */
+/** Output of `openssl s_client` on a connection, and whether it succeeded. */
 function sClient(port: number, ...args: string[]): Promise<{ ok: boolean; text: string }> {
   return new Promise((resolve) => {
     const all = ["s_client", "-connect", `127.0.0.1:${port}`, "-CAfile", authority.certificate];
@@ -86,7 +86,7 @@ describe("the port over TLS", () => {
       "gRPC-Web",
       (baseUrl, ca) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", nodeOptions: { ca } }),
     ],
-  ])("serves %s, and refuses who has no token", async (_name, open) => {
+  ])("serves %s, and refuses a client without the token", async (_name, open) => {
     const transport = open(
       `https://localhost:${service.port}`,
       readFileSync(authority.certificate),
@@ -149,7 +149,7 @@ describe("the port over TLS", () => {
     expect(text).not.toMatch(/Cipher is (?:ECDHE|AES|DHE|TLS_)/);
   });
 
-  test("says nothing to who speaks no TLS", async () => {
+  test("sends nothing to a client without TLS", async () => {
     const socket = connectTcp(service.port, "127.0.0.1");
     let said: Buffer = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
@@ -169,14 +169,14 @@ describe("the port over TLS", () => {
   });
 });
 
-test("gRPC on a port of its own has TLS as well", async () => {
+test("gRPC on its own port has TLS as well", async () => {
   const service = await start({ ...envOf(first), MOORING_GRPC_LISTEN: "127.0.0.1:0" });
   const { ok, text } = await sClient(service.grpcPort, "-alpn", "h2");
   expect({ ok, text }).toMatchObject({ ok: true });
 });
 
 describe("certificates of clients", () => {
-  test("are asked for where authorities are given, besides the token", async () => {
+  test("are required with client authorities, in addition to the token", async () => {
     const env = { ...envOf(first), MOORING_TLS_CLIENT_CA_FILE: authority.certificate };
     const service = await start(env);
     await expect(get(service.port, "/ping")).rejects.toThrow();
@@ -187,7 +187,7 @@ describe("certificates of clients", () => {
     await expect(get(service.port, "/ping", await stranger.issue("x"))).rejects.toThrow();
   });
 
-  test("the command line says so, and sends one", async () => {
+  test("the command line reports a missing one, and sends one", async () => {
     const env = { ...envOf(first), MOORING_TLS_CLIENT_CA_FILE: authority.certificate };
     const service = await start(env);
     const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
@@ -217,8 +217,8 @@ describe("certificates of clients", () => {
   });
 });
 
-describe("files that change", () => {
-  test("new connections get the new certificate, open ones stay; a bad pair changes nothing", async () => {
+describe("certificate files that change", () => {
+  test("apply to new connections, and open ones stay; an invalid pair changes nothing", async () => {
     const pair = {
       certificate: join(authority.folder, "now.pem"),
       key: join(authority.folder, "now.key"),
@@ -259,7 +259,7 @@ describe("files that change", () => {
   });
 });
 
-describe("a start with credentials that are none", () => {
+describe("a start with invalid credentials", () => {
   test.each<[string, () => Record<string, string>, string]>([
     ["another's key", () => envOf({ ...first, key: second.key }), "is not the key of"],
     ["no file", () => envOf({ ...first, key: "/nowhere/key" }), "there is no such file"],
@@ -300,7 +300,7 @@ function get(port: number, path: string, pair?: Pair): Promise<string> {
   return promise;
 }
 
-/** Whose certificate the port has now. */
+/** The certificate of the port. */
 function subject(port: number): Promise<string> {
   const ca = readFileSync(authority.certificate);
   const { promise, resolve, reject } = Promise.withResolvers<string>();

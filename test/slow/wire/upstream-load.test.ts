@@ -12,16 +12,16 @@ import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../pr
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 
 const GB = 1_000_000_000;
-/** What a process reaches at once, such as code that is compiled then. */
+/** Memory that a process allocates at once, such as for compiled code. */
 const WARM_UP = 100_000_000;
-/** What a transfer may add to the memory of the process, in bytes. */
+/** Permitted growth of the process's memory by a transfer, in bytes. */
 const ADDED = 20 * 2 ** 20;
 
 let site: StandIn;
 let mooring: MooringProcess;
 let certificate: Certificate | undefined;
 
-/** A front whose both sides speak TLS when there is a certificate. */
+/** A front with TLS on both sides when there is a certificate. */
 async function start(): Promise<void> {
   const pair = certificate && {
     cert: certificate.pem,
@@ -54,7 +54,7 @@ afterEach(async () => {
 
 beforeEach(needs("openssl"));
 
-/** The most that the process has held while something went on, in bytes. */
+/** Maximum memory of the process during an action, in bytes. */
 async function peakDuring(work: Promise<unknown>): Promise<number> {
   let peak = residentBytes(mooring.pid);
   const timer = setInterval(() => {
@@ -121,9 +121,9 @@ async function upload(size: number): Promise<void> {
 
 test.each([
   ["a gigabyte", "in the clear", GB, false],
-  // What is held back would show with this, too; TLS takes three times as long for it.
+  // Enough to detect buffering; TLS takes three times as long.
   ["300 MB", "over TLS on both sides", 0.3 * GB, true],
-])("%s comes and goes in bounded memory: %s", { timeout: 120_000 }, async (_, __, size, isTls) => {
+])("%s is passed on in bounded memory: %s", { timeout: 120_000 }, async (_, __, size, isTls) => {
   if (isTls) certificate = await makeCertificate();
   await start();
   for (const transfer of [download, upload]) {
@@ -133,7 +133,7 @@ test.each([
   }
 });
 
-test("a thousand slow downloads leave calls of the API as they are", {
+test("a thousand slow downloads leave the latency of API calls unchanged", {
   timeout: 120_000,
 }, async () => {
   await start();
@@ -141,8 +141,8 @@ test("a thousand slow downloads leave calls of the API as they are", {
   const slow: ClientRequest[] = [];
   const replies: IncomingMessage[] = [];
   for (let round = 0; round < 20; round += 1) {
-    // A tenth is slow because it is not read. All of them would take more memory than the system has for
-    // its sockets, and connections of other programs would be cut off.
+    // A tenth is slow because it is not read. All of them would need more memory than the system
+    // has for its sockets, and connections of other programs would be cut off.
     const path = round % 10 === 0 ? "/d/big/" : "/d/slow/";
     const calls = Array.from({ length: 50 }, () => get(at(`${path}${GB}`), { agent: false }));
     slow.push(...calls);
@@ -161,7 +161,7 @@ test("a thousand slow downloads leave calls of the API as they are", {
     expect(reply.headers.get("mooring-upstream")).toMatch(/^(?:applied|pending)$/);
     await expect.poll(() => site.value("site_title")).toBe(value);
   }
-  // What waits for slow readers stands in the sockets of the system, and little of it here.
+  // Data for slow readers is in the sockets of the system, and little of it here.
   expect(residentBytes(mooring.pid) - before).toBeLessThan(1_000 * 512 * 1024);
   for (const call of slow) call.destroy();
 });

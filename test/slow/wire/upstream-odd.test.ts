@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const GET = "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
 
-/** A service in front of a server that answers everything with some bytes. */
+/** A service in front of a server that answers every request with some bytes. */
 async function inFrontOf(bytes: string): Promise<TestService> {
   behind = createServer((socket) => {
     sockets.add(socket);
@@ -37,16 +37,16 @@ async function inFrontOf(bytes: string): Promise<TestService> {
   return service;
 }
 
-describe("a server behind that answers oddly takes nothing down", () => {
+describe("an upstream with invalid replies causes no crash", () => {
   test.each([
-    ["a status that is none", "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n"],
+    ["an invalid status", "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n"],
     [
       "an upgrade that was not requested",
       "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
     ],
     ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
     ["nothing", ""],
-    ["a head that never ends", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100_000)}`],
+    ["an endless head", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100_000)}`],
   ])("%s: 502", async (_, bytes) => {
     const { port } = await inFrontOf(bytes);
     expect(await raw(port, [GET])).toMatch(/^HTTP\/1\.1 502 /);
@@ -55,7 +55,7 @@ describe("a server behind that answers oddly takes nothing down", () => {
     ).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test("a word of the status that is not ASCII passes", async () => {
+  test("a status text that is not ASCII is passed on", async () => {
     const { port } = await inFrontOf(
       "HTTP/1.1 200 \xfcber\r\nX-Name: \xe9\r\nContent-Length: 2\r\n\r\nok",
     );
@@ -64,7 +64,7 @@ describe("a server behind that answers oddly takes nothing down", () => {
     expect(text).toContain("X-Name: \xe9\r\n");
   });
 
-  test("a reply that is cut off is cut off here", async () => {
+  test("a truncated reply is truncated here", async () => {
     const { port } = await inFrontOf("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
     const text = await raw(port, [GET]);
     expect(text).toContain("half");
@@ -73,7 +73,7 @@ describe("a server behind that answers oddly takes nothing down", () => {
   });
 });
 
-describe("a request that has no form of HTTP/1.1", () => {
+describe("a request without a form in HTTP/1.1", () => {
   beforeEach(async () => {
     site = await startStandIn();
     service = await startService({ env: { MOORING_UPSTREAM: site.url } });
@@ -101,14 +101,14 @@ describe("a request that has no form of HTTP/1.1", () => {
     [{ ":path": "x" }],
     [{ ":path": "/x", ":authority": "a b" }],
     [{ ":path": "/x", "x-a": "\u007f" }],
-  ])("%j over HTTP/2 is refused or passes, and takes nothing down", async (headers) => {
+  ])("%j over HTTP/2 is refused or passed on, and causes no crash", async (headers) => {
     const head = await ask(headers as Record<string, string>);
     if (!(head instanceof Error)) expect([200, 400, 405]).toContain(head[":status"]);
     expect(await ask({ ":path": "/d/hello.txt" })).toMatchObject({ ":status": 200 });
   });
 });
 
-describe("a server behind that can't be asked: people are told why, and no address", () => {
+describe("an unreachable upstream: users get the reason, and no address", () => {
   async function said(upstream: string): Promise<string> {
     service = await startService({ env: { MOORING_UPSTREAM: upstream } });
     const reply = await fetch(`http://127.0.0.1:${service.port}/x`);

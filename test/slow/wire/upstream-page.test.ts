@@ -56,7 +56,7 @@ test("a page that is open during another save reverts nothing", async () => {
   expect(front.site.value("robots_txt")).toBe("saved elsewhere");
 });
 
-test("after a logout the page is told so", async () => {
+test("after a logout the page is refused", async () => {
   await page.click("#logout");
   await notice("left");
   await page.click("#save");

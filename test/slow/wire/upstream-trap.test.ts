@@ -26,8 +26,8 @@ afterAll(async () => {
 
 const BASIC = `Basic ${Buffer.from("admin:admin-password").toString("base64")}`;
 
-describe("where a request came from", () => {
-  test("a proxy that is trusted says it, and links point to where people are", async () => {
+describe("the address of a request", () => {
+  test("is set by a trusted proxy, and links have the public address", async () => {
     const headers = {
       "x-forwarded-for": "1.1.1.1, 9.9.9.9",
       "x-forwarded-proto": "https",
@@ -43,7 +43,7 @@ describe("where a request came from", () => {
     expect(reply.data.raw_url).toBe("https://files.example/d/hello.txt?sign=s");
   });
 
-  test("the same in Forwarded, which does not go on; a stranger is not believed", async () => {
+  test("is read from Forwarded too, which is not passed on; an untrusted peer is ignored", async () => {
     const forwarded = "for=9.9.9.9;proto=https;host=files.example";
     const linkOf = async (one: FrontedSite): Promise<string> => {
       const [token, body] = [await one.login(), { path: "/hello.txt" }];
@@ -56,7 +56,7 @@ describe("where a request came from", () => {
     expect(await linkOf(front)).toBe(`${front.url}/d/hello.txt?sign=s`);
   });
 
-  test("over HTTP/2 in the clear the scheme is http, and the authority is the host", async () => {
+  test("has the scheme http over plain HTTP/2, and the authority as host", async () => {
     const session = connectHttp2(front.url);
     const stream = session.request({ ":path": "/seen-h2", ":authority": "files.example" });
     await once(stream.resume(), "end");
@@ -70,7 +70,7 @@ describe("where a request came from", () => {
     });
   });
 
-  test("two hosts are refused, and the site hears of none", async () => {
+  test("with two hosts is refused, and the site gets none", async () => {
     const text = await raw(front.service.port, [
       "GET /two HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\nConnection: close\r\n\r\n",
     ]);
@@ -95,7 +95,7 @@ describe("WebDAV", () => {
     expect(await dav("UNLOCK", "/dav/to.txt")).toMatch(/^HTTP\/1\.1 204 /);
   });
 
-  test("who has no password is asked for it by the site", async () => {
+  test("a client without a password gets the site's challenge", async () => {
     const reply = await front.call("PROPFIND", "/dav/");
     expect([reply.status, reply.headers.get("www-authenticate")]).toEqual([
       401,
@@ -104,8 +104,8 @@ describe("WebDAV", () => {
   });
 });
 
-describe("one side that goes", () => {
-  test("a reader of a download: the site stops sending", async () => {
+describe("a side that disconnects", () => {
+  test("as a reader of a download: the site stops sending", async () => {
     const gone = new AbortController();
     const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: gone.signal });
     await reply.body?.getReader().read();
@@ -127,7 +127,7 @@ describe("one side that goes", () => {
   test.each([
     ["with a length", "Content-Length: 1000\r\n\r\nhalf of it"],
     ["in chunks", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
-  ])("a sender of an upload %s: nothing is stored", async (_, rest) => {
+  ])("as a sender of an upload %s: nothing is stored", async (_, rest) => {
     const token = await front.login();
     const socket = connect(front.service.port, "127.0.0.1");
     socket.write(
@@ -139,7 +139,7 @@ describe("one side that goes", () => {
     expect(front.site.files.has("/half")).toBe(false);
   });
 
-  test("a sender over HTTP/2: nothing is stored", async () => {
+  test("as a sender over HTTP/2: nothing is stored", async () => {
     const session = connectHttp2(front.url);
     const stream = session.request({
       ...{ ":method": "PUT", ":path": "/api/fs/put", "file-path": "/half" },
@@ -157,7 +157,7 @@ describe("rights", () => {
   const list = async (token: string) =>
     (await front.call("GET", "/api/admin/setting/list?group=1", { token })).code;
 
-  test("who is made an ordinary user is none's admin at once", async () => {
+  test("a user who is made an ordinary one loses the admin's rights at once", async () => {
     front.site.sessions.users.set("bob", {
       ...{ name: "bob", password: "bob-password", role: 2, disabled: false },
     });
@@ -169,8 +169,8 @@ describe("rights", () => {
     expect(await list(bob)).toBe(403);
   });
 
-  test("who leaves and comes back within a second has the same token, and is known again", async () => {
-    // Two logins of one second have one token: until two are.
+  test("a user who logs out and in again within a second has the same token, which is accepted", async () => {
+    // Two logins within one second have one token: repeated until two are.
     for (;;) {
       const first = await front.login();
       expect(await list(first)).toBe(200);
@@ -189,7 +189,7 @@ describe("a download manager", () => {
   beforeEach(needs("aria2c"));
   afterAll(() => aria2?.stop());
 
-  test("is connected by Mooring and by the site; what fails at the site is told", async () => {
+  test("is connected by Mooring and by the site; a failure at the site is reported", async () => {
     aria2 = await startAria2c();
     const token = await front.login();
     const body = { uri: aria2.uri("http"), secret: "" };
@@ -225,7 +225,7 @@ describe("qBittorrent", () => {
   });
 });
 
-test("the way back: of the site nothing is changed but values that were saved", async () => {
+test("the way back: the site is unchanged except for saved values", async () => {
   const leaving = await startFront();
   const before = new Map([...leaving.site.settings.rows].map(([key, row]) => [key, { ...row }]));
   const body = [{ key: "site_title", value: "kept" }];

@@ -21,14 +21,14 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** What Chromium sends when a person opens a URL. */
+/** Headers of Chromium for a URL that a user opens. */
 const ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8";
 
-// fetch would say by itself that it does not navigate.
+// fetch itself would declare that it does not navigate.
 const get = (headers: Record<string, string>, method = "GET"): Promise<HttpReply> =>
   http1Sender(service.port)("/a/folder?x=1", { method, headers });
 
-describe("the upstream is down: a browser gets a page", () => {
+describe("an unreachable upstream: a browser gets a page", () => {
   test.each([
     ["en", "de, en;q=0.5", "The site does not answer"],
     ["zh-CN", "zh-TW,zh;q=0.9,en;q=0.8", "站点无响应"],
@@ -87,7 +87,7 @@ describe("in a browser", () => {
   });
   afterAll(() => browser?.close());
 
-  test("the page tries again by itself, asks no other host, and keeps the URL", async (context) => {
+  test("the page retries by itself, calls no other host, and keeps the URL", async (context) => {
     needsBrowser()(context);
     const page = await (browser as Browser).newPage({ locale: "zh-CN" });
     const [asked, said]: [string[], string[]] = [[], []];
@@ -98,7 +98,7 @@ describe("in a browser", () => {
     expect(await page.title()).toBe("站点无响应");
     await page.getByRole("button", { name: "立即重试" }).waitFor();
     await page.getByText(/^\d+ 秒后重试$/).waitFor();
-    // An attempt that fails is followed by another one.
+    // A failed attempt is followed by another one.
     await expect.poll(() => asked.length).toBeGreaterThan(2);
     expect(await page.title()).toBe("站点无响应");
     await site.start();

@@ -26,10 +26,10 @@ import { KIND_NAMES, kindOf, PEERS } from "./kinds.ts";
 import { type Answer, buildPeers, type Reached, startPeers } from "./peers.ts";
 import { createGenerator, createRandom, type Generated, toBytes } from "./request.ts";
 
-// The same requests to grpc-gateway, vanguard and this gateway, each in front of rpcs that return their
-// request. An outcome is that of both peers; where it is not, the difference from each peer is one of the
-// kinds in differences.md. grpc-gateway always fills the update mask of a PATCH, so that this gateway does so
-// beside it, and does not beside vanguard.
+// The same requests to grpc-gateway, vanguard and this gateway, each in front of rpcs that return
+// their request. An outcome equals that of both peers, or its difference from each peer is one of
+// the kinds in differences.md. grpc-gateway always sets the update mask of a PATCH: this gateway
+// does so in its comparison with grpc-gateway, and not in that with vanguard.
 
 beforeEach(needs("go"));
 
@@ -41,7 +41,7 @@ const TIMEOUT = 25 * 60_000;
 
 const documented = readFileSync(join(import.meta.dirname, "../differences.md"), "utf8");
 
-test("differs from grpc-gateway and vanguard only as differences.md says", {
+test("the gateway differs from grpc-gateway and vanguard only as differences.md describes", {
   timeout: TIMEOUT,
 }, async () => {
   const { registry, methods } = readContract(await buildPeers());
@@ -97,7 +97,7 @@ function readContract(path: string): { registry: Registry; methods: DescMethod[]
   return { registry, methods: service.methods };
 }
 
-/** The gateway as a plugin and as a handler of the fetch API, in front of the same rpcs. */
+/** The gateway as a plugin and as a handler of the Fetch API, in front of the same rpcs. */
 async function startOwn(
   descs: readonly DescMethod[],
   reading: Pick<GatewayOptions, "fillUpdateMask">,
@@ -126,7 +126,7 @@ async function startOwn(
     ...reading,
   };
   const app = fastify();
-  // Fastify reads the body of a request that no route takes, and may refuse it before its 404.
+  // Fastify reads the body of a request without a route, and may refuse it before its 404.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   await app.register(restGateway, options);
@@ -172,7 +172,7 @@ function httpBody({ output }: DescMethod, text: string): Message {
   return create(output, fields as Record<string, unknown>);
 }
 
-/** Whether the fetch API can send a request: a GET has no body there. */
+/** Whether the Fetch API can send a request: a GET cannot have a body. */
 function isFetchable({ method, body }: Generated): boolean {
   return body === undefined || method !== "GET";
 }
@@ -181,7 +181,9 @@ function failure(code: number, message: string): Error {
   return code >= 1 && code <= 16 ? new ConnectError(message, code) : new ConnectError(message, 2);
 }
 
-/** One line of what has come of a request: refused with a status, or what reached which rpc. */
+/**
+ * Result of a request in one line: its error status, or the rpc and the message that reached it.
+ */
 function outcome({ status, type, body, reached }: Answer, registry: Registry): string {
   if (reached === undefined) return `refused ${status}`;
   const isDownload = /^(?:Raw|Download|Chunks)$/.test(reached.method);
@@ -195,7 +197,7 @@ function outcome({ status, type, body, reached }: Answer, registry: Registry): s
   return `${reached.method} ${message} -> ${status} ${reply}`;
 }
 
-/** A message as JSON; in binary where it has no JSON, such as a mask that no JSON name stands for. */
+/** A message as JSON; in binary if it has no JSON, such as a mask without JSON names. */
 function messageText(desc: DescMessage, { message }: Reached, registry: Registry): string {
   try {
     return stable(toJson(desc, fromBinary(desc, message), { registry }));
@@ -230,7 +232,7 @@ function replyOf(body: Buffer, status: number): string {
   }
 }
 
-/** JSON with sorted members, without those that are null: the peers write unset messages so. */
+/** JSON with sorted members, without null ones: the peers write unset messages as null. */
 function stable(json: JsonValue): string {
   return JSON.stringify(json, (_name, value: unknown) => {
     if (typeof value === "string") return value.replace(/(T[\d:]+\.\d*?)0+(?=Z$)/, "$1");

@@ -24,7 +24,7 @@ type Outcome =
       readonly reply: string;
     };
 
-/** A difference with everything in it read. */
+/** A parsed difference. */
 interface Seen {
   readonly peer: Peer;
   readonly method: string;
@@ -47,7 +47,7 @@ const GRPC_GATEWAY: readonly Peer[] = ["grpc-gateway"];
 const VANGUARD: readonly Peer[] = ["vanguard"];
 const BOTH = PEERS;
 
-/** The kinds of differences.md by name; the first that fits counts. */
+/** The kinds of differences.md by name; the first match applies. */
 const KINDS: Readonly<Record<string, Kind>> = {
   "status-of-refusal": {
     peers: BOTH,
@@ -259,12 +259,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** A text with the largest float in the digits that it needs. */
+/** Text of the largest float with all its digits. */
 function withFloatDigits(text: string): string {
   return text.replaceAll("3.4028234663852886e+38", "3.4028235e+38");
 }
 
-/** A reply of grpc-gateway's without the object around each message, and around an error without one. */
+/**
+ * A reply of grpc-gateway without the object around each message, and around an error without one.
+ */
 function unwrapped(outcome: Outcome): Outcome {
   if (!isReached(outcome)) return outcome;
   const { rpc, reply, status } = outcome;
@@ -274,14 +276,14 @@ function unwrapped(outcome: Outcome): Outcome {
   return { ...outcome, reply: reply.replace(around, "$1") };
 }
 
-/** The type and the base64 of a body without the end of line after each of two messages. */
+/** The type and the base64 of a body without the line break after each of two messages. */
 function withoutLineEnds(reply: string): string {
   const [, type, data = ""] = /^(\S+) (.*)$/.exec(reply) ?? [];
   const text = Buffer.from(data, "base64").toString();
   return `${type} ${Buffer.from(text.replace(/\n(; end)\n$/, "$1")).toString("base64")}`;
 }
 
-/** Whether a parameter of a path names no field, or the one that the path fills. */
+/** Whether a parameter of a path names no field, or the one that the path sets. */
 function isUnknown(path: string, name: string): boolean {
   if (/^\/v1\/(?:files|chunks)/.test(path)) return name !== "part";
   return UNKNOWN.test(name) || (name === "s" && !path.startsWith("/v1/query"));
@@ -289,7 +291,7 @@ function isUnknown(path: string, name: string): boolean {
 
 const UNKNOWN = /^(?:nope|m\.nope|s\.x|rs\[\])$/;
 
-/** Whether the rule of a path takes the whole message from the body. */
+/** Whether the rule of a path reads the whole message from the body. */
 function isWhole(method: string, path: string): boolean {
   if (method === "PATCH") return false;
   return /^\/v1\/(?:whole|reply\/|raw$|ones:batch$|one\/[^/]*:cancel$)/.test(path);
@@ -305,7 +307,7 @@ function isRefused(outcome: Outcome): boolean {
   return !isReached(outcome);
 }
 
-/** Whether two outcomes are the same in a form of their text. */
+/** Whether two outcomes are equal after a conversion of their text. */
 function isSame(one: Outcome, other: Outcome, form: (text: string) => string): boolean {
   return form(textOf(one)) === form(textOf(other));
 }
@@ -316,7 +318,7 @@ function textOf(outcome: Outcome): string {
   return `${rpc} ${JSON.stringify(message)} ${status} ${reply}`;
 }
 
-/** Whether two messages are the same but for some fields. */
+/** Whether two messages are equal except for some fields. */
 function isSameBut(one: Outcome, other: Outcome, ...names: readonly string[]): boolean {
   if (!isReached(one) || !isReached(other) || one.rpc !== other.rpc) return false;
   const left = { ...one.message };
@@ -328,7 +330,7 @@ function isSameBut(one: Outcome, other: Outcome, ...names: readonly string[]): b
   return isDeepStrictEqual(left, right);
 }
 
-/** Whether a peer has only taken or refused what the query says besides. */
+/** Whether a peer has only accepted or refused additional parameters of the query. */
 function isOwnOrRefused(mine: Outcome, theirs: Outcome, query: Seen["query"]): boolean {
   if (!isReached(theirs)) return isReached(mine) && theirs.refused >= 400;
   const names = query.map(([name]) => JSON_NAMES[name] ?? name.replace(/\..*/, ""));
@@ -336,7 +338,7 @@ function isOwnOrRefused(mine: Outcome, theirs: Outcome, query: Seen["query"]): b
   return isSameBut(mine, theirs, ...names, ...(isInOneof ? ONEOF : []));
 }
 
-/** Members of one oneof: one that is set takes the others away. */
+/** Members of one oneof: a set one removes the others. */
 const ONEOF = ["cs", "ci", "cm"];
 
 const JSON_NAMES: Readonly<Record<string, string>> = {
@@ -344,7 +346,7 @@ const JSON_NAMES: Readonly<Record<string, string>> = {
   renamed: "otherName",
 };
 
-/** Whether a message lacks nothing but the bytes of its body. */
+/** Whether a message lacks only the bytes of its body. */
 function isWithoutBytes(mine: JsonObject, theirs: JsonObject): boolean {
   const without = ({ content: _, contentType: __, data: ___, ...rest }: JsonObject) => rest;
   return isDeepStrictEqual(without(mine), without(theirs));
@@ -377,7 +379,7 @@ function parse(outcome: string): Outcome {
 
 export const KIND_NAMES = Object.keys(KINDS);
 
-/** The kind of a difference; undefined: it is a fault. */
+/** The kind of a difference; undefined: a fault. */
 export function kindOf(difference: Difference): string | undefined {
   const seen = read(difference);
   return Object.entries(KINDS).find(

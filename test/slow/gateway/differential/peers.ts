@@ -10,7 +10,7 @@ const root = join(folder, "../../../..");
 const protos = join(root, "node_modules/google-proto-files/google/api");
 const env = { ...process.env, ...quickGo };
 
-/** What has reached the server behind a gateway. */
+/** Call that reached the upstream of a gateway. */
 export interface Reached {
   /** The rpc's name. */
   readonly method: string;
@@ -64,7 +64,7 @@ export async function buildPeers(): Promise<string> {
   return descriptors;
 }
 
-/** Starts the peers; requests are answered one after the other. */
+/** Starts the peers; requests are answered in sequence. */
 export function startPeers(): Peers {
   const child: ChildProcessWithoutNullStreams = spawn(join(folder, "build/peers"), { env });
   child.stderr.resume();

@@ -1,13 +1,13 @@
 /** A generated request. */
 export interface Generated {
   readonly method: string;
-  /** Path and query as they stand in the request line. */
+  /** Path and query of the request line. */
   readonly target: string;
   readonly body: string | undefined;
   readonly type: string | undefined;
 }
 
-/** Random numbers below 1 from a seed (mulberry32): the same for the same seed. */
+/** Random numbers from 0 to below 1, repeatable by a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -60,7 +60,7 @@ const WRONG = ["", "x", "null", "1.5", "true", "9223372036854775808", "[1]", "{}
 const TIMES = ["2026-01-31T08:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z", "today"];
 const TEXTS = ["a", "a b", "a+b", "你", "a&b", "100%", "a/b", "\\"];
 
-/** Texts of query parameters by field; vanguard ends at repeated well-known types. */
+/** Texts of query parameters by field; vanguard lacks repeated well-known types. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   ...{ s: TEXTS, os: TEXTS, rs: TEXTS, ws: TEXTS, two_words: TEXTS, twoWords: TEXTS, cs: TEXTS },
   ...{
@@ -100,7 +100,7 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   },
 };
 
-/** JSON of fields, right and wrong. */
+/** JSON of fields, valid and invalid. */
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   s: ['"a"', '"你😀"', "1", "null", '"\\ud800"', "[]"],
   i32: ["1", '"1"', "1.0", "1e3", '"1e3"', "1.5", "2147483648", '""', "null", "true", '"01"'],
@@ -184,7 +184,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   nope: ["1", '{"deep":[1]}'],
 };
 
-/** Paths: `*` stands for a segment, `**` for up to three. Fields of the bodies behind them. */
+/** Paths with `*` for a segment and `**` for up to three, and the fields of their bodies. */
 const PATHS: readonly (readonly [method: string, path: string, body?: string])[] = [
   ["GET", "/v1/one/*"],
   ["GET", "/v1/two/*/*"],
@@ -229,7 +229,7 @@ const PATHS: readonly (readonly [method: string, path: string, body?: string])[]
   ["PATCH", "/v1/things/*", "thing"],
 ];
 
-/** Makes requests of every kind, most of them right. */
+/** Generates requests of every kind, most of them valid. */
 export function createGenerator(random: () => number): () => Generated {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
   const chance = (share: number): boolean => random() < share;
@@ -246,7 +246,7 @@ export function createGenerator(random: () => number): () => Generated {
   };
   const query = (): string => {
     const all = Array.from({ length: 1 + upTo(2) }, parameter);
-    // grpc-gateway takes the two names of one field in a random order.
+    // grpc-gateway reads the two names of one field in a random order.
     const isTwice = ["ws=", "ws.value="].every((name) => all.some((one) => one.startsWith(name)));
     return (isTwice ? all.filter((one) => !one.startsWith("ws=")) : all).join("&");
   };
@@ -274,7 +274,7 @@ export function createGenerator(random: () => number): () => Generated {
     const isQuery = template.startsWith("/v1/query");
     const isUpdate = template.startsWith("/v1/things");
     const text = isQuery || chance(0.25) ? (isUpdate ? maskQuery : query)() : "";
-    // grpc-gateway makes a message of it: one difference of a request is enough.
+    // grpc-gateway makes a message of it: one difference per request is enough.
     const asked = text === "" || (!isQuery && text.includes("m.nope")) ? "" : `?${text}`;
     const end = chance(0.02) ? "/" : "";
     const body = field !== undefined && chance(0.97) ? bodyOf(field) : undefined;

@@ -16,12 +16,12 @@ import { makeRpcs, names, type Rule, rulesOf } from "./rules.ts";
 
 const RPCS = 24;
 const REQUESTS = 300;
-/** A reply that takes longer is a hang. */
+/** A slower reply is a hang. */
 const PATIENCE_MS = 20_000;
-/** Memory that may be in use beyond that after the first round. */
+/** Permitted growth of memory after the first round. */
 const MAX_GROWTH = 48 * 2 ** 20;
 
-/** What rounds have done. */
+/** Counts over the rounds. */
 export interface Tally {
   rounds: number;
   requests: number;
@@ -34,7 +34,7 @@ export function createTally(): Tally {
   return { rounds: 0, requests: 0, reached: 0, statuses: new Map() };
 }
 
-/** A request that broke a rule of the fuzzer. */
+/** A request that violated a rule of the fuzzer. */
 export class Finding extends Error {
   override readonly name = "Finding";
 }
@@ -43,7 +43,8 @@ export class Finding extends Error {
  * One round: a gateway with random rules, and random requests to it.
  *
  * @throws Finding for an error other than RuleError at the start, a reply of 500, an error that the
- * gateway reports, no reply in time, and a request that reaches an rpc that no rule names for it.
+ * gateway reports, a missing reply at the time limit, and a request that reaches an rpc without a
+ * matching rule.
  */
 export async function fuzzRound(seed: number, tally: Tally): Promise<void> {
   const random = createRandom(seed);
@@ -55,7 +56,7 @@ export async function fuzzRound(seed: number, tally: Tally): Promise<void> {
       const reply = fromJson(desc.output, { word: "w", names: ["a"], labels: { a: "b" } });
       const note = (message: Message): Message => {
         reached.push(desc.name);
-        // What a request has made can be encoded.
+        // A decoded request can be encoded.
         JSON.stringify(message, (_, value) => (typeof value === "bigint" ? String(value) : value));
         return reply;
       };
@@ -124,7 +125,7 @@ function judge(request: RawRequest, { status, reached, errors, rules }: Outcome)
   fail(`${rpc} (${own.join(", ")}) is called`);
 }
 
-/** Sends a request; the status of the reply, 0 where there is none. */
+/** Sends a request; returns the status of the reply, 0 without one. */
 function send(port: number, { writes, cut }: RawRequest): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const socket = connect(port, "127.0.0.1");
@@ -133,7 +134,7 @@ function send(port: number, { writes, cut }: RawRequest): Promise<number> {
     socket.destroy();
     reject(new Finding(`no end: ${JSON.stringify(Buffer.concat(writes).toString("latin1"))}`));
   });
-  // A reply may come, and the connection end, before all is sent.
+  // The reply, and the end of the connection, may precede the end of the request.
   socket.on("error", () => {});
   socket.on("data", (data) => {
     if (head.length < 1_024) head += data.toString("latin1");

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { checkMemory, createTally, fuzzRound, memoryInUse } from "./fuzz.ts";
 
-// npm run fuzz -- --minutes 10 --seed 7: rounds of the fuzzer, the first with this seed, the next with
-// the one after it. `--minutes 0` makes one round.
+// npm run fuzz -- --minutes 10 --seed 7: rounds of the fuzzer, the first with this seed, each next
+// one with the next seed. `--minutes 0` runs one round.
 
 const { values } = parseArgs({
   options: { minutes: { type: "string", default: "1" }, seed: { type: "string" } },

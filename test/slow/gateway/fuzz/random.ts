@@ -1,4 +1,4 @@
-/** Random choices from a seed: the same for the same seed. */
+/** Random choices, repeatable by a seed. */
 export interface Random {
   /** A number from 0 to below 1. */
   next(): number;

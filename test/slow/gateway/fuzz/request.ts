@@ -1,12 +1,12 @@
 import type { Random } from "./random.ts";
 import type { Rule } from "./rules.ts";
 
-/** A request in the bytes that are sent, and the parts that decide which rule it is for. */
+/** A request as bytes, and the parts that decide which rule it matches. */
 export interface RawRequest {
   readonly method: string;
-  /** The path as it stands in the request line. */
+  /** The path of the request line. */
   readonly path: string;
-  /** Pieces that are written one after the other. */
+  /** Pieces that are written in sequence. */
   readonly writes: readonly Buffer[];
   /** The connection ends before the body does. */
   readonly cut: boolean;
@@ -75,7 +75,7 @@ const VALUES = [
   ...["", "%", "%ff", "%00", "a+b", "a%26b", "[1]", "{}", "null", "aGk=", "_-8", "1.5s", "\u00ff"],
   ...["2026-01-31T08:00:00Z", "9".repeat(400), "%ed%a0%80"],
 ];
-/** Members that fit, as JSON; most of them stand in a query as well. */
+/** Valid members as JSON; most of them are valid in a query as well. */
 const FITTING: readonly (readonly [string, unknown])[] = [
   ...([
     ["text", "a"],
@@ -113,7 +113,7 @@ const TYPES = [
   ...["application/x-www-form-urlencoded", "application/json;", ";", "a", "application/x-ndjson"],
 ];
 
-/** A request for one of the rules, right or spoilt. */
+/** A request for one of the rules, valid or modified. */
 export function makeRequest(random: Random, rules: readonly Rule[]): RawRequest {
   const rule = random.pick(rules);
   const own = rule.httpMethod === "*" ? random.pick(METHODS) : rule.httpMethod;
@@ -138,7 +138,7 @@ export function makeRequest(random: Random, rules: readonly Rule[]): RawRequest 
 }
 
 function makePath(random: Random, template: string): string {
-  // A number fits most fields.
+  // A number is valid for most fields.
   const segment = (): string => (random.chance(0.8) ? "1" : random.pick(SEGMENTS));
   const flat = template.replace(/\{[^}=]*=([^}]*)\}/g, "$1").replace(/\{[^}]*\}/g, "*");
   const path = flat.replace(/\*\*?/g, (wildcard) =>
@@ -225,7 +225,7 @@ function chunks(random: Random, body: Buffer): Buffer[] {
         Buffer.from("\r\n"),
       ]),
     );
-    // A body of thousands of pieces would only try the kernel.
+    // A body of thousands of pieces would only test the kernel.
     if (parts.length > 50) {
       const rest = body.subarray(at);
       at = body.length;

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Rpc } from "../../../gateway/contract.ts";
 import type { Random } from "./random.ts";
 
-/** A rule as the fuzzer made it, in the parts that decide which requests it names. */
+/** A generated rule, in the parts that decide which requests it matches. */
 export interface Rule {
   readonly rpc: string;
   readonly httpMethod: string;
@@ -18,7 +18,7 @@ const FIELDS = [
 ];
 const BODIES = ["", "*", "part", "parts", "text", "labels", "note", "at", "numbers", "info", "raw"];
 const METHODS = ["get", "get", "post", "put", "patch", "delete"];
-/** Templates that no gateway may take. */
+/** Templates that every gateway must refuse. */
 const BROKEN = [
   "",
   "a",
@@ -32,7 +32,7 @@ const BROKEN = [
   "/%zz",
 ];
 
-/** Rpcs with rules of every kind, a few of them wrong. */
+/** Rpcs with rules of every kind, a few of them invalid. */
 export function makeRpcs(random: Random, count: number): Rpc[] {
   return Array.from({ length: count }, (_, index) => {
     const main = makeRule(random);
@@ -91,8 +91,8 @@ export function rulesOf(rpcs: readonly Rpc[]): Rule[] {
 }
 
 /**
- * Whether a rule names a request: google/api/http.proto, "Path template syntax", read anew for the
- * fuzzer. HEAD is answered as GET.
+ * Whether a rule matches a request: google/api/http.proto, "Path template syntax", implemented
+ * separately for the fuzzer. HEAD is answered as GET.
  */
 export function names({ httpMethod, template }: Rule, method: string, path: string): boolean {
   const asked = method === "HEAD" && httpMethod === "GET" ? "GET" : method;

@@ -20,7 +20,10 @@ const root = join(import.meta.dirname, "../../../..");
 const protos = join(root, "node_modules/google-proto-files");
 const build = join(import.meta.dirname, "build");
 
-/** The files of google/protobuf beside the well-known types are tests of compilers, some of them wrong. */
+/**
+ * The files of google/protobuf except the well-known types are tests of compilers, some of them
+ * invalid.
+ */
 const MODULES = {
   version: "v2",
   modules: [{ path: ".", excludes: ["google/protobuf", "gapic", "build"] }],
@@ -42,7 +45,7 @@ export async function readGoogleProtos(): Promise<FileRegistry> {
     await promisify(execFile)(
       join(root, "node_modules/.bin/buf"),
       ["build", ".", "--config", config, "--exclude-source-info", "-o", path],
-      // The compiler keeps a few hundred megabytes: collecting them takes a third of its time.
+      // The compiler retains a few hundred megabytes: collecting them takes a third of its time.
       { cwd: protos, env: { ...process.env, GOGC: "500" } },
     );
   }

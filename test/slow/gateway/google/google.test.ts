@@ -43,7 +43,7 @@ let registry: FileRegistry;
 let rpcs: DescMethod[];
 const services: Service[] = [];
 const shadowed: string[] = [];
-/** The calls of the request that is being answered. */
+/** The calls of the current request. */
 let calls: { readonly desc: DescMethod; readonly message: Message }[] = [];
 
 const MOUNTS: readonly [
@@ -71,7 +71,7 @@ afterAll(() => {
   server.close();
 });
 
-test("every rpc binds but those that stream in both directions", () => {
+test("every rpc is bound except bidirectional streams", () => {
   const kinds = Map.groupBy(rpcs, ({ methodKind }) => methodKind);
   const counts = Object.fromEntries([...kinds].map(([kind, { length }]) => [kind, length]));
   expect(counts).toEqual({
@@ -98,13 +98,13 @@ test("a rule that an earlier one shadows is named", () => {
   );
 });
 
-// Each of these has a rule `…/**`, and its service another one, `…/**/*`, which goes before it.
+// Each of these has a rule `…/**`, and its service another one, `…/**/*`, which precedes it.
 const AMBIGUOUS = ["v1", "v1beta1"].map(
   (version) => `google.firestore.${version}.Firestore.GetDocument`,
 );
 
 test.each(MOUNTS)(
-  "over %s a request made from each rule reaches its rpc once, with the values",
+  "over %s a request generated from each rule reaches its rpc once, with the values",
   async (_, send) => {
     const wrong: object[] = [];
     const ambiguous: string[] = [];
@@ -197,7 +197,9 @@ function isShadowed(desc: DescMethod, { pattern }: HttpRule): boolean {
   return shadowed.some((text) => text.startsWith(name) && text.includes(` ${path} `));
 }
 
-/** Sends the request of a rule. Undefined: it has reached its rpc, and the reply has come back. */
+/**
+ * Sends the request of a rule. Undefined: it has reached its rpc, and the reply has been received.
+ */
 async function call(
   desc: DescMethod,
   rule: HttpRule,
@@ -221,7 +223,7 @@ function textOf({ input }: DescMethod, message: Message): string {
   return JSON.stringify(toJson(input, message, { registry }));
 }
 
-/** Whether a text is the JSON of the sample reply; that of a part or of any bytes has other tests. */
+/** Whether a text is the JSON of the sample reply; parts and raw bytes have other tests. */
 function isReply(desc: DescMethod, rule: HttpRule, text: string): boolean {
   if (rule.responseBody !== "" || desc.output.typeName === "google.api.HttpBody") return true;
   const message = fromJsonString(desc.output, text, { registry });

@@ -11,7 +11,7 @@ import {
 import type { HttpRule } from "../../../../gen/google/api/http_pb.js";
 import { isText, sampleField, sampleMessage } from "./sample.ts";
 
-/** The request of a rule, and the message that reaches the rpc by it. */
+/** The request of a rule, and the message that reaches the rpc. */
 export interface RuleRequest {
   readonly method: string;
   readonly target: string;
@@ -20,7 +20,7 @@ export interface RuleRequest {
   readonly message: Message;
 }
 
-/** Most parameters of a query: Node takes 16 KiB of a request's head. */
+/** Maximum number of query parameters: Node accepts a request head of 16 KiB. */
 const MAX_PARAMETERS = 40;
 const ANY_TYPE = "text/x-any";
 const ANY_BYTES = "any bytes";
@@ -62,7 +62,7 @@ function httpMethod({ pattern }: HttpRule): string {
   return (pattern.case ?? "").toUpperCase();
 }
 
-/** A number for each wildcard of a template: a different one each time. */
+/** A number for each wildcard of a template, each a different one. */
 function expandTemplate({ pattern }: HttpRule): { path: string; variables: Map<string, string> } {
   const template = pattern.case === "custom" ? pattern.value.path : (pattern.value ?? "");
   const variables = new Map<string, string>();
@@ -82,7 +82,7 @@ interface Parameter {
   readonly value: JsonValue;
 }
 
-/** Parameters for the fields of a message and, where such a field is a message, for those of it. */
+/** Parameters for the fields of a message, including those of nested messages. */
 function queryOf(desc: DescMessage, taken: ReadonlySet<string>): Parameter[] {
   const parameters: Parameter[] = [];
   const add = (fields: readonly DescField[]): void => {

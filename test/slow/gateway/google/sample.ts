@@ -6,7 +6,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 
-/** Samples of messages that have a JSON form of their own. */
+/** Samples of messages with their own JSON form. */
 const WELL_KNOWN: Readonly<Record<string, JsonValue>> = {
   "google.protobuf.Timestamp": "2026-01-31T08:00:00.500Z",
   "google.protobuf.Duration": "1.500s",
@@ -27,10 +27,10 @@ const WELL_KNOWN: Readonly<Record<string, JsonValue>> = {
   "google.protobuf.UInt64Value": "64",
 };
 
-/** Messages below this level of a sample are left out: some types hold themselves. */
+/** Messages below this level of a sample are left out: some types are recursive. */
 const MAX_DEPTH = 2;
 
-/** JSON of a message with a value in each field, of a oneof in its first one. */
+/** JSON of a message with a value in each field, for a oneof in its first one. */
 export function sampleMessage(desc: DescMessage, depth = 0): JsonValue {
   const known = WELL_KNOWN[desc.typeName];
   if (known !== undefined) return known;
@@ -67,7 +67,7 @@ function sampleOne({ message, enum: values, scalar, name }: DescField, depth: nu
 
 const NULL = "google.protobuf.NullValue";
 
-/** Scalars by type, but for texts. Integers of 64 bits are texts in JSON. */
+/** Scalars by type, except texts. Integers of 64 bits are texts in JSON. */
 const SCALARS: Partial<Record<ScalarType, JsonValue>> = {
   [ScalarType.BOOL]: true,
   [ScalarType.BYTES]: "Ynl0ZXM=",
@@ -85,7 +85,7 @@ const SCALARS: Partial<Record<ScalarType, JsonValue>> = {
   [ScalarType.SFIXED64]: "7",
 };
 
-/** Whether the text of a query parameter can fill a field. */
+/** Whether the text of a query parameter can set a field. */
 export function isText(field: DescField): boolean {
   if (field.fieldKind === "map" || field.enum?.typeName === NULL) return false;
   if (field.message === undefined) return true;

@@ -60,7 +60,7 @@ let server: ChildProcess;
 let address: string;
 const waiting: ((line: string) => void)[] = [];
 
-/** The next line that the server writes. */
+/** The next line of the server's output. */
 function nextLine(): Promise<string> {
   return new Promise((resolve) => waiting.push(resolve));
 }
@@ -76,7 +76,7 @@ beforeAll(async () => {
   server = spawn(program, [descriptors], { stdio: ["ignore", "pipe", "inherit"] });
   if (server.stdout === null) throw new Error("the server has no output");
   const lines = createInterface({ input: server.stdout });
-  // A server that ends has said why on its error output.
+  // A server that ends has written the reason to its error output.
   const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);
   if (typeof line !== "string") throw new Error("the server has ended");
   address = line;
@@ -96,7 +96,7 @@ describe.each(MOUNTS)("in front of a server of grpc-go, %s", (_, mount) => {
     ask = await mount({ services, target });
   };
 
-  test("a unary call goes with its metadata and comes back with headers and trailers", async () => {
+  test("a unary call is sent with its metadata and returns headers and trailers", async () => {
     await open();
     const reply = await ask("/get/x", {
       headers: [
@@ -111,26 +111,26 @@ describe.each(MOUNTS)("in front of a server of grpc-go, %s", (_, mount) => {
       "x-bytes-bin": "AP8",
       "trailer-x-end": "tail",
     });
-    // Nothing of the hop goes along.
+    // Hop-by-hop headers are not passed on.
     const names = headers["x-names"]?.split(", ");
     expect(names).toEqual(expect.arrayContaining([":authority", "content-type", "x-own"]));
     expect(names).not.toEqual(expect.arrayContaining(["host"]));
     expect(headers["x-time-left"]).toBeUndefined();
   });
 
-  test("an error comes with its text, its details and its code's status", async () => {
+  test("an error has its text, its details and its code's status", async () => {
     await open();
     const reply = await ask("/get/fail");
     expect([reply.status, await reply.json()]).toMatchObject([
       400,
       {
         ...{ code: 3, message: "it failed: grün" },
-        details: [{ fieldViolations: [{ field: "text", description: "is not fit" }] }],
+        details: [{ fieldViolations: [{ field: "text", description: "is not suitable" }] }],
       },
     ]);
   });
 
-  test("a deadline goes along, and ends the call there", async () => {
+  test("a deadline is passed on, and ends the upstream call", async () => {
     await open();
     const left = (await ask("/get/x", { headers: { "grpc-timeout": "5S" } })).headers.get(
       "x-time-left",
@@ -143,7 +143,7 @@ describe.each(MOUNTS)("in front of a server of grpc-go, %s", (_, mount) => {
     expect(await line).toBe("canceled Get");
   });
 
-  test("a client that goes away cancels the call there", async () => {
+  test("a client that disconnects cancels the upstream call", async () => {
     await open();
     const line = nextLine();
     const reply = await ask("/read/wait");
@@ -153,7 +153,7 @@ describe.each(MOUNTS)("in front of a server of grpc-go, %s", (_, mount) => {
     expect(await line).toBe("canceled Read");
   });
 
-  test("a server stream comes message by message, with its headers, and says how it fails", async () => {
+  test("a server stream is passed on message by message, with its headers and its failure", async () => {
     await open();
     const reply = await ask("/read/x");
     const words = (await reply.text())
@@ -174,7 +174,7 @@ describe.each(MOUNTS)("in front of a server of grpc-go, %s", (_, mount) => {
     ]);
   });
 
-  test("a client stream goes message by message", async () => {
+  test("a client stream is passed on message by message", async () => {
     await open();
     const headers = { "content-type": "application/x-ndjson" };
     const body = '{"text":"a"}\n{"text":"b"}\n';

@@ -9,7 +9,7 @@ import { startProcess, type TestProcess } from "../../../store/process.ts";
 const newPath = temporaryPaths();
 const POLL = 20;
 
-/** Another process on the database; without a poll it looks only when it is asked. */
+/** Another process on the database; without a poll it reads only on a request. */
 async function startService(path: string, poll?: number): Promise<TestProcess> {
   const service = startProcess(
     new URL("../../../settings/watch/watch-program.ts", import.meta.url),
@@ -18,7 +18,7 @@ async function startService(path: string, poll?: number): Promise<TestProcess> {
   return service;
 }
 
-/** What a stream of a process has brought so far. */
+/** Events of a stream of a process so far. */
 function heard(service: TestProcess, stream: string): Recorded[] {
   return (service.events as Heard[])
     .filter((one) => one.stream === stream)
@@ -26,7 +26,7 @@ function heard(service: TestProcess, stream: string): Recorded[] {
     .filter((event) => event !== undefined);
 }
 
-/** Waits until a stream has come to a revision. */
+/** Waits until a stream has reached a revision. */
 async function heardUpTo(service: TestProcess, stream: string, revision: number) {
   await service.event<Heard>(
     (one) => one.stream === stream && (one.event?.revision ?? -1) >= revision,
@@ -66,7 +66,7 @@ describe("the guarantees across processes on one file", () => {
     }
   });
 
-  test("hold for a reader whose process is killed and who resumes at another, again and again", async () => {
+  test("hold for a reader whose process is killed and who resumes at another, repeatedly", async () => {
     const path = newPath();
     const parts = await testParts(path);
     const writer = await startService(path, POLL);
@@ -87,7 +87,7 @@ describe("the guarantees across processes on one file", () => {
     expect(history.filter(({ kind }) => kind === "snapshot")).toHaveLength(1);
   });
 
-  test("hold for one that resumes at a process that has not looked yet", async () => {
+  test("hold for one that resumes at a process that has not read yet", async () => {
     const path = newPath();
     const [one, two] = [await startService(path), await startService(path)];
     for (let round = 0; round < 3; round += 1) {
@@ -126,7 +126,7 @@ describe("two processes on one file", () => {
     }
   });
 
-  test("readers of one are told when compaction by the other has left them behind", async () => {
+  test("readers of one are reset when compaction by the other has passed them", async () => {
     const path = newPath();
     const parts = await testParts(path);
     const other = await startService(path);

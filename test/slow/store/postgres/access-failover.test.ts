@@ -27,7 +27,7 @@ async function opened(url: string) {
   return store;
 }
 
-test("a standby that lacks the last changes of rights and uses their versions again: rights are those that it has", {
+test("a standby without the last changes of rights, which reuses their versions, has only its own rights", {
   timeout: 90_000,
 }, async () => {
   const primary = await startPostgres();
@@ -67,13 +67,13 @@ test("a standby that lacks the last changes of rights and uses their versions ag
       true,
     ]);
   }, HALTED);
-  // And what follows is noticed as ever.
+  // Later changes are detected as usual.
   await write(other.access, { tokens: [{ ...kept.token, revokedAt: 1, revokedBy: "x" }] });
   await other.access.seenEverywhere(4);
   expect(await opens(kept)).toBe(false);
 });
 
-test("a change of rights at a promoted standby waits for leases that only the old server knew", {
+test("a change of rights at a promoted standby waits for leases of the old server", {
   timeout: 90_000,
 }, async () => {
   const primary = await startPostgres();
@@ -83,7 +83,7 @@ test("a change of rights at a promoted standby waits for leases that only the ol
   const before = await opened(primary.url());
   await before.access.news(0);
   await vi.waitFor(() => expect(before.access.changedElsewhere()).toBe(false), HALTED);
-  // The clock of leases stands still while the standby takes over, however long that takes.
+  // The clock of leases stands still during the failover, for any duration.
   const time = performance.now();
   const clock = vi.spyOn(performance, "now").mockReturnValue(time);
   onTestFinished(() => clock.mockRestore());

@@ -7,7 +7,7 @@ const server = serverOfFile();
 
 const DAY = 86_400_000;
 
-test("instances whose clocks differ by days acquire job slots and leases as those whose clocks agree", async () => {
+test("instances whose clocks differ by days acquire job slots and leases like those with equal clocks", async () => {
   const url = await server().newDatabase();
   const clocks = [() => Date.now(), () => Date.now() + 2 * DAY, () => Date.now() - 2 * DAY];
   const instances = await Promise.all(

@@ -31,7 +31,7 @@ const PASSWORD = "p@ss:w/rd%1";
 let folder: string;
 let server: TestServer;
 
-/** A server with a certificate of an authority of its own, and a user who needs TLS and a password. */
+/** A server with a certificate of its own authority, and a user who needs TLS and a password. */
 beforeAll(async () => {
   if (!hasPostgres) return;
   folder = newFolder();
@@ -108,12 +108,12 @@ async function refusal(address: string): Promise<string> {
 }
 
 describe("the URL's TLS options", () => {
-  test("verify-full takes the server's certificate by the authority that is named", async () => {
+  test("verify-full accepts the server's certificate by the given authority", async () => {
     const options = `sslmode=verify-full&sslrootcert=${folder}/ca.pem`;
     await open(await url(`guest:${encoded}`, options));
   });
 
-  test("verify-full refuses another authority and another name, and says why", async () => {
+  test("verify-full refuses another authority and another name, with the reason", async () => {
     const other = `sslmode=verify-full&sslrootcert=${folder}/other-ca.pem`;
     expect(await refusal(await url(`guest:${encoded}`, other))).toMatch(
       /has a certificate of an unknown authority: give the authority.s file as sslrootcert/,
@@ -124,7 +124,7 @@ describe("the URL's TLS options", () => {
     );
   });
 
-  test.each(["require", "prefer", "verify-ca"])("%s checks the certificate too", async (mode) => {
+  test.each(["require", "prefer", "verify-ca"])("%s verifies the certificate too", async (mode) => {
     const warned = vi.fn();
     process.on("warning", warned);
     onTestFinished(() => void process.off("warning", warned));
@@ -133,18 +133,18 @@ describe("the URL's TLS options", () => {
     expect(warned).not.toHaveBeenCalled();
   });
 
-  test("sslcert and sslkey show who one is", async () => {
+  test("sslcert and sslkey authenticate the client", async () => {
     const options = `sslmode=verify-full&sslrootcert=${folder}/ca.pem`;
     const certificate = `sslcert=${folder}/holder.pem&sslkey=${folder}/holder.key`;
     await open(await url("holder", `${options}&${certificate}`));
     expect(await refusal(await url("holder", options))).toMatch(/refuses this user/);
   });
 
-  test("no-verify takes any certificate", async () => {
+  test("no-verify accepts any certificate", async () => {
     await open(await url(`guest:${encoded}`, "sslmode=no-verify"));
   });
 
-  test("disable is refused by a server that wants TLS", async () => {
+  test("disable is refused by a server that requires TLS", async () => {
     expect(await refusal(await url(`guest:${encoded}`, "sslmode=disable"))).toMatch(
       /refuses this user: look at its pg_hba.conf, and at sslmode/,
     );
@@ -152,7 +152,7 @@ describe("the URL's TLS options", () => {
 });
 
 describe("the password", () => {
-  test("may come from PGPASSWORD or from PGPASSFILE", async () => {
+  test("may be set by PGPASSWORD or PGPASSFILE", async () => {
     vi.stubEnv("PGPASSWORD", PASSWORD);
     await open(await url("guest", "sslmode=no-verify"));
     vi.stubEnv("PGPASSWORD", undefined);
@@ -162,7 +162,7 @@ describe("the password", () => {
     await open(await url("guest", "sslmode=no-verify"));
   });
 
-  test("that is missing is asked for", async () => {
+  test("that is missing is reported", async () => {
     expect(await refusal(await url("guest", "sslmode=no-verify"))).toMatch(
       /asks for a password: put it into the URL, or name its file in PGPASSFILE/,
     );

@@ -9,7 +9,7 @@ import { startProcess } from "../../../store/process.ts";
 /** A server that its tests stop, halt and promote. */
 const server = serverOfFile();
 
-test("a connection for notifications that is cut is opened again, and nothing is missed meanwhile", async () => {
+test("a connection for notifications that is cut is opened again, and no change is missed", async () => {
   const url = await server().newDatabase();
   const [one, other] = [await opened(url), await opened(url)];
   const cut = await server().query(
@@ -24,7 +24,7 @@ test("a connection for notifications that is cut is opened again, and nothing is
   }
 });
 
-test("a connection for notifications that has gone silent costs the time until it is asked, and no change", async () => {
+test("a silent connection for notifications delays a change until the next check, and loses none", async () => {
   const url = await server().newDatabase();
   const address = await openSwitch(server().port);
   const [one, other] = [
@@ -40,7 +40,7 @@ test("a connection for notifications that has gone silent costs the time until i
   }
 });
 
-test("an address that leads to a standby for a while refuses saves, and takes them when it is promoted", async () => {
+test("an address that leads to a standby for a while refuses saves, and accepts them when it is promoted", async () => {
   const primary = await startPostgres();
   onTestFinished(() => primary.remove());
   const standby = await primary.standby();
@@ -64,7 +64,7 @@ test("an address that leads to a standby for a while refuses saves, and takes th
   expect(await store.load()).toMatchObject({ revision: 2 });
 });
 
-test("a server that is killed refuses saves and takes them again when it is back", {
+test("a server that is killed refuses saves and accepts them again after its restart", {
   timeout: 60_000,
 }, async () => {
   const own = await startPostgres();
@@ -77,7 +77,7 @@ test("a server that is killed refuses saves and takes them again when it is back
     failures.push(await failureOf(() => save(store, 2)));
   expect(failures.at(-1)?.failure).toBe("away");
   await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads continue from memory/), SOON);
-  // The answer to whether something has changed has to be: not known.
+  // The answer to whether something has changed must be: unknown.
   await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
   await own.start();
   await vi.waitFor(async () => save(store, 2), SOON);
@@ -102,7 +102,7 @@ test("a server that does not answer is given up, and the outcome of the save is 
   expect(await store.commits(0, 9, 9)).toHaveLength(revision + 1);
 });
 
-test("another instance that is halted is waited for as long as its lease, and asks when it goes on", async () => {
+test("another instance that is halted is waited for as long as its lease, and reads when it continues", async () => {
   const url = await server().newDatabase();
   const { store } = await opened(url);
   const other = startProcess(new URL("../../../store/postgres/store-program.ts", import.meta.url));
@@ -117,7 +117,7 @@ test("another instance that is halted is waited for as long as its lease, and as
   expect(await other.call("load")).toMatchObject({ revision: 1 });
 });
 
-test("a standby that was promoted has another id, and everything is read anew", {
+test("a standby that was promoted has another id, and everything is read again", {
   timeout: 90_000,
 }, async () => {
   const own = await startPostgres();
@@ -137,7 +137,7 @@ test("a standby that was promoted has another id, and everything is read anew", 
   await save(store, 2);
 });
 
-test("a standby that lacks the last saves and uses their numbers again is noticed, and nothing is mixed", {
+test("a standby without the last saves, which reuses their numbers, is detected, and nothing is mixed", {
   timeout: 90_000,
 }, async () => {
   const primary = await startPostgres();
@@ -162,7 +162,7 @@ test("a standby that lacks the last saves and uses their numbers again is notice
   const other = await opened(standby.url());
   for (const revision of [2, 3]) await save(other.store, revision, "kept");
   address.to(standby.port);
-  // The number is the same, and the revision another one: it must not be built upon.
+  // The number is the same, and the revision another one: no save may be based on it.
   const seen = await vi.waitFor(
     () =>
       store.transact(async (trx) => {
@@ -184,7 +184,7 @@ describe("behind a pooler in transaction mode", () => {
   const hasPooler = needs("pgbouncer");
   beforeEach((context) => hasPooler(context));
 
-  test("changes are asked for, which is said once, and saves of two instances work", async () => {
+  test("changes are polled, which is logged once, and saves of two instances work", async () => {
     const direct = await server().newDatabase();
     const { url, stop } = await startPgbouncer(server(), direct.split("/").at(-1) ?? "");
     onTestFinished(stop);

@@ -19,7 +19,7 @@ async function endConnection(url: string, waitsFor: string): Promise<void> {
 }
 
 describe("a save whose connection is ended", () => {
-  test("while it waits for another one's lock is told as unsure, and the next one works", async () => {
+  test("while it waits for another one's lock has an unknown outcome, and the next one works", async () => {
     const url = await server().newDatabase();
     const { store } = await opened(url);
     const other = new pg.Client({ connectionString: url });
@@ -40,7 +40,7 @@ describe("a save whose connection is ended", () => {
     const { store } = await opened(url);
     const saving = failureOf(() =>
       store.transact(async (trx) => {
-        // What others have written is asked for: this is done with the lock.
+        // The read of other processes' changes is made with the lock.
         await trx.delta(0);
         await trx.write(setting(1, { a: "lost" }));
         await endConnection(url, "state = 'idle in transaction'");
@@ -52,7 +52,7 @@ describe("a save whose connection is ended", () => {
     expect(await store.load()).toMatchObject({ revision: 1, settings: [{ value: "kept" }] });
   });
 
-  test("after its commit, while it waits for a standby, is not told as one that saved nothing", async () => {
+  test("after its commit, while it waits for a standby, is not reported as unsaved", async () => {
     const url = await server().newDatabase();
     const { store } = await opened(url);
     const wait = async (names: string): Promise<void> => {
@@ -73,7 +73,7 @@ describe("a save whose connection is ended", () => {
     expect(writeFailure(failure)).toMatchObject({
       message: expect.stringMatching(/^it is unknown whether this was saved/),
     });
-    // It was.
+    // It was saved.
     await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
     expect(await store.delta(0)).toMatchObject({
       revision: 1,
@@ -83,7 +83,7 @@ describe("a save whose connection is ended", () => {
   });
 });
 
-describe("a save that the server refuses says why in one sentence, and the next one works", () => {
+describe("a save that the server refuses has the reason in one sentence, and the next one works", () => {
   test.each([
     ["53100", "full", /cannot grow, because its disk is full: free some space/],
     ["53200", "busy", /is out of memory: try again/],
@@ -108,7 +108,7 @@ describe("a save that the server refuses says why in one sentence, and the next 
   });
 });
 
-test("rights that are taken away are named, reads go on, and all comes back with them", async () => {
+test("revoked rights are named, reads continue, and all recovers with them", async () => {
   const url = await server().newDatabase();
   await server().query("create role app login");
   await server().query("grant create on schema public to app", nameOf(url));

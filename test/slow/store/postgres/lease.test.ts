@@ -7,11 +7,11 @@ import { openSwitch } from "../../../store/postgres/switch.ts";
 
 const server = serverOfFile();
 
-test("a renewal that the server was long about does not hide what was changed meanwhile", async () => {
+test("a renewal with a slow reply does not hide changes made in between", async () => {
   const url = await server().newDatabase();
   const address = await openSwitch(server().port);
   const through = url.replace(`:${server().port}/`, `:${address.port}/`);
-  // It hears of nothing: it goes by what it asks.
+  // It gets no notifications: it polls.
   address.silence("listen ");
   const slow = await opened(through);
   const [row] = await server().query("select id from instance", nameOf(url));
@@ -39,7 +39,7 @@ test("a renewal that the server was long about does not hide what was changed me
   expect(new Set(told)).toEqual(new Set([true]));
 });
 
-test("an instance whose address leads to a standby does not go by what that shows", async () => {
+test("an instance whose address leads to a standby does not serve from its state", async () => {
   const primary = await startPostgres();
   onTestFinished(() => primary.remove());
   const standby = await primary.standby();
@@ -60,7 +60,7 @@ test("an instance whose address leads to a standby does not go by what that show
   await vi.waitFor(async () => expect(await store.delta(0)).toMatchObject({ revision: 1 }), SOON);
 });
 
-test("an instance that gets no connection while others do does not go by its memory", async () => {
+test("an instance without a connection does not serve from memory while others commit", async () => {
   const url = await server().newDatabase();
   await server().query("create role few login");
   await server().query("grant create on schema public to few", nameOf(url));

@@ -11,10 +11,10 @@ import { serverOfFile } from "../../../store/postgres/server.ts";
 
 const server = serverOfFile();
 
-describe("opening a database says in one sentence", () => {
+describe("opening a database reports in one sentence", () => {
   const refusal = (url: string) => failureOf(() => opened(url));
 
-  test("that the connection is refused", async () => {
+  test("a refused connection", async () => {
     const { failure, message } = await refusal(
       `postgres://u:pw-secret@127.0.0.1:${await freePort()}/x`,
     );
@@ -24,13 +24,13 @@ describe("opening a database says in one sentence", () => {
     );
   });
 
-  test("that there is no database of that name", async () => {
+  test("a missing database", async () => {
     expect((await refusal(server().url("nowhere"))).message).toMatch(
       /has no database of that name/,
     );
   });
 
-  test("that the user may not make tables", async () => {
+  test("a user who may not create tables", async () => {
     const url = await server().newDatabase();
     await server().query("create role guest login");
     expect((await refusal(url.replace("mooring@", "guest@"))).message).toMatch(
@@ -38,7 +38,7 @@ describe("opening a database says in one sentence", () => {
     );
   });
 
-  test("that a newer Mooring wrote it, and changes nothing", async () => {
+  test("a database of a newer Mooring, and changes nothing", async () => {
     const url = await server().newDatabase();
     const name = url.split("/").at(-1) ?? "";
     await (await opened(url)).store.close();
@@ -48,7 +48,7 @@ describe("opening a database says in one sentence", () => {
     expect(message).toMatch(/was written by a newer Mooring than this one/);
   });
 
-  test("that the user may not read its tables", async () => {
+  test("a user who may not read its tables", async () => {
     const url = await server().newDatabase();
     await (await opened(url)).store.close();
     await server().query("create role stranger login");
@@ -57,14 +57,14 @@ describe("opening a database says in one sentence", () => {
     );
   });
 
-  test("that it has another encoding than UTF-8, which could not store every text", async () => {
+  test("another encoding than UTF-8, which could not store every text", async () => {
     await server().query("create database latin encoding 'LATIN1' locale 'C' template template0");
     const { failure, message } = await refusal(server().url("latin"));
     expect(failure).toBe("unusable");
     expect(message).toMatch(/has the encoding LATIN1: create one with UTF8/);
   });
 
-  test("that it has another program's tables, and changes nothing", async () => {
+  test("tables of another program, and changes nothing", async () => {
     const url = await server().newDatabase();
     await server().query("create table setting (theirs int)", nameOf(url));
     const { failure, message } = await refusal(url);
@@ -79,16 +79,13 @@ describe("opening a database says in one sentence", () => {
     expect(tables).toEqual([{ relname: "setting" }]);
   });
 
-  test.each(["sslrootcert", "sslcert", "sslkey"])(
-    "that the file of %s is not there",
-    async (name) => {
-      const { failure, message } = await refusal(`${server().url()}?${name}=/nowhere.pem`);
-      expect(failure).toBe("unusable");
-      expect(message).toMatch(/a file that the URL .* names cannot be read \(.*\/nowhere.pem/);
-    },
-  );
+  test.each(["sslrootcert", "sslcert", "sslkey"])("a missing file of %s", async (name) => {
+    const { failure, message } = await refusal(`${server().url()}?${name}=/nowhere.pem`);
+    expect(failure).toBe("unusable");
+    expect(message).toMatch(/a file that the URL .* names cannot be read \(.*\/nowhere.pem/);
+  });
 
-  test("that no connection is left", async () => {
+  test("a server without free connections", async () => {
     const url = await server().newDatabase();
     await server().query("create role few login connection limit 0");
     await server().query(`grant all on schema public to few`, nameOf(url));
@@ -97,7 +94,7 @@ describe("opening a database says in one sentence", () => {
     expect(message).toMatch(/has no connection left: raise its max_connections/);
   });
 
-  test("that it is a standby", { timeout: 60_000 }, async () => {
+  test("a standby", { timeout: 60_000 }, async () => {
     const standby = await server().standby();
     onTestFinished(() => standby.remove());
     expect((await refusal(standby.url())).message).toMatch(
@@ -106,7 +103,7 @@ describe("opening a database says in one sentence", () => {
   });
 });
 
-test("a database of before is brought up to date once by instances that start together, however long it takes", async () => {
+test("an older database is migrated once by instances that start together, for any duration", async () => {
   const url = await server().newDatabase();
   const db = new Kysely<Database>({ dialect: postgresServer(url, "old").dialect });
   const first = Object.entries(migrations).slice(0, 1);

@@ -21,7 +21,7 @@ import {
 } from "../../../store/postgres/server.ts";
 import { describeSiteStore } from "../../../store/site-contract.ts";
 
-// On a server, or in this process where none is installed and none is required.
+// On a server, or in this process if none is installed and none is required.
 needs(postgresProgram("postgres"));
 
 let server: TestServer | undefined;
@@ -49,7 +49,7 @@ const onServer = async () => {
   };
 };
 
-/** Databases that no test uses at the moment: one takes a second to make. */
+/** Databases that no test uses at the moment: creating one takes a second. */
 const free: PGlite[] = [];
 afterAll(() => Promise.all(free.map((database) => database.close())));
 
@@ -76,4 +76,4 @@ describeAudit("the audit on PostgreSQL", newPlace);
 describeSiteStore("the store of sites on PostgreSQL", newPlace);
 describeIncidentStore("the store of incidents on PostgreSQL", newPlace);
 describeAccessStore("the store of tokens on PostgreSQL", newPlace);
-describeMigrations("a database of before on PostgreSQL", migrations, newPlace);
+describeMigrations("an older database on PostgreSQL", migrations, newPlace);

@@ -18,7 +18,7 @@ const startStore = (): TestProcess =>
   startProcess(new URL("../../../store/sqlite/store-program.ts", import.meta.url));
 
 describe("several processes on one file", () => {
-  test("may start at once on a new one", { timeout: 120_000 }, async () => {
+  test("may create a new one at once", { timeout: 120_000 }, async () => {
     const others = Array.from({ length: 6 }, startStore);
     await Promise.all(others.map((other) => other.call("load").catch(() => undefined)));
     for (let round = 0; round < 25; round += 1) {
@@ -107,7 +107,7 @@ describe("a process that is killed at any moment", () => {
     }
   });
 
-  test("leaves a database that opens, also while it is being made", async () => {
+  test("leaves a database that opens, also while it is being created", async () => {
     const path = newPath();
     for (let wait = 0; wait < 12; wait += 1) {
       const other = startStore();
