@@ -124,6 +124,7 @@ describe("admission", () => {
     const wrong = await refused("wrong");
     expect(wrong).toMatchObject({ code: Code.Unauthenticated, localized: true });
     expect((await refused("later")).message).toBe(wrong.message);
+    expect(wrong.message).toMatch(/the setting "token"/);
     expect((await refused("mrg_wrong")).message).not.toBe(wrong.message);
     const scope = await refused("right", saveSettings);
     expect(scope).toMatchObject({ code: Code.PermissionDenied, localized: true });
@@ -213,6 +214,7 @@ describe("a call that was admitted", () => {
     const contextValues = createContextValues().set(callKey, info);
     const given = accessOf();
     expect(await pass(given, { method: listSettings, contextValues })).toBe(reply);
+    expect(given.identity.whose).not.toHaveBeenCalled();
     expect(await failureOf(() => pass(given, { method: listSettings }))).toMatchObject(MISSING);
   });
 

@@ -31,7 +31,8 @@ describe("the requirement of a method", () => {
   });
 
   test("of the health service is none", () => {
-    expect(requirementOf(Health.method.check)).toEqual({
+    // A copy: the requirement of the method itself is kept since the start.
+    expect(requirementOf({ ...Health.method.check })).toEqual({
       ...{ isPublic: true, scopes: [], limited: true },
     });
   });

@@ -80,8 +80,8 @@ describe("work that runs one at a time", () => {
   test("continues after a failed run, and counts as running until the next run has begun", async () => {
     const { runs, run, isRunning } = started();
     const first = run();
-    const second = run();
     const running = first.catch(() => isRunning());
+    const second = run();
     runs[0]?.reject(new Error("away"));
     expect(await running).toBe(true);
     await expect.poll(() => runs.length).toBe(2);

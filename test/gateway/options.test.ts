@@ -55,6 +55,13 @@ test("unknown query parameters are ignored, or refused by option", async () => {
   const ask = serving([GET], { unknownParameters: "refuse" });
   expect(await ask("/get?text=a&nope=1")).toEqual(invalid);
   expect(await ask("/get?text=a")).toEqual([200, { text: "a" }]);
+  const http = { get: "/get/{part.name}", responseBody };
+  const query = [{ name: "group", field: "numbers" }];
+  const named = serving([{ name: "Named", http, rest: { query } }], {
+    unknownParameters: "refuse",
+  });
+  const known = { numbers: [1], part: { name: "a" } };
+  expect(await named("/get/a?group=1&part.name=b")).toEqual([200, known]);
 });
 
 test("unknown members and enum names are ignored or refused by option", async () => {

@@ -29,6 +29,7 @@ describe("a path template", () => {
     ["/a/{x=**}", "/a//b", ["/b"]],
     ["/a/{x=**}", "/b/c", undefined],
     ["/a/{x=**}/{y}", "/a/b", ["", "b"]],
+    ["/{x=**}/b", "/a/c/b", ["a/c"]],
     ["/a/{x=**}/{y}", "/a", undefined],
     ["/a/{x=**}/b/{y}", "/a/1/2/b/3", ["1/2", "3"]],
     ["/a/{x=**}/b/{y}", "/a/1/2/c/3", undefined],
@@ -40,6 +41,7 @@ describe("a path template", () => {
   test("refuses an escape that is not UTF-8", () => {
     expect(() => parsePathTemplate("/a%FF")).toThrow('"a%FF" is not UTF-8 when unescaped');
     expect(() => parsePathTemplate("/{x=**}/{y=**}")).toThrow("** may stand once");
+    expect(() => captured("/a/{x}", "/a/%ff")).toThrow('path: "x" holds a broken % escape');
   });
 });
 

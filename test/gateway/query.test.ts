@@ -101,6 +101,9 @@ test.each<[string, string, unknown]>([
   ["the next parameter of a singular field", "/lists?second=b", { text: "b" }],
   ["the first of two parameters of a singular field", "/lists?second=b&first=a", { text: "a" }],
   ["a parameter for a nested field", "/lists?deep=a", { part: { name: "a" } }],
+  ["a value beside an empty one of the same name", "/lists?group=&group=1", { numbers: [1] }],
+  ["a field beside those with other names", "/lists?group=1&small=2", { numbers: [1], small: 2 }],
+  ["a field of a path variable as absent", "/path/a?part.name.x=b", { part: { name: "a" } }],
   ["a field's own name as absent when it has others", "/lists?numbers=1&text=a", {}],
   [
     "a path variable instead of a parameter",

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { findStateField } from "../../src/gateway/rest/field.ts";
 import { listRoutes } from "../../src/gateway/rest/rest.ts";
-import { defineRpcs, type Rpc } from "./contract.ts";
+import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import { createHttp, echo, streaming } from "./gateway-server.ts";
 
 async function start(...rpcs: Rpc[]): Promise<void> {
@@ -70,6 +71,7 @@ test.each<[string, Omit<Rpc, "name">, string]>([
   ["a list as etag", { http: { get: "/x" }, rest: { etag: "names" } }, "integer or string"],
   ["an unknown if_match", { http: { put: "/x" }, rest: { ifMatch: "nope" } }, 'if_match "nope"'],
   ["a 32-bit if_match", { http: { put: "/x" }, rest: { ifMatch: "small" } }, "64-bit integer"],
+  ["a map as if_match", { http: { put: "/x" }, rest: { ifMatch: "labels" } }, "64-bit integer"],
   [
     "an if_match that is not optional",
     { http: { put: "/x" }, rest: { ifMatch: "big" } },
@@ -195,4 +197,15 @@ test("routes are listed in the order of the rules", () => {
     { httpMethod: "GET", path: "/x/{text}", rpc: "test.v1.ThingService.One" },
     { httpMethod: "REPORT", path: "/x", rpc: "test.v1.ThingService.One" },
   ]);
+});
+
+test("an if_match that is a 64-bit integer as text in JavaScript is refused", () => {
+  const method = defineRpc({});
+  const fields = method.input.fields.map((field) =>
+    field.name === "expected" ? { ...field, longAsString: true } : field,
+  );
+  const input = { ...method.input, fields } as typeof method.input;
+  expect(() => findStateField({ ...method, input }, "if_match", "expected")).toThrow(
+    "64-bit integer",
+  );
 });

@@ -107,7 +107,12 @@ function createLeafSetter(field: DescField): FieldSetter {
 
 /** A map's own member, whatever its name: a plain assignment would not make one of `__proto__`. */
 function ownMember(value: unknown): PropertyDescriptor {
-  return { value, writable: true, enumerable: true, configurable: true };
+  return {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  };
 }
 
 function properties(message: Message): Record<string, unknown> {
