@@ -1,5 +1,5 @@
-// Runs a tier of the tests repeatedly, and names each test that has failed: a test that fails
-// sometimes has a race, in itself or in the program.
+// Runs a tier of the tests repeatedly, and prints each failure and how often its test has failed: a
+// test that fails sometimes has a race, in itself or in the program.
 //
 //   npm run test:flaky -- N [--all] [--load] [--minutes=M] [FILE …]
 //
@@ -17,10 +17,16 @@ interface Report {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }[];
   }[];
 }
 
+/** Longest printed text of a failure, in characters. */
+const MAX_MESSAGE = 2_000;
 const ROOT = join(import.meta.dirname, "..");
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -76,7 +82,10 @@ async function runOnce(report: string): Promise<Set<string>> {
   for (const { name, status: outcome, assertionResults } of read(report)?.testResults ?? []) {
     const file = name.slice(ROOT.length + 1);
     const tests = assertionResults.filter((test) => test.status === "failed");
-    for (const { fullName } of tests) failed.add(`${file} > ${fullName}`);
+    for (const { fullName, failureMessages } of tests) {
+      failed.add(`${file} > ${fullName}`);
+      say(`${file} > ${fullName}\n${failureMessages?.join("\n").slice(0, MAX_MESSAGE) ?? ""}`);
+    }
     if (outcome === "failed" && tests.length === 0) failed.add(`${file} as a whole`);
   }
   if (failed.size === 0 && status !== 0) failed.add(`the run itself (exit status ${status})`);

@@ -88,6 +88,10 @@ describe("the validation of a value", () => {
       }),
       { numRuns: 3_000 },
     );
+    for (const definition of definitions) {
+      const once = normalizeValue(definition, "/a\r\r\n/b");
+      expect(normalizeValue(definition, once), definition.key).toBe(once);
+    }
   });
 
   it("handles the longest values of every shape that is costly to parse", () => {

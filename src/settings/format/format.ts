@@ -19,7 +19,8 @@ export interface Format {
 
 /** Converts line breaks of Windows to line feeds. */
 export function unixLines(value: string): string {
-  return value.replaceAll("\r\n", "\n");
+  // Several carriage returns, too: otherwise a normalized value is not normal.
+  return value.replace(/\r+\n/g, "\n");
 }
 
 /** Escapes and truncates a part of a value for a message. */
