@@ -127,17 +127,13 @@ test(
 
 test("reads with a token send no query, in any number", LONG, async () => {
   const server = await ownServer();
-  const [instance] = await startInstances(await server.newDatabase(), 1);
+  const address = await openSwitch(server.port);
+  const url = (await server.newDatabase()).replace(`:${server.port}/`, `:${address.port}/`);
+  const [instance] = await startInstances(url, 1);
   const send = http1Sender(instance?.port() ?? 0);
   const headers = { authorization: TOKEN };
-  const transactions = async (): Promise<number> => {
-    const [row] = await server.query(
-      "select xact_commit + xact_rollback as made from pg_stat_database where datname = 'test1'",
-    );
-    return Number(row?.["made"]);
-  };
-  const before = await transactions();
-  const began = performance.now();
+  const before = address.sent();
+  expect(before).toBeGreaterThan(0);
   const READS = 3_000;
   for (let read = 0; read < READS; read += 50)
     await Promise.all(
@@ -146,11 +142,6 @@ test("reads with a token send no query, in any number", LONG, async () => {
         expect(json).toMatchObject({ code: 200 });
       }),
     );
-  // The only queries, for any calls: about three times a second, ten times without notifications.
-  const asked = ((performance.now() - began) / 1_000) * 10;
-  // The server counts a second late.
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
-  const made = (await transactions()) - before;
-  expect(made).toBeGreaterThan(0);
-  expect(made).toBeLessThan(asked + 100);
+  // The background work of the instance: a few queries a second.
+  expect(address.sent() - before).toBeLessThan(READS / 3);
 });

@@ -4,6 +4,8 @@ import { onTestFinished } from "vitest";
 /** An address that leads to one of several servers, like a virtual IP. */
 export interface Switch {
   readonly port: number;
+  /** Number of pieces of data that clients have sent: at least one for each query. */
+  sent(): number;
   /** Switches to another port; connections to the previous one are cut. */
   to(port: number): void;
   /** From now on no data is returned on connections that have sent this text; they stay open. */
@@ -13,6 +15,7 @@ export interface Switch {
 /** Opens one; closed with the test. */
 export async function openSwitch(first: number): Promise<Switch> {
   let target = first;
+  let pieces = 0;
   const sockets = new Set<Socket>();
   const silenced: string[] = [];
   const server = createServer((client) => {
@@ -28,6 +31,7 @@ export async function openSwitch(first: number): Promise<Switch> {
     }
     let sent = "";
     client.on("data", (chunk: Buffer) => {
+      pieces += 1;
       sent += chunk.toString("latin1");
     });
     client.pipe(behind);
@@ -45,6 +49,7 @@ export async function openSwitch(first: number): Promise<Switch> {
   });
   return {
     port: (server.address() as AddressInfo).port,
+    sent: () => pieces,
     to: (port) => {
       target = port;
       cut();
