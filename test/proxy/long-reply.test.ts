@@ -20,6 +20,8 @@ let connections = 0;
 let stalled: Socket | undefined;
 /** Number of contents in the reply of `/stalled`: far more than the kernel's buffers of two connections. */
 const STALLED = 20;
+/** Bytes of one write of that reply. */
+const PIECE = 65_536;
 /** Number of equal readings after which a reply has stopped. */
 const EQUAL = 10;
 
@@ -50,13 +52,16 @@ const behind = createServer((request, response) => {
   else if (url === "/stalled") {
     stalled = socket;
     response.writeHead(200, { ...head, "content-length": STALLED * SIZE });
-    const next = (left: number): void => {
-      if (left === 0) return void response.end();
-      response.write(content, (error) => {
-        if (!error) next(left - 1);
+    // Small pieces: a write counts as sent once it is complete, and a long one may never be.
+    const next = (at: number): void => {
+      if (at >= STALLED * SIZE) return void response.end();
+      const from = at % SIZE;
+      const piece = content.subarray(from, from + PIECE);
+      response.write(piece, (error) => {
+        if (!error) next(at + piece.length);
       });
     };
-    next(STALLED);
+    next(0);
   } else {
     response.writeHead(200, head);
     response.end(request.method === "HEAD" ? undefined : content);
