@@ -64,7 +64,7 @@ createHook({
  * Lists the resources that the file left open, with the places of their creation; first waits for
  * closing ones. Each is listed once, and not again for later files.
  */
-export async function takeLeftovers(): Promise<string[]> {
+export async function collectLeftovers(): Promise<string[]> {
   const fake = vi.isFakeTimers() ? ["fake timers"] : [];
   vi.useRealTimers();
   const end = performance.now() + PATIENCE;

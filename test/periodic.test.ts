@@ -9,7 +9,7 @@ const unexpected = (error: unknown): never => {
 };
 
 /** Each run waits until the test ends it. */
-function heldWork() {
+function pendingWork() {
   const runs: PromiseWithResolvers<void>[] = [];
   const work = (): Promise<void> => {
     const run = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ function heldWork() {
 }
 
 test("the first run starts after the interval, and the next one an interval after its end", async () => {
-  const { work, runs } = heldWork();
+  const { work, runs } = pendingWork();
   const job = startPeriodic(work, { interval: 100, onError: unexpected, random: () => 0 });
   await vi.advanceTimersByTimeAsync(104);
   expect(runs).toHaveLength(0);
@@ -54,17 +54,17 @@ test.each([
 });
 
 test("runs requested during a run are one run after it", async () => {
-  const { work, runs } = heldWork();
+  const { work, runs } = pendingWork();
   const job = startPeriodic(work, { interval: 100, onError: unexpected });
   const first = job.run();
-  const asked = [job.run(), job.run()];
-  expect(asked[0]).toBe(asked[1]);
+  const pending = [job.run(), job.run()];
+  expect(pending[0]).toBe(pending[1]);
   runs[0]?.resolve();
   await first;
   await vi.advanceTimersByTimeAsync(0);
   expect(runs).toHaveLength(2);
   runs[1]?.resolve();
-  await Promise.all(asked);
+  await Promise.all(pending);
   expect(runs).toHaveLength(2);
   await job.stop();
 });
@@ -98,7 +98,7 @@ test("without the job slot of all processes the work does not run", async () => 
 
 test("stop aborts the signal and waits for the run; nothing runs or is reported afterwards", async () => {
   const onError = vi.fn();
-  const { work, runs } = heldWork();
+  const { work, runs } = pendingWork();
   let aborted = false;
   const job = startPeriodic(
     (signal) => {
@@ -110,7 +110,7 @@ test("stop aborts the signal and waits for the run; nothing runs or is reported 
     { interval: 100, onError },
   );
   void job.run();
-  const asked = job.run();
+  const pending = job.run();
   let stopped = false;
   const stopping = job.stop().then(() => {
     stopped = true;
@@ -119,7 +119,7 @@ test("stop aborts the signal and waits for the run; nothing runs or is reported 
   expect([aborted, stopped]).toEqual([true, false]);
   runs[0]?.reject(new Error("the database was closed"));
   await stopping;
-  await asked;
+  await pending;
   await job.run();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(runs).toHaveLength(1);

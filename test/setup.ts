@@ -1,6 +1,6 @@
 import { afterAll, expect } from "vitest";
 import { Message } from "../src/messages/message.ts";
-import { takeLeftovers } from "./leftovers.ts";
+import { collectLeftovers } from "./leftovers.ts";
 
 declare module "vitest" {
   interface Matchers {
@@ -31,5 +31,5 @@ expect.extend({
 
 // After the hooks of the file itself, which are registered later and run earlier.
 afterAll(async () => {
-  expect(await takeLeftovers(), "left running at the end of the file").toEqual([]);
+  expect(await collectLeftovers(), "left running at the end of the file").toEqual([]);
 });

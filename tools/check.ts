@@ -63,7 +63,7 @@ function run({ name, command: [command = "", ...args], minutes = 5 }: Gate) {
       gate.kill("SIGKILL");
     }, minutes * 60_000);
     // Remaining processes may keep the output open: "close" is emitted when they have ended too.
-    gate.on("exit", () => endWhatIsLeft(name));
+    gate.on("exit", () => endLeftovers(name));
     gate.on("close", (status) => {
       clearTimeout(timer);
       resolve({ passed: status === 0, printed });
@@ -72,7 +72,7 @@ function run({ name, command: [command = "", ...args], minutes = 5 }: Gate) {
 }
 
 /** Ends remaining processes of a gate, and names them. */
-function endWhatIsLeft(name: string): void {
+function endLeftovers(name: string): void {
   for (const entry of process.platform === "linux" ? readdirSync("/proc") : []) {
     try {
       if (!/^\d+$/.test(entry)) continue;

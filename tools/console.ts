@@ -85,7 +85,7 @@ interface Chunk {
  * browser fetches them in parallel.
  */
 function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
-  const document = withEarly(readFileSync(join(folder, "index.html"), "utf8"), chunks);
+  const document = withPreloads(readFileSync(join(folder, "index.html"), "utf8"), chunks);
   writeFileSync(join(folder, "index.html"), document);
   const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   for (const chunk of chunks) {
@@ -107,7 +107,7 @@ function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
 }
 
 /** Adds the early script to the document as `async`, before the others. */
-function withEarly(document: string, chunks: readonly Chunk[]): string {
+function withPreloads(document: string, chunks: readonly Chunk[]): string {
   const early = chunks.find(({ name }) => name === "early")?.fileName;
   if (early === undefined) throw new Error("no script comes before the others");
   const script = `<script type="module" async crossorigin src="./${early}"></script>\n    `;

@@ -44,7 +44,7 @@ const GATEWAY_PROTOS = [
   "mooring/rest/v1/rest.proto",
 ];
 /** Packages outside of the bundle: those with native code or threads. */
-const APART = ["better-sqlite3", "pino", "pino-pretty"];
+const EXTERNAL = ["better-sqlite3", "pino", "pino-pretty"];
 /** Packages that only compile native code, which is shipped compiled. */
 const FOR_COMPILERS = ["node-addon-api"];
 /** First line of each licence in a build: name, version, licence. */
@@ -228,7 +228,7 @@ function makeLinuxFolder(): void {
   const lib = join(folder, "lib");
   rmSync(folder, { recursive: true, force: true });
   makeProgram(lib);
-  for (const one of closure(APART)) copyModule(one, join(lib, "node_modules"));
+  for (const one of closure(EXTERNAL)) copyModule(one, join(lib, "node_modules"));
   copyPapers(folder);
   copyContract(folder);
   for (const paper of ["LICENSES.txt", "sbom.cdx.json"])
@@ -258,7 +258,7 @@ function makeProgram(folder: string): void {
   const { version, description, license, type, engines } = readManifest(root) as Manifest &
     Record<string, unknown>;
   const dependencies = Object.fromEntries(
-    APART.map((one) => [one, readManifest(join(modules, one)).version]),
+    EXTERNAL.map((one) => [one, readManifest(join(modules, one)).version]),
   );
   const own = {
     ...{ name: manifest.name, version, description, license, type, engines },
@@ -267,10 +267,10 @@ function makeProgram(folder: string): void {
   };
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
   const bundled = [...readFileSync(join(folder, "LICENSES.txt"), "utf8").matchAll(LICENCE_HEAD)];
-  const apart = [...closure(APART), "node"].map((path) => readManifest(join(modules, path)));
+  const externals = [...closure(EXTERNAL), "node"].map((path) => readManifest(join(modules, path)));
   const inside = new Set([
     ...bundled.map(([, one = ""]) => one.replace(" ", "@")),
-    ...apart.map((one) => `${one.name}@${one.version}`),
+    ...externals.map((one) => `${one.name}@${one.version}`),
   ]);
   writeFileSync(
     join(folder, "sbom.cdx.json"),

@@ -43,7 +43,7 @@ const request = framed(Buffer.from(job.body, "base64"));
 const perConnection = Math.ceil(job.streams / job.connections);
 /** Streams that have not received the expected message. */
 const waiting = new Set<string>();
-let heard: () => void = () => {};
+let notify: () => void = () => {};
 let times: number[] = [];
 let sent = 0;
 /** Content of the expected message, which bookmarks do not have. */
@@ -108,12 +108,12 @@ function streamName(index: number): string {
 function arrived(name: string, body: Buffer): void {
   if (!body.includes(marker) || !waiting.delete(name)) return;
   times.push(performance.now() - sent);
-  if (waiting.size === 0) heard();
+  if (waiting.size === 0) notify();
 }
 
 function everyStream(): Promise<void> {
   return new Promise((resolve) => {
-    heard = resolve;
+    notify = resolve;
     if (waiting.size === 0) resolve();
   });
 }

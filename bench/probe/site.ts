@@ -28,24 +28,24 @@ export const siteSave: Experiment = {
   title: "A save of one value, alone, in front of a server, and with 100 servers that follow",
   needs: [],
   measure: async (lab) => {
-    const behind = await startStandIn();
+    const upstream = await startStandIn();
     try {
       const alone = await startMooring(lab);
       const aloneTimes = await timeSaves(alone, "alone");
       await alone.server.stop();
-      const front = await startMooring(lab, { environment: frontOf(behind) });
-      await untilFollowed(front, behind);
+      const front = await startMooring(lab, { environment: frontOf(upstream) });
+      await untilFollowed(front, upstream);
       const frontTimes = await timeSaves(front, "front");
       await front.server.stop();
       return findingOf({ aloneTimes, frontTimes, ...(await tellMany(lab)) });
     } finally {
-      await behind.stop();
+      await upstream.stop();
     }
   },
 };
 
 /** Time and CPU time for pushing a save to many sites. */
-async function tellMany(lab: Lab): Promise<Told> {
+async function tellMany(lab: Lab): Promise<Measured> {
   const crowd = lab.stage.converse({
     program: process.execPath,
     args: [...lab.nodeFlags, CROWD, String(SITES)],
@@ -54,7 +54,7 @@ async function tellMany(lab: Lab): Promise<Told> {
   const sites = JSON.parse(await crowd.ask()) as CrowdSite[];
   const mooring = await startMooring(lab);
   for (const [at, site] of sites.entries()) await follow(mooring, site, `site-${at}`);
-  const told: Told = { lags: [], reads: [], idleReads: [], cpu: [] };
+  const measured: Measured = { lags: [], reads: [], idleReads: [], cpu: [] };
   for (let round = -WARM_ROUNDS; round < ROUNDS; round += 1) {
     const title = `everywhere ${round}`;
     const used = ownCpuMicros(mooring.server.pid);
@@ -64,24 +64,24 @@ async function tellMany(lab: Lab): Promise<Told> {
     // Time for reading back and storing states.
     await sleep(SETTLED);
     if (round < 0) continue;
-    told.lags.push(last - began);
-    told.cpu.push((ownCpuMicros(mooring.server.pid) - used) / SITES / 1_000);
+    measured.lags.push(last - began);
+    measured.cpu.push((ownCpuMicros(mooring.server.pid) - used) / SITES / 1_000);
   }
   for (let round = 0; round < ROUNDS; round += 1) {
-    told.idleReads.push(await timeRead(mooring));
+    measured.idleReads.push(await timeRead(mooring));
     const title = `while it is read ${round}`;
     await save(mooring, title);
     const over = crowd.ask(title);
-    told.reads.push(await timeRead(mooring));
+    measured.reads.push(await timeRead(mooring));
     await over;
     await sleep(SETTLED);
   }
   await mooring.server.stop();
   await crowd.stop();
-  return told;
+  return measured;
 }
 
-interface Told {
+interface Measured {
   readonly lags: number[];
   readonly reads: number[];
   readonly idleReads: number[];
@@ -89,7 +89,7 @@ interface Told {
   readonly cpu: number[];
 }
 
-interface AllTimes extends Told {
+interface AllTimes extends Measured {
   readonly aloneTimes: Timed;
   readonly frontTimes: Timed;
 }
@@ -167,12 +167,12 @@ interface Timed {
   readonly applied: number;
 }
 
-async function timeSaves(mooring: Mooring, word: string): Promise<Timed> {
+async function timeSaves(mooring: Mooring, prefix: string): Promise<Timed> {
   const times: number[] = [];
   let applied = 0;
   for (let at = -20; at < SAVES; at += 1) {
     const began = performance.now();
-    const isThere = await save(mooring, `${word} ${at}`);
+    const isThere = await save(mooring, `${prefix} ${at}`);
     if (at < 0) continue;
     times.push(performance.now() - began);
     if (isThere) applied += 1;

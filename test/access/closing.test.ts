@@ -13,9 +13,9 @@ test("closing waits for a read of the database in progress", async () => {
   const { engine } = await testParts(path);
   const store = await openSqliteSettingStore(path);
   onTestFinished(() => store.close());
-  const goOn = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const fresh = vi.fn(async () => {
-    await goOn.promise;
+    await release.promise;
     return engine.snapshot();
   });
   const access = await openAccess({
@@ -34,6 +34,6 @@ test("closing waits for a read of the database in progress", async () => {
   });
   await new Promise(setImmediate);
   expect(isClosed).toBe(false);
-  goOn.resolve();
+  release.resolve();
   await closing;
 });

@@ -41,14 +41,14 @@ test("lists valid tokens that end soon, by their end, with their principals", ()
     { ...token(2 * DAY), id: "revoked" },
     { ...token(2 * DAY), id: "second" },
   ];
-  const book = {
+  const registry = {
     tokens: () => tokens,
     isActive: ({ id }: StoredToken) => id !== "revoked",
     principalOf: ({ principalId }: Pick<StoredToken, "principalId">) =>
       principalId === "p" ? ({ name: "ann" } as never) : undefined,
     now: () => 2.9 * DAY,
   };
-  expect(endingTokens(book)).toEqual([
+  expect(endingTokens(registry)).toEqual([
     { principal: "", tokenId: "first", until: DAY },
     { principal: "ann", tokenId: "second", until: 2 * DAY },
     { principal: "ann", tokenId: "third", until: 3 * DAY },

@@ -79,15 +79,15 @@ test("a token is deleted long after its end, whatever ended it, with an audit ro
   expect(await pass(1)).toEqual(["holds", "later"]);
   expect(await store.access.uses(["revoked00000"])).toEqual([]);
   const rows = await allRows(store.audit);
-  const told = rows.map(({ actor, method, outcome, subjects, detail }) => ({
+  const entries = rows.map(({ actor, method, outcome, subjects, detail }) => ({
     ...{ actor, method, outcome, subjects, ...JSON.parse(detail) },
   }));
   const row = (subject: string, by: string, time: number) => ({
     ...{ actor: "mooring", method: "forget", outcome: "OK", subjects: [subject] },
     ...{ by, ended: new Date(time).toISOString() },
   });
-  expect(told).toHaveLength(4);
-  expect(told).toEqual(
+  expect(entries).toHaveLength(4);
+  expect(entries).toEqual(
     expect.arrayContaining([
       row("name-of-p/expired00000", "expired", end),
       row("name-of-p/revoked00000", "revoked", end),

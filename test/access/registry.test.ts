@@ -86,13 +86,13 @@ test("tokens of a disabled principal are refused, also without an end of their o
 });
 
 test("a deleted token is refused, also one that was in use", async () => {
-  const [kept, gone] = [makeToken(randomBytes), makeToken(randomBytes)];
-  const { access, registry } = await registryOf([stored(kept), stored(gone)]);
-  expect(registry.find(gone.text, () => "")).toBeDefined();
-  await access.transact((trx) => trx.write({ forgotten: [gone.id], audit: [] }));
+  const [kept, deleted] = [makeToken(randomBytes), makeToken(randomBytes)];
+  const { access, registry } = await registryOf([stored(kept), stored(deleted)]);
+  expect(registry.find(deleted.text, () => "")).toBeDefined();
+  await access.transact((trx) => trx.write({ forgotten: [deleted.id], audit: [] }));
   await registry.reread();
   expect([...registry.tokens()].map(({ id }) => id)).toEqual([kept.id]);
-  expect(registry.find(gone.text, () => "")).toBe(undefined);
+  expect(registry.find(deleted.text, () => "")).toBe(undefined);
   expect(registry.find(kept.text, () => "")).toBeDefined();
 });
 

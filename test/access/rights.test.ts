@@ -18,9 +18,9 @@ function item(key: string, group: number, secret = false): SettingItem {
   };
 }
 
-const there = [item("boat", GROUP), item("crane", 1), item(TOKEN_KEY, GROUP, true)];
+const stored = [item("boat", GROUP), item("crane", 1), item(TOKEN_KEY, GROUP, true)];
 const rights = (grant: Grant): Rights => {
-  const snapshot = createSnapshot(1, there);
+  const snapshot = createSnapshot(1, stored);
   return rightsOf(grant, () => snapshot);
 };
 const byScopes = (...scopes: readonly string[]): Rights => rights(createGrant(scopes, []));
@@ -87,7 +87,7 @@ describe("reads", () => {
     expect(["boat", "crane", "gone", "other"].map(limited.canRead)).toEqual([
       ...[true, false, true, false],
     ]);
-    expect(there.map(limited.canReadItem)).toEqual([true, false, true]);
+    expect(stored.map(limited.canReadItem)).toEqual([true, false, true]);
     limited.require(["boat", "gone"]);
     const expected = limitedTo(`group:${GROUP}, key:gone`);
     expect(failure(() => limited.require(["boat", "crane"]))).toMatchObject(expected);
@@ -160,7 +160,7 @@ describe("mounts", () => {
   const mount = (path: string) =>
     mountItem("mount:m", JSON.stringify({ path, overrides: {} }), false);
   const reader = (limits: readonly string[], scopes = ["mounts:read"]): Rights => {
-    const snapshot = createSnapshot(1, there, [mount("/a/b")]);
+    const snapshot = createSnapshot(1, stored, [mount("/a/b")]);
     return rightsOf(createGrant(scopes, limits), () => snapshot);
   };
   const change = (before: string | null, after: string | null) => ({

@@ -79,8 +79,8 @@ test("principals are sent with their kinds and times", async () => {
     const caller = expect.objectContaining(CALLER);
     expect(access.createPrincipal).toHaveBeenLastCalledWith("bot", name, caller);
   }
-  const gone = served(VIEW, { ...PRINCIPAL, kind: "person", disabledAt: 5 }).rpc;
-  expect(await gone.disablePrincipal({ name: "bot" } as never, admin)).toMatchObject({
+  const disabled = served(VIEW, { ...PRINCIPAL, kind: "person", disabledAt: 5 }).rpc;
+  expect(await disabled.disablePrincipal({ name: "bot" } as never, admin)).toMatchObject({
     principal: { kind: PrincipalKind.PERSON, disableTime: timestampFromMs(5) },
   });
 });
@@ -126,12 +126,12 @@ describe("a request", () => {
 
   test("to create a token has an expiry, or none", async () => {
     const { rpc, access } = served();
-    const asked = { principal: "bot", scopes: ["a"], limits: ["b"], comment: "c" };
+    const wanted = { principal: "bot", scopes: ["a"], limits: ["b"], comment: "c" };
     const expireTime = timestampFromMs(5);
     const make = (more: object) =>
-      rpc.createToken(create(CreateTokenRequestSchema, { ...asked, ...more }), admin);
+      rpc.createToken(create(CreateTokenRequestSchema, { ...wanted, ...more }), admin);
     expect(await make({ expireTime })).toMatchObject({ token: { id: TOKEN.id }, secret: "mrg_" });
-    const input = { ...asked, expiresAt: 5, neverExpires: false };
+    const input = { ...wanted, expiresAt: 5, neverExpires: false };
     expect(access.createToken).toHaveBeenLastCalledWith(input, caller);
     await make({ neverExpires: true });
     const never = { ...input, expiresAt: undefined, neverExpires: true };
@@ -160,11 +160,11 @@ describe("a request", () => {
 });
 
 describe("whoami", () => {
-  const who = (context: HandlerContext) => served().rpc.whoAmI(request, context);
+  const identify = (context: HandlerContext) => served().rpc.whoAmI(request, context);
 
   test("returns the token's principal, rights and expiry", async () => {
     const grant = createGrant(["settings:write"], ["key:a"]);
-    expect(await who(by(grant, `bot/${TOKEN.id}`, TOKEN.id))).toMatchObject({
+    expect(await identify(by(grant, `bot/${TOKEN.id}`, TOKEN.id))).toMatchObject({
       ...{ principal: "bot", tokenId: TOKEN.id, peer: "::1", limits: ["key:a"] },
       ...{ scopes: ["settings:read", "settings:write"], expireTime: timestampFromMs(9_000) },
     });
@@ -176,7 +176,7 @@ describe("whoami", () => {
     ["another root", by(ROOT, "cli"), "cli"],
     ["a visitor named admin", by(createGrant(["settings:read"], []), "admin"), "admin"],
   ])("returns %s by name, without a token", async (_, context, principal) => {
-    const reply = await who(context);
+    const reply = await identify(context);
     expect(reply).toMatchObject({ principal, tokenId: "" });
     expect(reply).not.toHaveProperty("expireTime");
   });

@@ -97,8 +97,8 @@ describe("a new token", () => {
     const { access } = await openedAccess();
     await access.createToken(input(), callerOf());
     await access.disablePrincipal("bot", callerOf());
-    const late = access.createToken(input(), callerOf());
-    expect(await refusalOf(late)).toMatchObject(
+    const creation = access.createToken(input(), callerOf());
+    expect(await refusalOf(creation)).toMatchObject(
       precondition("PRINCIPAL_DISABLED", { name: '"bot"' }),
     );
   });

@@ -7,11 +7,11 @@ import type { Engine } from "../../src/settings/engine.ts";
 const engineOf = (token: string): Pick<Engine, "look" | "snapshot"> =>
   ({ snapshot: () => new Map([["token", { value: token }]]) }) as never;
 
-async function asked(sent: string, permanent = "the permanent token") {
-  const book = { fresh: vi.fn(), find: vi.fn() };
+async function identified(sent: string, permanent = "the permanent token") {
+  const registry = { fresh: vi.fn(), find: vi.fn() };
   const upstream = { identify: vi.fn() };
-  const caller = await identityBy(engineOf(permanent), book, upstream).whose(sent);
-  return { book, upstream, caller };
+  const caller = await identityBy(engineOf(permanent), registry, upstream).whose(sent);
+  return { registry, upstream, caller };
 }
 
 describe("a mistyped token", () => {
@@ -24,22 +24,22 @@ describe("a mistyped token", () => {
   ];
 
   test.each(mistyped)("is refused without a look-up: %#", async (sent) => {
-    const { book, upstream, caller } = await asked(sent);
+    const { registry, upstream, caller } = await identified(sent);
     expect(caller).toBe(undefined);
-    for (const look of [book.fresh, book.find, upstream.identify])
-      expect(look).not.toHaveBeenCalled();
+    for (const lookup of [registry.fresh, registry.find, upstream.identify])
+      expect(lookup).not.toHaveBeenCalled();
   });
 
   test("is accepted if it is the permanent token", async () => {
-    expect((await asked("mrg_short", "mrg_short")).caller).toMatchObject({ name: "admin" });
-    expect((await asked(text, text)).caller).toMatchObject({ name: "admin" });
+    expect((await identified("mrg_short", "mrg_short")).caller).toMatchObject({ name: "admin" });
+    expect((await identified(text, text)).caller).toMatchObject({ name: "admin" });
   });
 });
 
 test("a well-formed token is looked up in the database and never sent to the upstream", async () => {
   const { text } = makeToken(randomBytes);
-  const { book, upstream, caller } = await asked(text);
+  const { registry, upstream, caller } = await identified(text);
   expect(caller).toBe(undefined);
-  expect(book.find).toHaveBeenCalledOnce();
+  expect(registry.find).toHaveBeenCalledOnce();
   expect(upstream.identify).not.toHaveBeenCalled();
 });

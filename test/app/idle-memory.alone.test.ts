@@ -38,18 +38,18 @@ test("a process out of file descriptors continues", async () => {
 
 test("garbage between large requests is collected above a threshold", () => {
   let collected = 0;
-  const look = createCollector(8 * MIB, () => {
+  const collect = createCollector(8 * MIB, () => {
     collected += 1;
   });
-  look();
+  collect();
   expect(collected).toBe(0);
-  const held = Array.from({ length: 10 }, () => Buffer.alloc(MIB));
-  look();
+  const retained = Array.from({ length: 10 }, () => Buffer.alloc(MIB));
+  collect();
   expect(collected).toBe(1);
   // Retained buffers are no garbage: no further collection.
-  look();
+  collect();
   expect(collected).toBe(1);
-  expect(held).toHaveLength(10);
+  expect(retained).toHaveLength(10);
 });
 
 test("stopped services are not retained in memory", async () => {

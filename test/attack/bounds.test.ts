@@ -35,13 +35,13 @@ describe("an attack", () => {
 });
 
 describe("an attack on a shared machine", () => {
-  const brokenThere = (during: Partial<typeof calm>, peak = 150) => {
+  const brokenOnShared = (during: Partial<typeof calm>, peak = 150) => {
     const outcome = { before: calm, during: { ...calm, ...during }, memory: { ...memory, peak } };
     return brokenBounds({ bounds }, outcome, "shared");
   };
 
   test("passes when the server is slow and does not freeze", () => {
-    expect(brokenThere({ ping: times(30, 900), save: times(900) }, 190)).toEqual([]);
+    expect(brokenOnShared({ ping: times(30, 900), save: times(900) }, 190)).toEqual([]);
   });
 
   test.each([
@@ -50,7 +50,7 @@ describe("an attack on a shared machine", () => {
     ["memory exceeds its bound by half", {}, 191, /memory grew by 91 MB/],
     ["a call of another client fails", { failed: 1 }, 150, /1 calls of others failed/],
   ])("fails when %s", (_what, during, peak, reason) => {
-    expect(brokenThere(during, peak)).toEqual([expect.stringMatching(reason)]);
+    expect(brokenOnShared(during, peak)).toEqual([expect.stringMatching(reason)]);
   });
 });
 

@@ -42,8 +42,8 @@ test("pages begin with the newest row, or with the oldest", async () => {
   expect(await pages(service, { ...ALL, after: 5 })).toEqual([[]]);
   expect(await pages(service, { ...ALL, after: 99 })).toEqual([[]]);
   expect(await pages(service, { ...ALL, after: 2 ** 63 })).toEqual([[]]);
-  const { service: none } = await opened();
-  expect(await none.list(ALL)).toEqual({
+  const { service: empty } = await opened();
+  expect(await empty.list(ALL)).toEqual({
     ...{ rows: [], next: undefined, oldest: 0, floorHash: "0".repeat(64) },
   });
 });
@@ -106,13 +106,13 @@ test("a watcher gets each row once, in order, after the row where it begins", as
   expect(seqs(await some.next())).toEqual([5, 5]);
   // More than one batch.
   await store.append(numbered(450).map(entry));
-  const [got, until] = [[] as number[], 455];
+  const [received, until] = [[] as number[], 455];
   for (let at = 0; at < until; ) {
     const { value } = await now.next();
     at = value.seq;
-    got.push(...value.rows.map(({ seq }: { seq: number }) => seq));
+    received.push(...value.rows.map(({ seq }: { seq: number }) => seq));
   }
-  expect(got).toEqual(Array.from({ length: 450 }, (_, at) => at + 6));
+  expect(received).toEqual(Array.from({ length: 450 }, (_, at) => at + 6));
   end.abort();
   expect(await now.next()).toMatchObject({ done: true });
 });

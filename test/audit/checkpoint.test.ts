@@ -56,15 +56,15 @@ test("one of several processes publishes: at first, after a thousand rows, and e
 
 test("an unreachable database is reported once", async () => {
   const { audit, close } = await openSqliteSettingStore(":memory:");
-  const told: unknown[] = [];
+  const reports: unknown[] = [];
   const publishing = startCheckpoints({
     ...{ store: audit, interval: SECOND, now: Date.now, onPublished: () => undefined },
-    onError: (error) => told.push(error),
+    onError: (error) => reports.push(error),
   });
   onTestFinished(publishing.stop);
   await close();
   await vi.advanceTimersByTimeAsync(5 * SECOND);
-  await expect.poll(() => told).toHaveLength(1);
+  await expect.poll(() => reports).toHaveLength(1);
 });
 
 test("a checkpoint is read as written, and any other text is refused", () => {

@@ -30,29 +30,29 @@ describe("a checkpoint", () => {
       onError: (error) => expect.unreachable(String(error)),
     });
     onTestFinished(checkpoints.stop);
-    const look = () => vi.advanceTimersByTimeAsync(2 * INTERVAL);
-    return { state, published, onPublished, checkpoints, look };
+    const advance = () => vi.advanceTimersByTimeAsync(2 * INTERVAL);
+    return { state, published, onPublished, checkpoints, advance };
   };
 
   test("is due an hour after the last one, without a read of the database", async () => {
-    const { state, onPublished, checkpoints, look } = publishing();
+    const { state, onPublished, checkpoints, advance } = publishing();
     state.seq = 2;
     state.now = HOUR - 1;
-    await look();
+    await advance();
     expect(onPublished).not.toHaveBeenCalled();
     state.now = HOUR;
-    await look();
+    await advance();
     expect(onPublished).toHaveBeenCalledOnce();
     expect([checkpoints.published()?.seq, checkpoints.newest()]).toEqual([2, 2]);
   });
 
   test("is read from the database only at first and when one is due", async () => {
-    const { state, published, look } = publishing();
-    await look();
-    await look();
+    const { state, published, advance } = publishing();
+    await advance();
+    await advance();
     expect(published).toHaveBeenCalledOnce();
     state.seq = 1_001;
-    await look();
+    await advance();
     expect(published).toHaveBeenCalledTimes(2);
   });
 });
@@ -79,7 +79,7 @@ describe("rows that wait for a write", () => {
     const details = () => rows.map(({ detail }) => (detail as { at?: number }).at);
     return { recorder, rows, failures, state, ordinary, details };
   };
-  const away = () => Promise.reject(new Error("away"));
+  const fail = () => Promise.reject(new Error("away"));
   const note = (recorder: ReturnType<typeof createRecorder>, count: number) => {
     for (let at = 0; at < count; at += 1)
       recorder.note({ origin: { ...origin, actor: `p${at}` }, outcome: "OK" });
@@ -87,13 +87,13 @@ describe("rows that wait for a write", () => {
 
   test("are kept together with those that fail during a write", async () => {
     const { recorder, state, ordinary, details } = recording();
-    state.append = away;
+    state.append = fail;
     await recorder.record(done(1));
     const write = Promise.withResolvers<void>();
     state.append = () => write.promise;
     const closing = recorder.close();
     await vi.advanceTimersByTimeAsync(0);
-    state.append = away;
+    state.append = fail;
     await recorder.record(done(2));
     write.reject(new Error("away"));
     await closing;
@@ -104,7 +104,7 @@ describe("rows that wait for a write", () => {
 
   test("are kept when many counted calls come, and none is reported as dropped", async () => {
     const { recorder, rows, failures, state, ordinary, details } = recording();
-    state.append = away;
+    state.append = fail;
     await recorder.record(done(1));
     state.append = ordinary;
     note(recorder, 250);

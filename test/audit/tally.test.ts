@@ -20,7 +20,7 @@ const unexpected = (): never => {
   throw new Error("nothing may be written at once");
 };
 const DENIED = { outcome: "PERMISSION_DENIED", reason: "no scope" };
-const NOBODY = { outcome: "UNAUTHENTICATED", reason: "a wrong token" };
+const REFUSED = { outcome: "UNAUTHENTICATED", reason: "a wrong token" };
 
 test("one call is a row with all its details", () => {
   const tally = createTally(() => 60_000, unexpected);
@@ -63,8 +63,8 @@ test("refusals of one token are one row, for any method", () => {
 test("unauthenticated calls are one row for a reason, with the most frequent addresses", () => {
   const tally = createTally(() => 0, unexpected);
   for (let at = 0; at < 5_000; at += 1)
-    tally.note(noted({ actor: "", peer: `10.1.${at >> 8}.${at & 255}` }, NOBODY));
-  for (let at = 0; at < 7; at += 1) tally.note(noted({ actor: "", peer: "10.1.0.9" }, NOBODY));
+    tally.note(noted({ actor: "", peer: `10.1.${at >> 8}.${at & 255}` }, REFUSED));
+  for (let at = 0; at < 7; at += 1) tally.note(noted({ actor: "", peer: "10.1.0.9" }, REFUSED));
   const [row, ...more] = tally.drain();
   expect(more).toEqual([]);
   expect(row?.detail).toMatchObject({

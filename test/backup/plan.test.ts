@@ -11,7 +11,7 @@ function current(members: Partial<CurrentSetting> = {}): CurrentSetting {
   return { ...rest, secret: false, definition: {}, ...members };
 }
 
-const here: Record<string, CurrentSetting> = {
+const stored: Record<string, CurrentSetting> = {
   site_title: current({ value: "Harbour", group: 1, help: "ours" }),
   readonly_one: current({ value: "r", flag: 2 }),
   token: current({ value: "o".repeat(51), flag: 1, secret: true }),
@@ -24,7 +24,7 @@ const plan = (settings: readonly BackupSetting[], more: object = {}) =>
   planImport(
     { settings, skipped: [] },
     {
-      current: (key) => here[key],
+      current: (key) => stored[key],
       normalize: ({ value }) => value.trim(),
       check: ({ value }) => (value === "bad" ? "must not be bad" : undefined),
       ...more,

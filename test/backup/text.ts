@@ -7,8 +7,8 @@ import { createBackup } from "../../src/backup/write.ts";
 export const CHEAP = { n: 2 ** 14, r: 8, p: 1 };
 
 /** The text of a backup file. */
-export async function writeBackup(...given: Parameters<typeof createBackup>): Promise<string> {
-  return `${JSON.stringify(await createBackup(...given), null, 2)}\n`;
+export async function writeBackup(...input: Parameters<typeof createBackup>): Promise<string> {
+  return `${JSON.stringify(await createBackup(...input), null, 2)}\n`;
 }
 
 /** Reads Mooring's own backup. */

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-const cli: Service["cli"] = (args, given) => service.cli(args, given);
+const cli: Service["cli"] = (args, options) => service.cli(args, options);
 
 test("a token is created, used, listed, rotated and revoked", async () => {
   const made = await cli([

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.remove());
 
-const cli: Service["cli"] = (args, given) => service.cli(args, given);
+const cli: Service["cli"] = (args, options) => service.cli(args, options);
 
 test("list prints matching rows, newest first", async () => {
   const all = await cli(["audit", "list"]);
@@ -116,7 +116,7 @@ function rewriteFrom(database: SQLite.Database, seq: number): void {
 }
 
 /** Deletes rows from the beginning up to one. */
-function takeAway(database: SQLite.Database, seq: number): void {
+function deleteUpTo(database: SQLite.Database, seq: number): void {
   const hash = database.prepare("select hash from audit where seq = ?").pluck().get(seq);
   database.prepare("delete from audit where seq <= ?").run(seq);
   database.prepare("insert into meta values ('audit_floor', ?)").run(`${seq} ${hash}`);
@@ -246,7 +246,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
   });
 
   test("detects rows deleted from the beginning, with a checkpoint or without", async () => {
-    const cut: Tamper = (db) => takeAway(db, 4);
+    const cut: Tamper = (db) => deleteUpTo(db, 4);
     for (const args of [[], checkpoint])
       expect(await verify(cut, ...args)).toMatchObject({
         code: 1,
@@ -256,7 +256,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       });
     const all: Tamper = (db) => {
       const { last } = db.prepare("select max(seq) as last from audit").get() as { last: number };
-      takeAway(db, last);
+      deleteUpTo(db, last);
     };
     // A starting service appends rows.
     expect(await verify(all)).toMatchObject({ code: 1, err: expect.stringContaining("row 1 is") });
@@ -294,7 +294,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       err: expect.stringContaining('is of the database "another-'),
     });
     const forget: Tamper = (db) => {
-      takeAway(db, newest + 1);
+      deleteUpTo(db, newest + 1);
       addRow(db, {
         ...{ actor: "mooring", door: "", method: "forget", peer: "", subject: "audit" },
         detail: `{"named":0,"found":0,"floor":${newest + 1}}`,

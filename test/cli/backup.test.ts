@@ -15,7 +15,7 @@ beforeEach(async () => {
   for (const name of ["site.json", "sealed.json"]) await rm(inFolder(name), { force: true });
 });
 
-const cli: Service["cli"] = (args, given) => service.cli(args, given);
+const cli: Service["cli"] = (args, options) => service.cli(args, options);
 const inFolder = (name: string) => join(service.folder, name);
 const readJson = async (name: string) => JSON.parse(await readFile(inFolder(name), "utf8"));
 

@@ -64,9 +64,9 @@ describe("database check", () => {
     [["database", "copy", "--from", "x", "--to", "x"], 3, "there is no database file"],
     [["database", "chek"], 2, "did you mean database check?"],
     [["database", "copy", "--from", "mysql://u:pw@h/x", "--to", "x"], 2, '--from "mysql:…" names'],
-  ])("%j ends with %i", async (args, code, said) => {
+  ])("%j ends with %i", async (args, code, message) => {
     const ended = await run(args, { cwd: dirname(newPath()) });
-    expect(ended.err).toContain(said);
+    expect(ended.err).toContain(message);
     expect(ended.err).not.toContain("pw@");
     expect(ended.code).toBe(code);
   });

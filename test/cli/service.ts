@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { programVersion } from "../../src/app/version.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import { startService as startMooring } from "../wire/service.ts";
-import { type Ended, type Given, run } from "./world.ts";
+import { type Ended, type RunOptions, run } from "./world.ts";
 
 export const TOKEN = "token-of-the-tests-0123456789abcdef";
 
@@ -17,7 +17,7 @@ export interface Service {
   /** Environment that commands need for the service. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs a command against the service, in this process. */
-  readonly cli: (args: readonly string[], given?: Given) => Promise<Ended>;
+  readonly cli: (args: readonly string[], options?: RunOptions) => Promise<Ended>;
   /** Stops the service; the folder is kept. */
   stop(): Promise<void>;
   /** Starts it again at the same address. */
@@ -45,8 +45,8 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
     folder,
     database: join(folder, "mooring.db"),
     env: clientEnv,
-    cli: (args, given = {}) =>
-      run(args, { cwd: folder, ...given, env: { ...clientEnv, ...given.env } }),
+    cli: (args, options = {}) =>
+      run(args, { cwd: folder, ...options, env: { ...clientEnv, ...options.env } }),
     stop,
     start: async () => {
       running = await open(address);

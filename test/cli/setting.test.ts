@@ -13,7 +13,7 @@ beforeEach(async () => {
   await service.cli(["unset", "site_title", "announcement", "aria2_secret"]);
 });
 
-const cli: Service["cli"] = (args, given) => service.cli(args, given);
+const cli: Service["cli"] = (args, options) => service.cli(args, options);
 
 /** Number of the newest revision. */
 async function newest(): Promise<number> {

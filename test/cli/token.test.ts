@@ -27,7 +27,7 @@ async function stop(): Promise<void> {
   stopped = true;
 }
 
-const cli: Service["cli"] = (args, given) => service.cli(args, given);
+const cli: Service["cli"] = (args, options) => service.cli(args, options);
 /** A command with the database and no service. */
 const offline = (...args: string[]) => run([...args, "--database", service.database]);
 

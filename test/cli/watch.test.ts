@@ -92,7 +92,7 @@ describe("with a real service", () => {
 
 describe("with a fake service, for rare failures", () => {
   const event = (revision: bigint): Message => create(WatchSettingsResponseSchema, { revision });
-  const askedAfter = (call: ServerWritableStream<Message, Message>): bigint | undefined =>
+  const afterOf = (call: ServerWritableStream<Message, Message>): bigint | undefined =>
     (call.request as WatchSettingsRequest).afterRevision;
 
   test("ends with 6 when it never connects", async () => {
@@ -102,12 +102,12 @@ describe("with a fake service, for rare failures", () => {
   });
 
   test("reconnects after each transient failure, with growing pauses until an event", async () => {
-    const asked: (bigint | undefined)[] = [];
+    const afters: (bigint | undefined)[] = [];
     const fake = await startFake({
       watchSettings: (call) => {
-        asked.push(askedAfter(call));
-        if (asked.length === 1) call.write(event(5n));
-        if (asked.length === 5) call.write(event(6n));
+        afters.push(afterOf(call));
+        if (afters.length === 1) call.write(event(5n));
+        if (afters.length === 5) call.write(event(6n));
         else call.emit("error", failure(status.RESOURCE_EXHAUSTED, "too slow"));
       },
     });
@@ -115,34 +115,34 @@ describe("with a fake service, for rare failures", () => {
     await watching.until('"6"');
     expect((await watching.interrupt()).code).toBe(0);
     fake.stop();
-    expect(asked).toEqual([undefined, 5n, 5n, 5n, 5n]);
+    expect(afters).toEqual([undefined, 5n, 5n, 5n, 5n]);
     expect(watching.pauses).toEqual([187.5, 375, 750, 1500]);
   });
 
   test("resumes after ABORTED", async () => {
-    const asked: (bigint | undefined)[] = [];
+    const afters: (bigint | undefined)[] = [];
     const fake = await startFake({
       watchSettings: (call) => {
-        asked.push(askedAfter(call));
-        call.write(event(BigInt(asked.length)));
-        if (asked.length === 1) call.emit("error", failure(status.ABORTED, "moved"));
+        afters.push(afterOf(call));
+        call.write(event(BigInt(afters.length)));
+        if (afters.length === 1) call.emit("error", failure(status.ABORTED, "moved"));
       },
     });
     const watching = watch(["--json"], fake.env);
     await watching.until('"2"');
     expect((await watching.interrupt()).code).toBe(0);
     fake.stop();
-    expect(asked).toEqual([undefined, 1n]);
+    expect(afters).toEqual([undefined, 1n]);
   });
 
   test("begins with all values when its revision is not kept any more", async () => {
-    const asked: (bigint | undefined)[] = [];
+    const afters: (bigint | undefined)[] = [];
     const fake = await startFake({
       watchSettings: (call) => {
-        asked.push(askedAfter(call));
-        if (asked.length === 1) call.write(event(5n));
-        if (asked.length === 3) call.write(event(90n));
-        else if (asked.length === 1) call.emit("error", failure(status.UNAVAILABLE, "stops"));
+        afters.push(afterOf(call));
+        if (afters.length === 1) call.write(event(5n));
+        if (afters.length === 3) call.write(event(90n));
+        else if (afters.length === 1) call.emit("error", failure(status.UNAVAILABLE, "stops"));
         else call.emit("error", failure(status.OUT_OF_RANGE, "the oldest is 50"));
       },
     });
@@ -150,7 +150,7 @@ describe("with a fake service, for rare failures", () => {
     await watching.until('"90"');
     const { err } = await watching.interrupt();
     fake.stop();
-    expect(asked).toEqual([undefined, 5n, undefined]);
+    expect(afters).toEqual([undefined, 5n, undefined]);
     expect(err).toContain("the oldest is 50; beginning again with all settings");
   });
 

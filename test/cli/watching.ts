@@ -4,7 +4,7 @@ import { type Ended, start } from "./world.ts";
 /** A command that runs until it is interrupted. */
 export function startWatching(args: readonly string[], env: Record<string, string>) {
   let interrupt: () => void = () => undefined;
-  let heard: () => void = () => undefined;
+  let notify: () => void = () => undefined;
   const pauses: number[] = [];
   const { world, ended, out, err } = start(args, {
     env,
@@ -22,7 +22,7 @@ export function startWatching(args: readonly string[], env: Record<string, strin
   for (const stream of [world.stdout, world.stderr]) {
     const { write } = stream;
     stream.write = ((...written: Parameters<typeof write>) => {
-      queueMicrotask(() => heard());
+      queueMicrotask(() => notify());
       return write.apply(stream, written);
     }) as typeof write;
   }
@@ -33,10 +33,10 @@ export function startWatching(args: readonly string[], env: Record<string, strin
     /** Resolves once either output stream contains the text. */
     until: (text: string) =>
       new Promise<void>((resolve) => {
-        heard = () => {
+        notify = () => {
           if ([...out, ...err].join("").includes(text)) resolve();
         };
-        heard();
+        notify();
       }),
     interrupt: async (): Promise<Ended> => {
       interrupt();

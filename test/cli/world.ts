@@ -5,7 +5,7 @@ import { runCli } from "../../src/cli/cli.ts";
 import type { OutputStream, World } from "../../src/cli/world.ts";
 
 /** Options of a command run; default: an empty environment and no terminal. */
-export interface Given {
+export interface RunOptions {
   readonly env?: Record<string, string | undefined>;
   readonly cwd?: string;
   /** All of standard input. */
@@ -25,21 +25,21 @@ export interface Ended {
 }
 
 /** Runs a command to its end. */
-export async function run(args: readonly string[], given: Given = {}): Promise<Ended> {
-  const { world, ended } = start(args, given);
+export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const { world, ended } = start(args, options);
   return ended(await runCli(world));
 }
 
 /** The world of a command before its run. */
-export function start(args: readonly string[], given: Given = {}) {
-  const { env = {}, cwd = process.cwd(), stdin = "", terminal, answers = [] } = given;
+export function start(args: readonly string[], options: RunOptions = {}) {
+  const { env = {}, cwd = process.cwd(), stdin = "", terminal, answers = [] } = options;
   const out: string[] = [];
   const err: string[] = [];
   const input = Object.assign(new PassThrough(), { isTTY: terminal !== undefined });
   if (terminal === undefined) input.end(stdin);
   const remaining = [...answers];
   // Answers each prompt.
-  const onAsked = async (text: string): Promise<void> => {
+  const onPrompt = async (text: string): Promise<void> => {
     if (!/(: |\] )$/.test(text)) return;
     const answer = remaining.shift() ?? "\x04";
     input.write(`${typeof answer === "string" ? answer : await answer()}\n`);
@@ -50,7 +50,7 @@ export function start(args: readonly string[], given: Given = {}) {
     cwd,
     stdin: input,
     stdout: collector(out, terminal),
-    stderr: collector(err, terminal, onAsked),
+    stderr: collector(err, terminal, onPrompt),
     openOffline,
     databases,
     now: Date.now,
@@ -58,7 +58,7 @@ export function start(args: readonly string[], given: Given = {}) {
     pause: async () => undefined,
     openUrl: async () => false,
     onInterrupt: () => () => undefined,
-    ...given.world,
+    ...options.world,
   };
   const ended = (code: number): Ended => ({ code, out: out.join(""), err: err.join("") });
   return { world, ended, out, err };

@@ -23,14 +23,14 @@ type Options = Partial<FollowOptions<WatchSettingsResponse, bigint>>;
 
 /** A server whose nth stream is the nth function; further streams stay open without messages. */
 async function startServer(...streams: readonly Stream[]) {
-  const asked: (bigint | undefined)[] = [];
+  const afters: (bigint | undefined)[] = [];
   const sessions = new Set<Http2Session>();
   const server = createServer(
     connectNodeAdapter({
       routes: (router) =>
         router.service(SettingService, {
           watchSettings: ({ afterRevision }, context) => {
-            const stream = streams[asked.push(afterRevision) - 1] ?? silence;
+            const stream = streams[afters.push(afterRevision) - 1] ?? silence;
             return stream(afterRevision, context);
           },
         }),
@@ -62,7 +62,7 @@ async function startServer(...streams: readonly Stream[]) {
       onState: (state) => void states.push(state),
       ...options,
     });
-  return { asked, cut, events, pauses, states };
+  return { afters, cut, events, pauses, states };
 }
 
 /** Sends these revisions, then fails or ends. */
@@ -73,7 +73,7 @@ const sends = (revisions: readonly bigint[], code?: Code): Stream =>
   };
 
 /** Sends these revisions and stays open until the client disconnects. */
-const keepsOpen = (...revisions: readonly bigint[]): Stream =>
+const staysOpen = (...revisions: readonly bigint[]): Stream =>
   async function* (after, context) {
     yield* sends(revisions)(after, context);
     yield* silence(after, context);
@@ -102,13 +102,13 @@ test.each([
   Code.Unavailable,
   Code.Unknown,
 ])("after %i the next stream resumes after the last event", async (code) => {
-  const { asked, events } = await startServer(sends([4n, 5n], code), sends([6n]));
+  const { afters, events } = await startServer(sends([4n, 5n], code), sends([6n]));
   expect(await take(3, events({ from: 3n }))).toEqual([4n, 5n, 6n]);
-  expect(asked).toEqual([3n, 5n]);
+  expect(afters).toEqual([3n, 5n]);
 });
 
 test("a stream that ends, and a connection that breaks, are resumed", async () => {
-  const { asked, cut, events } = await startServer(sends([1n]), keepsOpen(2n), sends([3n]));
+  const { afters, cut, events } = await startServer(sends([1n]), staysOpen(2n), sends([3n]));
   const seen: bigint[] = [];
   for await (const { revision } of events()) {
     seen.push(revision);
@@ -116,7 +116,7 @@ test("a stream that ends, and a connection that breaks, are resumed", async () =
     if (revision === 3n) break;
   }
   expect(seen).toEqual([1n, 2n, 3n]);
-  expect(asked).toEqual([undefined, 1n, 2n]);
+  expect(afters).toEqual([undefined, 1n, 2n]);
 });
 
 test.each([
@@ -126,9 +126,9 @@ test.each([
   Code.OutOfRange,
   Code.Unimplemented,
 ])("%i is not retried", async (code) => {
-  const { asked, events, pauses, states } = await startServer(sends([1n], code));
+  const { afters, events, pauses, states } = await startServer(sends([1n], code));
   await expect(take(2, events())).rejects.toMatchObject({ code });
-  expect(asked).toHaveLength(1);
+  expect(afters).toHaveLength(1);
   expect(pauses).toEqual([]);
   expect(states).toMatchObject([{ kind: "connected" }, { kind: "failed", error: { code } }]);
 });
@@ -153,7 +153,7 @@ test("pauses grow to the maximum with jitter, and are reset by an event", async 
 });
 
 test("the state is reported: connected after the headers, waiting with the error and the pause", async () => {
-  const { events, states } = await startServer(sends([1n], Code.Unavailable), keepsOpen());
+  const { events, states } = await startServer(sends([1n], Code.Unavailable), staysOpen());
   const ending = new AbortController();
   const ended = take(2, events({ signal: ending.signal }));
   await expect.poll(() => kinds(states).slice(0, 2)).toEqual(["connected", "waiting"]);
@@ -181,9 +181,9 @@ test("the signal ends a pause, a silent stream and a restart at once, without an
   const broken = await startServer(sends([1n], Code.Unavailable));
   const pause = (_ms: number, signal: AbortSignal) => abortablePause(3_600_000, signal);
   const waiting = take(2, broken.events({ signal: ending.signal, pause }));
-  const open = await startServer(keepsOpen(1n));
+  const open = await startServer(staysOpen(1n));
   const silent = take(2, open.events({ signal: ending.signal }));
-  const gone = await startServer(sends([1n]), sends([], Code.OutOfRange));
+  const expired = await startServer(sends([1n]), sends([], Code.OutOfRange));
   let restarting = false;
   const restart = (_error: ConnectError, signal: AbortSignal) => {
     restarting = true;
@@ -191,7 +191,7 @@ test("the signal ends a pause, a silent stream and a restart at once, without an
       signal.addEventListener("abort", () => reject(new ConnectError("left", Code.Canceled)));
     });
   };
-  const lost = take(2, gone.events({ signal: ending.signal, restart }));
+  const lost = take(2, expired.events({ signal: ending.signal, restart }));
   await expect.poll(() => kinds(broken.states)).toContain("waiting");
   await expect.poll(() => kinds(open.states)).toContain("connected");
   await expect.poll(() => restarting).toBe(true);
@@ -200,9 +200,9 @@ test("the signal ends a pause, a silent stream and a restart at once, without an
 });
 
 test("a signal that is aborted already opens no stream", async () => {
-  const { asked, events } = await startServer();
+  const { afters, events } = await startServer();
   expect(await take(1, events({ signal: AbortSignal.abort() }))).toEqual([]);
-  expect(asked).toEqual([]);
+  expect(afters).toEqual([]);
 });
 
 test("break in the consumer's loop ends the call", async () => {
@@ -211,14 +211,14 @@ test("break in the consumer's loop ends the call", async () => {
     context.signal.addEventListener("abort", () => {
       left = true;
     });
-    yield* keepsOpen(1n)(after, context);
+    yield* staysOpen(1n)(after, context);
   });
   await take(1, events());
   await expect.poll(() => left).toBe(true);
 });
 
 test("OUT_OF_RANGE restarts at once, and after a pause when the restart itself fails", async () => {
-  const { asked, events, pauses } = await startServer(
+  const { afters, events, pauses } = await startServer(
     ...[sends([5n]), sends([], Code.OutOfRange), sends([90n])],
   );
   const errors: string[] = [];
@@ -228,7 +228,7 @@ test("OUT_OF_RANGE restarts at once, and after a pause when the restart itself f
     return 80n;
   };
   expect(await take(2, events({ from: 4n, restart }))).toEqual([5n, 90n]);
-  expect(asked).toEqual([4n, 5n, 80n]);
+  expect(afters).toEqual([4n, 5n, 80n]);
   expect(errors).toEqual(["as it was asked to", "as it was asked to"]);
   // After the end of the first stream, and after the failed restart.
   expect(pauses).toEqual([187.5, 375]);
@@ -236,24 +236,24 @@ test("OUT_OF_RANGE restarts at once, and after a pause when the restart itself f
 
 test("OUT_OF_RANGE again before any event is an error", async () => {
   const lost = sends([], Code.OutOfRange);
-  const { asked, events } = await startServer(lost, lost);
+  const { afters, events } = await startServer(lost, lost);
   const restart = () => undefined;
   await expect(take(1, events({ from: 4n, restart }))).rejects.toMatchObject({
     code: Code.OutOfRange,
   });
-  expect(asked).toEqual([4n, undefined]);
+  expect(afters).toEqual([4n, undefined]);
 });
 
 test("with retryFirst false, an error before the first event is not retried", async () => {
-  const { asked, events } = await startServer(sends([], Code.Unavailable));
+  const { afters, events } = await startServer(sends([], Code.Unavailable));
   await expect(take(1, events({ retryFirst: false }))).rejects.toMatchObject({
     code: Code.Unavailable,
   });
-  expect(asked).toHaveLength(1);
+  expect(afters).toHaveLength(1);
 });
 
 test("a silent stream is replaced by one that resumes after the last event", async () => {
-  const next: Stream = (after = 0n, context) => keepsOpen(after + 1n)(after, context);
+  const next: Stream = (after = 0n, context) => staysOpen(after + 1n)(after, context);
   const { events } = await startServer(...Array.from({ length: 100 }, () => next));
   expect(await take(3, events({ maxSilence: 100 }))).toEqual([1n, 2n, 3n]);
 });

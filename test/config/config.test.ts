@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { definitionList, flagOf } from "../../src/config/definition.ts";
-import { configOf, type Given, parse, problemsOf } from "./parse.ts";
+import { configOf, type Input, parse, problemsOf } from "./parse.ts";
 
 const token = "a-token-that-nobody-should-ever-see-0123456789";
 const hexKey = "0f".repeat(32);
@@ -126,8 +126,8 @@ describe("each variable is parsed", () => {
 
 describe("the source of a value", () => {
   test("is the flag if it is set; an invalid variable is then ignored", () => {
-    const given = { args: ["--workers", "2"], env: { MOORING_WORKERS: "wrong" } };
-    expect(configOf(given).workers).toBe(2);
+    const invocation = { args: ["--workers", "2"], env: { MOORING_WORKERS: "wrong" } };
+    expect(configOf(invocation).workers).toBe(2);
   });
   test.each(["", "  ", undefined])("a variable that is %j counts as unset", (text) => {
     expect(configOf({ env: { MOORING_LOG_LEVEL: text } }).logLevel).toBe("info");
@@ -180,7 +180,7 @@ describe("secrets", () => {
   });
 
   const secret = "p4ssw0rd-p4ssw0rd";
-  const leaks: [name: string, given: Given][] = [
+  const leaks: [name: string, invocation: Input][] = [
     ["a short token", { env: { MOORING_ADMIN_TOKEN: secret } }],
     ["a token with a space", { args: ["--admin-token", `${secret} ${token}`] }],
     ["a wrong key", { env: { MOORING_SECRET_KEY: `${hexKey},${secret}` } }],
@@ -194,15 +194,15 @@ describe("secrets", () => {
     ["a password in a DSN", { env: { MOORING_DATABASE_URL: `host=h password=${secret}` } }],
     ["a password in an origin", { env: { MOORING_CORS_ORIGINS: `https://me:${secret}@h` } }],
   ];
-  test.each(leaks)("%s is refused without being repeated", (_, given) => {
-    const problems = problemsOf(given);
+  test.each(leaks)("%s is refused without being repeated", (_, invocation) => {
+    const problems = problemsOf(invocation);
     expect(problems.length).toBeGreaterThan(0);
     expect(problems.join("\n")).not.toContain(secret);
   });
 });
 
 describe("problems", () => {
-  const cases: [given: Given, problem: RegExp][] = [
+  const cases: [invocation: Input, problem: RegExp][] = [
     [{ env: { MOORING_LISTEN: "5244" } }, /^MOORING_LISTEN "5244" .*:5244/],
     [{ args: ["--listen=5244"] }, /^--listen "5244" /],
     [{ env: { MOORING_DATABASE_URL: "mysql://h/db" } }, /knows sqlite:PATH and postgres:/],
@@ -259,8 +259,8 @@ describe("problems", () => {
       /both given: keep one/,
     ],
   ];
-  test.each(cases)("%j", (given, problem) => {
-    expect(problemsOf(given)).toEqual([expect.stringMatching(problem)]);
+  test.each(cases)("%j", (invocation, problem) => {
+    expect(problemsOf(invocation)).toEqual([expect.stringMatching(problem)]);
   });
 
   test("are reported together", () => {

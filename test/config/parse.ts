@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Config, type ConfigResult, parseConfig } from "../../src/config/config.ts";
 
 /** Input of a case; default: an empty command line and environment in the folder `/srv`. */
-export interface Given {
+export interface Input {
   args?: readonly string[];
   env?: Record<string, string | undefined>;
   files?: Record<string, string>;
@@ -12,7 +12,7 @@ export interface Given {
 
 export const cwd = resolve("/srv");
 
-export function parse({ args = [], env = {}, files = {}, ...rest }: Given): ConfigResult {
+export function parse({ args = [], env = {}, files = {}, ...rest }: Input): ConfigResult {
   const readFile = (path: string): string => {
     const content = files[path];
     if (content === undefined) {
@@ -24,15 +24,15 @@ export function parse({ args = [], env = {}, files = {}, ...rest }: Given): Conf
 }
 
 /** The parsed configuration; fails with the problems. */
-export function configOf(given: Given): Config {
-  const result = parse(given);
+export function configOf(input: Input): Config {
+  const result = parse(input);
   if (result.kind !== "config") {
     throw new Error(`expected a configuration, got ${JSON.stringify(result)}`);
   }
   return result.config;
 }
 
-export function problemsOf(given: Given): readonly string[] {
-  const result = parse(given);
+export function problemsOf(input: Input): readonly string[] {
+  const result = parse(input);
   return result.kind === "problems" ? result.problems : [];
 }

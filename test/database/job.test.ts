@@ -9,12 +9,12 @@ const newPath = temporaryPaths();
 let time: number;
 /** Effect of the store in place of the database's reply. */
 let answer: () => Promise<boolean> | undefined;
-let asked: number;
+let requests: number;
 
 beforeEach(() => {
   time = 1_000_000;
   answer = () => undefined;
-  asked = 0;
+  requests = 0;
 });
 
 async function leasesOf(...holders: string[]): Promise<Lease[]> {
@@ -22,7 +22,7 @@ async function leasesOf(...holders: string[]): Promise<Lease[]> {
   onTestFinished(close);
   const store: Pick<SiteStore, "lease" | "release"> = {
     lease: (...args) => {
-      asked += 1;
+      requests += 1;
       return answer() ?? sites.lease(...args);
     },
     release: sites.release,
@@ -64,10 +64,10 @@ test("a lease is renewed every 2 s, counted from the request to the database", a
   await one.renew();
   time += 1_999;
   await one.renew();
-  expect(asked).toBe(2);
+  expect(requests).toBe(2);
   time += 1;
   await one.renew();
-  expect(asked).toBe(3);
+  expect(requests).toBe(3);
 });
 
 test("a lease that another process has acquired, or that was released, is not held", async () => {

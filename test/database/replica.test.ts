@@ -6,12 +6,12 @@ import { createReplica } from "../../src/database/replica.ts";
 function replicaOf() {
   const state = { committed: 0, copy: 0, seen: 0, failure: undefined as StoreError | undefined };
   const failures: unknown[] = [];
-  const held: PromiseWithResolvers<void>[] = [];
+  const reads: PromiseWithResolvers<void>[] = [];
   const replica = createReplica({
     read: async () => {
       const { committed, failure } = state;
       const hold = Promise.withResolvers<void>();
-      held.push(hold);
+      reads.push(hold);
       await hold.promise;
       if (failure !== undefined) throw failure;
       state.copy = committed;
@@ -25,16 +25,16 @@ function replicaOf() {
   });
   /** Ends the read in progress. */
   const read = async (): Promise<void> => {
-    held.shift()?.resolve();
+    reads.shift()?.resolve();
     await new Promise(setImmediate);
   };
-  return { state, failures, held, replica, read };
+  return { state, failures, reads, replica, read };
 }
 
 test("a replica is fresh without waiting while no process has committed", () => {
-  const { replica, held } = replicaOf();
+  const { replica, reads } = replicaOf();
   expect(replica.fresh()).toBe(undefined);
-  expect(held).toHaveLength(0);
+  expect(reads).toHaveLength(0);
 });
 
 test("two replicas of one database detect a commit in any order", async () => {
@@ -51,7 +51,7 @@ test("two replicas of one database detect a commit in any order", async () => {
 });
 
 test("calls during a read wait for the next read, which they share", async () => {
-  const { state, replica, held, read } = replicaOf();
+  const { state, replica, reads, read } = replicaOf();
   state.committed = 1;
   const first = replica.fresh();
   state.committed = 2;
@@ -60,7 +60,7 @@ test("calls during a read wait for the next read, which they share", async () =>
   await read();
   await first;
   expect(state.copy).toBe(1);
-  expect(held).toHaveLength(1);
+  expect(reads).toHaveLength(1);
   await read();
   await Promise.all(calls);
   expect(state.copy).toBe(2);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseAddress, showAddress } from "../../src/downloaders/address.ts";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
-import { everythingIn, expectFailure, failureOf } from "./failure.ts";
+import { expectFailure, failureOf, textsOf } from "./failure.ts";
 
 const RULE = { field: "url", schemes: ["http:", "https:"], example: "http://host/" };
 
@@ -40,16 +40,16 @@ describe("an address is refused without being repeated:", () => {
     ["too long", `http://host/${SECRET}${"a".repeat(2048)}`, /longer than 2048/],
   ] as const;
 
-  it.for(cases)("%s", async ([, text, words]) => {
+  it.for(cases)("%s", async ([, text, message]) => {
     const calls = [
       ["uri", createAria2Client().getVersion({ uri: text, secret: SECRET })],
       ["url", createQbittorrentClient().checkLogin({ url: text })],
     ] as const;
     for (const [field, call] of calls) {
       const error = await failureOf(call);
-      expectFailure(error, Code.InvalidArgument, words, [SECRET]);
+      expectFailure(error, Code.InvalidArgument, message, [SECRET]);
       expect(error.violations).toMatchObject([{ field }]);
-      expect(everythingIn(error.violations)).not.toContain(SECRET);
+      expect(textsOf(error.violations)).not.toContain(SECRET);
     }
   });
 

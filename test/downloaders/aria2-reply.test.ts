@@ -81,10 +81,10 @@ describe.for(["http", "ws"] as const)("over %s", (scheme) => {
     ],
     ["an odd error", rpc({ error: { code: SECRET, message: 7 } }), /: JSON-RPC error 0 /],
     ["more than 64 KiB", version("1".repeat(70_000)), /: .*reply is (longer than|too long)/],
-  ] as const)("reports %s", async ([, reply, words]) => {
+  ] as const)("reports %s", async ([, reply, pattern]) => {
     const { uri, idle } = await answering(scheme, reply);
     const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
-    expectFailure(error, Code.Unavailable, words, [SECRET]);
+    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
     await idle();
   });
 
@@ -100,8 +100,8 @@ describe("over HTTP", () => {
   it.for([400, 403, 404, 500, 502])("reports the status %i", async (status) => {
     const { uri } = await answering("http", SECRET, status);
     const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
-    const words = new RegExp(`^aria2 at ${uri}: HTTP status ${status}\\.`);
-    expectFailure(error, Code.Unavailable, words, [SECRET]);
+    const pattern = new RegExp(`^aria2 at ${uri}: HTTP status ${status}\\.`);
+    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
   });
 
   it("sends the call, and the password outside the address", async () => {

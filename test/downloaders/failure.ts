@@ -13,10 +13,10 @@ export async function failureOf(promise: Promise<unknown>): Promise<ServiceError
 }
 
 /** All texts of an error that a logger could print: members, texts, stacks and causes. */
-export function everythingIn(error: unknown): string {
+export function textsOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   const members = Object.getOwnPropertyNames(error) as (keyof typeof error)[];
-  return members.map((name) => `${name}: ${everythingIn(error[name])}`).join("\n");
+  return members.map((name) => `${name}: ${textsOf(error[name])}`).join("\n");
 }
 
 /** Checks the code, the step in the message, and that no secret is in the error. */
@@ -30,5 +30,5 @@ export function expectFailure(
     code: Code[code],
     message: expect.stringMatching(step),
   });
-  for (const secret of secrets) expect(everythingIn(error)).not.toContain(secret);
+  for (const secret of secrets) expect(textsOf(error)).not.toContain(secret);
 }

@@ -54,8 +54,8 @@ describe.for(WAYS)("%s", (way) => {
       }),
     );
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    const words = /: time-out: 5 s were over while waiting for the reply\./;
-    expectFailure(error, Code.DeadlineExceeded, words, [SECRET]);
+    const pattern = /: time-out: 5 s were over while waiting for the reply\./;
+    expectFailure(error, Code.DeadlineExceeded, pattern, [SECRET]);
     await peer.idle();
   });
 
@@ -71,10 +71,10 @@ describe.for(WAYS)("%s", (way) => {
       "HTTP/1.1 101 Go\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n",
       /reply/,
     ],
-  ] as const)("reports %s", async ([, reply, words]) => {
+  ] as const)("reports %s", async ([, reply, pattern]) => {
     const peer = await serveTcp(answering((socket) => socket.write(reply)));
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    expectFailure(error, Code.Unavailable, words, [SECRET]);
+    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
     await peer.idle();
   });
 
@@ -92,9 +92,9 @@ describe.for(WAYS)("%s", (way) => {
       response.end();
     });
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    const words =
+    const pattern =
       /: HTTP status 302: redirected to https:\/\/other.example\/new\/\. .*not followed/;
-    expectFailure(error, Code.Unavailable, words, [SECRET]);
+    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
     expect(paths).toHaveLength(1);
   });
 

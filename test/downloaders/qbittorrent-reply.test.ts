@@ -66,8 +66,8 @@ describe("a qBittorrent 5.2", () => {
   it("refuses a login with 401", async () => {
     const peer = await serveWebApi({ "POST auth/login": (response) => status(response, 401) });
     const error = await failureOf(client.checkLogin({ url: peer.url(LOGIN) }));
-    const words = /: login refused: wrong user name or password\./;
-    expectFailure(error, Code.FailedPrecondition, words, [PASSWORD, LOGIN]);
+    const pattern = /: login refused: wrong user name or password\./;
+    expectFailure(error, Code.FailedPrecondition, pattern, [PASSWORD, LOGIN]);
     expect(peer.calls).toEqual(["GET app/version", "POST auth/login"]);
   });
 
@@ -131,10 +131,10 @@ describe("a service that answers with", () => {
     ["a web page to the login", login, 200, "<p>Ok.</p>", Unavailable, /: the reply is not one of/],
     ["404 to the login", login, 404, "", Unavailable, /: HTTP status 404\./],
     ["no cookie to the login", login, 200, "Ok.", FailedPrecondition, /: the login succeeded, but/],
-  ] as const)("%s", async ([, call, code, body, expected, words]) => {
+  ] as const)("%s", async ([, call, code, body, expected, pattern]) => {
     const peer = await serveWebApi({ [call]: (response) => status(response, code, body) });
     const error = await failureOf(client.checkLogin({ url: peer.url(LOGIN) }));
-    expectFailure(error, expected, words, [PASSWORD, LOGIN, encodeURIComponent(PASSWORD)]);
+    expectFailure(error, expected, pattern, [PASSWORD, LOGIN, encodeURIComponent(PASSWORD)]);
     expect(error.message).toContain(`qBittorrent at http://127.0.0.1:${peer.port}/a%20b: `);
     await peer.idle();
   });

@@ -70,8 +70,8 @@ describe("names similar to an unknown one", () => {
     ["115", "115 Cloud"],
     ["s3", "S3"],
     ["mega", "Mega_nz"],
-  ])("for %s begin with %s", (asked, found) => {
-    expect(catalogue.nearestNames(asked)[0]).toBe(found);
+  ])("for %s begin with %s", (misspelt, found) => {
+    expect(catalogue.nearestNames(misspelt)[0]).toBe(found);
   });
 
   it("are at most three, and none without similarity", () => {

@@ -198,14 +198,14 @@ describe("a change of the driver folder", () => {
 
   it("does not notify former subscribers, nor any after close", async () => {
     const catalogue = await open();
-    const heard: string[][] = [];
-    const leave = catalogue.subscribe(({ difference }) => heard.push([...difference.added]));
+    const changes: string[][] = [];
+    const leave = catalogue.subscribe(({ difference }) => changes.push([...difference.added]));
     put("a.json", { name: "A" });
     expect(await next()).toMatchObject({ change: { added: ["A"] } });
     leave();
     put("b.json", { name: "B" });
     expect(await next()).toMatchObject({ change: { added: ["B"] } });
-    expect(heard).toEqual([["A"]]);
+    expect(changes).toEqual([["A"]]);
     const last = catalogue.current();
     catalogue.close();
     put("c.json", { name: "C" });

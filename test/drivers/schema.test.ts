@@ -73,8 +73,8 @@ function configFor(driver: DriverInfo): fc.Arbitrary<Record<string, unknown>> {
   const items = itemsOf(driver);
   const parts = items.map((item) => {
     const needed = item.required && defaultOf(item) === undefined;
-    const given = needed ? rightFor(item) : fc.option(rightFor(item), { nil: undefined });
-    return given.map((value): [string, unknown] => [item.name, value]);
+    const arbitrary = needed ? rightFor(item) : fc.option(rightFor(item), { nil: undefined });
+    return arbitrary.map((value): [string, unknown] => [item.name, value]);
   });
   const slip = fc.constantFrom(...items).chain((item) =>
     fc.oneof(

@@ -152,9 +152,9 @@ export function unary(
 
 /** A method that echoes its request: the box's `word` is the request as JSON. */
 export function echo(desc: DescMethod): Method {
-  const told = (request: Message): string =>
+  const jsonOf = (request: Message): string =>
     JSON.stringify(toJson(desc.input, request, { useProtoFieldName: true }));
-  return unary(desc, (request) => ({ word: told(request) }));
+  return unary(desc, (request) => ({ word: jsonOf(request) }));
 }
 
 /** The request that an echo method returned, or the envelope of the error. */

@@ -63,7 +63,7 @@ test("an interceptor may pass a copy of the request, which later ones receive co
     request.stream
       ? next(request)
       : next({ ...request, message: create(GetDriverRequestSchema, { driver: "SFTP" }) });
-  const looks: Interceptor = (next) => (request) => {
+  const observe: Interceptor = (next) => (request) => {
     seen.push(
       request.header.get("x-tone"),
       request.signal.aborted,
@@ -72,7 +72,7 @@ test("an interceptor may pass a copy of the request, which later ones receive co
     );
     return next(request);
   };
-  expect(await ask(other, looks)).toBe("SFTP plain false");
+  expect(await ask(other, observe)).toBe("SFTP plain false");
   expect(seen).toEqual(["plain", false, "http://localhost/", "GetDriver"]);
 });
 
@@ -84,7 +84,7 @@ test("a copy may have other headers and another signal", async () => {
 
 test("an interceptor may answer, refuse, and read the response", async () => {
   const seen: unknown[] = [];
-  const looks: Interceptor = (next) => async (request) => {
+  const observe: Interceptor = (next) => async (request) => {
     const response = await next(request);
     response.header.set("x-seen", "yes");
     seen.push(response.stream, response.method.name, response.trailer.get("x-none"));
@@ -93,7 +93,7 @@ test("an interceptor may answer, refuse, and read the response", async () => {
   const refuses: Interceptor = () => () => {
     throw new ConnectError("not today", Code.PermissionDenied);
   };
-  expect(await ask(looks)).toBe("S3 plain false");
+  expect(await ask(observe)).toBe("S3 plain false");
   expect(seen).toEqual([false, "GetDriver", null]);
-  await expect(ask(looks, refuses)).rejects.toThrow("not today");
+  await expect(ask(observe, refuses)).rejects.toThrow("not today");
 });

@@ -317,11 +317,11 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     const { methods, aborted, begun } = service();
     const ask = await mount({ methods });
     const client = new AbortController();
-    const asked = ask("/v1/wait", { signal: client.signal }).catch(() => undefined);
+    const pending = ask("/v1/wait", { signal: client.signal }).catch(() => undefined);
     await begun;
     client.abort();
     expect(await aborted).toMatchObject({ code: Code.Canceled });
-    await asked;
+    await pending;
   });
 
   test("a stream is read incrementally, and ends when its reader cancels it", async () => {
@@ -360,10 +360,10 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
       },
     });
     const headers = type("application/x-ndjson");
-    const asked = ask("/v1/send/p", { method: "POST", headers, body });
+    const pending = ask("/v1/send/p", { method: "POST", headers, body });
     await first.promise;
     close?.();
-    expect(await (await asked).json()).toMatchObject({ word: "2" });
+    expect(await (await pending).json()).toMatchObject({ word: "2" });
   });
 
   test("a client stream of blank lines ends when its first message is late", async () => {

@@ -84,8 +84,8 @@ describe("a deadline", () => {
       resolve(call.timeoutMs());
       return {};
     });
-    const asked = restHandler({ methods: [method] })(new Request("http://a/get", { headers }));
-    return Promise.race([promise, asked.then(() => promise)]);
+    const called = restHandler({ methods: [method] })(new Request("http://a/get", { headers }));
+    return Promise.race([promise, called.then(() => promise)]);
   };
 
   test.each([

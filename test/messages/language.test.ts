@@ -24,7 +24,7 @@ describe("the language of a reply", () => {
     ["en", "zh-CN", "en"],
     ["tlh", "zh-CN", "en"],
     [`zh-${"a-".repeat(50)}`, undefined, "en"],
-  ])("requested %j, accepted %j: %s", (asked, accepted, language) => {
-    expect(chooseLanguage(asked, accepted)).toBe(language);
+  ])("requested %j, accepted %j: %s", (requested, accepted, language) => {
+    expect(chooseLanguage(requested, accepted)).toBe(language);
   });
 });

@@ -8,9 +8,9 @@ describe.each(sides)("a crash at each await: %s", (who) => {
     const wrong: string[] = [];
     let at = 1;
     for (; at < 100; at += 1) {
-      const said = await runCut(story, { at, who });
-      if (said === undefined) break;
-      if (said !== "") wrong.push(`${at}: ${said}`);
+      const failure = await runCut(story, { at, who });
+      if (failure === undefined) break;
+      if (failure !== "") wrong.push(`${at}: ${failure}`);
     }
     expect(wrong).toEqual([]);
     expect(at).toBeGreaterThan(4);

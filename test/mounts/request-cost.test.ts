@@ -126,8 +126,8 @@ describe("a save of many mounts", () => {
 
   test("with each mount tried alone keeps nothing of refused ones", async () => {
     const { draft } = countingDraft();
-    const there = mountAt("there", "/there");
-    const mounts = new MountIndex([["there", there]]);
+    const existing = mountAt("there", "/there");
+    const mounts = new MountIndex([["there", existing]]);
     const inputs = [
       { name: "there", path: "no slash" },
       { name: "new", path: "/there", driver: "Nonsense" },
@@ -135,7 +135,7 @@ describe("a save of many mounts", () => {
     const results = await saveUsable(draft, inputs, mounts, rules);
     expect(results.map(({ outcome }) => outcome)).toEqual(["skipped", "skipped"]);
     expect(draft.changes()).toEqual([]);
-    expect([...mounts]).toEqual([["there", there]]);
+    expect([...mounts]).toEqual([["there", existing]]);
   });
 });
 

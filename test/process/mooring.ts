@@ -55,10 +55,10 @@ export function runMooring(options: MooringOptions): MooringProcess {
   onTestFinished(() => void child.kill("SIGKILL"));
   let stdout = "";
   let stderr = "";
-  const heard = new Set<() => void>();
+  const listeners = new Set<() => void>();
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
     stdout += chunk;
-    for (const look of heard) look();
+    for (const check of listeners) check();
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
     stderr += chunk;
@@ -69,14 +69,14 @@ export function runMooring(options: MooringOptions): MooringProcess {
   const log = (): Record<string, unknown>[] => jsonLines(stdout);
   const logged: MooringProcess["logged"] = (fits) =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         const found = log().find(fits);
         if (found === undefined) return;
-        heard.delete(look);
+        listeners.delete(check);
         resolve(found);
       };
-      heard.add(look);
-      look();
+      listeners.add(check);
+      check();
       ended.then((how) => reject(new Error(`it has ended with ${how}: ${stderr}`)));
     });
   const serving = logged(isServing).then(() => undefined);

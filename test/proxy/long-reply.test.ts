@@ -15,7 +15,7 @@ const hashOf = (bytes: Buffer): string => createHash("sha256").update(bytes).dig
 const HASH = hashOf(content);
 
 /** Closed connections of the upstream, and the bytes that it wrote on the last `/stalled`. */
-const gone: Socket[] = [];
+const closed: Socket[] = [];
 let connections = 0;
 let stalled: Socket | undefined;
 /** Number of contents in the reply of `/stalled`: far more than the kernel's buffers of two connections. */
@@ -25,7 +25,7 @@ const PIECE = 65_536;
 /** Number of equal readings after which a reply has stopped. */
 const EQUAL = 10;
 
-const behind = createServer((request, response) => {
+const upstream = createServer((request, response) => {
   const { url, socket } = request;
   const head = { "content-length": SIZE, etag: '"long"' };
   if (url === "/cut") {
@@ -67,9 +67,9 @@ const behind = createServer((request, response) => {
     response.end(request.method === "HEAD" ? undefined : content);
   }
 });
-behind.on("connection", (socket) => {
+upstream.on("connection", (socket) => {
   connections += 1;
-  socket.once("close", () => gone.push(socket));
+  socket.once("close", () => closed.push(socket));
 });
 
 const listening = async (server: Pick<Server, "listen" | "address">): Promise<number> => {
@@ -83,7 +83,7 @@ let close = (): void => undefined;
 
 beforeAll(async () => {
   const pipe = createPipe({
-    url: new URL(`http://127.0.0.1:${await listening(behind)}`),
+    url: new URL(`http://127.0.0.1:${await listening(upstream)}`),
     bounds: { all: 99, eachPeer: 99 },
     via: "test",
     originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
@@ -102,20 +102,20 @@ beforeAll(async () => {
     http1.closeAllConnections();
     http1.close();
     http2.close();
-    behind.closeAllConnections();
-    behind.close();
+    upstream.closeAllConnections();
+    upstream.close();
   };
 });
 
 afterAll(() => close());
 
-interface Got {
+interface Received {
   readonly status: number | undefined;
   readonly body: Buffer;
   readonly isWhole: boolean;
 }
 
-async function got(path: string, pace = (): Promise<void> | void => undefined): Promise<Got> {
+async function got(path: string, pace = (): Promise<void> | void => undefined): Promise<Received> {
   // The server may close a kept connection just as the next request arrives.
   const request = get({ port: port1, host: "127.0.0.1", path, agent: false });
   const [reply] = (await once(request, "response")) as [IncomingMessage];
@@ -211,14 +211,14 @@ describe("a long reply of the upstream", () => {
   });
 
   test("that its client aborts is aborted at the upstream", async () => {
-    const before = gone.length;
+    const before = closed.length;
     const request = get({ port: port1, host: "127.0.0.1", path: "/stalled" });
     request.on("error", () => undefined);
     const [reply] = (await once(request, "response")) as [IncomingMessage];
     reply.on("error", () => undefined);
     await once(reply, "readable");
     request.destroy();
-    await soon(() => expect(gone.slice(before)).toContain(stalled));
+    await soon(() => expect(closed.slice(before)).toContain(stalled));
   });
 
   test("is read no faster than its client reads", async () => {
@@ -259,11 +259,11 @@ describe("a long reply of the upstream", () => {
 });
 
 test("a connection with unexpected bytes is not used again", async () => {
-  let asked = 0;
+  let requests = 0;
   const server = (await import("node:net")).createServer((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", () => {
-      asked += 1;
+      requests += 1;
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood");
       setTimeout(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"), 5);
     });
@@ -286,7 +286,7 @@ test("a connection with unexpected bytes is not used again", async () => {
     expect(await reply.text()).toBe("good");
     await sleep(20);
   }
-  expect(asked).toBe(3);
+  expect(requests).toBe(3);
   pipe.close();
   front.closeAllConnections();
   front.close();

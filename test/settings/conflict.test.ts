@@ -50,9 +50,9 @@ describe("a change that expects a revision of all settings", () => {
     await parts.settings.save([{ key: "site_title", value: "two" }], ann);
     const keys = ["a", "b", "c", "d"].map((key) => ({ key, value: "" }));
     await parts.settings.save(keys, { ...tester, actor: "bob" });
-    const late = () =>
+    const refusal = () =>
       parts.settings.save([{ key: "logo", value: "" }], tester, { expectedRevision: 1 });
-    expect(await aborted(late)).toBe(
+    expect(await aborted(refusal)).toBe(
       "nothing was changed: the settings have changed since revision 1: " +
         "revision 3 by bob (test) at 2026-02-03T04:05:06.000Z: a, b, c …; " +
         "revision 2 by ann (grpc) at 2026-02-03T04:05:06.000Z: site_title. " +
@@ -156,11 +156,11 @@ describe("a delete that expects a revision", () => {
 test("a conflict whose history cannot be read is UNAVAILABLE, not an unknown error", async () => {
   const parts = await made();
   await save(parts, { site_title: "one" });
-  const late = failureOf(() => parts.settings.save([], tester, { expectedRevision: 0 }));
+  const refusal = failureOf(() => parts.settings.save([], tester, { expectedRevision: 0 }));
   // The change is decided before the store is closed, its explanation afterwards.
   await parts.engine.change(tester, () => undefined);
   await parts.close();
-  expect([Code.Unavailable, Code.Aborted]).toContain((await late).code);
+  expect([Code.Unavailable, Code.Aborted]).toContain((await refusal).code);
 });
 
 test("a token with limits gets no details of revisions outside of them", async () => {

@@ -26,12 +26,12 @@ const rules: SaveRules = {
 
 /** Result of a save of one input at revision 4, with one stored setting. */
 async function decided(
-  there: SettingItem,
+  stored: SettingItem,
   input: Omit<SettingInput, "key">,
   { hides = rules.hides }: Partial<SaveRules> = {},
 ) {
-  const draft = createDraft(baseOf(createSnapshot(4, [there])));
-  const inputs = [{ key: there.key, ...input }];
+  const draft = createDraft(baseOf(createSnapshot(4, [stored])));
+  const inputs = [{ key: stored.key, ...input }];
   const skipped = await decideItems(draft, inputs, { ...rules, hides });
   return { skipped: skipped.map(({ key }) => key), changes: draft.changes() };
 }
@@ -167,10 +167,10 @@ test.each<[number, boolean]>([
   [5, false],
 ])(
   "a save of a setting at revision 3 that expects revision %d of 4 is accepted: %s",
-  async (expectedRevision, isMade) => {
-    const there = customItem("plain", "a", { revision: 3 });
-    const saved = decided(there, { value: "b", expectedRevision });
-    if (isMade) return expect((await saved).changes).toHaveLength(1);
+  async (expectedRevision, isSaved) => {
+    const stored = customItem("plain", "a", { revision: 3 });
+    const saved = decided(stored, { value: "b", expectedRevision });
+    if (isSaved) return expect((await saved).changes).toHaveLength(1);
     await expect(saved).rejects.toBeInstanceOf(RevisionConflict);
   },
 );

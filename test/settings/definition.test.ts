@@ -141,8 +141,8 @@ describe.skipIf(!existsSync(ALIST_FACTS))(
     const ownByKey = new Map(own.map((definition) => [definition.key, definition]));
 
     it("are the common settings and its own", () => {
-      const gone = new Set(facts.openlist_only_keys);
-      const common = definitions.filter(({ key }) => !gone.has(key)).map(({ key }) => key);
+      const removed = new Set(facts.openlist_only_keys);
+      const common = definitions.filter(({ key }) => !removed.has(key)).map(({ key }) => key);
       const keys = [...common, ...facts.settings.map(({ key }) => key)];
       expect(own.map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
       expect(own.map(({ index }) => index)).toEqual(own.map((_, at) => at));

@@ -33,13 +33,13 @@ describe("when the database is restored to an older state while in use", () => {
     for (const value of ["a", "b", "c"]) await save(parts, { site_title: value, [value]: value });
     const { signal } = new AbortController();
     const reader = parts.feed.read(4, signal)[Symbol.asyncIterator]();
-    const told = failureOf(() => reader.next());
+    const failure = failureOf(() => reader.next());
     restore(path, copy);
     const snapshot = await parts.engine.fresh();
     expect(snapshot).toMatchObject({ revision: 1 });
     expect(snapshot.get("site_title")?.value).toBe("old");
     expect(snapshot.get("c")).toBeUndefined();
-    expect(await told).toMatchObject({ code: Code.Unavailable });
+    expect(await failure).toMatchObject({ code: Code.Unavailable });
     expect(
       (await failureOf(() => parts.feed.read(4, signal)[Symbol.asyncIterator]().next())).code,
     ).toBe(Code.OutOfRange);

@@ -18,13 +18,13 @@ const wrapped =
     Object.create(store, Object.getOwnPropertyDescriptors(methods(store)));
 
 const unsure = () => Promise.reject(new StoreError("unsure", "the database did not answer"));
-const away = () => Promise.reject(new StoreError("away", "the database is down"));
+const fail = () => Promise.reject(new StoreError("away", "the database is down"));
 
 describe("a database that does not answer", () => {
   test("serves from memory when the server is down: no other process can commit", async () => {
     const failures: unknown[] = [];
     const parts = await testParts(newPath(), {
-      wrap: wrapped(() => ({ changedElsewhere: () => true, delta: away })),
+      wrap: wrapped(() => ({ changedElsewhere: () => true, delta: fail })),
       onReadFailure: (error) => failures.push(error),
     });
     await save(parts, { site_title: "Harbour" });
@@ -100,10 +100,10 @@ test("another database at the same address ends every watch, at any revision", a
   });
   await save(parts, { site_title: "Harbour" });
   const { signal } = new AbortController();
-  const told = failureOf(() => parts.feed.read(1, signal)[Symbol.asyncIterator]().next());
+  const ended = failureOf(() => parts.feed.read(1, signal)[Symbol.asyncIterator]().next());
   [databaseId, isOther] = ["two", true];
   expect(await parts.engine.fresh()).toMatchObject({ revision: 1 });
-  expect(await told).toMatchObject({ code: Code.Unavailable });
+  expect(await ended).toMatchObject({ code: Code.Unavailable });
   const calls: string[] = [];
   parts.engine.listen({
     append: () => undefined,

@@ -70,8 +70,8 @@ describe("secret values in the database", () => {
   test("that look like sealed ones are kept unchanged, also of custom settings", async () => {
     const path = newPath();
     const parts = await testParts(path);
-    const odd = ["sealed:v1:abc", "plain:v1:x", "sealed:v1:0123456789ab:AAAA"];
-    for (const value of odd) {
+    const lookalikes = ["sealed:v1:abc", "plain:v1:x", "sealed:v1:0123456789ab:AAAA"];
+    for (const value of lookalikes) {
       await save(parts, { aria2_secret: value, mine: value });
       const { settings } = await testParts(path);
       expect(settings.get("aria2_secret").value).toBe(value);

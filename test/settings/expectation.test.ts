@@ -113,8 +113,8 @@ describe("a setting sent back after a read", () => {
     const change = first && changed({ key: "a", ...first });
     const store = {
       oldestRevision: async () => oldest,
-      firstChanges: async (asked: readonly { readonly key: string; readonly after: number }[]) =>
-        asked.flatMap((one) => (change === undefined ? [] : [{ ...one, change }])),
+      firstChanges: async (queries: readonly { readonly key: string; readonly after: number }[]) =>
+        queries.flatMap((one) => (change === undefined ? [] : [{ ...one, change }])),
     };
     const fingerprint = { isOf: () => isOf } as never;
     const input = { key: "a", value, seenRevision };

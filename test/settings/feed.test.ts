@@ -184,13 +184,13 @@ describe("a reader", () => {
     const { feed, store } = feedOn(5);
     const atHead = reader(feed, 5);
     const waiting = failureOf(atHead.next);
-    const behind = reader(feed, 0);
+    const lagging = reader(feed, 0);
     const { commits } = store;
     store.commits = async (...args) => {
       feed.reset(4);
       return commits(...args);
     };
-    const reading = failureOf(behind.next);
+    const reading = failureOf(lagging.next);
     for (const failure of await Promise.all([waiting, reading])) {
       expect(failure.code).toBe(Code.Unavailable);
       expect(failure.message).toMatch(/database was replaced/);

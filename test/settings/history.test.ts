@@ -57,11 +57,11 @@ describe("the list of revisions", () => {
   });
 
   test("has 50 per page by default, and 1,000 at most", async () => {
-    const asked: number[] = [];
+    const limits: number[] = [];
     const { history } = await written(51, (store) => ({
       ...store,
       listRevisions: (filter) => {
-        asked.push(filter.limit);
+        limits.push(filter.limit);
         return store.listRevisions(filter);
       },
     }));
@@ -69,7 +69,7 @@ describe("the list of revisions", () => {
     expect((await history.list({ pageSize: 1_000 })).revisions).toHaveLength(51);
     expect((await history.list({ pageSize: 2_000_000_000 })).revisions).toHaveLength(51);
     // A page is read in steps, none larger than the page and one further revision.
-    expect(Math.max(...asked)).toBeLessThanOrEqual(1_001);
+    expect(Math.max(...limits)).toBeLessThanOrEqual(1_001);
     const failure = await failureOf(() => history.list({ pageSize: -1 }));
     expect(failure.violations).toMatchObject([{ field: "page_size" }]);
   });

@@ -63,7 +63,7 @@ export interface Parts {
   close(): Promise<void>;
 }
 
-const nobodyAnswers = () => Promise.reject(new Error("this test has no download manager"));
+const unreachable = () => Promise.reject(new Error("this test has no download manager"));
 
 /** Opens a database like the program, without the writes of a start. */
 export async function openParts(path: string, options: PartsOptions = {}): Promise<Parts> {
@@ -103,8 +103,8 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         fingerprint,
         managedBy,
         randomBytes,
-        aria2: options.aria2 ?? { getVersion: nobodyAnswers },
-        qbittorrent: options.qbittorrent ?? { checkLogin: nobodyAnswers },
+        aria2: options.aria2 ?? { getVersion: unreachable },
+        qbittorrent: options.qbittorrent ?? { checkLogin: unreachable },
       }),
       publicReads: createPublicService({ engine }),
       backup: createBackupService({

@@ -31,8 +31,8 @@ const many = <T>(count: number, make: (at: number) => T): T[] =>
 describe("a batch of keys", () => {
   test("answers a repeated key once", async () => {
     const { settings } = await testParts(newPath());
-    const asked = [...many(500, () => "version"), "site_title", ...many(499, () => "version")];
-    expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(["version", "site_title"]);
+    const batch = [...many(500, () => "version"), "site_title", ...many(499, () => "version")];
+    expect(settings.batchGet(batch).map(({ key }) => key)).toEqual(["version", "site_title"]);
   });
 });
 

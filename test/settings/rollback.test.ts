@@ -271,10 +271,10 @@ describe("a rollback during saves", () => {
     const path = newPath();
     const [parts, other] = [await testParts(path), await testParts(path)];
     await save(parts, { a: "0", b: "0", c: "0" });
-    let going = true;
+    let isRunning = true;
     const writers = [parts, other].flatMap((by) =>
       ["a", "b", "c"].map(async (key) => {
-        for (let at = 1; going; at += 1) {
+        for (let at = 1; isRunning; at += 1) {
           await save(by, { [key]: `${at}` });
           // Requests arrive by the event loop; without it the other store would never run.
           await setImmediate();
@@ -287,7 +287,7 @@ describe("a rollback during saves", () => {
         expect(await parts.history.diff(1, revision)).toEqual([]);
       }
     } finally {
-      going = false;
+      isRunning = false;
       await Promise.all(writers);
     }
   });

@@ -22,8 +22,8 @@ describe("reading", () => {
   test("gets one by its exact key, or several in the requested order, each once", async () => {
     const { settings } = await testParts(newPath());
     expect(settings.get("site_title").key).toBe("site_title");
-    const asked = ["version", "site_title", "version"];
-    expect(settings.batchGet(asked).map(({ key }) => key)).toEqual(asked.slice(0, 2));
+    const requested = ["version", "site_title", "version"];
+    expect(settings.batchGet(requested).map(({ key }) => key)).toEqual(requested.slice(0, 2));
   });
 
   test("reports an unknown key", async () => {
@@ -66,12 +66,12 @@ describe("a reset of the token", () => {
 
 /** Download managers that answer or fail, and record their calls. */
 function managers(answer: () => Promise<{ version: string }>) {
-  const asked: unknown[] = [];
+  const calls: unknown[] = [];
   const ask = ({ signal: _, ...call }: { signal?: AbortSignal }) => {
-    asked.push(call);
+    calls.push(call);
     return answer();
   };
-  return { asked, aria2: { getVersion: ask }, qbittorrent: { checkLogin: ask } };
+  return { calls, aria2: { getVersion: ask }, qbittorrent: { checkLogin: ask } };
 }
 
 describe("connecting a download manager", () => {
@@ -79,13 +79,13 @@ describe("connecting a download manager", () => {
   const login = { url: "http://admin:pass@localhost:8080/", seedtime: 30 };
 
   test("stores the address and secret in one revision after a reply", async () => {
-    const { asked, ...clients } = managers(async () => ({ version: "1.36.0" }));
+    const { calls, ...clients } = managers(async () => ({ version: "1.36.0" }));
     const { settings, history } = await testParts(newPath(), clients);
     expect(await settings.setAria2(address, tester, signal)).toEqual({
       ...{ version: "1.36.0", revision: 1 },
     });
     expect(await settings.setQbittorrent(login, tester, signal)).toMatchObject({ revision: 2 });
-    expect(asked).toEqual([address, { url: login.url }]);
+    expect(calls).toEqual([address, { url: login.url }]);
     expect(settings.get("aria2_uri").value).toBe(address.uri);
     expect(settings.get("aria2_secret").value).toBe(address.secret);
     expect(settings.get("qbittorrent_url").value).toBe(login.url);
@@ -104,20 +104,20 @@ describe("connecting a download manager", () => {
   });
 
   test("reports every missing member, and makes no call", async () => {
-    const { asked, ...clients } = managers(async () => ({ version: "1" }));
+    const { calls, ...clients } = managers(async () => ({ version: "1" }));
     const { settings } = await testParts(newPath(), clients);
-    const nothing = { uri: undefined, secret: undefined, url: undefined, seedtime: undefined };
+    const unset = { uri: undefined, secret: undefined, url: undefined, seedtime: undefined };
     const fields = async (change: Promise<unknown>) => {
       const failure = await failureOf(() => change);
       expect(failure.code).toBe(Code.InvalidArgument);
       return failure.violations.map(({ field }) => field);
     };
-    expect(await fields(settings.setAria2(nothing, tester, signal))).toEqual(["uri", "secret"]);
-    expect(await fields(settings.setQbittorrent(nothing, tester, signal))).toEqual(["url"]);
+    expect(await fields(settings.setAria2(unset, tester, signal))).toEqual(["uri", "secret"]);
+    expect(await fields(settings.setQbittorrent(unset, tester, signal))).toEqual(["url"]);
     expect(
       await fields(settings.setAria2({ ...address, secret: undefined }, tester, signal)),
     ).toEqual(["secret"]);
-    expect(asked).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   test("stores nothing without a reply", async () => {

@@ -92,17 +92,17 @@ describe("a change of many settings", () => {
     const parts = await testParts(newPath());
     const seen = new Set<string>();
     let isOver = false;
-    const look = (): void => {
+    const check = (): void => {
       const items = [...parts.engine.snapshot().items()];
       seen.add(
         `${parts.engine.snapshot().revision}: ${items.filter(({ key }) => key.startsWith("many_")).length}`,
       );
-      if (!isOver) setImmediate(look);
+      if (!isOver) setImmediate(check);
     };
-    look();
+    check();
     await parts.backup.import(backupOf("1"), tester, conditions);
     isOver = true;
-    look();
+    check();
     expect([...seen]).toEqual(["0: 0", `1: ${COUNT}`]);
   });
 

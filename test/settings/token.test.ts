@@ -9,12 +9,12 @@ import {
 
 describe("a token", () => {
   test("that the program creates has 256 random bits and is valid", () => {
-    const asked: number[] = [];
+    const sizes: number[] = [];
     const token = generateToken((size) => {
-      asked.push(size);
+      sizes.push(size);
       return randomBytes(size);
     });
-    expect(asked).toEqual([32]);
+    expect(sizes).toEqual([32]);
     expect(token).toMatch(/^mooring-[\w-]{43}$/);
     expect(checkToken(token)).toBeUndefined();
     expect(generateToken(randomBytes)).not.toBe(token);

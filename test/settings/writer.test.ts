@@ -265,8 +265,8 @@ describe("two engines on one database", () => {
   test("validate a change against the other one's commits", async () => {
     const [a, b] = await both();
     await save(a, { site_title: "by a" });
-    const late = b.settings.save([{ key: "logo", value: "x" }], tester, { expectedRevision: 0 });
-    expect(await failureOf(() => late)).toMatchObject({ code: Code.Aborted });
+    const stale = b.settings.save([{ key: "logo", value: "x" }], tester, { expectedRevision: 0 });
+    expect(await failureOf(() => stale)).toMatchObject({ code: Code.Aborted });
     await save(b, { logo: "y" });
     expect(b.settings.get("site_title").value).toBe("by a");
     expect(b.engine.snapshot().revision).toBe(2);

@@ -12,12 +12,12 @@ const everything: Site = {
   ...{ id: "1", name: "one", url: "http://192.0.2.1", token: "t", ca: "", pin: "", mode: "follow" },
   ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
 };
-const here = (value: string, more: Partial<SettingItem> = {}): SettingItem => ({
+const itemOf = (value: string, more: Partial<SettingItem> = {}): SettingItem => ({
   ...knownItem(defined({ key: "k" }), value),
   revision: 5,
   ...more,
 });
-const there = (value: string, more: Partial<SiteRow> = {}): SiteRow => ({
+const rowOf = (value: string, more: Partial<SiteRow> = {}): SiteRow => ({
   ...{ key: "k", value, type: "string", options: "", help: "", group: 1, flag: 0 },
   ...more,
 });
@@ -38,37 +38,37 @@ const compared = ({ items = [], rows = [], site = {}, state = {} }: Case): Compa
       hash,
     },
   );
-const differing = { items: [here("a")], rows: [there("b")] };
-const one = (given: Case): Partial<Comparison> => compared(given)[0] ?? {};
+const differing = { items: [itemOf("a")], rows: [rowOf("b")] };
+const one = (input: Case): Partial<Comparison> => compared(input)[0] ?? {};
 
 describe("a setting compared with a site", () => {
   test("has the same value, another one, or no row there", () => {
-    expect(compared({ items: [here("a")], rows: [there("a")] })).toEqual([
+    expect(compared({ items: [itemOf("a")], rows: [rowOf("a")] })).toEqual([
       {
-        ...{ key: "k", sync: "same", wanted: "a", row: there("a"), item: here("a") },
+        ...{ key: "k", sync: "same", wanted: "a", row: rowOf("a"), item: itemOf("a") },
         ...{ secret: false, overridden: false, drifted: false, note: "" },
       },
     ]);
     expect(compared(differing)).toMatchObject([{ sync: "differs", wanted: "a", note: "" }]);
-    for (const rows of [[], [there("a", { flag: 3 })]])
-      expect(compared({ items: [here("a")], rows })).toMatchObject([
+    for (const rows of [[], [rowOf("a", { flag: 3 })]])
+      expect(compared({ items: [itemOf("a")], rows })).toMatchObject([
         { sync: "missing", note: expect.sentence(/./), row: undefined },
       ]);
-    expect(one({ ...differing, items: [here("a", { secret: true })] }).secret).toBe(true);
+    expect(one({ ...differing, items: [itemOf("a", { secret: true })] }).secret).toBe(true);
   });
 
   test("that is deprecated, or that each site writes itself, is left out", () => {
-    expect(compared({ ...differing, items: [here("a", { flag: 3 })] })).toEqual([]);
-    const token = { items: [here("a", { key: "token" })], rows: [there("b", { key: "token" })] };
+    expect(compared({ ...differing, items: [itemOf("a", { flag: 3 })] })).toEqual([]);
+    const token = { items: [itemOf("a", { key: "token" })], rows: [rowOf("b", { key: "token" })] };
     expect(compared(token)).toEqual([]);
     expect(compared({ rows: token.rows })).toEqual([]);
   });
 
   test("has the note of its key", () => {
     const title = { key: "site_title" };
-    const named = { items: [here("a", title)], rows: [there("b", title)] };
+    const named = { items: [itemOf("a", title)], rows: [rowOf("b", title)] };
     expect(one(named)).toMatchObject({ sync: "differs", note: expect.sentence(/./) });
-    expect(one({ rows: [there("b", title)] })).toMatchObject({
+    expect(one({ rows: [rowOf("b", title)] })).toMatchObject({
       ...{ sync: "extra", note: expect.sentence(/./) },
     });
   });
@@ -77,21 +77,21 @@ describe("a setting compared with a site", () => {
     const site = { overrides: { k: "own" } };
     const own = { sync: "differs", wanted: "own", overridden: true };
     expect(one({ ...differing, site })).toMatchObject(own);
-    expect(one({ ...differing, rows: [there("own")], site }).sync).toBe("same");
+    expect(one({ ...differing, rows: [rowOf("own")], site }).sync).toBe("same");
   });
 
   test("has drifted if the current value was on the site before", () => {
     const drifted = (appliedRevision: number) =>
       one({ ...differing, state: { appliedRevision } }).drifted;
     expect([0, 4, 5, 6].map(drifted)).toEqual([false, false, true, true]);
-    const made = here("a", { revision: 0 });
+    const made = itemOf("a", { revision: 0 });
     expect(one({ ...differing, items: [made] }).drifted).toBe(false);
   });
 });
 
 describe("a row that only the site has", () => {
   test("is extra, or excluded by the patterns of the site", () => {
-    const row = there("b");
+    const row = rowOf("b");
     expect(compared({ rows: [row] })).toEqual([
       {
         ...{ key: "k", sync: "extra", wanted: undefined, row, item: undefined },
@@ -101,23 +101,23 @@ describe("a row that only the site has", () => {
     expect(one({ rows: [row], site: { exclude: ["k"] } }).sync).toBe("excluded");
     expect(one({ rows: [row], site: { include: ["group:2"] } }).sync).toBe("excluded");
     expect(one({ rows: [row], site: { include: ["group:1"] } }).sync).toBe("extra");
-    expect(one({ rows: [there("b", { flag: 1 })] }).secret).toBe(true);
-    expect(compared({ rows: [there("b", { flag: 3 })] })).toEqual([]);
+    expect(one({ rows: [rowOf("b", { flag: 1 })] }).secret).toBe(true);
+    expect(compared({ rows: [rowOf("b", { flag: 3 })] })).toEqual([]);
   });
 });
 
 describe("the same value in another notation", () => {
   const same = (wanted: string, value: string, more: Case = {}, key = "k") =>
     one({
-      items: [here(wanted, { key, definition: defined({ key }) })],
-      rows: [there(value, { key })],
+      items: [itemOf(wanted, { key, definition: defined({ key }) })],
+      rows: [rowOf(value, { key })],
       ...more,
     }).sync === "same";
 
   test("is equal by the rules of the setting", () => {
     const definition = defined({ key: "k", type: "bool", default: "false" });
     const of = (value: string, known: typeof definition | undefined) =>
-      one({ items: [here("true", { definition: known })], rows: [there(value)] }).sync;
+      one({ items: [itemOf("true", { definition: known })], rows: [rowOf(value)] }).sync;
     expect([of("1", definition), of("0", definition)]).toEqual(["same", "differs"]);
     expect(of("1", undefined)).toBe("differs");
   });
@@ -154,7 +154,7 @@ describe("a setting that differs", () => {
   test("is pinned until it changes in Mooring or gets an override", () => {
     const state = { held };
     expect(one({ ...differing, state })).toMatchObject({ sync: "pinned", note: "breaks a rule" });
-    const since = [here("a", { revision: 6 })];
+    const since = [itemOf("a", { revision: 6 })];
     expect(one({ ...differing, items: since, state }).sync).toBe("differs");
     expect(one({ ...differing, site: { overrides: { k: "c" } }, state }).sync).toBe("differs");
   });
@@ -162,7 +162,7 @@ describe("a setting that differs", () => {
   test("was refused, until its value changes", () => {
     const state = { refused };
     expect(one({ ...differing, state })).toMatchObject({ sync: "refused", note: "not wanted" });
-    expect(one({ ...differing, items: [here("c")], state }).sync).toBe("differs");
+    expect(one({ ...differing, items: [itemOf("c")], state }).sync).toBe("differs");
   });
 
   test("is flapping while it is not corrected and unchanged in Mooring", () => {

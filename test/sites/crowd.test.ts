@@ -22,8 +22,8 @@ afterEach(async () => {
 });
 
 test("32 sites are called at one time at most; the others follow", async () => {
-  const goOn = Promise.withResolvers<void>();
-  for (const site of sites) site.hold = (stage) => (stage === "list" ? goOn.promise : undefined);
+  const release = Promise.withResolvers<void>();
+  for (const site of sites) site.hold = (stage) => (stage === "list" ? release.promise : undefined);
   const active = () => sites.filter((site) => site.active() > 0).length;
   await mooring.save("site_title", "everywhere");
   await soon(active).toBe(32);
@@ -31,7 +31,7 @@ test("32 sites are called at one time at most; the others follow", async () => {
   await mooring.save("site_title", "really everywhere");
   await soon(() => mooring.sites.service.revision()).toBeGreaterThan(1);
   expect(active()).toBe(32);
-  goOn.resolve();
+  release.resolve();
   const titles = () => new Set(sites.map((site) => site.value("site_title")));
   await soon(titles).toEqual(new Set(["really everywhere"]));
   expect(Math.max(...sites.map((site) => site.mostAtOnce()))).toBe(1);

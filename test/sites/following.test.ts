@@ -76,17 +76,17 @@ test("pushed values are read back, by group if there is one", async () => {
 
 test("many saves are coalesced", async () => {
   await following();
-  const goOn = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   site.hold = (stage) => {
     if (stage !== "save") return undefined;
     reached.resolve();
-    return goOn.promise;
+    return release.promise;
   };
   await mooring.save("site_title", "title 0");
   await reached.promise;
   for (let at = 1; at <= 20; at += 1) await mooring.save("site_title", `title ${at}`);
-  goOn.resolve();
+  release.resolve();
   await soon(() => site.value("site_title")).toBe("title 20");
   expect(site.saves).toHaveLength(2);
 });

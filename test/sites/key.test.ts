@@ -94,11 +94,11 @@ describe("keys with special behavior on the site", () => {
     "%s is neither pushed, adopted nor drift",
     async (key) => {
       await followSite(mooring, site);
-      const [here, there] = [mooring.value(key), site.value(key)];
-      site.put(key, key === "token" ? (there ?? "") : "changed by the site");
+      const [own, remote] = [mooring.value(key), site.value(key)];
+      site.put(key, key === "token" ? (remote ?? "") : "changed by the site");
       await mooring.sites.service.sync("one", { ...ALL, connectDownloaders: false }, "test");
       await mooring.sites.service.adopt("one", ALL, ORIGIN);
-      expect([mooring.value(key), state().drift, site.saves]).toEqual([here, [], []]);
+      expect([mooring.value(key), state().drift, site.saves]).toEqual([own, [], []]);
     },
   );
 

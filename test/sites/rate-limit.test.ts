@@ -6,25 +6,25 @@ afterEach(() => void vi.useRealTimers());
 
 test("a single caller continues at once; waiting ones continue one after the other, in order", async () => {
   const rateLimit = createRateLimit(4);
-  const gone: string[] = [];
+  const passed: string[] = [];
   const go = async (name: string): Promise<void> => {
     await rateLimit();
-    gone.push(name);
+    passed.push(name);
   };
   void go("a");
   void go("b");
   void go("c");
   await vi.advanceTimersByTimeAsync(3);
-  expect(gone).toEqual(["a"]);
+  expect(passed).toEqual(["a"]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(gone).toEqual(["a", "b"]);
+  expect(passed).toEqual(["a", "b"]);
   await vi.advanceTimersByTimeAsync(4);
-  expect(gone).toEqual(["a", "b", "c"]);
+  expect(passed).toEqual(["a", "b", "c"]);
   void go("d");
   await vi.advanceTimersByTimeAsync(3);
-  expect(gone).toEqual(["a", "b", "c"]);
+  expect(passed).toEqual(["a", "b", "c"]);
   await vi.advanceTimersByTimeAsync(100);
   void go("e");
   await vi.advanceTimersByTimeAsync(0);
-  expect(gone).toEqual(["a", "b", "c", "d", "e"]);
+  expect(passed).toEqual(["a", "b", "c", "d", "e"]);
 });

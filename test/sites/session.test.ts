@@ -26,56 +26,56 @@ afterEach(async () => {
   await site.stop();
 });
 
-const asked = () => site.count("GET /api/me");
-const who = (token = site.token(), id?: string) => Promise.resolve(sessions.identify(token, id));
+const requests = () => site.count("GET /api/me");
+const userOf = (token = site.token(), id?: string) => Promise.resolve(sessions.identify(token, id));
 
 test("an admin is cached for three seconds, and requested again afterwards", async () => {
-  expect(await who()).toEqual({ kind: "admin", name: "admin" });
+  expect(await userOf()).toEqual({ kind: "admin", name: "admin" });
   time = 2_999;
-  await who();
-  expect(asked()).toBe(1);
+  await userOf();
+  expect(requests()).toBe(1);
   time = 3_000;
-  await who();
-  expect(asked()).toBe(2);
+  await userOf();
+  expect(requests()).toBe(2);
 });
 
 test("simultaneous requests are shared; other devices have their own", async () => {
-  await Promise.all([who(), who(), who(site.token(), "a"), who(site.token(), "a")]);
-  expect(asked()).toBe(2);
+  await Promise.all([userOf(), userOf(), userOf(site.token(), "a"), userOf(site.token(), "a")]);
+  expect(requests()).toBe(2);
   expect(site.seen.filter(({ headers }) => headers["client-id"] === "a")).toHaveLength(1);
 });
 
 test("an absent header causes no request; an unauthenticated user is refused with the site's message", async () => {
   site.put("token", "");
-  expect(await who("")).toEqual({ kind: "refused", words: "login please" });
-  expect(asked()).toBe(0);
-  expect(await who("stranger")).toEqual({ kind: "refused", words: "token is invalidated" });
+  expect(await userOf("")).toEqual({ kind: "refused", words: "login please" });
+  expect(requests()).toBe(0);
+  expect(await userOf("stranger")).toEqual({ kind: "refused", words: "token is invalidated" });
 });
 
 test("a site that does not answer gives no right, and that is not cached", async () => {
   ask(300);
   site.mode = { kind: "hang" };
-  expect((await who()).kind).toBe("silent");
+  expect((await userOf()).kind).toBe("silent");
   site.mode = undefined;
-  await expect.poll(async () => (await who()).kind).toBe("admin");
+  await expect.poll(async () => (await userOf()).kind).toBe("admin");
 });
 
 test("a reply from before a logout is invalid after it", async () => {
-  const goOn = Promise.withResolvers<void>();
-  site.mode = { kind: "held", until: goOn.promise };
-  const before = who();
-  await expect.poll(asked).toBe(1);
+  const release = Promise.withResolvers<void>();
+  site.mode = { kind: "held", until: release.promise };
+  const before = userOf();
+  await expect.poll(requests).toBe(1);
   sessions.forget();
-  goOn.resolve();
+  release.resolve();
   await before;
-  await who();
-  expect(asked()).toBe(2);
+  await userOf();
+  expect(requests()).toBe(2);
 });
 
 test("too many concurrent requests are refused", async () => {
   ask(300);
   site.mode = { kind: "hang" };
-  const questions = Array.from({ length: 300 }, (_, at) => who(`token ${at}`.replace(" ", "-")));
+  const questions = Array.from({ length: 300 }, (_, at) => userOf(`token ${at}`.replace(" ", "-")));
   const answers = await Promise.all(questions);
   const refused = answers.filter((each) => each.kind === "silent" && /too many/.test(each.words));
   expect(refused.length).toBe(300 - 256);
@@ -84,9 +84,9 @@ test("too many concurrent requests are refused", async () => {
 test("invalidation does not raise the limit of concurrent requests", async () => {
   ask(300);
   site.mode = { kind: "hang" };
-  const questions = Array.from({ length: 256 }, (_, at) => who(`token-${at}`));
+  const questions = Array.from({ length: 256 }, (_, at) => userOf(`token-${at}`));
   sessions.forget();
-  expect(await who("another")).toMatchObject({
+  expect(await userOf("another")).toMatchObject({
     kind: "silent",
     words: expect.stringContaining("too many"),
   });

@@ -123,16 +123,16 @@ describe("trouble", () => {
     const client = createSiteClient({ url: site.url, token: site.token(), ca: "", pin: "" });
     const row = site.settings.rows.get("site_title");
     if (row === undefined) throw new Error("no such row");
-    const goOn = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
     site.hold = (stage) => {
       if (stage !== "save") return;
       vi.advanceTimersByTime(10_000);
-      return goOn.promise;
+      return release.promise;
     };
     const wanted = [{ key: "site_title", value: "late", row: { ...row }, secret: false }];
     const { results } = await push(client, wanted, [{ ...row }]);
     expect(results).toMatchObject([{ outcome: "unknown", now: row.value }]);
-    goOn.resolve();
+    release.resolve();
     await soon(() => site.value("site_title")).toBe("late");
     const again = await push(client, wanted, [{ ...row }]);
     expect(again.results).toMatchObject([{ outcome: "applied" }]);
@@ -169,14 +169,14 @@ describe("trouble", () => {
     site.settings.resetToken();
     await mooring.save("site_title", "with the new token");
     await soon(() => state().error?.kind).toBe("unauthorized");
-    const asked = (of: StandIn) => of.count("GET /api/admin/setting/list");
-    const before = asked(site);
+    const lists = (of: StandIn) => of.count("GET /api/admin/setting/list");
+    const before = lists(site);
     for (let hour = 0; hour < 3; hour += 1) {
       time += 3_600_000;
       // The other site is read after this one.
       await soon(() => service().get("two").state.reachedAt).toBe(time);
     }
-    expect(asked(site)).toBe(before);
+    expect(lists(site)).toBe(before);
     await service().update("one", { token: site.token() }, ORIGIN);
     await soon(() => site.value("site_title")).toBe("with the new token");
     await beside.stop();

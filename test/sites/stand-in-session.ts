@@ -25,12 +25,12 @@ export type Refusal = { readonly code: number; readonly message: string };
 export interface Sessions {
   readonly users: Map<string, User>;
   login(
-    given: { readonly name: string; readonly password: string; readonly otp: string },
+    credentials: { readonly name: string; readonly password: string; readonly otp: string },
     request: IncomingMessage,
   ): { token: string } | Refusal;
   logout(token: string): void;
   /** @param permanent the setting `token`. */
-  who(request: IncomingMessage, permanent: string): User | Refusal;
+  userOf(request: IncomingMessage, permanent: string): User | Refusal;
   changePassword(user: User, password: string): void;
   restart(): void;
   me(user: User): Record<string, unknown>;
@@ -81,7 +81,7 @@ export function createSessions(rules: SessionRules): Sessions {
     logout: (token) => {
       if (!rules.sessionsOutlive) issued.delete(token);
     },
-    who: (request, permanent) => {
+    userOf: (request, permanent) => {
       const token = request.headers.authorization ?? "";
       // With an emptied token, a client without a token is an admin.
       if (token === permanent) return register(admin, request) ?? admin;

@@ -198,9 +198,9 @@ function read(body: unknown): Row[] | string {
   if (!Array.isArray(body)) return "json: cannot unmarshal object into Go value";
   const items: Row[] = [];
   for (const [at, each] of body.entries()) {
-    const given = (each ?? {}) as Record<string, unknown>;
-    const text = (name: string) => given[name] ?? "";
-    const number = (name: string) => given[name] ?? 0;
+    const input = (each ?? {}) as Record<string, unknown>;
+    const text = (name: string) => input[name] ?? "";
+    const number = (name: string) => input[name] ?? 0;
     for (const name of ["key", "value", "help", "type", "options"])
       if (typeof text(name) !== "string")
         return `json: cannot unmarshal number into Go struct field SettingItem.${name} of type string`;

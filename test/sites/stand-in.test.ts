@@ -221,11 +221,11 @@ describe("a save at the site", () => {
 
   test("whose caller has disconnected is stored later", async () => {
     const row = await rowOf("site_title");
-    const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     site.hold = (stage) => {
       if (stage !== "save") return undefined;
       reached.resolve();
-      return goOn.promise;
+      return release.promise;
     };
     const caller = new AbortController();
     const request = fetch(`${site.url}/api/admin/setting/save`, {
@@ -238,7 +238,7 @@ describe("a save at the site", () => {
     await reached.promise;
     caller.abort();
     await failure;
-    goOn.resolve();
+    release.resolve();
     await expect.poll(() => site.value("site_title")).toBe("late");
   });
 });

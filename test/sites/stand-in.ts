@@ -188,7 +188,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
   const asUser =
     (run: (user: User, request: IncomingMessage, response: ServerResponse) => unknown): Route =>
     (request, response) => {
-      const user = sessions.who(request, permanent());
+      const user = sessions.userOf(request, permanent());
       return isRefusal(user) ? envelope(response, user) : run(user, request, response);
     };
   const asAdmin = (run: Route): Route =>
@@ -313,8 +313,8 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     "POST /api/auth/login": async (request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, unknown>;
       const [name, password] = [String(body["username"]), String(body["password"])];
-      const given = { name, password, otp: String(body["otp_code"] ?? "") };
-      const result = sessions.login(given, request);
+      const credentials = { name, password, otp: String(body["otp_code"] ?? "") };
+      const result = sessions.login(credentials, request);
       if (isRefusal(result)) return envelope(response, result);
       envelope(response, { code: 200, message: "success", data: result });
     },
@@ -342,7 +342,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       envelope(response, { code: 200, message: "success", data: { raw_url } });
     }),
     "PUT /api/fs/put": async (request, response) => {
-      const user = sessions.who(request, permanent());
+      const user = sessions.userOf(request, permanent());
       if (isRefusal(user)) {
         // Refused before the body is read. Like such servers, it ends its side of the connection
         // first, so that the refusal arrives, and closes it half a second later.

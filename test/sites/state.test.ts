@@ -93,14 +93,14 @@ describe("a site that does not answer", () => {
   test("is corrected after a save that is stored after its time-out", async () => {
     await anotherMooring({ times: { call: 1_500 } });
     await followSite(mooring, site);
-    const goOn = Promise.withResolvers<void>();
-    site.hold = (stage) => (stage === "save" ? goOn.promise : undefined);
+    const release = Promise.withResolvers<void>();
+    site.hold = (stage) => (stage === "save" ? release.promise : undefined);
     await mooring.save("site_title", "given up");
     await soon(() => site.saves.length).toBe(1);
     site.hold = undefined;
     await mooring.save("site_title", "the newer one");
     await soon(() => site.value("site_title")).toBe("the newer one");
-    goOn.resolve();
+    release.resolve();
     await new Promise((resolve) => setImmediate(resolve));
     expect(site.value("site_title")).toBe("given up");
     await soon(() => site.value("site_title")).toBe("the newer one");

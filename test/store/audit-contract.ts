@@ -127,8 +127,8 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       known.refused.a.hash = FORM + "3".repeat(43);
       expect(now).toMatchObject({ version: 2, state: JSON.stringify(known) });
       // Written by a process with the earlier state.
-      const late = { ...state, version: 1 };
-      expect(await store.sites.record([{ state: late, events: [], audit: [] }])).toEqual([
+      const stale = { ...state, version: 1 };
+      expect(await store.sites.record([{ state: stale, events: [], audit: [] }])).toEqual([
         undefined,
       ]);
       const rows = await allRows(store.audit);

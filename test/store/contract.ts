@@ -150,10 +150,12 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
             await trx.write(setting(revision, { counter: String(revision) }));
             return revision;
           });
-        const given = await Promise.all(
+        const results = await Promise.all(
           Array.from({ length: 60 }, (_, at) => next(stores[at % stores.length] ?? store)),
         );
-        expect(given.sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+        expect(results.sort((a, b) => a - b)).toEqual(
+          Array.from({ length: 60 }, (_, at) => at + 1),
+        );
         expect((await store.load()).settings).toMatchObject([{ value: "60", revision: 60 }]);
       });
 

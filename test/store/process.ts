@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
 /** A message of a child: the reply to a call, or an event. */
-export interface Said {
+export interface Reply {
   readonly id?: number;
   readonly result?: unknown;
   readonly error?: { readonly name: string; readonly message: string };
@@ -49,28 +49,28 @@ export function startProcess(program: URL, options: ForkOptions = {}): TestProce
 }
 
 function listen(child: ChildProcess, ended: Promise<void>) {
-  const calls = new Map<number, (said: Said) => void>();
+  const calls = new Map<number, (reply: Reply) => void>();
   const events: unknown[] = [];
   const waiting = new Set<(event: unknown) => void>();
   let id = 0;
-  child.on("message", (said: Said) => {
-    if (said.id !== undefined) return calls.get(said.id)?.(said);
-    events.push(said.event);
-    for (const hear of waiting) hear(said.event);
+  child.on("message", (reply: Reply) => {
+    if (reply.id !== undefined) return calls.get(reply.id)?.(reply);
+    events.push(reply.event);
+    for (const hear of waiting) hear(reply.event);
   });
-  const gone = ended.then((): never => {
+  const failure = ended.then((): never => {
     throw new Error("the process has ended");
   });
-  gone.catch(() => undefined);
+  failure.catch(() => undefined);
   return {
     events,
     event: <T>(fits: (event: T) => boolean): Promise<T> => {
-      const heard = new Promise<T>((resolve) => {
+      const firstEvent = new Promise<T>((resolve) => {
         const known = (events as T[]).find(fits);
         if (known !== undefined) return resolve(known);
         waiting.add((event) => fits(event as T) && resolve(event as T));
       });
-      return Promise.race([heard, gone]);
+      return Promise.race([firstEvent, failure]);
     },
     call: <T>(name: string, ...args: unknown[]): Promise<T> => {
       const answered = new Promise<T>((resolve, reject) => {
@@ -82,7 +82,7 @@ function listen(child: ChildProcess, ended: Promise<void>) {
         );
         child.send({ id, name, args });
       });
-      return Promise.race([answered, gone]);
+      return Promise.race([answered, failure]);
     },
   };
 }

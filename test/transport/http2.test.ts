@@ -120,8 +120,8 @@ test("a body without Content-Length is read", async () => {
 });
 
 test("a query with unescaped characters is read as UTF-8", async () => {
-  const asked = (text: string) => send({ ":path": Buffer.from(text).toString("latin1") });
-  expect((await asked("/say?text=ü+%C3%BC+你")).raw.toString()).toContain("ü ü 你");
+  const replyTo = (text: string) => send({ ":path": Buffer.from(text).toString("latin1") });
+  expect((await replyTo("/say?text=ü+%C3%BC+你")).raw.toString()).toContain("ü ü 你");
   const broken = await send({ ":path": "/say?text=\xfc" });
   expect(broken.raw.toString()).toContain('query parameter \\"text\\"');
 });

@@ -130,9 +130,11 @@ const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
 );
 
 test("every method that applies a token's limits has requests", () => {
-  const asked = new Set(fc.sample(requests, { numRuns: 500, seed: 1 }).map(([desc]) => desc.name));
+  const covered = new Set(
+    fc.sample(requests, { numRuns: 500, seed: 1 }).map(([desc]) => desc.name),
+  );
   const limited = SettingService.methods.filter((desc) => requirementOf(desc).limited);
-  expect(limited.map(({ name }) => name).filter((name) => !asked.has(name))).toEqual([
+  expect(limited.map(({ name }) => name).filter((name) => !covered.has(name))).toEqual([
     // Streams have tests of their own.
     method.watchSettings.name,
   ]);
@@ -157,8 +159,8 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
       await fc.assert(
         fc.asyncProperty(requests, async ([desc, members]) => {
           if (!transport.carries(desc)) return;
-          const said = await answer(transport, desc, members, token);
-          expect(withoutEcho(said, members)).not.toMatch(secret);
+          const received = await answer(transport, desc, members, token);
+          expect(withoutEcho(received, members)).not.toMatch(secret);
         }),
         { numRuns: ROUNDS },
       );
@@ -178,8 +180,8 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
       for (let after = -1n; after < last; after += 1n)
         for (const some of [[], ["in_a", "moved"], [`${OUTSIDE}_a`]]) {
           const members = { keys: some, ...(after < 0n ? {} : { afterRevision: after }) };
-          const said = await events(transport, members, token);
-          expect(withoutEcho(said, members), `after ${after}`).not.toMatch(secret);
+          const received = await events(transport, members, token);
+          expect(withoutEcho(received, members), `after ${after}`).not.toMatch(secret);
         }
       transport.close();
       expect(service.log().slice(logged)).not.toMatch(secret);
@@ -231,22 +233,22 @@ test.each(["key", "group"])(
     const end = new AbortController();
     for (const request of [{}, { afterRevision: 1n }]) {
       const stream = own.settings.watchSettings(request, { signal: end.signal });
-      const heard: string[] = [];
-      const mark = `end of ${by} ${heard.length} ${Object.keys(request).length}`;
+      const texts: string[] = [];
+      const mark = `end of ${by} ${texts.length} ${Object.keys(request).length}`;
       const saved = [
         { key: `${OUTSIDE}_b`, value: `${OUTSIDE} ${mark}`, group: 78, flag: 1 },
         { key: "in_b", value: mark, group: 77, flag: 1 },
       ];
-      let told = false;
+      let isTold = false;
       for await (const event of stream) {
         const text = JSON.stringify(toJson(method.watchSettings.output, event));
-        heard.push(text);
-        if (!told) await root.settings.saveSettings({ settings: saved });
-        told = true;
+        texts.push(text);
+        if (!isTold) await root.settings.saveSettings({ settings: saved });
+        isTold = true;
         if (text.includes(mark)) break;
       }
-      expect(heard.join("\n")).not.toMatch(secret);
-      expect(heard.length).toBeGreaterThan(1);
+      expect(texts.join("\n")).not.toMatch(secret);
+      expect(texts.length).toBeGreaterThan(1);
     }
     end.abort();
   },
@@ -261,25 +263,25 @@ async function answer(transport: Transport, desc: DescMethodUnary, members: obje
 /** Events of a stream up to the newest revision, or its failure. */
 async function events(transport: Transport, members: object, token: string): Promise<string> {
   const request = create(method.watchSettings.input, members);
-  const said: string[] = [];
+  const received: string[] = [];
   const options = { headers: { authorization: token } };
   try {
     for await (const event of transport.watch(method.watchSettings, request, options)) {
-      said.push(JSON.stringify(event));
-      if (Number(event["revision"]) >= last) return said.join("\n");
+      received.push(JSON.stringify(event));
+      if (Number(event["revision"]) >= last) return received.join("\n");
     }
   } catch (error) {
     if (!(error instanceof WireFailure)) throw error;
-    said.push(JSON.stringify(error.failure));
+    received.push(JSON.stringify(error.failure));
   }
-  return said.join("\n");
+  return received.join("\n");
 }
 
 /** An import lists the sent keys, which the client has sent itself. */
-function withoutEcho(said: string, members: object): string {
+function withoutEcho(received: string, members: object): string {
   const sent = JSON.stringify(members, (_name, value) => (typeof value === "bigint" ? 0 : value));
   const names = new Set(sent.match(/"forbidden_\w+"/g) ?? []);
-  let rest = said;
+  let rest = received;
   for (const name of names) rest = rest.replaceAll(name, '""');
   return rest;
 }

@@ -205,9 +205,9 @@ describe.each<[string, (baseUrl: string) => Transport]>([
   ["Connect", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
   ["gRPC-Web", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
 ])("over %s, in Chinese", (_name, transportOf) => {
-  test.each(cases)("%s", async (_what, who, call, said) => {
+  test.each(cases)("%s", async (_what, caller, call, said) => {
     const transport = withHeaders(transportOf(`http://127.0.0.1:${service.port}`), {
-      authorization: tokens[who] ?? "",
+      authorization: tokens[caller] ?? "",
       "accept-language": "zh-CN",
     });
     const clients = {
@@ -231,9 +231,9 @@ describe.each<[string, (baseUrl: string) => Transport]>([
 test("over REST, in Chinese", async () => {
   const send = http1Sender(service.port);
   const headers = { "accept-language": "zh-CN" };
-  const ask = async (path: string, who: string, body?: unknown) => {
+  const ask = async (path: string, caller: string, body?: unknown) => {
     const method = body === undefined ? "GET" : "POST";
-    const asking = { headers: { ...headers, authorization: tokens[who] ?? "" }, method };
+    const asking = { headers: { ...headers, authorization: tokens[caller] ?? "" }, method };
     return (await send(path, body === undefined ? asking : { ...asking, body })).json;
   };
   const said = (code: Code, message: unknown) => ({

@@ -49,7 +49,7 @@ describe("by time", () => {
     });
     const own = as(port, secret);
     const other = as(port, (await give(root, ["settings:read"])).text);
-    const [ending, going] = [await streamOf(own), await streamOf(other)];
+    const [ending, lasting] = [await streamOf(own), await streamOf(other)];
     at(HOUR - 1);
     await read(own);
     at(HOUR);
@@ -57,8 +57,11 @@ describe("by time", () => {
     await expect(drained(ending)).rejects.toMatchObject(refused);
     await read(other);
     await root.settings.saveSettings({ settings: [{ key: "site_title", value: "still heard" }] });
-    expect(await going.next()).toMatchObject({ done: false, value: { event: { case: "change" } } });
-    await going.return?.();
+    expect(await lasting.next()).toMatchObject({
+      done: false,
+      value: { event: { case: "change" } },
+    });
+    await lasting.return?.();
   });
 
   test("a token with a successor ends after the overlap, with its streams; the successor continues", async () => {
@@ -133,7 +136,7 @@ describe("a token that ends soon", () => {
     const { id } = await give(root, ["settings:read"], [], "soon");
     const env = { MOORING_ADDRESS: `127.0.0.1:${port}`, MOORING_TOKEN: TOKEN };
     const cli = async (...args: string[]) => (await run(args, { env })).out;
-    const told = async () => ({
+    const shown = async () => ({
       listed: (await root.access.listTokens({ active: true })).tokens
         .filter((token) => token.endsSoon)
         .map((token) => token.id),
@@ -146,10 +149,10 @@ describe("a token that ends soon", () => {
       ...{ listed: [], metric: 0, line: undefined, table: false },
       status: { endingTokenCount: 0, endingTokens: [] },
     };
-    expect(await told()).toMatchObject(nothing);
+    expect(await shown()).toMatchObject(nothing);
     at(76 * DAY);
     const end = START + 90 * DAY;
-    expect(await told()).toMatchObject({
+    expect(await shown()).toMatchObject({
       listed: [id],
       status: {
         endingTokenCount: 1,
@@ -162,7 +165,7 @@ describe("a token that ends soon", () => {
       table: true,
     });
     await root.access.rotateToken({ id });
-    expect(await told()).toMatchObject(nothing);
+    expect(await shown()).toMatchObject(nothing);
   });
 
   test("is named only to callers who manage tokens; others get the number", async () => {

@@ -78,8 +78,8 @@ describe("a token", () => {
     const revision = revisions[0]?.revision ?? 0n;
     expect(await own.settings.getRevision({ revision })).toMatchObject({ revision: by });
     const end = new AbortController();
-    const asked = { afterRevision: revision - 1n };
-    for await (const { event } of own.settings.watchSettings(asked, { signal: end.signal })) {
+    const watching = { afterRevision: revision - 1n };
+    for await (const { event } of own.settings.watchSettings(watching, { signal: end.signal })) {
       expect(event).toMatchObject({ case: "change", value: by });
       break;
     }
@@ -115,16 +115,16 @@ describe("a token", () => {
       service.port,
       (await give(root, ["settings:reveal", "backup:export"])).text,
     );
-    const valueFor = async (who: typeof root, key: string) => {
-      const one = (await who.settings.getSetting({ key })).setting?.value;
-      const batch = (await who.settings.batchGetSettings({ keys: [key] })).settings[0]?.value;
-      const all = await who.settings.listSettings({});
+    const valueFor = async (client: typeof root, key: string) => {
+      const one = (await client.settings.getSetting({ key })).setting?.value;
+      const batch = (await client.settings.batchGetSettings({ keys: [key] })).settings[0]?.value;
+      const all = await client.settings.listSettings({});
       expect([batch, all.settings.find((each) => each.key === key)?.value]).toEqual([one, one]);
       return one;
     };
     expect(await valueFor(reader, "aria2_secret")).toBe(MASK);
     expect(await valueFor(revealer, "aria2_secret")).toBe("very secret");
-    for (const who of [reader, revealer]) expect(await valueFor(who, "token")).toBe(MASK);
+    for (const client of [reader, revealer]) expect(await valueFor(client, "token")).toBe(MASK);
     expect(await valueFor(root, "token")).toBe(TOKEN);
     const { document } = await revealer.settings.exportSettings({ secrets: 3 });
     expect(JSON.stringify(document)).toContain("very secret");
@@ -207,11 +207,13 @@ describe("a right that ends", () => {
       const principal = `p-${what.length}`;
       const { text, id } = await give(as(first.port), ["settings:read"], [], principal);
       const both = [as(first.port, text), as(second.port, text)];
-      const streams = both.map((who) => who.settings.watchSettings({})[Symbol.asyncIterator]());
+      const streams = both.map((client) =>
+        client.settings.watchSettings({})[Symbol.asyncIterator](),
+      );
       for (const stream of streams) await stream.next();
       await end(id, principal);
-      for (const who of both)
-        await expect(who.settings.getSetting({ key: "site_title" })).rejects.toMatchObject({
+      for (const client of both)
+        await expect(client.settings.getSetting({ key: "site_title" })).rejects.toMatchObject({
           code: Code.Unauthenticated,
         });
       for (const stream of streams)

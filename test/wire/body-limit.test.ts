@@ -2,7 +2,7 @@ import { create, type DescMethod, type MessageShape, toBinary, toJson } from "@b
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { enveloped } from "./raw/cuttable.ts";
-import { askHttp2, said, saying, textOf } from "./raw/refusal.ts";
+import { askHttp2, plainText, saying, textOf } from "./raw/refusal.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 let service: TestService;
@@ -82,7 +82,7 @@ describe.each(forms)("a request over %s", (form) => {
   test("that has one value is accepted at its bound, and refused above it", async () => {
     const refused = await send(form, setAria2, filled(form, setAria2, SMALL + 1, aria2));
     expect(textOf(refused)).toMatch(saying("resource_exhausted"));
-    expect(said(refused)).toMatch(larger(form, SMALL));
+    expect(plainText(refused)).toMatch(larger(form, SMALL));
     const read = await send(form, setAria2, filled(form, setAria2, SMALL, aria2));
     expect(textOf(read)).toMatch(saying("invalid_argument"));
   });
@@ -96,7 +96,7 @@ describe.each(forms)("a request over %s", (form) => {
     const answer = await send(form, rollback, bytesOf(form, message, rollback));
     expect(textOf(answer)).not.toMatch(saying("resource_exhausted"));
     // The first of the keys that no revision has.
-    expect(said(answer)).toMatch(/\u{20000}|revision/u);
+    expect(plainText(answer)).toMatch(/\u{20000}|revision/u);
   });
 
   test.each([
@@ -107,6 +107,6 @@ describe.each(forms)("a request over %s", (form) => {
     expect(textOf(read)).toMatch(saying("invalid_argument"));
     const refused = await send(form, method, filled(form, method, LARGE + 1, make));
     expect(textOf(refused)).toMatch(saying("resource_exhausted"));
-    expect(said(refused)).toMatch(larger(form, LARGE));
+    expect(plainText(refused)).toMatch(larger(form, LARGE));
   });
 });

@@ -83,16 +83,16 @@ describe("streams of one connection", () => {
     onTestFinished(() => session.destroy());
     await once(session, "remoteSettings");
     const open = [1, 2, 3, 4].map(() => session.request(unfinished, { endStream: false }));
-    const late = session.request({ ":path": "/ping" });
-    late.setEncoding("utf8");
+    const refused = session.request({ ":path": "/ping" });
+    refused.setEncoding("utf8");
     let answered = false;
-    late.on("response", () => {
+    refused.on("response", () => {
       answered = true;
     });
     await new Promise((resolve) => session.ping(resolve));
     expect(answered).toBe(false);
     open[0]?.end(enveloped(Buffer.alloc(0)));
-    expect((await late.toArray()).join("")).toBe("pong");
+    expect((await refused.toArray()).join("")).toBe("pong");
   });
 
   test("beyond an acknowledged bound end the client's connection, and no other", async () => {
@@ -188,7 +188,7 @@ describe("bytes of incomplete bodies", () => {
       holder.socket.write(much);
       const crowded = (): Promise<string> =>
         askHttp2(service.port, fieldsOf(one), much).then(textOf);
-      await untilSo(async () => saying("crowded").test(await crowded()));
+      await untilHolds(async () => saying("crowded").test(await crowded()));
       // Another client is served in between.
       const other = await dial(service.port, "127.0.0.2");
       other.socket.write(headOf(save, much.length));
@@ -196,12 +196,12 @@ describe("bytes of incomplete bodies", () => {
       await other.until((received) => /"code":400/.test(`${received}`));
       // So is the peer, when its own bytes are released.
       holder.socket.destroy();
-      await untilSo(async () => !saying("crowded").test(await crowded()));
+      await untilHolds(async () => !saying("crowded").test(await crowded()));
     },
   );
 });
 
 /** Polls until a condition holds; the test's time limit ends it. */
-async function untilSo(holds: () => Promise<boolean>): Promise<void> {
+async function untilHolds(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds()));
 }

@@ -18,7 +18,7 @@ test.each(sharedPortTransports.map((one) => [one.name, one] as const))(
     let encoded = 0;
     const snapshot = { site_title: "Harbour" };
     const event = create(WatchPublicSettingsResponseSchema, { revision: 1n });
-    const told = create(WatchPublicSettingsResponseSchema, {
+    const sent = create(WatchPublicSettingsResponseSchema, {
       event: { case: "snapshot", value: { settings: snapshot } },
     }).event;
     // Encoding the event reads it.
@@ -26,7 +26,7 @@ test.each(sharedPortTransports.map((one) => [one.name, one] as const))(
       enumerable: true,
       get: () => {
         encoded += 1;
-        return told;
+        return sent;
       },
     });
     const { promise: allJoined, resolve } = Promise.withResolvers<void>();

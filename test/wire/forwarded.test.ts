@@ -163,8 +163,8 @@ describe("the requested scheme and host", () => {
     ["with invalid scheme and host", usual("gopher", "a b/<x>"), {}],
     ["twice in one element", { forwarded: "host=a.example;host=b.example" }, {}],
   ])("%s: %j is %j", (_, headers, expected, address = "127.0.0.1") => {
-    const { peer: _peer, ...asked } = createOriginOf(trusted)(address, sent(headers));
-    expect(asked).toEqual(expected);
+    const { peer: _peer, ...origin } = createOriginOf(trusted)(address, sent(headers));
+    expect(origin).toEqual(expected);
   });
 });
 
@@ -173,12 +173,12 @@ const sent =
   (name: string): string | undefined =>
     headers[name];
 
-const asked: readonly Readonly<Record<string, string>>[] = [
+const origin: readonly Readonly<Record<string, string>>[] = [
   { "x-forwarded-for": "198.51.100.7, 203.0.113.9" },
   { forwarded: 'for=198.51.100.7, for="203.0.113.9:4711";proto=https' },
 ];
 
-describe.each(asked)("with %j", (forwarding) => {
+describe.each(origin)("with %j", (forwarding) => {
   test.each([
     { proxies: "127.0.0.1", peer: "203.0.113.9" },
     { proxies: "192.0.2.1", peer: "127.0.0.1" },

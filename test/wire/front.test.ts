@@ -26,13 +26,13 @@ async function dial(port: number): Promise<Line> {
   await new Promise((resolve) => socket.once("connect", resolve));
   const until = (text: string): Promise<string> =>
     new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         if (!received.includes(text)) return;
-        socket.off("data", look);
+        socket.off("data", check);
         resolve(received);
       };
-      socket.on("data", look);
-      look();
+      socket.on("data", check);
+      check();
     });
   return { socket, until, closed };
 }

@@ -109,7 +109,7 @@ const failureOf = (promise: Promise<unknown>): Promise<ServiceError> =>
  * still open: one that started later and closed earlier did not end by a time-out.
  */
 async function startPatientCall(): Promise<() => boolean> {
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const { promise: arrived, resolve } = Promise.withResolvers<void>();
   let waits = true;
   const silent = await serveTcp((socket) => {
     socket.once("close", () => {
@@ -119,7 +119,7 @@ async function startPatientCall(): Promise<() => boolean> {
   });
   const uri = `http://127.0.0.1:${silent.port}/`;
   call(openClient(), setAria2, { uri, secret: "" }).catch(() => undefined);
-  await asked;
+  await arrived;
   return () => waits;
 }
 
@@ -136,7 +136,7 @@ describe("limits", () => {
 
   test("a client that cancels cancels its call", async () => {
     const stillWaits = await startPatientCall();
-    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const { promise: arrived, resolve } = Promise.withResolvers<void>();
     const silent = await serveTcp(() => resolve());
     const transport = grpcTransport("gRPC", service.port);
     const leaving = new AbortController();
@@ -145,7 +145,7 @@ describe("limits", () => {
       headers: { authorization: TOKEN, "x-request-id": "gives-up" },
       signal: leaving.signal,
     });
-    await asked;
+    await arrived;
     leaving.abort();
     expect(await outcome).toMatchObject({ code: status.CANCELLED });
     transport.close();
@@ -196,15 +196,15 @@ describe("limits", () => {
     const session = connect(`http://127.0.0.1:${service.port}`);
     onTestFinished(() => session.destroy());
     await once(session, "remoteSettings");
-    let farewell: number | undefined;
+    let goaway: number | undefined;
     session.on("goaway", (code) => {
-      farewell = code;
+      goaway = code;
     });
     for (let count = 0; count < 200; count += 1)
       await new Promise<void>((resolve, reject) => {
         session.ping((error) => (error === null ? resolve() : reject(error)));
       });
-    expect(farewell).toBeUndefined();
+    expect(goaway).toBeUndefined();
     expect(session.closed).toBe(false);
   });
 });

@@ -114,9 +114,12 @@ describe.each(sharedPortTransports)("incidents over $name", ({ open: openTranspo
       const names = (incident["items"] as JsonObject[]).map(({ name }) => name);
       expect(names).toContain("password");
       const request = create(getIncident.input, { id: incident["id"] as string });
-      const got = await transport.call(getIncident, request, { headers });
-      expect(got).toMatchObject({ kind: "reply", message: { incident: { mount_path: "/bad" } } });
-      expect(JSON.stringify([list, got])).not.toContain(SECRET);
+      const answer = await transport.call(getIncident, request, { headers });
+      expect(answer).toMatchObject({
+        kind: "reply",
+        message: { incident: { mount_path: "/bad" } },
+      });
+      expect(JSON.stringify([list, answer])).not.toContain(SECRET);
     } finally {
       transport.close();
     }

@@ -38,8 +38,10 @@ interface Text {
 }
 
 async function readTitle(path: string, headers: Record<string, string>) {
-  const { json, headers: got } = await send(path, { headers: { authorization, ...headers } });
-  return { data: (json as { data: Text }).data, headers: got };
+  const { json, headers: replyHeaders } = await send(path, {
+    headers: { authorization, ...headers },
+  });
+  return { data: (json as { data: Text }).data, headers: replyHeaders };
 }
 
 const TITLE = "/api/admin/setting/get?key=site_title";
@@ -53,9 +55,9 @@ describe("over REST", () => {
 
   test("a request without a supported language is answered in English", async () => {
     for (const headers of [{}, { "accept-language": "tlh, de;q=0.5" }]) {
-      const { data, headers: got } = await readTitle(TITLE, headers);
+      const { data, headers: replyHeaders } = await readTitle(TITLE, headers);
       expect(data.label).toBe("Site title");
-      expect(got).toMatchObject({ "content-language": "en", vary: "Accept-Language" });
+      expect(replyHeaders).toMatchObject({ "content-language": "en", vary: "Accept-Language" });
     }
   });
 
@@ -174,8 +176,8 @@ describe.each(["gRPC", "Connect", "Connect by GET"])("over %s", (name) => {
   test("accept-language sets the language, and language_code precedes it", async () => {
     const read = (headers: Record<string, string>, languageCode = "") => {
       let language: string | null = "";
-      const onHeader = (got: Headers): void => {
-        language = got.get("content-language");
+      const onHeader = (replyHeaders: Headers): void => {
+        language = replyHeaders.get("content-language");
       };
       return drivers()
         .getDriver({ driver: "S3", languageCode }, { headers, onHeader })
@@ -335,10 +337,12 @@ describe("a site", () => {
     const said = await notes(chinese);
     expect(said).toMatchObject({ site_title: "各站点往往不同" });
     for (const note of Object.values(said)) expect(note).toMatch(/^$|\p{Script=Han}/u);
-    const gone = { name: "gone", url: "http://127.0.0.1:1", token: "t" };
-    const failure = await sites.createSite({ site: gone }, { headers: chinese }).catch(String);
+    const unreachable = { name: "gone", url: "http://127.0.0.1:1", token: "t" };
+    const failure = await sites
+      .createSite({ site: unreachable }, { headers: chinese })
+      .catch(String);
     expect(failure).toMatch(/^ConnectError: .* connection refused$/);
-    await expect(sites.createSite({ site: gone }, { headers: chinese })).rejects.toSatisfy(
+    await expect(sites.createSite({ site: unreachable }, { headers: chinese })).rejects.toSatisfy(
       (error: ConnectError) =>
         /^无法连接 .*：那里没有服务在监听$/.test(
           error.findDetails(LocalizedMessageSchema)[0]?.message ?? "",

@@ -7,7 +7,7 @@ import {
   RollbackRequestSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { enveloped } from "./raw/cuttable.ts";
-import { type Answer, askHttp2, said, saying, textOf } from "./raw/refusal.ts";
+import { type Answer, askHttp2, plainText, saying, textOf } from "./raw/refusal.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 let service: TestService;
@@ -78,7 +78,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
   test("with more than 100,000 values is refused as INVALID_ARGUMENT", async () => {
     const answer = await sends({ a: new Array<number>(100_001).fill(0) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
-    expect(said(answer)).toMatch(/holds more than 100000 values/);
+    expect(plainText(answer)).toMatch(/holds more than 100000 values/);
   });
 
   test("with more values than the rpc takes is refused before it is decoded", async () => {
@@ -93,7 +93,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
           : Buffer.from(JSON.stringify(toJson(desc, request)));
       const answer = await send({ ...one, path }, body);
       expect(textOf(answer)).toMatch(saying("invalid_argument"));
-      return said(answer);
+      return plainText(answer);
     };
     expect(await ask(2_501)).toMatch(/holds more than 2500 values/);
     // Fewer are decoded, and refused with their field.
@@ -103,13 +103,13 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
   test("with deep nesting is refused as INVALID_ARGUMENT", async () => {
     const answer = await sends({ a: nested(200) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
-    expect(said(answer)).toMatch(/is nested deeper than 64 levels/);
+    expect(plainText(answer)).toMatch(/is nested deeper than 64 levels/);
   });
 
   test("with many values and levels is decoded, and refused by the rules", async () => {
     const answer = await sends({ a: new Array<number>(20_000).fill(0), b: nested(12) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
-    expect(said(answer)).not.toMatch(/values|levels/);
+    expect(plainText(answer)).not.toMatch(/values|levels/);
   });
 
   test("that is invalid is INVALID_ARGUMENT, after the token", async () => {
@@ -128,7 +128,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
       const path = one.path.replace("ImportSettings", "SaveSettings");
       const answer = await send({ ...one, path }, beyond);
       expect(textOf(answer)).toMatch(saying("invalid_argument"));
-      expect(said(answer)).toMatch(/is not a valid message of this method/);
+      expect(plainText(answer)).toMatch(/is not a valid message of this method/);
     });
 
   if ("content-encoding" in one.headers || "grpc-encoding" in one.headers)

@@ -219,13 +219,13 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
     await fc.assert(
       fc.asyncProperty(requestsOf(methods), async ([desc, members]) => {
         if (!transport.carries(desc)) return;
-        const said = await answer(transport, desc, members, {
+        const received = await answer(transport, desc, members, {
           token: limited,
           guess: "wrong-guess",
         });
-        expect(withoutEcho(said, members)).not.toMatch(OUTSIDE);
-        for (const secret of SECRETS) expect(said).not.toContain(secret);
-        if (!requirementOf(desc).limited) expect(said).toContain('"kind":"failure"');
+        expect(withoutEcho(received, members)).not.toMatch(OUTSIDE);
+        for (const secret of SECRETS) expect(received).not.toContain(secret);
+        if (!requirementOf(desc).limited) expect(received).toContain('"kind":"failure"');
       }),
       { numRuns: ROUNDS },
     );
@@ -284,9 +284,9 @@ function withGuess(members: unknown, guess: string): unknown {
 }
 
 /** Values that the client has sent itself. */
-function withoutEcho(said: string, members: object): string {
+function withoutEcho(received: string, members: object): string {
   const sent = JSON.stringify(members, (_name, each) => (typeof each === "bigint" ? 0 : each));
-  let rest = said;
+  let rest = received;
   for (const text of new Set(sent.match(/[\w/]*forbidden[\w/]*/g) ?? []))
     rest = rest.replaceAll(text, "");
   return rest;

@@ -192,13 +192,13 @@ describe("a rollback", () => {
     });
     const names = ["kept", "busy"];
     const made = await mounts().saveMounts({ mounts: names.map((name) => nowhere(name, "/a")) });
-    let going = true;
+    let isRunning = true;
     const savers = [
       (at: number) => settings().saveSettings({ settings: [{ key: "logo", value: `${at}` }] }),
       (at: number) => mounts().saveMounts({ mounts: [nowhere("busy", `/${at}`)] }),
       (at: number) => mounts().saveMounts({ mounts: [nowhere(`late-${at % 3}`, `/${at}`)] }),
     ].map(async (save) => {
-      for (let at = 1; going; at += 1) await save(at);
+      for (let at = 1; isRunning; at += 1) await save(at);
     });
     const root = async (name: string) =>
       (await mounts().getMount({ name })).mount?.config?.["root_folder_path"];
@@ -209,7 +209,7 @@ describe("a rollback", () => {
         expect(await root("kept")).toBe("/a");
       }
     } finally {
-      going = false;
+      isRunning = false;
       await Promise.all(savers);
     }
     // Without a conflict all later changes are undone, too.

@@ -256,18 +256,18 @@ test("a sync by a process that does not follow mounts waits for the one that doe
   });
   try {
     const baseUrl = `http://127.0.0.1:${other.port}`;
-    const there = createClient(
+    const remote = createClient(
       MountService,
       createConnectTransport({ baseUrl, httpVersion: "1.1" }),
     );
-    await there.saveMounts(
+    await remote.saveMounts(
       { mounts: [local("synced", "/s", { sites: { names: ["one"] } })] },
       { headers },
     );
-    const { status } = await there.syncMounts({ site: "one", names: ["synced"] }, { headers });
+    const { status } = await remote.syncMounts({ site: "one", names: ["synced"] }, { headers });
     expect(status).toMatchObject([{ site: "one", state: "ok" }]);
     expect(rowOf(one, "/synced")?.status).toBe("work");
-    await there.deleteMounts({ names: ["synced"] }, { headers });
+    await remote.deleteMounts({ names: ["synced"] }, { headers });
     await expect.poll(() => rowOf(one, "/synced")).toBeUndefined();
   } finally {
     await other.stop();
@@ -283,10 +283,10 @@ describe.each(sharedPortTransports)("mounts over $name", ({ open }) => {
     try {
       const list = await transport.call(listMounts, create(listMounts.input), { headers });
       expect(list).toMatchObject({ kind: "reply", message: { mounts: [{ name: "cloud" }] } });
-      const got = await transport.call(getMount, create(getMount.input, { name: "cloud" }), {
+      const reply = await transport.call(getMount, create(getMount.input, { name: "cloud" }), {
         headers,
       });
-      expect(got).toMatchObject({
+      expect(reply).toMatchObject({
         kind: "reply",
         message: { mount: { config: { password: "********" }, status: [{ site: "one" }] } },
       });

@@ -50,10 +50,10 @@ describe.each(ways)("reflection over %s", (_name, type, version, alone) => {
     const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
     const { grpcPort = 0, port = 0 } = services.get(mode) ?? {};
     const all = { ":method": "POST", ":path": path, "content-type": `application/${type}` };
-    const body = sent.length === 0 ? asked() : undefined;
+    const body = sent.length === 0 ? requestBytes() : undefined;
     return askHttp2(type === "grpc" ? grpcPort : port, { ...all, ...headers }, body);
   };
-  const asked = (): Buffer =>
+  const requestBytes = (): Buffer =>
     type.endsWith("json") ? enveloped(Buffer.from('{"listServices":""}')) : question;
 
   test("answers every client when it is public", async () => {

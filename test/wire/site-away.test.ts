@@ -70,8 +70,8 @@ describe.each(sharedPortTransports)("failing sites over $name", ({ open }) => {
       if (list.kind === "reply") expect(healthsOf(list.message["sites"])).toEqual(HEALTHS);
       for (const [name, health] of Object.entries(HEALTHS)) {
         const request = create(getSite.input, { name });
-        const got = await transport.call(getSite, request, { headers });
-        expect(got).toMatchObject({
+        const answer = await transport.call(getSite, request, { headers });
+        expect(answer).toMatchObject({
           kind: "reply",
           message: { site: { name, status: { health } } },
         });

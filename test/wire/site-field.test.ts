@@ -108,10 +108,10 @@ describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
     through.call(of, fromJson(of.input, body), { headers: { authorization: TOKEN } });
 
   function expectRefusal(outcome: Outcome, code: Code, fields?: readonly string[]): void {
-    const said = JSON.stringify(outcome);
-    expect(outcome, said).toMatchObject({ kind: "failure", code: through.codeOf(code) });
+    const text = JSON.stringify(outcome);
+    expect(outcome, text).toMatchObject({ kind: "failure", code: through.codeOf(code) });
     if (fields !== undefined) expect(outcome).toMatchObject({ fields });
-    expect(said).not.toMatch(/s3cret/);
+    expect(text).not.toMatch(/s3cret/);
   }
 
   test.each(WRONG)("%s", async (_, members, fields) => {

@@ -112,8 +112,11 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
 
   test("a member of fifty thousand levels is sent back unchanged", async () => {
     await add();
-    const odd = listOf(row("site_title", "x", { odd: "DEEP" })).replace('"DEEP"', deep(50_000));
-    site.mode = { kind: "reply", body: odd };
+    const deepRow = listOf(row("site_title", "x", { deepRow: "DEEP" })).replace(
+      '"DEEP"',
+      deep(50_000),
+    );
+    site.mode = { kind: "reply", body: deepRow };
     expect(await answered(syncSite, { name: "one" })).toContain("refused");
     await answered(listSites);
   });

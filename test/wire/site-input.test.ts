@@ -7,12 +7,12 @@ import { startService, type TestService, TOKEN } from "./service.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
 /** Result of a call: the envelope's or the rpc's code, the message, and the details. */
-interface Came {
+interface Outcome {
   readonly code: number | string;
   readonly text: string;
 }
 
-type Ask = (port: number, method: keyof typeof METHODS, input: Input) => Promise<Came>;
+type Ask = (port: number, method: keyof typeof METHODS, input: Input) => Promise<Outcome>;
 
 interface Input {
   /** The site; undefined: a new one. */
@@ -62,7 +62,7 @@ const connect: Ask = async (port, method, { of, site }) => {
 const OK = { rest: 200, connect: "ok" };
 const REFUSED = { rest: 400, connect: "failed_precondition" };
 const WRONG = { rest: 400, connect: "invalid_argument" };
-const TAKEN = { rest: 409, connect: "already_exists" };
+const CONFLICT = { rest: 409, connect: "already_exists" };
 
 describe.each([
   ["rest", rest],
@@ -104,33 +104,33 @@ describe.each([
     ["another Mooring", () => other.port],
     ["a Mooring in front of a server", () => front.service.port],
   ])("%s is refused as a site", async (_, port) => {
-    const came = await create({ url: at(port()), token: TOKEN });
-    expect(came.code).toBe(REFUSED[transport]);
-    expect(came.text).toContain("is a Mooring server");
+    const outcome = await create({ url: at(port()), token: TOKEN });
+    expect(outcome.code).toBe(REFUSED[transport]);
+    expect(outcome.text).toContain("is a Mooring server");
     expect(await names()).not.toContain("one");
   });
 
   test("the upstream is refused as a second site", async () => {
     const { url } = front.site;
     const input = { name: "two", url, token: front.site.token() };
-    expect((await create(input, front.service.port)).code).toBe(TAKEN[transport]);
+    expect((await create(input, front.service.port)).code).toBe(CONFLICT[transport]);
     expect(await names(front.service.port)).not.toContain("two");
   });
 
   test("an address that answers with pages is refused", async () => {
-    const came = await create({ url: at((pages.address() as AddressInfo).port) });
-    expect(came.code).toBe(REFUSED[transport]);
-    expect(came.text).toContain("answered with a web page: check the path");
+    const outcome = await create({ url: at((pages.address() as AddressInfo).port) });
+    expect(outcome.code).toBe(REFUSED[transport]);
+    expect(outcome.text).toContain("answered with a web page: check the path");
   });
 
   test.each([
     ["a wrong token", () => "wrong", "refused the token: token is invalidated"],
     ["none", () => "", "token is missing"],
     ["a token of a user who is not an admin", login, "answered 403: You are not an admin"],
-  ])("%s", async (_, token, words) => {
-    const came = await create({ token: await token() });
-    expect(came.code).toBe((words.startsWith("token") ? WRONG : REFUSED)[transport]);
-    expect(came.text).toContain(words);
+  ])("%s", async (_, token, pattern) => {
+    const outcome = await create({ token: await token() });
+    expect(outcome.code).toBe((pattern.startsWith("token") ? WRONG : REFUSED)[transport]);
+    expect(outcome.text).toContain(pattern);
     expect(await names()).not.toContain("one");
   });
 
@@ -144,10 +144,10 @@ describe.each([
 
   test("a list of 50 MB is refused", async () => {
     site.mode = { kind: "huge", bytes: 50_000_000 };
-    const came = await create({});
+    const outcome = await create({});
     site.mode = undefined;
-    expect(came.code).toBe(REFUSED[transport]);
-    expect(came.text).toContain("sent more than 8 MiB");
+    expect(outcome.code).toBe(REFUSED[transport]);
+    expect(outcome.text).toContain("sent more than 8 MiB");
   });
 
   test("an override for an unknown key and a duplicate address are refused", async () => {
@@ -160,8 +160,8 @@ describe.each([
     expect(later.code).toBe(WRONG[transport]);
     const same = { name: "two", url: site.url.replace("127.0.0.1", "localhost") };
     for (const url of [site.url, `${site.url}/`, same.url])
-      expect((await create({ ...same, url })).code).toBe(TAKEN[transport]);
-    expect((await create({ name: "one" })).code).toBe(TAKEN[transport]);
+      expect((await create({ ...same, url })).code).toBe(CONFLICT[transport]);
+    expect((await create({ name: "one" })).code).toBe(CONFLICT[transport]);
   });
 
   test("a value that the site refuses is named, and the others are saved", async () => {
@@ -169,9 +169,9 @@ describe.each([
       { key: "search_index", value: "meilisearch" },
       { key: "site_title", value: `over ${transport}` },
     ] as never);
-    const came = await ask(service.port, "sync", { of: "one" });
-    expect(came.code).toBe(OK[transport]);
-    expect(came.text).toMatch(
+    const outcome = await ask(service.port, "sync", { of: "one" });
+    expect(outcome.code).toBe(OK[transport]);
+    expect(outcome.text).toMatch(
       /"search_index","outcome":"refused","reason":"[^"]*not support index/,
     );
     expect([site.value("search_index"), site.value("site_title")]).toEqual([
@@ -185,11 +185,11 @@ describe.each([
 test("two services in front of each other are detected at once", async () => {
   const ports = [await freePort(), await freePort()];
   const [one = 0, two = 0] = ports;
-  const start = (port: number, behind: number) =>
+  const start = (port: number, upstreamPort: number) =>
     startService({
       env: {
         MOORING_LISTEN: `127.0.0.1:${port}`,
-        MOORING_UPSTREAM: `http://127.0.0.1:${behind}`,
+        MOORING_UPSTREAM: `http://127.0.0.1:${upstreamPort}`,
         MOORING_SHUTDOWN_GRACE: "50ms",
       },
     });

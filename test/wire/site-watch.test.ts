@@ -59,8 +59,8 @@ describe.each(rpcTransports)("WatchSites over $name", ({ open }) => {
     await send("adopt", { name: "one" });
     await until((event) => Number(statusOf(event)?.applied_revision) > 0);
     await send("delete?name=one", {});
-    const gone = await until(({ removed }) => (removed as string[]).length > 0);
-    expect(gone).toMatchObject({ removed: ["one"], sites: [] });
+    const deleted = await until(({ removed }) => (removed as string[]).length > 0);
+    expect(deleted).toMatchObject({ removed: ["one"], sites: [] });
     ending.abort();
     transport.close();
   });

@@ -106,9 +106,9 @@ describe.each(ways)("over %s", (_name, open) => {
   test("a stream waits for its reader, and ends when the reader disconnects", async () => {
     const reader = await open(served.port);
     await soon(() => expect(slow.bytes).toBeGreaterThan(0));
-    const [asked] = running.values();
+    const [requested] = running.values();
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    expect([...running.values()]).toEqual([asked]);
+    expect([...running.values()]).toEqual([requested]);
     reader.leave();
     await soon(() => expect(running.size).toBe(0));
     expect(slow.bytes).toBe(0);

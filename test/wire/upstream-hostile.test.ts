@@ -196,7 +196,7 @@ describe("in front of a site", () => {
   });
   afterAll(() => front.stop());
 
-  const titleHere = async (): Promise<string> => {
+  const ownTitle = async (): Promise<string> => {
     const settings = await front.call("GET", "/api/public/settings");
     return settings.data.site_title;
   };
@@ -211,7 +211,7 @@ describe("in front of a site", () => {
       `POST ${form("/api/admin/setting/save")} HTTP/1.1\r\nHost: a\r\nAuthorization: ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     expect(reply).toContain('"code":200');
-    expect(await titleHere()).toBe(what);
+    expect(await ownTitle()).toBe(what);
   });
 });
 
@@ -219,7 +219,7 @@ test("an incomplete request of an unauthenticated client delays no change", asyn
   const site = await startStandIn();
   onTestFinished(() => site.stop());
   // Reads a request completely before it replies, like servers in Go.
-  const behind = createHttp(async (request, response) => {
+  const upstream = createHttp(async (request, response) => {
     const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return;
     const { authorization = "" } = request.headers;
@@ -230,7 +230,7 @@ test("an incomplete request of an unauthenticated client delays no change", asyn
     });
     response.setHeader("content-type", "application/json").end(await reply.text());
   });
-  const service = await inFront(await listening(behind), {
+  const service = await inFront(await listening(upstream), {
     MOORING_UPSTREAM_TOKEN: site.token(),
   });
   const save = (value: string) =>

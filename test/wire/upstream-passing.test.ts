@@ -182,10 +182,10 @@ test("bodies without a length are passed on, and preflights are the site's", asy
 });
 
 test("when one side disconnects, the other is closed", async () => {
-  const gone = new AbortController();
-  const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: gone.signal });
+  const aborting = new AbortController();
+  const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: aborting.signal });
   await reply.body?.getReader().read();
-  gone.abort();
+  aborting.abort();
   // A site that disconnects in the middle of a reply.
   const second = await fetch(`${front.url}/d/big/1000000000`);
   await front.site.stop();

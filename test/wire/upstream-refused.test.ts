@@ -12,7 +12,7 @@ import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./
 
 const soon = <T>(look: () => T) => expect.poll(look);
 /** The stand-in's message on this value, without its stack trace. */
-const WORDS = "failed to execute hook on search_index: not support index: meilisearch";
+const MESSAGE = "failed to execute hook on search_index: not support index: meilisearch";
 const REFUSED = { key: "search_index", value: "meilisearch" };
 /** The server validates these values: a save of one has a longer time-out. */
 const CHECKED = { key: "privacy_regs", value: "checked" };
@@ -68,7 +68,7 @@ describe("a value that the server refuses", () => {
   test("is a failure with the server's code and message, and no list has it", async () => {
     const token = await open();
     const reply = await save(token, [REFUSED]);
-    expect([reply.status, reply.code, reply.message]).toEqual([200, 500, WORDS]);
+    expect([reply.status, reply.code, reply.message]).toEqual([200, 500, MESSAGE]);
     expect(reply.headers.get("mooring-upstream")).toBe("refused");
     expect(await shown("search_index", token)).toEqual(["none", "none", "none", "none"]);
     // Its search works again: the old value was saved once more.
@@ -82,7 +82,7 @@ describe("a value that the server refuses", () => {
     expect(saved).toMatchObject({ actor: "upstream:admin", method: "SaveSettings" });
     expect(back).toMatchObject({ actor: "sites", method: "AdoptSite", keys: ["search_index"] });
     expect(back?.reason).toBe(
-      `the upstream refused search_index of revision ${saved?.revision}: ${WORDS}`,
+      `the upstream refused search_index of revision ${saved?.revision}: ${MESSAGE}`,
     );
     const { body } = await rpc("AuditService/ListAuditEvents", {});
     const rows = body.events.map((event: Record<string, unknown>) => [
@@ -99,7 +99,7 @@ describe("a value that the server refuses", () => {
     const token = await open();
     const reply = await save(token, [{ key: "site_title", value: "Taken" }, REFUSED]);
     expect(reply.code).toBe(500);
-    expect(reply.message).toBe(`${WORDS}; the other settings were saved`);
+    expect(reply.message).toBe(`${MESSAGE}; the other settings were saved`);
     expect(await shown("site_title", token)).toEqual(Array(4).fill("Taken"));
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
   });
@@ -180,7 +180,7 @@ describe.each(transports.filter(({ name }) => name !== "Connect GET"))("over $na
       kind: "failure",
       // REST has the code of the server's own envelope.
       code: transport.protocol === "rest" ? 500 : transport.codeOf(Code.FailedPrecondition),
-      message: `${WORDS}; the other settings were saved`,
+      message: `${MESSAGE}; the other settings were saved`,
       fields: ["settings[1].value"],
     });
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
@@ -193,7 +193,7 @@ describe("every other way to change a setting", () => {
     await save(token, [REFUSED]);
     const [, saved] = await history();
     const { status, body } = await rpc("SettingService/Rollback", { to: saved?.revision });
-    expect([status, body.code, body.message]).toEqual([400, "failed_precondition", WORDS]);
+    expect([status, body.code, body.message]).toEqual([400, "failed_precondition", MESSAGE]);
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
   });
 
@@ -206,7 +206,7 @@ describe("every other way to change a setting", () => {
     item.value = REFUSED.value;
     const { status, body } = await rpc("SettingService/ImportSettings", backup);
     expect([status, body.code], JSON.stringify(body)).toEqual([400, "failed_precondition"]);
-    expect(body.message).toContain(WORDS);
+    expect(body.message).toContain(MESSAGE);
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
   });
 
@@ -223,7 +223,7 @@ describe("every other way to change a setting", () => {
     await writeFile(file, "settings:\n  site_title: From the file\n");
     const token = await open({ env: { MOORING_SETTINGS_FILE: file } });
     await writeFile(file, "settings:\n  search_index: meilisearch\n  site_title: From the file\n");
-    await soon(async () => (await history())[0]?.reason).toContain(WORDS);
+    await soon(async () => (await history())[0]?.reason).toContain(MESSAGE);
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
     await rm(folder, { recursive: true, force: true });
   });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => front.stop());
 
-interface Came {
+interface Outcome {
   readonly ok: boolean;
   readonly code: string;
   readonly text: string;
@@ -29,7 +29,7 @@ interface Came {
   readonly message: any;
 }
 
-async function rpc(path: string, body: object = {}, authorization = login): Promise<Came> {
+async function rpc(path: string, body: object = {}, authorization = login): Promise<Outcome> {
   const reply = await fetch(`http://127.0.0.1:${front.service.port}/mooring.v1.${path}`, {
     method: "POST",
     headers: { authorization, "content-type": "application/json" },

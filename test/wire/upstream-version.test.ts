@@ -27,7 +27,7 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
     await front.stop();
   });
 
-  const behind = () => front.site.value("version") ?? "";
+  const remoteVersion = () => front.site.value("version") ?? "";
 
   /** The version in the first reply or event, at any depth. */
   async function versionFor(
@@ -46,10 +46,10 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
   }
 
   test("every client gets the server's version, in a read and in a watch", async () => {
-    expect(behind()).not.toBe(VERSION);
-    expect(await versionFor(getPublicSettings, "")).toBe(behind());
+    expect(remoteVersion()).not.toBe(VERSION);
+    expect(await versionFor(getPublicSettings, "")).toBe(remoteVersion());
     if (transport.name !== "Connect GET")
-      expect(await versionFor(watchPublicSettings, "")).toBe(behind());
+      expect(await versionFor(watchPublicSettings, "")).toBe(remoteVersion());
   });
 
   test.each([
@@ -61,7 +61,7 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
     "%s: the server's admin gets its version, Mooring's own token Mooring's",
     async (_, method, input) => {
       if (transport.name === "Connect GET" && method === watchSettings) return;
-      expect(await versionFor(method, login, input)).toBe(behind());
+      expect(await versionFor(method, login, input)).toBe(remoteVersion());
       expect(await versionFor(method, TOKEN, input)).toBe(VERSION);
     },
   );

@@ -108,9 +108,9 @@ describe("an admin of the site", () => {
 
   test("is not requested from the site without the header, even when the site's token is empty", async () => {
     front.site.put("token", "");
-    const asked = front.site.count("GET /api/me");
+    const countBefore = front.site.count("GET /api/me");
     expect((await front.call("GET", "/api/admin/setting/list")).code).toBe(401);
-    expect(front.site.count("GET /api/me")).toBe(asked);
+    expect(front.site.count("GET /api/me")).toBe(countBefore);
   });
 
   test("loses the right at once by a logout, and by a new password", async () => {
@@ -128,11 +128,11 @@ describe("an admin of the site", () => {
 
   test("is requested once for concurrent calls", async () => {
     const token = await front.login();
-    const asked = front.site.count("GET /api/me");
+    const countBefore = front.site.count("GET /api/me");
     const list = () => front.call("GET", "/api/admin/setting/list", { token });
     await Promise.all(Array.from({ length: 20 }, list));
     await list();
-    expect(front.site.count("GET /api/me")).toBe(asked + 1);
+    expect(front.site.count("GET /api/me")).toBe(countBefore + 1);
   });
 
   test("of a site that does not answer is 502, never a right", async () => {
@@ -255,11 +255,11 @@ describe("trouble", () => {
   test("with a slow site the reply reports that the change is in progress", async () => {
     const token = await front.login();
     await group(token);
-    const goOn = Promise.withResolvers<void>();
-    front.site.mode = { kind: "held", until: goOn.promise };
+    const release = Promise.withResolvers<void>();
+    front.site.mode = { kind: "held", until: release.promise };
     const reply = await save(TOKEN, [{ key: "site_title", value: "slowly" }]);
     expect([reply.code, reply.headers.get("mooring-upstream")]).toEqual([200, "pending"]);
-    goOn.resolve();
+    release.resolve();
     await soon(() => front.site.value("site_title")).toBe("slowly");
   });
 

@@ -9,13 +9,13 @@ export interface FrontedSite {
   readonly service: TestService;
   /** The front's address, with the site's base path. */
   readonly url: string;
-  call(method: string, path: string, given?: Given): Promise<Answer>;
+  call(method: string, path: string, callOptions?: CallOptions): Promise<Answer>;
   /** Logs in as an admin. @returns the session's token. */
   login(name?: string, password?: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-export interface Given {
+export interface CallOptions {
   readonly token?: string;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
@@ -55,8 +55,8 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
     siteTimes: options.siteTimes,
   });
   const url = `http://127.0.0.1:${service.port}${options.basePath ?? ""}`;
-  const call: FrontedSite["call"] = async (method, path, given = {}) => {
-    const { token, body, headers = {} } = given;
+  const call: FrontedSite["call"] = async (method, path, callOptions = {}) => {
+    const { token, body, headers = {} } = callOptions;
     const reply = await fetch(url + path, {
       method,
       redirect: "manual",

@@ -81,7 +81,7 @@ async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string |
   const old = structuredClone(site.row("/films"));
   let count = 0;
   let isCut = false;
-  const isHere = (): boolean => {
+  const isReached = (): boolean => {
     count += 1;
     if (count !== cut.at) return false;
     isCut = true;
@@ -89,14 +89,14 @@ async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string |
   };
   const guard = async <T>(work: () => Promise<T>): Promise<T> => {
     if (isCut && cut.who !== "server") throw new Crash();
-    if (cut.who === "mooring before" && isHere()) throw new Crash();
+    if (cut.who === "mooring before" && isReached()) throw new Crash();
     const result = await work();
-    if (cut.who === "mooring after" && isHere()) throw new Crash();
+    if (cut.who === "mooring after" && isReached()) throw new Crash();
     return result;
   };
   if (cut.who === "server")
     site.hold = async () => {
-      if (!isHere()) return;
+      if (!isReached()) return;
       site.hold = undefined;
       await site.restart();
       // The killed call does not continue.
@@ -134,8 +134,8 @@ export function spendTokens(site: Storages): () => string {
   let newest = "";
   let logins = 0;
   site.providers.set("AList V3", (live) => {
-    const given = live.addition["token"];
-    if (given !== newest && given !== "token-given" && given !== "token-of-mooring")
+    const lastToken = live.addition["token"];
+    if (lastToken !== newest && lastToken !== "token-given" && lastToken !== "token-of-mooring")
       throw new Error("the token is spent");
     logins += 1;
     newest = `refreshed-${logins}`;
@@ -198,7 +198,7 @@ function judge(
   if (newest !== "" && addition["token"] === "token-of-mooring")
     return { emptied: "a refreshed token was overwritten by an older one", open: "" };
   if (wanted === undefined) return { emptied: "", open: "a row is there" };
-  const wants: [string, unknown, unknown][] = [
+  const expected: [string, unknown, unknown][] = [
     ["path", row.mount_path, wanted.path],
     ["disabled", row.disabled, wanted.disabled],
     ["order", row.order, wanted.members["order"]],
@@ -207,7 +207,7 @@ function judge(
     ["status", row.status, wanted.disabled ? "disabled" : "work"],
     ["in memory", site.live.has(row.mount_path), !wanted.disabled],
   ];
-  const open = wants
+  const open = expected
     .filter(([, is, should]) => is !== should)
     .map(([name, is]) => `${name} is ${is}`);
   return { emptied: "", open: open.join(", ") };

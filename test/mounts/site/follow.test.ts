@@ -202,13 +202,13 @@ test("a choice made during a round is kept", async () => {
   set({ a: [mount()] });
   await begun.promise;
   const states = { films: { ...NEW_MOUNT, applied: 9 } };
-  const asked = Promise.all([
+  const requests = Promise.all([
     follow.ask("a", { insist: [], states: {} }),
     follow.ask("a", { insist: ["films"], states }),
   ]);
   await expect.poll(async () => (await memory.list("requests")).length).toBeGreaterThan(0);
   gate.resolve();
-  await asked;
+  await requests;
   await follow.follow("a");
   expect(registry.site("a")).toMatchObject({ met: true, insist: [] });
   expect(site.row("/films")?.status).toBe("work");

@@ -89,14 +89,14 @@ export async function startStorages(
 
   /** Like Go's decoding of an addition into the driver's members: a wrong type ends it there. */
   const read = (text: string, into: Record<string, unknown>, driver: DriverInfo): string => {
-    let given: Record<string, unknown>;
+    let input: Record<string, unknown>;
     try {
-      given = JSON.parse(text) as Record<string, unknown>;
+      input = JSON.parse(text) as Record<string, unknown>;
     } catch {
       return "unexpected end of JSON input";
     }
     for (const item of driver.additional) {
-      const value = given[item.name];
+      const value = input[item.name];
       if (value === undefined) continue;
       const zero = zeroOf(item.type);
       if (value === null) into[item.name] = zero;
@@ -104,7 +104,7 @@ export async function startStorages(
       else into[item.name] = value;
     }
     for (const name of HIDDEN[driver.config.name] ?? [])
-      if (given[name] !== undefined) into[name] = given[name];
+      if (input[name] !== undefined) into[name] = input[name];
     return "";
   };
   /** A driver saves its whole row by its id, at any path. */
@@ -169,28 +169,28 @@ export async function startStorages(
         };
   };
   const update = async (body: Record<string, unknown>) => {
-    const given = rowOf(body, family);
-    const old = firstOr(given.id);
+    const input = rowOf(body, family);
+    const old = firstOr(input.id);
     if (old === undefined) return no("failed get old storage: record not found");
-    if (old.driver !== given.driver) return no("driver cannot be changed");
-    if (given.id === 0) {
+    if (old.driver !== input.driver) return no("driver cannot be changed");
+    if (input.id === 0) {
       // Without an id the saved row is a new one; the first mount is stopped.
       lastId += 1;
-      rows.set(lastId, { ...given, id: lastId, mount_path: `${given.mount_path} ` });
+      rows.set(lastId, { ...input, id: lastId, mount_path: `${input.mount_path} ` });
       live.delete(old.mount_path);
       return ok();
     }
-    if (isTaken(given.mount_path, given.id)) return no(UNIQUE);
-    rows.set(given.id, { ...given });
+    if (isTaken(input.mount_path, input.id)) return no(UNIQUE);
+    rows.set(input.id, { ...input });
     await site.hold?.("stored");
-    if (given.disabled) return ok();
+    if (input.disabled) return ok();
     const one = live.get(old.mount_path);
-    if (old.mount_path !== given.mount_path) live.delete(old.mount_path);
+    if (old.mount_path !== input.mount_path) live.delete(old.mount_path);
     if (one === undefined)
       return no(`failed get storage driver: no mount path for an storage is: ${old.mount_path}`);
     const dropped = drop(one);
     if (dropped !== "") return no(dropped);
-    const error = await init(given, one);
+    const error = await init(input, one);
     return error === "" ? ok() : no(error);
   };
   const enable = async (id: number) => {

@@ -15,7 +15,7 @@ import { definitions, type Parts } from "../parts.ts";
 import type { Recorded, Truth, Values } from "./guarantee.ts";
 
 /** Request of a client. */
-export interface Asked {
+export interface WatchOptions {
   readonly after?: number;
   readonly keys?: readonly string[];
 }
@@ -27,7 +27,7 @@ export function streamsOf(parts: Parts) {
   const source = { ...parts, definitionOf: (key: string) => definitionOf.get(key) };
   const { watchSettings, watchPublicSettings } = watchImpl(source);
   return {
-    settings: ({ after, keys = [] }: Asked, signal: AbortSignal) =>
+    settings: ({ after, keys = [] }: WatchOptions, signal: AbortSignal) =>
       watchSettings(
         create(WatchSettingsRequestSchema, { keys: [...keys], ...afterRevision(after) }),
         createHandlerContext({
@@ -39,7 +39,7 @@ export function streamsOf(parts: Parts) {
           requestSignal: signal,
         }),
       ),
-    publicSettings: ({ after }: Asked, signal: AbortSignal) =>
+    publicSettings: ({ after }: WatchOptions, signal: AbortSignal) =>
       watchPublicSettings(create(WatchPublicSettingsRequestSchema, afterRevision(after)), {
         signal,
       }),

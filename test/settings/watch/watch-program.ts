@@ -4,10 +4,10 @@ import { ServiceError } from "../../../src/messages/error.ts";
 import { say, serve } from "../../store/served.ts";
 import { openParts, type Parts, save } from "../parts.ts";
 import type { Recorded } from "./guarantee.ts";
-import { type Asked, publicRecorded, recorded, streamsOf } from "./stream.ts";
+import { publicRecorded, recorded, streamsOf, type WatchOptions } from "./stream.ts";
 
 /** Streams of this process, as reported. */
-export interface Heard {
+export interface Reported {
   readonly stream: string;
   readonly event?: Recorded;
   /** Reason of its end. */
@@ -20,11 +20,11 @@ const streams = new Map<string, AbortController>();
 
 async function tell(stream: string, events: AsyncIterable<Recorded | undefined>): Promise<void> {
   try {
-    for await (const event of events) say({ stream, event } as Heard);
+    for await (const event of events) say({ stream, event } as Reported);
   } catch (error) {
     const { code, message } =
       error instanceof ServiceError ? error : { code: -1, message: `${error}` };
-    say({ stream, end: { code, message } } satisfies Heard);
+    say({ stream, end: { code, message } } satisfies Reported);
   }
 }
 
@@ -42,15 +42,15 @@ serve({
     for (const stop of streams.values()) stop.abort();
     return parts.close();
   },
-  watch: (name: string, asked: Asked, isPublic = false) => {
+  watch: (name: string, options: WatchOptions, isPublic = false) => {
     const stop = new AbortController();
     streams.set(name, stop);
     const open = streamsOf(parts);
     void tell(
       name,
       isPublic
-        ? recordEach(open.publicSettings(asked, stop.signal), publicRecorded)
-        : recordEach(open.settings(asked, stop.signal), recorded),
+        ? recordEach(open.publicSettings(options, stop.signal), publicRecorded)
+        : recordEach(open.settings(options, stop.signal), recorded),
     );
   },
   unwatch: (name: string) => streams.get(name)?.abort(),

@@ -8,7 +8,14 @@ import { failureOf } from "../../backup/setting.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { type Parts, save, tester, testParts } from "../parts.ts";
 import { broken } from "./guarantee.ts";
-import { type Asked, publicRecorded, readUntil, recorded, streamsOf, truthOf } from "./stream.ts";
+import {
+  publicRecorded,
+  readUntil,
+  recorded,
+  streamsOf,
+  truthOf,
+  type WatchOptions,
+} from "./stream.ts";
 
 afterEach(() => vi.useRealTimers());
 
@@ -21,9 +28,10 @@ function openStreams(parts: Parts) {
   onTestFinished(() => stop.abort());
   return {
     stop,
-    settings: (asked: Asked = {}) => streams.settings(asked, stop.signal)[Symbol.asyncIterator](),
-    publicSettings: (asked: Asked = {}) =>
-      streams.publicSettings(asked, stop.signal)[Symbol.asyncIterator](),
+    settings: (options: WatchOptions = {}) =>
+      streams.settings(options, stop.signal)[Symbol.asyncIterator](),
+    publicSettings: (options: WatchOptions = {}) =>
+      streams.publicSettings(options, stop.signal)[Symbol.asyncIterator](),
   };
 }
 
@@ -153,9 +161,9 @@ describe("the guarantees, with many writers and readers in one process", () => {
   test("ordered, unique, reliable, atomic, bookmarked", async () => {
     const parts = await written(3);
     const { settings } = openStreams(parts);
-    const asked: Asked[] = [{}, { after: 0 }, { after: 2 }, {}, { after: 3 }];
+    const options: WatchOptions[] = [{}, { after: 0 }, { after: 2 }, {}, { after: 3 }];
     const last = 3 + 8 * 25;
-    const histories = asked.map((one) => readUntil(settings(one), recorded, last));
+    const histories = options.map((one) => readUntil(settings(one), recorded, last));
     const writers = Array.from({ length: 8 }, async (_, which) => {
       for (let at = 0; at < 25; at += 1) {
         await save(parts, { [`k${which}`]: `${which}-${at}`, k1: `${at}-${which}` });

@@ -19,8 +19,8 @@ const newPath = temporaryPaths();
 const ofSqlite = async (path: string) => contentOf(await openSqliteSettingStore(path));
 
 describe("database copy to a PostgreSQL server and back", () => {
-  const isThere = needs(postgresProgram("postgres"));
-  beforeEach((context) => isThere(context));
+  const isInstalled = needs(postgresProgram("postgres"));
+  beforeEach((context) => isInstalled(context));
   let server: TestServer;
   beforeAll(async () => {
     if (hasPostgres) server = await startPostgres();

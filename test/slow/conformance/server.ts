@@ -39,8 +39,8 @@ export async function startServers(): Promise<ConformanceServers> {
 async function serve(socket: Socket): Promise<void> {
   socket.on("error", () => undefined);
   const closed = new Promise((resolve) => socket.once("close", resolve));
-  const wanted = fromBinary(ServerCompatRequestSchema, await readMessage(socket));
-  const { messageReceiveLimit: maxBytes } = wanted as unknown as { messageReceiveLimit: number };
+  const request = fromBinary(ServerCompatRequestSchema, await readMessage(socket));
+  const { messageReceiveLimit: maxBytes } = request as unknown as { messageReceiveLimit: number };
   const served = await serveRoutes(conformanceRoutes, {
     registry,
     ...(maxBytes === 0 ? {} : { maxBytes }),

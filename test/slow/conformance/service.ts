@@ -78,12 +78,12 @@ async function answer(
   request: Wanting<UnaryDefinition>,
   context: HandlerContext,
 ): Promise<Record<string, unknown>> {
-  const { responseDefinition: wanted } = request;
+  const { responseDefinition: definition } = request;
   const requestInfo = infoOf(request, context);
-  if (wanted === undefined) return { requestInfo };
-  await sleep(wanted.responseDelayMs);
-  setHeaders(wanted, context);
-  const { response } = wanted;
+  if (definition === undefined) return { requestInfo };
+  await sleep(definition.responseDelayMs);
+  setHeaders(definition, context);
+  const { response } = definition;
   if (response.case === "error") throw errorOf(response.value, requestInfo);
   return { requestInfo, data: response.value ?? new Uint8Array() };
 }
@@ -92,17 +92,17 @@ async function* answers(
   request: Wanting<StreamDefinition>,
   context: HandlerContext,
 ): AsyncIterable<Record<string, unknown>> {
-  const { responseDefinition: wanted } = request;
-  if (wanted === undefined) return;
-  setHeaders(wanted, context);
+  const { responseDefinition: definition } = request;
+  if (definition === undefined) return;
+  setHeaders(definition, context);
   const requestInfo = infoOf(request, context);
-  for (const [index, data] of wanted.responseData.entries()) {
-    await sleep(wanted.responseDelayMs);
+  for (const [index, data] of definition.responseData.entries()) {
+    await sleep(definition.responseDelayMs);
     yield { payload: index === 0 ? { requestInfo, data } : { data } };
   }
-  const { error } = wanted;
+  const { error } = definition;
   if (error !== undefined)
-    throw errorOf(error, wanted.responseData.length === 0 ? requestInfo : undefined);
+    throw errorOf(error, definition.responseData.length === 0 ? requestInfo : undefined);
 }
 
 function setHeaders({ responseHeaders, responseTrailers }: Definition, context: HandlerContext) {

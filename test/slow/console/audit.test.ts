@@ -150,9 +150,9 @@ test("it is verified row by row, alone and up to a stored checkpoint", async () 
 test.each([
   ["was changed after it was written", "update audit set actor = 'nobody' where seq = ?"],
   ["is missing", "delete from audit where seq = ?"],
-])("a row that %s is named", async (words, statement) => {
-  await change("site_title", `Before a row ${words}`);
-  await change("site_title", `After a row ${words}`);
+])("a row that %s is named", async (description, statement) => {
+  await change("site_title", `Before a row ${description}`);
+  await change("site_title", `After a row ${description}`);
   const { checkpoint } = await console.client(AuditService).getCheckpoint({});
   const row = Number(checkpoint?.sequence) - 1;
   await console.stop();
@@ -163,7 +163,7 @@ test.each([
   await console.start();
   const page = await console.enter("audit");
   await page.getByRole("button", { name: "Verify" }).click();
-  await page.getByText(`Row ${row} ${words}`).waitFor();
+  await page.getByText(`Row ${row} ${description}`).waitFor();
   await console.stop();
   const names = Object.keys(before);
   const again = new SQLite(console.database());

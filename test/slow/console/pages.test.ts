@@ -340,17 +340,17 @@ describe("the console", () => {
     await signIn(page);
     // Late replies to the page before the reload would count, too.
     await page.locator("#setting-site_title").waitFor();
-    const held: Route[] = [];
-    await page.route("**/assets/shared-*.js", (route) => void held.push(route));
+    const pending: Route[] = [];
+    await page.route("**/assets/shared-*.js", (route) => void pending.push(route));
     const answered: string[] = [];
     page.on("response", (reply) => answered.push(new URL(reply.url()).pathname));
     const times = (rpc: string) => answered.filter((path) => path.endsWith(`/${rpc}`)).length;
     await page.reload({ waitUntil: "commit" });
     await expect
-      .poll(() => [times("WhoAmI"), times("ListSettings"), held.length])
+      .poll(() => [times("WhoAmI"), times("ListSettings"), pending.length])
       .toEqual([1, 1, 1]);
     expect(await page.locator("main").count()).toBe(0);
-    await held[0]?.continue();
+    await pending[0]?.continue();
     await page.locator("#setting-site_title").waitFor();
     await expect.poll(() => times("WatchSettings")).toBe(1);
     expect([times("WhoAmI"), times("ListSettings")]).toEqual([1, 1]);

@@ -18,16 +18,16 @@ export async function runProgram(
   });
   const atExit = (): void => void child.kill("SIGKILL");
   process.once("exit", atExit);
-  let said = "";
+  let output = "";
   const serving = new Promise<void>((resolve, reject) => {
     child.stderr.on("data", (chunk) => {
-      said += chunk;
+      output += chunk;
     });
     child.stdout.on("data", (chunk) => {
-      said += chunk;
-      if (said.includes('"msg":"serving"')) resolve();
+      output += chunk;
+      if (output.includes('"msg":"serving"')) resolve();
     });
-    child.once("exit", () => reject(new Error(`it has ended: ${said}`)));
+    child.once("exit", () => reject(new Error(`it has ended: ${output}`)));
   });
   await serving;
   return {

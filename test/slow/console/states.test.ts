@@ -26,18 +26,18 @@ test.each(pages)(
   "$address shows loading, then no answer, and continues",
   async ({ address, call, ready }) => {
     const page = await console.open(address);
-    const held: Route[] = [];
+    const pending: Route[] = [];
     let now: "hold" | "abort" | "pass" = "hold";
     await page.route(`**/*${call}`, async (route) => {
-      if (now === "hold") held.push(route);
+      if (now === "hold") pending.push(route);
       else if (now === "abort") await route.abort();
       else await route.continue();
     });
     await signIn(page);
     await page.locator("main .skeleton").first().waitFor();
-    await expect.poll(() => held.length).toBeGreaterThan(0);
+    await expect.poll(() => pending.length).toBeGreaterThan(0);
     now = "abort";
-    for (const route of held) await route.abort();
+    for (const route of pending) await route.abort();
     const lost = page.getByText("Mooring does not answer.");
     await lost.or(page.getByText("The connection to Mooring is lost.")).first().waitFor();
     expect(await page.locator(ready).count()).toBe(0);

@@ -134,10 +134,10 @@ describe("docs/access.md", () => {
     const own = await startService(env);
     onTestFinished(() => own.remove());
     const address = own.address.replace("127.0.0.1", "localhost");
-    const told = await bash("mooring get site_title", TOKEN, {
+    const overTls = await bash("mooring get site_title", TOKEN, {
       MOORING_ADDRESS: `https://${address}`,
       NODE_EXTRA_CA_CERTS: authority.certificate,
     });
-    expect(told).toMatchObject({ code: 0, out: "OpenList" });
+    expect(overTls).toMatchObject({ code: 0, out: "OpenList" });
   });
 });

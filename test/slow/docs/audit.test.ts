@@ -30,11 +30,11 @@ describe("docs/audit.md", () => {
   /** Runs the next commands until they have printed something. */
   const followed = async (args: string[]) => {
     const following = startWatching(args, service.env);
-    let isSeen = false;
+    let hasPrinted = false;
     void following.until("SaveSettings").then(() => {
-      isSeen = true;
+      hasPrinted = true;
     });
-    for (let at = 0; !isSeen; at += 1) await service.cli(["set", `announcement=${at}`]);
+    for (let at = 0; !hasPrinted; at += 1) await service.cli(["set", `announcement=${at}`]);
     return following.interrupt();
   };
 

@@ -56,13 +56,13 @@ const sections = [
 describe.each(sections)("%s", (title, ports) => {
   test.each(stepsOf(sectionOf(page, title)))("$command", async ({ command, output }) => {
     const { mooring, site, other } = ports();
-    const here = (text: string): string =>
+    const localized = (text: string): string =>
       text
         .replaceAll("127.0.0.1:5244", `127.0.0.1:${mooring}`)
         .replaceAll("127.0.0.1:5245", `127.0.0.1:${site}`)
         .replaceAll("127.0.0.1:5246", `127.0.0.1:${other}`);
-    const printed = await shell(here(command), mooring);
-    expect(printed).toMatch(patternOf(here(output)));
+    const printed = await shell(localized(command), mooring);
+    expect(printed).toMatch(patternOf(localized(output)));
   });
 });
 

@@ -27,13 +27,13 @@ describe.each(pages)("%s", (page, title) => {
   test("shows calls", () => expect(calls.length).toBeGreaterThan(0));
 
   test.each(calls)("$command", async ({ command, output }) => {
-    const here = command.replaceAll("127.0.0.1:5244", `127.0.0.1:${service.port}`);
+    const adapted = command.replaceAll("127.0.0.1:5244", `127.0.0.1:${service.port}`);
     const env = {
       ...process.env,
       MOORING_TOKEN: TOKEN,
       MOORING_ADDRESS: `127.0.0.1:${service.port}`,
     };
-    const { stdout, stderr } = await promisify(execFile)("bash", ["-c", here], { env });
+    const { stdout, stderr } = await promisify(execFile)("bash", ["-c", adapted], { env });
     expect(stdout.trim() || stderr.trim()).toBe(output);
   });
 });

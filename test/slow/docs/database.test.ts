@@ -27,8 +27,8 @@ describe("docs/postgres.md", () => {
   const page = read("docs/postgres.md");
 
   describe("commands", () => {
-    const isThere = needs(postgresProgram("postgres"));
-    beforeEach((context) => isThere(context));
+    const isInstalled = needs(postgresProgram("postgres"));
+    beforeEach((context) => isInstalled(context));
     let server: TestServer;
     beforeAll(async () => {
       if (hasPostgres) server = await startPostgres();

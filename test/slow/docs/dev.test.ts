@@ -32,15 +32,15 @@ test("CONTRIBUTING.md: npm run dev serves the source and restarts when it change
       process.kill(-(child.pid ?? 0), "SIGKILL");
     await ended;
   });
-  let said = "";
+  let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
+    output += text;
   });
-  const started = (): number => said.match(/"msg":"serving"/g)?.length ?? 0;
+  const started = (): number => output.match(/"msg":"serving"/g)?.length ?? 0;
   await expect.poll(started, SOON).toBe(1);
   expect((await fetch(`http://${address}/ping`)).status).toBe(200);
-  await expect.poll(() => said, SOON).toContain("the console, from its source");
-  const [, page = ""] = /from its source: (\S+)/.exec(said) ?? [];
+  await expect.poll(() => output, SOON).toContain("the console, from its source");
+  const [, page = ""] = /from its source: (\S+)/.exec(output) ?? [];
   expect((await fetch(page)).status).toBe(200);
   const now = new Date();
   utimesSync(join(ROOT, "src/app/version.ts"), now, now);

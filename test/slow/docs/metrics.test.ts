@@ -45,9 +45,9 @@ test.each([
   ["alerts", alerts],
   ["dashboard", dashboard],
 ])("the %s use existing metrics", (_name, text) => {
-  const asked = [...text.matchAll(/\b((?:grpc_server|mooring|process|nodejs)_[a-z_]+)\b/g)];
-  expect(asked.length).toBeGreaterThan(4);
-  for (const [, name = ""] of asked) {
+  const names = [...text.matchAll(/\b((?:grpc_server|mooring|process|nodejs)_[a-z_]+)\b/g)];
+  expect(names.length).toBeGreaterThan(4);
+  for (const [, name = ""] of names) {
     const family = name.replace(/_(?:bucket|count|sum)$/, "");
     expect(kinds.get(name) ?? kinds.get(family), name).toBeDefined();
   }

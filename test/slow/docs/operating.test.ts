@@ -60,9 +60,9 @@ describe("docs/operating.md", () => {
   test("has no commands except those for systemd and the packages", () => {
     const elsewhere =
       /^(?:mkdir|tar|ln|mv|npm install|mooring serve|cp .*systemd|systemctl|journalctl)/;
-    const here = commands.filter((command) => /jq|sqlite3/.test(command));
-    const others = commands.filter((command) => !here.includes(command));
+    const local = commands.filter((command) => /jq|sqlite3/.test(command));
+    const others = commands.filter((command) => !local.includes(command));
     for (const command of others) expect(command).toMatch(elsewhere);
-    expect(here).toHaveLength(2);
+    expect(local).toHaveLength(2);
   });
 });

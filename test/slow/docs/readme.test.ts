@@ -56,7 +56,7 @@ describe("README.md", () => {
     await writeFile(join(folder, "site-token"), site.token());
     site.settings.rows.delete("move_task_threads_num");
     for (const { command, output } of stepsOf(sectionOf(read(page), title))) {
-      const here = command
+      const adapted = command
         .replaceAll("127.0.0.1:5244", `127.0.0.1:${service.port}`)
         .replaceAll("127.0.0.1:5245", `127.0.0.1:${site.port}`);
       const env = {
@@ -65,7 +65,7 @@ describe("README.md", () => {
         MOORING_ADDRESS: `127.0.0.1:${service.port}`,
       };
       const program = `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }`;
-      const script = `exec 2>&1; ${program}; ${here}`;
+      const script = `exec 2>&1; ${program}; ${adapted}`;
       const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: folder, env });
       expect(stdout.trim()).toMatch(patternOf(output));
     }

@@ -64,8 +64,8 @@ test("kill -9 in create, change and delete leaves no mount emptied or incomplete
           if (isKilled) {
             // It may have ended before.
             if (signal === "SIGKILL") kills += 1;
-            const said = await finish(site, store.mountStates, story, old, newest);
-            if (said !== "") wrong.push(`${story.name}, stage ${at}, ${delay} ms: ${said}`);
+            const failure = await finish(site, store.mountStates, story, old, newest);
+            if (failure !== "") wrong.push(`${story.name}, stage ${at}, ${delay} ms: ${failure}`);
           }
           await store.close();
           await site.stop();

@@ -237,14 +237,14 @@ describe("the client's package", () => {
 
 test("the sizes in docs/operating.md are about the current ones", () => {
   const doc = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
-  const said = (file: string): number =>
+  const documentedSize = (file: string): number =>
     Number(new RegExp(`\\| \`${file}\` \\| (\\d+) MB`).exec(doc)?.[1]);
   const sizeOf = (file: string): number => statSync(join(out, file)).size / 1e6;
-  const archive = said("mooring-VERSION-linux-x64.tar.gz");
+  const archive = documentedSize("mooring-VERSION-linux-x64.tar.gz");
   const size = sizeOf(`mooring-${version}-linux-x64.tar.gz`);
   expect(Math.abs(size - archive) / archive, `${size} MB`).toBeLessThan(0.1);
   expect(Math.ceil(sizeOf(`mooring-${version}.tgz`))).toBeLessThanOrEqual(
-    said("mooring-VERSION.tgz") + 1,
+    documentedSize("mooring-VERSION.tgz") + 1,
   );
 });
 

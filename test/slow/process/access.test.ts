@@ -148,10 +148,10 @@ test(
     const own = as(halted.port(), text);
     await read(own);
     process.kill(halted.pid, "SIGSTOP");
-    const asked = read(own);
+    const reading = read(own);
     await root.access.revokeToken({ id });
     process.kill(halted.pid, "SIGCONT");
-    await expect(asked).rejects.toMatchObject(REFUSED);
+    await expect(reading).rejects.toMatchObject(REFUSED);
     await expect(read(own)).rejects.toMatchObject(REFUSED);
   },
 );

@@ -19,8 +19,8 @@ import {
 const HEADER = "mooring-stale-seconds";
 const LONG = { timeout: 90_000 };
 const SOON = { timeout: 20_000, interval: 50 };
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
+const isInstalled = needs(postgresProgram("postgres"));
+beforeEach((context) => isInstalled(context));
 
 let server: TestServer;
 beforeAll(async () => {
@@ -82,7 +82,7 @@ describe("the age of a reply while the database is unreachable", () => {
     };
     const settings = `${baseUrl}/api/public/settings`;
     const { etag } = await fetched(settings);
-    const said = async (): Promise<Record<string, string | null>> => ({
+    const ages = async (): Promise<Record<string, string | null>> => ({
       REST: (await fetched(settings)).stale,
       "REST, unchanged": (await fetched(settings, { "if-none-match": etag ?? "" })).stale,
       "REST, with a token": (
@@ -98,7 +98,7 @@ describe("the age of a reply while the database is unreachable", () => {
         ),
       ),
     });
-    const notStale = async () => [...new Set(Object.values(await said()))];
+    const notStale = async () => [...new Set(Object.values(await ages()))];
     const { metrics } = mooring.log().find(({ msg }) => msg === "serving") as { metrics: string };
     const measured = async (name: string): Promise<number> => {
       const text = await (await fetch(`http://${metrics}/metrics`)).text();
@@ -111,7 +111,7 @@ describe("the age of a reply while the database is unreachable", () => {
 
     await server.kill("SIGKILL");
     await mooring.logged(({ msg }) => String(msg).includes("reads continue from memory"));
-    for (const [name, seconds] of Object.entries(await said())) {
+    for (const [name, seconds] of Object.entries(await ages())) {
       expect(seconds, name).toMatch(/^\d+$/);
       expect(Number(seconds), name).toBeGreaterThan(0);
     }

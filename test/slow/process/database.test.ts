@@ -51,16 +51,16 @@ describe("a start with", () => {
   test("no folder for the database is refused", async () => {
     const folder = await testFolder();
     const url = `sqlite:${join(folder, "missing", "mooring.db")}`;
-    const said = await refusalOf({ folder, env: { MOORING_DATABASE_URL: url } });
-    expect(said).toMatch(/^mooring: the folder .*missing .*does not exist: create it/);
+    const refusal = await refusalOf({ folder, env: { MOORING_DATABASE_URL: url } });
+    expect(refusal).toMatch(/^mooring: the folder .*missing .*does not exist: create it/);
   });
 
   test("a data folder that cannot be created is refused", async () => {
     const folder = await testFolder();
     const path = join(folder, "file");
     await writeFile(path, "");
-    const said = await refusalOf({ folder, env: { MOORING_DATA_DIR: join(path, "data") } });
-    expect(said).toMatch(/^mooring: the data directory .* cannot be made/);
+    const refusal = await refusalOf({ folder, env: { MOORING_DATA_DIR: join(path, "data") } });
+    expect(refusal).toMatch(/^mooring: the data directory .* cannot be made/);
   });
 
   test("a folder in place of the file is refused", async () => {

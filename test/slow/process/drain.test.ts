@@ -66,7 +66,7 @@ describe("SIGTERM under load", () => {
     onTestFinished(() => void socket.destroy());
     const body = JSON.stringify({ uri: aria2.uri, secret: "" });
     const reply = exchange(socket, requestFor("/api/admin/setting/set_aria2", body));
-    await aria2.asked(1);
+    await aria2.arrived(1);
     mooring.kill("SIGTERM");
     await mooring.logged(({ msg }) => msg === "stopping");
     aria2.answer();
@@ -151,9 +151,9 @@ async function saveOnHttp2(port: number, tally: Tally): Promise<void> {
   onTestFinished(() => void session.destroy());
   const gone = new Promise<void>((resolve) => void session.once("close", () => resolve()));
   session.on("error", () => undefined);
-  let going = false;
+  let isGoingAway = false;
   session.on("goaway", (code) => {
-    going = code === constants.NGHTTP2_NO_ERROR;
+    isGoingAway = code === constants.NGHTTP2_NO_ERROR;
     tally.announced += 1;
   });
   const asking = async (): Promise<void> => {
@@ -179,8 +179,8 @@ async function saveOnHttp2(port: number, tally: Tally): Promise<void> {
       stream.on("close", () => {
         const { rstCode } = stream;
         if (status === 200 && ended) tally.answered += 1;
-        else if (!(going && rstCode === constants.NGHTTP2_REFUSED_STREAM))
-          tally.lost.push(`status ${status}, reset ${rstCode}, goaway ${going}`);
+        else if (!(isGoingAway && rstCode === constants.NGHTTP2_REFUSED_STREAM))
+          tally.lost.push(`status ${status}, reset ${rstCode}, goaway ${isGoingAway}`);
         resolve();
       });
       stream.resume();

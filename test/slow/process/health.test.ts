@@ -32,8 +32,8 @@ test("a service that drains is live and not ready", async () => {
   // A connection that is open already: no new one is accepted while it drains.
   const watch = await fetch(`${at}/api/public/settings/watch`);
   await watch.body?.getReader().read();
-  const asked = Array.from({ length: 2 }, () => fetch(`${at}/livez`));
-  await Promise.all((await Promise.all(asked)).map((reply) => reply.text()));
+  const livez = Array.from({ length: 2 }, () => fetch(`${at}/livez`));
+  await Promise.all((await Promise.all(livez)).map((reply) => reply.text()));
   mooring.kill("SIGTERM");
   await mooring.logged(({ msg }) => msg === "stopping");
   expect(await textOf(`${at}/readyz`)).toEqual({
@@ -79,20 +79,20 @@ test("remarks on a healthy database are shown with it", async () => {
 });
 
 test("the database is queried once a second at most", async () => {
-  let asked = 0;
+  let livez = 0;
   let now = 0;
   const store = {
     databaseId: "abc",
     note: () => undefined,
     oldestRevision: async () => {
-      asked += 1;
+      livez += 1;
       return 1;
     },
   };
   const service = createStatusService({ ...deps, store, now: () => now });
   for (let count = 0; count < 5; count += 1) await service.checks();
-  expect(asked).toBe(1);
+  expect(livez).toBe(1);
   now = 1_000;
   await service.checks();
-  expect(asked).toBe(2);
+  expect(livez).toBe(2);
 });

@@ -17,8 +17,8 @@ import {
 } from "../../store/postgres/server.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
+const isInstalled = needs(postgresProgram("postgres"));
+beforeEach((context) => isInstalled(context));
 
 let server: TestServer;
 beforeAll(async () => {
@@ -120,10 +120,10 @@ describe("a token that was reset", () => {
       if (by === undefined || halted === undefined) throw new Error("no instance");
       expect(await codeAt(halted, TOKEN)).toBe(200);
       process.kill(halted.pid, "SIGSTOP");
-      const asked = codeAt(halted, TOKEN);
+      const pendingCode = codeAt(halted, TOKEN);
       const token = await resetAt(by, TOKEN);
       process.kill(halted.pid, "SIGCONT");
-      expect(await asked).toBe(401);
+      expect(await pendingCode).toBe(401);
       expect(await codeAt(halted, token)).toBe(200);
     },
   );

@@ -93,8 +93,8 @@ describe("the log", () => {
 
   test("has no control characters, for any input of a client", async () => {
     const mooring = await startedMooring({ folder: await testFolder(), env });
-    const odd = "\u0007\u007f\u009b2J";
-    const path = `/api/admin/setting/get?key=${encodeURIComponent(odd)}`;
+    const control = "\u0007\u007f\u009b2J";
+    const path = `/api/admin/setting/get?key=${encodeURIComponent(control)}`;
     await http1Sender(mooring.port())(path, { headers });
     mooring.kill("SIGTERM");
     await mooring.ended;
@@ -102,7 +102,7 @@ describe("the log", () => {
     for (const line of lines)
       for (const char of line) expect(isControl(char), JSON.stringify(line)).toBe(false);
     const reasons = mooring.log().map(({ reason }) => String(reason));
-    expect(reasons.filter((reason) => reason.includes(odd))).toHaveLength(1);
+    expect(reasons.filter((reason) => reason.includes(control))).toHaveLength(1);
   });
 
   test("has one line for a client with many wrong tokens", async () => {
@@ -131,13 +131,13 @@ describe("the log", () => {
       folder,
       env: { ...env, MOORING_WORKERS: "2", MOORING_SETTINGS_FILE: file },
     });
-    const said = (msg: string) => mooring.log().filter((line) => line["msg"] === msg);
-    await mooring.logged(() => said("serving").length === 2);
+    const linesOf = (msg: string) => mooring.log().filter((line) => line["msg"] === msg);
+    await mooring.logged(() => linesOf("serving").length === 2);
     mooring.kill("SIGTERM");
     await mooring.ended;
-    const [first, second] = said("serving").map(({ worker }) => worker);
-    expect(said("settings file applied")).toMatchObject([{ worker: first }]);
-    expect(said("stopped").map(({ worker }) => worker)).toEqual(
+    const [first, second] = linesOf("serving").map(({ worker }) => worker);
+    expect(linesOf("settings file applied")).toMatchObject([{ worker: first }]);
+    expect(linesOf("stopped").map(({ worker }) => worker)).toEqual(
       expect.arrayContaining([first, second]),
     );
     expect(first).not.toBe(second);

@@ -36,10 +36,10 @@ async function busyService(workers: string) {
 
 /** The value of a sample whose labels contain these. */
 function sample(text: string, name: string, labels: Record<string, string> = {}): number {
-  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   const line = text.split("\n").find((one) => {
     const [, found = "", inside = ""] = /^(\w+)(?:\{(.*)\})? /.exec(one) ?? [];
-    return found === name && wanted.every((label) => inside.includes(label));
+    return found === name && pairs.every((label) => inside.includes(label));
   });
   return Number(line?.split(" ").at(-1));
 }

@@ -18,7 +18,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts a service with variables, and calls it by a command with the same ones. */
-async function asked(env: Record<string, string>, command: string[], more = {}) {
+async function probed(env: Record<string, string>, command: string[], more = {}) {
   const folder = await testFolder();
   const own = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_DATA_DIR: folder, ...env };
   const mooring = await startedMooring({ folder, env: own });
@@ -33,13 +33,13 @@ const serves = { code: 0, out: "serving\n", err: "" };
 describe("with the variables of the service its probe finds it", () => {
   test("on another port", async () => {
     const env = { MOORING_LISTEN: `:${await freePort()}` };
-    expect(await asked(env, ["health"])).toEqual(serves);
+    expect(await probed(env, ["health"])).toEqual(serves);
   });
 
   test("on a Unix socket with mode 0600, at a relative path", async () => {
     const env = { MOORING_LISTEN: "unix:mooring.sock", MOORING_SOCKET_MODE: "0600" };
-    expect(await asked(env, ["health"])).toEqual(serves);
-    expect((await asked(env, ["status"], { MOORING_TOKEN: TOKEN })).out).toMatch(/^ready +yes$/m);
+    expect(await probed(env, ["health"])).toEqual(serves);
+    expect((await probed(env, ["status"], { MOORING_TOKEN: TOKEN })).out).toMatch(/^ready +yes$/m);
   });
 
   test("on the port of gRPC, if that is another", async () => {
@@ -48,7 +48,7 @@ describe("with the variables of the service its probe finds it", () => {
       MOORING_LISTEN: `127.0.0.1:${await freePort()}`,
       MOORING_GRPC_LISTEN: `unix:${join(folder, "grpc.sock")}`,
     };
-    expect(await asked(env, ["health"])).toEqual(serves);
+    expect(await probed(env, ["health"])).toEqual(serves);
   });
 });
 
@@ -70,12 +70,12 @@ describe("over TLS", () => {
   };
 
   test("the probe needs no name of the certificate, for any issuer", async () => {
-    expect(await asked(await variables("own"), ["health"])).toEqual(serves);
+    expect(await probed(await variables("own"), ["health"])).toEqual(serves);
   });
 
   test("a command with a token needs the name, and sends no token without it", async () => {
     const env = await variables("named");
-    expect(await asked(env, ["status"], { MOORING_TOKEN: TOKEN })).toMatchObject({
+    expect(await probed(env, ["status"], { MOORING_TOKEN: TOKEN })).toMatchObject({
       code: 2,
       err: expect.stringContaining(
         "set MOORING_ADDRESS to https://NAME:PORT with the name of the certificate",
@@ -93,7 +93,7 @@ describe("over TLS", () => {
       MOORING_CLIENT_CERT_FILE: client?.certificate ?? "",
       MOORING_CLIENT_KEY_FILE: client?.key ?? "",
     };
-    expect(await asked(env, ["health"], more)).toEqual(serves);
-    expect(await asked(env, ["health"])).toMatchObject({ code: 6, out: "" });
+    expect(await probed(env, ["health"], more)).toEqual(serves);
+    expect(await probed(env, ["health"])).toMatchObject({ code: 6, out: "" });
   });
 });

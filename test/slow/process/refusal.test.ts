@@ -28,7 +28,7 @@ type Large = readonly [path: string, headers: readonly string[]];
  * Replies to a client that sends large bodies, each twenty times, with their counts; client and
  * service have a process each.
  */
-async function told(mooring: MooringProcess, ...requests: readonly Large[]) {
+async function repliesTo(mooring: MooringProcess, ...requests: readonly Large[]) {
   // In one process the service would read all before it answers.
   const program = join(import.meta.dirname, "large-sender.ts");
   const args = [program, String(mooring.port()), JSON.stringify(requests)];
@@ -40,7 +40,7 @@ async function told(mooring: MooringProcess, ...requests: readonly Large[]) {
 }
 
 /** A server that answers any request at its begin, and reads no more of it. */
-async function earlyServer(reply: string): Promise<string> {
+async function startEarlyServer(reply: string): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on("error", () => undefined));
@@ -60,7 +60,7 @@ describe.each(["close", "keep-alive"])(
     const end = ["Connection", connection];
 
     test("for a wrong token, an unknown path, two hosts, a read-only path, and an unsupported type", async () => {
-      const replies = await told(
+      const replies = await repliesTo(
         await start(),
         [SAVE, [...HOST, ...JSON_BODY, "Authorization", "wrong", ...end]],
         ["/nowhere", [...HOST, ...end]],
@@ -73,7 +73,7 @@ describe.each(["close", "keep-alive"])(
 
     test("in front of an unreachable server: for that, and two hosts", async () => {
       const mooring = await start({ MOORING_UPSTREAM: "http://127.0.0.1:1" });
-      const replies = await told(
+      const replies = await repliesTo(
         mooring,
         ["/dav/file", [...HOST, ...end]],
         ["/dav/file", [...HOST, ...HOST, ...end]],
@@ -85,9 +85,9 @@ describe.each(["close", "keep-alive"])(
       ["keeps its connection", "Content-Length: 0\r\n\r\n"],
       ["closes it", "Connection: close\r\nContent-Length: 0\r\n\r\n"],
     ])("in front of a server that refuses early and %s", async (_, rest) => {
-      const url = await earlyServer(`HTTP/1.1 413 Content Too Large\r\n${rest}`);
+      const url = await startEarlyServer(`HTTP/1.1 413 Content Too Large\r\n${rest}`);
       const mooring = await start({ MOORING_UPSTREAM: url });
-      expect(await told(mooring, ["/dav/file", [...HOST, ...end]])).toEqual([{ 413: 20 }]);
+      expect(await repliesTo(mooring, ["/dav/file", [...HOST, ...end]])).toEqual([{ 413: 20 }]);
     });
   },
 );
@@ -126,7 +126,7 @@ test("an upstream that refuses early keeps no incomplete request", async () => {
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const mooring = await start({ MOORING_UPSTREAM: `http://127.0.0.1:${port}` });
-  expect(await told(mooring, ["/dav/file", HOST])).toEqual([{ 413: 20 }]);
+  expect(await repliesTo(mooring, ["/dav/file", HOST])).toEqual([{ 413: 20 }]);
   // One may be kept that has received all of its request.
   await expect.poll(() => open).toBeLessThanOrEqual(1);
 });
@@ -147,7 +147,7 @@ test.each(["close", "keep-alive"])(
     const alone = await start();
     const front = await start({ MOORING_UPSTREAM: "http://127.0.0.1:1" });
     const early = await start({
-      MOORING_UPSTREAM: await earlyServer("HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n"),
+      MOORING_UPSTREAM: await startEarlyServer("HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n"),
     });
     await Promise.all(
       [alone, front, early].map(async (mooring, at) => {
@@ -162,7 +162,7 @@ test.each(["close", "keep-alive"])(
 
 test("a client that stalls after a refusal over HTTP/2 keeps no stream", async () => {
   const early = (rest: string) =>
-    earlyServer(`HTTP/1.1 413 Large\r\n${rest}Content-Length: 0\r\n\r\n`);
+    startEarlyServer(`HTTP/1.1 413 Large\r\n${rest}Content-Length: 0\r\n\r\n`);
   const upstreams = [
     "",
     "http://127.0.0.1:1",

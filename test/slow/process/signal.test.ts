@@ -47,7 +47,7 @@ describe("SIGTERM", () => {
     const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
     onTestFinished(() => session.destroy());
     await once(session, "remoteSettings");
-    const farewell = once(session, "goaway");
+    const goaway = once(session, "goaway");
     const idle = connect(mooring.port(), "127.0.0.1");
     idle.write("GET /ping HTTP/1.1\r\nHost: x\r\n\r\n");
     await once(idle, "data");
@@ -55,7 +55,7 @@ describe("SIGTERM", () => {
 
     const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
     const calls = [rest, grpc].map((transport) => transport.call(setAria2, request, { headers }));
-    await aria2.asked(2);
+    await aria2.arrived(2);
     const streamEnd = stream.next().catch((error: unknown) => error);
     const eventsEnd = events.next().catch((error: unknown) => error);
     mooring.kill("SIGTERM");
@@ -63,7 +63,7 @@ describe("SIGTERM", () => {
     expect(await health.next()).toMatchObject({ value: { status: "NOT_SERVING" } });
     expect(await streamEnd).toMatchObject({ failure: { code: Code.Unavailable } });
     expect(await eventsEnd).toMatchObject({ failure: { code: 503 } });
-    expect((await farewell)[0]).toBe(constants.NGHTTP2_NO_ERROR);
+    expect((await goaway)[0]).toBe(constants.NGHTTP2_NO_ERROR);
     await dropped;
     await expect(http1Sender(mooring.port())("/ping")).rejects.toThrow("ECONNREFUSED");
 
@@ -85,7 +85,7 @@ describe("SIGTERM", () => {
     const transport = opened(grpcTransport("gRPC", mooring.port()));
     const request = create(setAria2.input, { uri: aria2.uri, secret: "kept" });
     const call = transport.call(setAria2, request, { headers });
-    await aria2.asked(1);
+    await aria2.arrived(1);
     mooring.kill("SIGTERM");
     await mooring.logged(({ msg }) => msg === "stopping");
     aria2.answer();
@@ -111,8 +111,8 @@ describe("SIGTERM", () => {
     const env = { MOORING_WORKERS: "3" };
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const mooring = await startedMooring({ folder: await testFolder(), env });
-      const workersThat = (said: string) =>
-        mooring.log().flatMap(({ msg, worker }) => (msg === said ? [Number(worker)] : []));
+      const workersThat = (logMessage: string) =>
+        mooring.log().flatMap(({ msg, worker }) => (msg === logMessage ? [Number(worker)] : []));
       mooring.kill(signal);
       expect(await mooring.ended).toBe(0);
       expect(workersThat("serving").length).toBeGreaterThan(0);
@@ -143,7 +143,7 @@ describe("SIGTERM", () => {
         .call(setAria2, request, { headers })
         .catch((error: unknown) => ({ kind: "cut", error })),
     );
-    await aria2.asked(2);
+    await aria2.arrived(2);
     mooring.kill("SIGTERM");
     expect(await mooring.ended).toBe(0);
     for (const { kind } of await Promise.all(outcomes)) expect(kind).not.toBe("reply");
@@ -156,7 +156,7 @@ describe("SIGTERM", () => {
     const transport = opened(grpcTransport("gRPC", mooring.port()));
     const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
     const call = transport.call(setAria2, request, { headers });
-    await aria2.asked(1);
+    await aria2.arrived(1);
     mooring.kill("SIGTERM");
     await mooring.logged(({ msg }) => msg === "stopping");
     mooring.kill("SIGTERM");

@@ -7,7 +7,7 @@ const soon = <T>(look: () => T, message = "") => expect.poll(look, { timeout: 30
  * By the next check of a site, at the latest: on a busy machine the one soon after a push has
  * passed.
  */
-const atNextLook = <T>(look: () => T, message: string) =>
+const atNextCheck = <T>(look: () => T, message: string) =>
   expect.poll(look, { timeout: 90_000, message });
 
 async function call(
@@ -61,17 +61,17 @@ const POINTS = [
 
 /** Holds a call at a point. @returns a promise of its arrival, and a function that releases it. */
 function holdAt(site: StandIn, { stage, count }: (typeof POINTS)[number]) {
-  const there = Promise.withResolvers<void>();
-  const goOn = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   let times = 0;
   site.hold = async (at) => {
     if (at !== stage) return;
     times += 1;
     if (times !== count) return;
-    there.resolve();
-    await goOn.promise;
+    reached.resolve();
+    await release.promise;
   };
-  return { there: there.promise, goOn: goOn.resolve };
+  return { reached: reached.promise, release: release.resolve };
 }
 
 test("killed at any point of a push, site and Mooring agree after the next start", {
@@ -83,9 +83,9 @@ test("killed at any point of a push, site and Mooring agree after the next start
     const values = () => [site.value("site_title"), site.value("multipart_chunk_size")];
     const first = await startedMooring({ folder, env });
     await withSite(first, site);
-    const { there, goOn } = holdAt(site, point);
+    const { reached, release } = holdAt(site, point);
     expect((await save(first, { site_title: "new", multipart_chunk_size: "7" })).code).toBe(200);
-    await there;
+    await reached;
     first.kill("SIGKILL");
     await first.ended;
     const second = await startedMooring({ folder, env });
@@ -93,10 +93,10 @@ test("killed at any point of a push, site and Mooring agree after the next start
     await save(second, { site_title: "newer", multipart_chunk_size: "8" });
     await soon(values, point.what).toEqual(["newer", "8"]);
     // The dead process's request is stored only now.
-    goOn();
+    release();
     await new Promise((resolve) => setImmediate(resolve));
     if ("late" in point) expect(site.value(point.late[0])).toBe(point.late[1]);
-    await atNextLook(values, point.what).toEqual(["newer", "8"]);
+    await atNextCheck(values, point.what).toEqual(["newer", "8"]);
     const health = async () => {
       const { data } = await call(second, "/api/admin/site/get?name=one");
       return (data as { status: { health: string } }).status.health;

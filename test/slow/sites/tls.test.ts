@@ -52,15 +52,15 @@ test("it is accepted with its authority, or with its fingerprint", async () => {
 });
 
 test("another fingerprint is refused before anything is sent", async () => {
-  const asked = site.seen.length;
+  const before = site.seen.length;
   await expect(count({ pin: "0".repeat(64) })).rejects.toThrow("not the expected one");
-  expect(site.seen.length).toBe(asked);
+  expect(site.seen.length).toBe(before);
 });
 
 test("http for https is reported with the right address, for any server there", async () => {
   const at = site.url.replace("https", "http");
-  const said = "uses TLS: write its address with https://";
-  await expect(count({ url: at })).rejects.toThrow(`${at} ${said}`);
+  const message = "uses TLS: write its address with https://";
+  await expect(count({ url: at })).rejects.toThrow(`${at} ${message}`);
 });
 
 test.each([
@@ -74,14 +74,14 @@ test.each([
     "\x15\x03\x01\x00\x02\x02\x46",
     "if the server uses TLS, write its address with https://",
   ],
-])("so is %s", async (_, bytes, said) => {
+])("so is %s", async (_, bytes, message) => {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     socket.once("data", () => socket.end(bytes, "latin1"));
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
-  await expect(count({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(said);
+  await expect(count({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(message);
   server.close();
 });
 

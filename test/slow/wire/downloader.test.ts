@@ -98,8 +98,8 @@ describe.each(chosen)("over $name", ({ open }) => {
 
     test("reports a refused connection", async () => {
       const before = await stored(...KEYS);
-      const gone = `http://127.0.0.1:${await freePort()}/jsonrpc`;
-      const outcome = await set(gone, SECRETS.right);
+      const unused = `http://127.0.0.1:${await freePort()}/jsonrpc`;
+      const outcome = await set(unused, SECRETS.right);
       await refusal(
         outcome,
         Code.Unavailable,

@@ -151,14 +151,14 @@ describe("the port over TLS", () => {
 
   test("sends nothing to a client without TLS", async () => {
     const socket = connectTcp(service.port, "127.0.0.1");
-    let said: Buffer = Buffer.alloc(0);
+    let received: Buffer = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
-      said = Buffer.concat([said, chunk]);
+      received = Buffer.concat([received, chunk]);
     });
     socket.on("error", () => undefined);
     socket.write("GET /ping HTTP/1.1\r\nHost: x\r\n\r\n");
     await new Promise((resolve) => socket.on("close", resolve));
-    expect(said.toString("latin1")).not.toContain("pong");
+    expect(received.toString("latin1")).not.toContain("pong");
   });
 
   test("the command line calls it by https", async () => {
@@ -288,15 +288,15 @@ function get(port: number, path: string, pair?: Pair): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const own = pair && { cert: readFileSync(pair.certificate), key: readFileSync(pair.key) };
   const ca = readFileSync(authority.certificate);
-  const asked = request({ host: "localhost", port, path, ca, ...own, agent: false }, (reply) => {
+  const calling = request({ host: "localhost", port, path, ca, ...own, agent: false }, (reply) => {
     let text = "";
     reply.on("data", (chunk) => {
       text += String(chunk);
     });
     reply.on("end", () => resolve(text));
   });
-  asked.on("error", reject);
-  asked.end();
+  calling.on("error", reject);
+  calling.end();
   return promise;
 }
 

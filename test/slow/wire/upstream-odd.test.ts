@@ -10,29 +10,29 @@ import { startService, type TestService } from "../../wire/service.ts";
 import { raw } from "../../wire/upstream.ts";
 
 let service: TestService | undefined;
-let behind: Server | undefined;
+let upstreamServer: Server | undefined;
 let site: StandIn | undefined;
 const sockets = new Set<Socket>();
 
 afterEach(async () => {
   await service?.stop();
   for (const socket of sockets) socket.destroy();
-  behind?.close();
+  upstreamServer?.close();
   await site?.stop();
-  [service, behind, site] = [undefined, undefined, undefined];
+  [service, upstreamServer, site] = [undefined, undefined, undefined];
 });
 
 const GET = "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
 
 /** A service in front of a server that answers every request with some bytes. */
 async function inFrontOf(bytes: string): Promise<TestService> {
-  behind = createServer((socket) => {
+  upstreamServer = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
     socket.once("data", () => socket.end(bytes, "latin1"));
   });
-  await once(behind.listen(0, "127.0.0.1"), "listening");
-  const { port } = behind.address() as AddressInfo;
+  await once(upstreamServer.listen(0, "127.0.0.1"), "listening");
+  const { port } = upstreamServer.address() as AddressInfo;
   service = await startService({ env: { MOORING_UPSTREAM: `http://127.0.0.1:${port}` } });
   return service;
 }
@@ -109,7 +109,7 @@ describe("a request without a form in HTTP/1.1", () => {
 });
 
 describe("an unreachable upstream: users get the reason, and no address", () => {
-  async function said(upstream: string): Promise<string> {
+  async function answerOf(upstream: string): Promise<string> {
     service = await startService({ env: { MOORING_UPSTREAM: upstream } });
     const reply = await fetch(`http://127.0.0.1:${service.port}/x`);
     expect(reply.status).toBe(502);
@@ -117,14 +117,14 @@ describe("an unreachable upstream: users get the reason, and no address", () => 
   }
 
   test("the connection is refused", async () => {
-    expect(await said("http://127.0.0.1:1")).toBe(
+    expect(await answerOf("http://127.0.0.1:1")).toBe(
       "the server behind does not answer: connection refused",
     );
   });
 
   test("https for http", async () => {
     site = await startStandIn();
-    expect(await said(site.url.replace("http", "https"))).toContain(
+    expect(await answerOf(site.url.replace("http", "https"))).toContain(
       "it does not use TLS: write its address with http://",
     );
   });
@@ -135,6 +135,6 @@ describe("an unreachable upstream: users get the reason, and no address", () => 
     const key = await readFile(certificate.privateKey, "utf8");
     site = await startStandIn({ tls: { cert: certificate.pem, key } });
     await certificate.remove();
-    expect(await said(site.url)).toMatch(/certificate is not trusted .* NODE_EXTRA_CA_CERTS/);
+    expect(await answerOf(site.url)).toMatch(/certificate is not trusted .* NODE_EXTRA_CA_CERTS/);
   });
 });

@@ -88,8 +88,8 @@ describe("WebDAV", () => {
 
   test("MOVE, DELETE and UNLOCK", async () => {
     front.site.files.set("/from.txt", Buffer.from("moved"));
-    const there = `Destination: http://127.0.0.1:${front.service.port}/dav/to.txt\r\n`;
-    expect(await dav("MOVE", "/dav/from.txt", there)).toMatch(/^HTTP\/1\.1 201 /);
+    const destination = `Destination: http://127.0.0.1:${front.service.port}/dav/to.txt\r\n`;
+    expect(await dav("MOVE", "/dav/from.txt", destination)).toMatch(/^HTTP\/1\.1 201 /);
     expect(front.site.files.get("/to.txt")?.toString()).toBe("moved");
     expect(await dav("DELETE", "/dav/to.txt")).toMatch(/^HTTP\/1\.1 204 /);
     expect(await dav("UNLOCK", "/dav/to.txt")).toMatch(/^HTTP\/1\.1 204 /);
@@ -106,11 +106,11 @@ describe("WebDAV", () => {
 
 describe("a side that disconnects", () => {
   test("as a reader of a download: the site stops sending", async () => {
-    const gone = new AbortController();
-    const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: gone.signal });
+    const aborting = new AbortController();
+    const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: aborting.signal });
     await reply.body?.getReader().read();
     expect(front.site.active()).toBe(1);
-    gone.abort();
+    aborting.abort();
     await soon(() => front.site.active()).toBe(0);
   });
 

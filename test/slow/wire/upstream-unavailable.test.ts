@@ -90,23 +90,23 @@ describe("in a browser", () => {
   test("the page retries by itself, calls no other host, and keeps the URL", async (context) => {
     needsBrowser()(context);
     const page = await (browser as Browser).newPage({ locale: "zh-CN" });
-    const [asked, said]: [string[], string[]] = [[], []];
-    page.on("request", (request) => void asked.push(request.url()));
-    page.on("console", (message) => void said.push(message.text()));
+    const [requests, errors]: [string[], string[]] = [[], []];
+    page.on("request", (request) => void requests.push(request.url()));
+    page.on("console", (message) => void errors.push(message.text()));
     const url = `http://127.0.0.1:${service.port}/a/folder?x=1#part`;
     await page.goto(url);
     expect(await page.title()).toBe("站点无响应");
     await page.getByRole("button", { name: "立即重试" }).waitFor();
     await page.getByText(/^\d+ 秒后重试$/).waitFor();
     // A failed attempt is followed by another one.
-    await expect.poll(() => asked.length).toBeGreaterThan(2);
+    await expect.poll(() => requests.length).toBeGreaterThan(2);
     expect(await page.title()).toBe("站点无响应");
     await site.start();
     await page.locator("#login").waitFor({ state: "attached" });
     expect(page.url()).toBe(url);
-    expect(asked.filter((each) => !each.startsWith(`http://127.0.0.1:${service.port}/`))).toEqual(
-      [],
-    );
-    expect(said.filter((text) => /Content.Security/i.test(text))).toEqual([]);
+    expect(
+      requests.filter((each) => !each.startsWith(`http://127.0.0.1:${service.port}/`)),
+    ).toEqual([]);
+    expect(errors.filter((text) => /Content.Security/i.test(text))).toEqual([]);
   });
 });

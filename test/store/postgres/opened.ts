@@ -10,12 +10,12 @@ export const SOON = { timeout: 60_000, interval: 20 };
 
 /** Opens a store and reads it; closed with the test. */
 export async function opened(url: string, now = Date.now) {
-  const said: string[] = [];
-  const notify = (level: string, message: string): void => void said.push(`${level}: ${message}`);
+  const logged: string[] = [];
+  const notify = (level: string, message: string): void => void logged.push(`${level}: ${message}`);
   const store = await openPostgresSettingStore(postgresServer(url, "the-place"), { notify, now });
   onTestFinished(() => store.close());
   await store.load();
-  return { store, said };
+  return { store, logged };
 }
 
 /** Saves one setting, as a revision. */

@@ -66,9 +66,9 @@ export interface ServerOptions {
 
 /** A server for all tests of a file, which are skipped if none is installed. */
 export function serverOfFile(): () => TestServer {
-  const isThere = needs(postgresProgram("postgres"));
+  const isInstalled = needs(postgresProgram("postgres"));
   let server: TestServer | undefined;
-  beforeEach((context) => isThere(context));
+  beforeEach((context) => isInstalled(context));
   beforeAll(async () => {
     if (hasPostgres) server = await startPostgres();
   });

@@ -19,14 +19,14 @@ export async function openSwitch(first: number): Promise<Switch> {
   const sockets = new Set<Socket>();
   const silenced: string[] = [];
   const server = createServer((client) => {
-    const behind = connect(target, "127.0.0.1");
-    for (const socket of [client, behind]) {
+    const upstream = connect(target, "127.0.0.1");
+    for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on("error", () => undefined);
       socket.on("close", () => {
         sockets.delete(socket);
         client.destroy();
-        behind.destroy();
+        upstream.destroy();
       });
     }
     let sent = "";
@@ -34,8 +34,8 @@ export async function openSwitch(first: number): Promise<Switch> {
       pieces += 1;
       sent += chunk.toString("latin1");
     });
-    client.pipe(behind);
-    behind.on("data", (chunk: Buffer) => {
+    client.pipe(upstream);
+    upstream.on("data", (chunk: Buffer) => {
       if (!silenced.some((text) => sent.includes(text))) client.write(chunk);
     });
   }).listen(0, "127.0.0.1");

@@ -28,11 +28,13 @@ async function open(path: string, options?: SqliteOptions): Promise<SettingStore
 
 /** A store with one setting at revision 1, and its log. */
 async function opened(path = newPath()) {
-  const said: string[] = [];
-  const store = await open(path, { notify: (level, message) => said.push(`${level}: ${message}`) });
+  const logged: string[] = [];
+  const store = await open(path, {
+    notify: (level, message) => logged.push(`${level}: ${message}`),
+  });
   if ((await store.load()).revision === 0)
     await store.transact((trx) => trx.write(setting(1, { a: "1" })));
-  return { path, store, said };
+  return { path, store, logged };
 }
 
 const save = (store: SettingStore) => store.transact((trx) => trx.write(setting(2, { a: "2" })));
@@ -54,9 +56,9 @@ describe("the files of a database", () => {
     const path = newPath();
     chmodSync(dirname(path), 0o777);
     process.umask(0);
-    const { said } = await opened(path);
+    const { logged } = await opened(path);
     expect(modesBeside(path)).toEqual(PRIVATE);
-    expect(said).toEqual([]);
+    expect(logged).toEqual([]);
   });
 
   test("with permissions for other users are restricted, which is logged", async () => {
@@ -72,9 +74,9 @@ describe("the files of a database", () => {
       chmodSync(copy + suffix, 0o664);
     }
     left.close();
-    const { said } = await opened(copy);
+    const { logged } = await opened(copy);
     expect(modesBeside(copy)).toEqual(PRIVATE);
-    expect(said).toContain(`warn: removed permissions of other users on ${copy} (mode 664)`);
+    expect(logged).toContain(`warn: removed permissions of other users on ${copy} (mode 664)`);
   });
 
   test("are found beside the target of a link", async () => {
@@ -92,10 +94,10 @@ describe("missing database files", () => {
   test.each(["", "-wal", "-shm"])(
     "after mooring.db%s was deleted: saves are refused, the log has the reason, reads continue",
     async (suffix) => {
-      const { path, store, said } = await opened();
+      const { path, store, logged } = await opened();
       rmSync(path + suffix);
-      await expect.poll(() => said).toHaveLength(1);
-      expect(said[0]).toMatch(
+      await expect.poll(() => logged).toHaveLength(1);
+      expect(logged[0]).toMatch(
         /^error: .* was deleted while the service used it: saves are refused/,
       );
       await expect(save(store)).rejects.toThrow(
@@ -107,7 +109,7 @@ describe("missing database files", () => {
       await expect(store.compact({ count: 1, notBefore: 0 }, 1)).rejects.toThrow("was deleted");
       await expect(store.tryAcquireJobSlot("sweep", 1, 5)).rejects.toThrow("was deleted");
       expect(await store.load()).toMatchObject({ revision: 1 });
-      expect(said).toHaveLength(1);
+      expect(logged).toHaveLength(1);
     },
   );
 
@@ -126,12 +128,12 @@ describe("missing database files", () => {
   });
 
   test("that are restored are used again", async () => {
-    const { path, store, said } = await opened();
+    const { path, store, logged } = await opened();
     renameSync(path, `${path}.away`);
     await expect(save(store)).rejects.toThrow("was deleted");
     renameSync(`${path}.away`, path);
     await save(store);
-    expect(said.at(-1)).toMatch(/^info: .* were restored/);
+    expect(logged.at(-1)).toMatch(/^info: .* were restored/);
   });
 });
 
@@ -167,8 +169,10 @@ describe("after an unclean stop", () => {
   }
 
   test("all pages are checked, which is logged", async () => {
-    const { said } = await opened(await killed());
-    expect(said).toEqual([expect.stringMatching(/^info: .* was checked and is intact \(\d+ ms\)/)]);
+    const { logged } = await opened(await killed());
+    expect(logged).toEqual([
+      expect.stringMatching(/^info: .* was checked and is intact \(\d+ ms\)/),
+    ]);
   });
 
   test("a damaged page is reported with the remedy", async () => {
@@ -181,14 +185,14 @@ describe("after an unclean stop", () => {
 
   test("nothing is checked with never; with always everything is, after any stop", async () => {
     const { path, store } = await opened();
-    const said: string[] = [];
-    const notify: SqliteOptions["notify"] = (_, message) => said.push(message);
+    const logged: string[] = [];
+    const notify: SqliteOptions["notify"] = (_, message) => logged.push(message);
     await store.close();
     await (await openSqliteSettingStore(path, { notify })).close();
-    expect(said).toEqual([]);
+    expect(logged).toEqual([]);
     await (await openSqliteSettingStore(path, { notify, integrityCheck: "always" })).close();
-    expect(said).toEqual([expect.stringContaining("was checked and is intact")]);
+    expect(logged).toEqual([expect.stringContaining("was checked and is intact")]);
     await open(await killed(), { notify, integrityCheck: "off" });
-    expect(said).toHaveLength(1);
+    expect(logged).toHaveLength(1);
   });
 });

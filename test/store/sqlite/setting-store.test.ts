@@ -65,13 +65,13 @@ describe("the index of the history", () => {
     const path = newPath();
     await (await openSqliteSettingStore(path)).close();
     const handle = await openSqlite(path);
-    const asked: CompiledQuery[] = [];
+    const queries: CompiledQuery[] = [];
     const db = new Kysely<Database>({
       dialect: createSqliteDialect(handle),
-      log: ({ query }) => void asked.push(query),
+      log: ({ query }) => void queries.push(query),
     });
     await readRevisions(db, { key: "a", limit: 9 }, revisionsOf);
-    const { sql = "", parameters = [] } = asked[0] ?? {};
+    const { sql = "", parameters = [] } = queries[0] ?? {};
     const plan = handle.prepare(`explain query plan ${sql}`).all(...parameters);
     expect(JSON.stringify(plan)).toMatch(
       /SEARCH change USING COVERING INDEX change_segment \(<expr>=\? AND key=\?\)/,

@@ -76,14 +76,14 @@ export class RawHttp2 {
   }
 
   /** The first matching frame. */
-  async frame(wanted: (frame: Frame) => boolean): Promise<Frame> {
-    const found = framesOf(await this.until(wanted)).find(wanted);
+  async frame(isWanted: (frame: Frame) => boolean): Promise<Frame> {
+    const found = framesOf(await this.until(isWanted)).find(isWanted);
     if (found === undefined) throw new Error("the frame is gone");
     return found;
   }
 
-  until(wanted: (frame: Frame) => boolean): Promise<Buffer> {
-    return this.line.until((received) => framesOf(received).some(wanted));
+  until(isWanted: (frame: Frame) => boolean): Promise<Buffer> {
+    return this.line.until((received) => framesOf(received).some(isWanted));
   }
 }
 

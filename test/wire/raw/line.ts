@@ -26,7 +26,7 @@ export async function dial(port: number, from = "127.0.0.1"): Promise<Line> {
   const waiting = new Set<() => void>();
   socket.on("data", (chunk: Buffer) => {
     bytes = Buffer.concat([bytes, chunk]);
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   });
   // A connection that is cut may end with a reset.
   socket.on("error", () => undefined);
@@ -34,17 +34,17 @@ export async function dial(port: number, from = "127.0.0.1"): Promise<Line> {
   await once(socket, "connect");
   const until = (enough: (received: Buffer) => boolean): Promise<Buffer> =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         if (!enough(bytes)) return;
-        waiting.delete(look);
+        waiting.delete(check);
         resolve(bytes);
       };
-      waiting.add(look);
+      waiting.add(check);
       void closed.then(() => {
-        look();
+        check();
         reject(new Error(`the connection has ended after ${JSON.stringify(bytes.toString())}`));
       });
-      look();
+      check();
     });
   return { socket, received: () => bytes, until, closed };
 }

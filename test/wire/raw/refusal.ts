@@ -64,7 +64,7 @@ export function textOf({ headers, text }: Answer): string {
 }
 
 /** The message, without the protocol's escapes. */
-export function said({ headers, text }: Answer): string {
+export function plainText({ headers, text }: Answer): string {
   const [, inTrailers = ""] = /grpc-message: ([^\r\n]*)/.exec(text) ?? [];
   return (
     [String(headers["grpc-message"] ?? ""), inTrailers].map(decodeURIComponent).join("") || text

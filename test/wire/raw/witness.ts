@@ -83,8 +83,8 @@ export class Witness {
   }
 
   async #untilLogged(name: string): Promise<Record<string, unknown>[]> {
-    const look = () => expect(this.#linesOf(name)).not.toEqual([]);
-    await vi.waitFor(look, { timeout: 60_000, interval: 2 });
+    const check = () => expect(this.#linesOf(name)).not.toEqual([]);
+    await vi.waitFor(check, { timeout: 60_000, interval: 2 });
     return this.#linesOf(name);
   }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { save, tester, testParts } from "../../../settings/parts.ts";
 import { broken, type Recorded } from "../../../settings/watch/guarantee.ts";
-import { type Asked, truthOf } from "../../../settings/watch/stream.ts";
-import type { Heard } from "../../../settings/watch/watch-program.ts";
+import { truthOf, type WatchOptions } from "../../../settings/watch/stream.ts";
+import type { Reported } from "../../../settings/watch/watch-program.ts";
 import { temporaryPaths } from "../../../store/folder.ts";
 import { startProcess, type TestProcess } from "../../../store/process.ts";
 
@@ -19,23 +19,27 @@ async function startService(path: string, poll?: number): Promise<TestProcess> {
 }
 
 /** Events of a stream of a process so far. */
-function heard(service: TestProcess, stream: string): Recorded[] {
-  return (service.events as Heard[])
+function eventsOf(service: TestProcess, stream: string): Recorded[] {
+  return (service.events as Reported[])
     .filter((one) => one.stream === stream)
     .map(({ event }) => event)
     .filter((event) => event !== undefined);
 }
 
 /** Waits until a stream has reached a revision. */
-async function heardUpTo(service: TestProcess, stream: string, revision: number) {
-  await service.event<Heard>(
+async function eventsUpTo(service: TestProcess, stream: string, revision: number) {
+  await service.event<Reported>(
     (one) => one.stream === stream && (one.event?.revision ?? -1) >= revision,
   );
-  return heard(service, stream);
+  return eventsOf(service, stream);
 }
 
-const watch = (service: TestProcess, stream: string, asked: Asked = {}, isPublic = false) =>
-  service.call("watch", stream, asked, isPublic);
+const watch = (
+  service: TestProcess,
+  stream: string,
+  options: WatchOptions = {},
+  isPublic = false,
+) => service.call("watch", stream, options, isPublic);
 
 describe("the guarantees across processes on one file", () => {
   test("hold for every reader of either, while both write", async () => {
@@ -56,11 +60,11 @@ describe("the guarantees across processes on one file", () => {
     expect(truth).toHaveLength(last);
     for (const service of services) {
       for (const stream of ["snapshot", "from 0"])
-        expect(broken(await heardUpTo(service, stream, last), truth)).toEqual([]);
+        expect(broken(await eventsUpTo(service, stream, last), truth)).toEqual([]);
       const mine = truth
         .filter(({ values }) => "k1" in values)
         .map(({ revision, values: { k1 = null } }) => ({ revision, values: { k1 } }));
-      const ofOneKey = await heardUpTo(service, "of one key", last);
+      const ofOneKey = await eventsUpTo(service, "of one key", last);
       expect(broken(ofOneKey, mine)).toEqual([]);
       expect(ofOneKey.filter(({ kind }) => kind === "change")).toHaveLength(mine.length);
     }
@@ -76,11 +80,11 @@ describe("the guarantees across processes on one file", () => {
       const service = await startService(path, POLL);
       const after = history.at(-1)?.revision;
       await watch(service, "s", after === undefined ? {} : { after });
-      await heardUpTo(service, "s", (after ?? 0) + 40);
+      await eventsUpTo(service, "s", (after ?? 0) + 40);
       void service.call("saveForever", "k2").catch(() => undefined);
-      await heardUpTo(service, "s", (after ?? 0) + 80);
+      await eventsUpTo(service, "s", (after ?? 0) + 80);
       await service.kill();
-      history.push(...heard(service, "s"));
+      history.push(...eventsOf(service, "s"));
     }
     await writer.kill();
     expect(broken(history, await truthOf(parts.store))).toEqual([]);
@@ -94,12 +98,12 @@ describe("the guarantees across processes on one file", () => {
       const revision = await one.call<number>("save", { site_title: `${round}` });
       const stream = `s${round}`;
       await watch(two, stream, { after: revision }, true);
-      const [first] = await heardUpTo(two, stream, revision);
+      const [first] = await eventsUpTo(two, stream, revision);
       expect(first).toEqual({ kind: "bookmark", revision, values: {} });
       await watch(two, `${stream} all`, { after: revision });
-      await heardUpTo(two, `${stream} all`, revision);
+      await eventsUpTo(two, `${stream} all`, revision);
     }
-    expect((two.events as Heard[]).filter(({ end }) => end !== undefined)).toEqual([]);
+    expect((two.events as Reported[]).filter(({ end }) => end !== undefined)).toEqual([]);
   });
 });
 
@@ -108,9 +112,9 @@ describe("two processes on one file", () => {
     const path = newPath();
     const [one, two] = [await startService(path, POLL), await startService(path, POLL)];
     await watch(two, "s");
-    await heardUpTo(two, "s", 0);
+    await eventsUpTo(two, "s", 0);
     const revision = await one.call<number>("save", { site_title: "Harbour" });
-    const history = await heardUpTo(two, "s", revision);
+    const history = await eventsUpTo(two, "s", revision);
     expect(history.at(-1)).toMatchObject({ values: { site_title: "Harbour" } });
     expect(await two.call("value", "site_title")).toBe("Harbour");
   });
@@ -134,10 +138,10 @@ describe("two processes on one file", () => {
     for (let at = 1; at <= 30; at += 1) await save(parts, { k1: `${at}` });
     await parts.store.compact({ count: 5, notBefore: 0 }, 100);
     await other.call("token");
-    const { end } = await other.event<Heard>((one) => one.end !== undefined);
+    const { end } = await other.event<Reported>((one) => one.end !== undefined);
     expect(end?.message).toMatch(/the oldest revision is 26/);
     expect(await other.call("value", "k1")).toBe("30");
     await watch(other, "again");
-    expect(await heardUpTo(other, "again", 30)).toMatchObject([{ kind: "snapshot" }]);
+    expect(await eventsUpTo(other, "again", 30)).toMatchObject([{ kind: "snapshot" }]);
   });
 });

@@ -15,8 +15,8 @@ import { needs } from "../../../downloaders/program.ts";
 import { postgresProgram, startPostgres } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
+const hasPostgres = needs(postgresProgram("postgres"));
+beforeEach((context) => hasPostgres(context));
 
 const HALTED = { timeout: 60_000, interval: 20 };
 
@@ -36,13 +36,13 @@ test("a standby without the last changes of rights, which reuses their versions,
   onTestFinished(() => standby.remove());
   const address = await openSwitch(primary.port);
   const store = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
-  const book = await openAccessRegistry({ store: store.access, now: Date.now });
+  const registry = await openAccessRegistry({ store: store.access, now: Date.now });
   const [before, lost, kept] = [newToken(), newToken(), newToken()];
   const write = (to: AccessStore, rows: Partial<AccessRows>) =>
     to.transact((trx) => trx.write({ ...rows, audit: [] }));
   const opens = async ({ text }: { readonly text: string }): Promise<boolean> => {
-    await book.fresh();
-    return book.find(text, () => "") !== undefined;
+    await registry.fresh();
+    return registry.find(text, () => "") !== undefined;
   };
   await write(store.access, { principals: [PRINCIPAL], tokens: [before.token] });
   await vi.waitFor(async () => {

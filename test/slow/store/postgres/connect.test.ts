@@ -24,8 +24,8 @@ import {
   type TestServer,
 } from "../../../store/postgres/server.ts";
 
-const isThere = needs(postgresProgram("postgres"), "openssl");
-beforeEach((context) => isThere(context));
+const isInstalled = needs(postgresProgram("postgres"), "openssl");
+beforeEach((context) => isInstalled(context));
 
 const PASSWORD = "p@ss:w/rd%1";
 let folder: string;

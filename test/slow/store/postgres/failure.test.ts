@@ -46,7 +46,7 @@ test("an address that leads to a standby for a while refuses saves, and accepts 
   const standby = await primary.standby();
   onTestFinished(() => standby.remove());
   const address = await openSwitch(primary.port);
-  const { store, said } = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
+  const { store, logged } = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
   await save(store, 1);
   await vi.waitFor(async () => {
     expect(await standby.query("select revision from head")).toEqual([{ revision: "1" }]);
@@ -57,10 +57,13 @@ test("an address that leads to a standby for a while refuses saves, and accepts 
     const { message } = await failureOf(() => save(store, 2));
     expect(message).toMatch(/is a read-only standby/);
   }, SOON);
-  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads continue from memory/), SOON);
+  await vi.waitFor(
+    () => expect(logged.join()).toMatch(/error: .*reads continue from memory/),
+    SOON,
+  );
   await standby.promote();
   await vi.waitFor(() => save(store, 2), SOON);
-  await vi.waitFor(() => expect(said.join()).toMatch(/info: .* is back/), SOON);
+  await vi.waitFor(() => expect(logged.join()).toMatch(/info: .* is back/), SOON);
   expect(await store.load()).toMatchObject({ revision: 2 });
 });
 
@@ -69,19 +72,25 @@ test("a server that is killed refuses saves and accepts them again after its res
 }, async () => {
   const own = await startPostgres();
   onTestFinished(() => own.remove());
-  const { store, said } = await opened(await own.newDatabase());
+  const { store, logged } = await opened(await own.newDatabase());
   await save(store, 1);
   await own.kill("SIGKILL");
   const failures = [];
   for (let attempt = 0; attempt < 3; attempt += 1)
     failures.push(await failureOf(() => save(store, 2)));
   expect(failures.at(-1)?.failure).toBe("away");
-  await vi.waitFor(() => expect(said.join()).toMatch(/error: .*reads continue from memory/), SOON);
+  await vi.waitFor(
+    () => expect(logged.join()).toMatch(/error: .*reads continue from memory/),
+    SOON,
+  );
   // The answer to whether something has changed must be: unknown.
   await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
   await own.start();
   await vi.waitFor(async () => save(store, 2), SOON);
-  await vi.waitFor(() => expect(said.join()).toMatch(/info: the database the-place is back/), SOON);
+  await vi.waitFor(
+    () => expect(logged.join()).toMatch(/info: the database the-place is back/),
+    SOON,
+  );
   expect(await store.commits(0, 9, 9)).toHaveLength(2);
 });
 
@@ -123,12 +132,12 @@ test("a standby that was promoted has another id, and everything is read again",
   const own = await startPostgres();
   onTestFinished(() => own.remove());
   const url = await own.newDatabase();
-  const { store, said } = await opened(url);
+  const { store, logged } = await opened(url);
   await save(store, 1);
   const { databaseId } = store;
   await own.query("checkpoint");
   await own.promoteInPlace();
-  await vi.waitFor(() => expect(said.join()).toMatch(/warn: a standby has replaced/), SOON);
+  await vi.waitFor(() => expect(logged.join()).toMatch(/warn: a standby has replaced/), SOON);
   expect(store.databaseId).not.toBe(databaseId);
   expect(store.changedElsewhere()).toBe(true);
   expect(await store.delta(1)).toBeUndefined();
@@ -189,7 +198,7 @@ describe("behind a pooler in transaction mode", () => {
     const { url, stop } = await startPgbouncer(server(), direct.split("/").at(-1) ?? "");
     onTestFinished(stop);
     const [one, other] = [await opened(url), await opened(url)];
-    expect(other.said).toEqual([
+    expect(other.logged).toEqual([
       expect.stringMatching(/^warn: no notifications arrive from .* it is asked every 100 ms/),
     ]);
     expect(other.store.note()).toMatch(/^no notifications come/);
@@ -200,6 +209,6 @@ describe("behind a pooler in transaction mode", () => {
       await vi.waitFor(() => expect(reader.store.changedElsewhere()).toBe(true), SOON);
       await writer.store.seenEverywhere(revision);
     }
-    expect(other.said).toHaveLength(1);
+    expect(other.logged).toHaveLength(1);
   });
 });

@@ -112,7 +112,7 @@ test("revoked rights are named, reads continue, and all recovers with them", asy
   const url = await server().newDatabase();
   await server().query("create role app login");
   await server().query("grant create on schema public to app", nameOf(url));
-  const { store, said } = await opened(url.replace("mooring@", "app@"));
+  const { store, logged } = await opened(url.replace("mooring@", "app@"));
   await save(store, 1);
   await server().query("revoke insert on revision from app", nameOf(url));
   const { failure, message } = await failureOf(() => save(store, 2));
@@ -121,13 +121,13 @@ test("revoked rights are named, reads continue, and all recovers with them", asy
     "the database the-place does not let this user do that (permission denied for table revision): grant it all rights on Mooring's tables",
   );
   expect(await store.load()).toMatchObject({ revision: 1 });
-  expect(said).toEqual([]);
+  expect(logged).toEqual([]);
   await server().query("revoke select on head from app", nameOf(url));
   await vi.waitFor(
-    () => expect(said.join()).toMatch(/table head.*reads continue from memory/),
+    () => expect(logged.join()).toMatch(/table head.*reads continue from memory/),
     SOON,
   );
   await server().query("grant insert on revision to app; grant select on head to app", nameOf(url));
-  await vi.waitFor(() => expect(said.at(-1)).toMatch(/is back/), SOON);
+  await vi.waitFor(() => expect(logged.at(-1)).toMatch(/is back/), SOON);
   await save(store, 2);
 });

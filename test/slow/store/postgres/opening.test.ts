@@ -126,9 +126,9 @@ test("an older database is migrated once by instances that start together, for a
   await vi.waitFor(waitLong, SOON);
   await reader.query("commit");
   const stores = await Promise.all(opening);
-  const said = stores.flatMap((one) => one.said);
+  const logged = stores.flatMap((one) => one.logged);
   expect(
-    said.filter((line) => /^info: another instance is migrating the database/.test(line)),
+    logged.filter((line) => /^info: another instance is migrating the database/.test(line)),
   ).toHaveLength(2);
   const steps = await server().query("select name from migration order by name", nameOf(url));
   expect(steps.map(({ name }) => name)).toEqual(Object.keys(migrations));
