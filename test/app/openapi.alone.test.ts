@@ -1,18 +1,12 @@
 import { readFileSync } from "node:fs";
-import { create, type JsonObject } from "@bufbuild/protobuf";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { examples } from "../../src/app/documentation.ts";
-import { openApiPlugin } from "../../src/app/openapi.ts";
-import { createReference } from "../../src/app/reference.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { createMethods } from "../../src/gateway/method.ts";
-import { createDocument } from "../../src/gateway/openapi/document.ts";
 import { listRoutes } from "../../src/gateway/rest/rest.ts";
 import { readComments } from "../../tools/comments.ts";
-import { defineRpcs } from "../gateway/contract.ts";
 import { startService, type TestService, TOKEN } from "../wire/service.ts";
 
 interface Operation {
@@ -337,113 +331,4 @@ describe("headers", () => {
     expect(replies.at(-1)?.headers.get("retry-after")).toMatch(/^\d+$/);
     for (const reply of replies) expectHeaders(reply, list, at);
   });
-
-  test("are shown once in the reference", async () => {
-    const html = await (await get("/reference")).text();
-    for (const name of ["Mooring-At-Least-Revision", "Mooring-Stale-Seconds", "Retry-After"])
-      expect(html.split(`<code>${name}</code>`)).toHaveLength(2);
-  });
-});
-
-describe("the REST reference", () => {
-  test("is a page without scripts that lists every operation and has no external links", async () => {
-    const reply = await get("/reference");
-    const html = await reply.text();
-    expect(reply.headers.get("content-type")).toBe("text/html; charset=utf-8");
-    expect(reply.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect(html).not.toMatch(/<script|\son\w+=|javascript:/i);
-    for (const [, { operationId }] of operations()) expect(html).toContain(`id="${operationId}"`);
-    const ids = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
-    for (const [, target = ""] of html.matchAll(/href="([^"]+)"/g)) {
-      if (target.startsWith("#")) expect(ids, target).toContain(target.slice(1));
-      else expect(target).toBe("openapi.json");
-    }
-  });
-
-  test("escapes comments of a contract", () => {
-    const [desc] = defineRpcs([{ name: "GetThing", http: { get: "/things/{text}" }, reads: true }]);
-    if (desc === undefined) throw new Error("no rpc");
-    const evil = '<img src=x onerror="alert(1)">';
-    const html = createReference(
-      createDocument({
-        ...plain([desc]),
-        title: evil,
-        comments: { "test.v1.ThingService.GetThing": evil, "test.v1.Thing.text": evil },
-        examples: { "test.v1.ThingService.GetThing": { path: { text: evil } } },
-      }),
-    );
-    expect(html).not.toContain("<img");
-  });
-});
-
-/** Document options for rpcs that are not called. */
-function plain(descs: readonly object[]) {
-  return {
-    methods: descs.map((desc) => ({
-      kind: "unary" as const,
-      desc: desc as never,
-      invoke: async () => create({} as never),
-    })),
-    title: "Things",
-    version: "1.0.0",
-    description: "",
-    comments: {},
-    examples: {},
-    isPublic: () => true,
-    httpStatus: "envelope" as const,
-    headers: { request: [], reply: [], answer: [] },
-  };
-}
-
-test("the root page describes the service and links to its parts", async () => {
-  const html = await (await get("/")).text();
-  expect(html).toContain("Mooring v9.8.7");
-  // The console is 503 in a program that runs from its source without a build.
-  for (const [, path = ""] of html.matchAll(/href="([^"]+)"/g))
-    expect((await get(`/${path}`)).status, path).not.toBe(404);
-});
-
-test.each([
-  { mode: "token", without: 401, withToken: 200 },
-  { mode: "off", without: 404, withToken: 404 },
-])("with MOORING_REFLECTION=$mode the contract needs a token", async (expected) => {
-  const { mode, without, withToken } = expected;
-  const closedService = await startService({ env: { MOORING_REFLECTION: mode } });
-  onTestFinished(closedService.stop);
-  for (const path of ["/openapi.json", "/reference"]) {
-    const at = `http://127.0.0.1:${closedService.port}${path}`;
-    expect((await fetch(at)).status, path).toBe(without);
-    expect((await fetch(at, { headers: { authorization: TOKEN } })).status).toBe(withToken);
-  }
-});
-
-test("rules of every kind give a valid document in any application", async () => {
-  const descs = defineRpcs([
-    { name: "GetThing", http: { get: "/v1/{text=shelves/*}/things:get" }, reads: true },
-    { name: "PutThing", http: { put: "/v1/things/{text}", body: "*" } },
-    {
-      name: "ListThings",
-      http: {
-        get: "/v1/things",
-        response_body: "names",
-        additional_bindings: [{ post: "/v1/things", body: "*" }],
-      },
-    },
-    { name: "AnyThing", http: { custom: { kind: "*", path: "/v1/any" } } },
-  ] as never);
-  const app = Fastify();
-  await app.register(openApiPlugin, {
-    name: "Things",
-    description: "",
-    document: () => plain(descs),
-  });
-  onTestFinished(() => app.close());
-  const document = (await app.inject("/openapi.json")).json<JsonObject>();
-  const { errors } = await new Validator().validate(structuredClone(document));
-  expect(errors ?? []).toEqual([]);
-  expect(Object.keys(document["paths"] as object).sort()).toEqual([
-    "/v1/things",
-    "/v1/things/{text}",
-    "/v1/{text}/things:get",
-  ]);
 });

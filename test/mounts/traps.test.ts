@@ -3,7 +3,8 @@ import { createStorageClient } from "../../src/mounts/site/client.ts";
 import { sharedCredentials } from "../../src/mounts/site/item-kind.ts";
 import { createSiteClient } from "../../src/sites/client.ts";
 import { type Desk, driverByName, mount, openDesk, writes } from "./site/desk.ts";
-import { type Family, type Storages, startStorages } from "./site/stand-in.ts";
+import { type Storages, startStorages } from "./site/stand-in.ts";
+import type { Family } from "./site/stand-in-row.ts";
 
 let site: Storages;
 let desk: Desk;

@@ -278,3 +278,12 @@ function expressions(text: string): RegExp[] {
       return new RegExp(line.slice(flags.length), flags === "" ? "g" : "gi");
     });
 }
+
+/** Rows of the list of settings, or of some groups by the query of the URL. */
+export function rowsOf({ rows, listed }: SettingsOfSite, url = "/"): Row[] {
+  const query = new URL(url, "http://site").searchParams;
+  const groups = (query.get("groups") || query.get("group") || "").split(",").filter(Boolean);
+  const all = [...rows.values()].map(listed);
+  if (groups.length === 0) return all;
+  return all.filter((row) => groups.includes(String(row.group))).sort((a, b) => a.index - b.index);
+}

@@ -7,13 +7,15 @@ import {
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { accountRoutes, createRights, isRefusal, type Route } from "./stand-in-account.ts";
 import { type Files, receive, sendFile, serveDav } from "./stand-in-file.ts";
 import { indexPage } from "./stand-in-page.ts";
-import { createSessions, type Refusal, type Sessions, type User } from "./stand-in-session.ts";
+import { envelope, json } from "./stand-in-reply.ts";
+import { createSessions, type Sessions } from "./stand-in-session.ts";
 import {
   createSettingsOfSite,
   type Manner,
-  type Row,
+  rowsOf,
   type SettingsOfSite,
 } from "./stand-in-setting.ts";
 
@@ -28,7 +30,6 @@ export type Mode =
   /** HTTP 500 with no body. */
   | { readonly kind: "error" }
   | { readonly kind: "html" }
-  /** A save is stored after this delay, even when its caller has disconnected. */
   /** Each API call is delayed by this. */
   | { readonly kind: "held"; readonly until: Promise<void> }
   /** Each API call is answered with this text as JSON. */
@@ -184,28 +185,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     response.writeHead(200, { "content-type": "text/html" }).end(indexPage(title, basePath));
   };
   const permanent = (): string => settings.rows.get("token")?.value ?? "";
-  type Route = (request: IncomingMessage, response: ServerResponse) => unknown;
-  const asUser =
-    (run: (user: User, request: IncomingMessage, response: ServerResponse) => unknown): Route =>
-    (request, response) => {
-      const user = sessions.userOf(request, permanent());
-      return isRefusal(user) ? envelope(response, user) : run(user, request, response);
-    };
-  const asAdmin = (run: Route): Route =>
-    asUser((user, request, response) =>
-      user.role === 2
-        ? run(request, response)
-        : envelope(response, { code: 403, message: "You are not an admin" }),
-    );
-  const list = (request: IncomingMessage): Row[] => {
-    const query = new URL(request.url ?? "/", "http://site").searchParams;
-    const groups = (query.get("groups") || query.get("group") || "").split(",").filter(Boolean);
-    const all = [...settings.rows.values()].map(settings.listed);
-    if (groups.length === 0) return all;
-    return all
-      .filter((row) => groups.includes(String(row.group)))
-      .sort((a, b) => a.index - b.index);
-  };
+  const { asUser, asAdmin } = createRights(sessions, permanent);
   const setRow = (key: string, value: string, group: number): void =>
     void settings.rows.set(key, {
       ...{ key, value, help: "", type: "string", options: "", group, flag: 1, index: 0 },
@@ -235,7 +215,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
         const help = "x".repeat(site.mode.bytes);
         return envelope(response, { code: 200, message: "success", data: [{ key: "a", help }] });
       }
-      envelope(response, { code: 200, message: "success", data: list(request) });
+      envelope(response, { code: 200, message: "success", data: rowsOf(settings, request.url) });
     }),
     "POST /api/admin/setting/save": asAdmin(async (request, response) => {
       const body = await json(request);
@@ -302,34 +282,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
         data: { content, total: folder.length },
       });
     }),
-    "POST /api/admin/user/update": asAdmin(async (request, response) => {
-      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
-      const user = sessions.users.get(String(body["username"]));
-      if (user && typeof body["password"] === "string" && body["password"] !== "")
-        sessions.changePassword(user, body["password"]);
-      if (user && typeof body["role"] === "number") user.role = body["role"];
-      envelope(response, { code: 200, message: "success" });
-    }),
-    "POST /api/auth/login": async (request, response) => {
-      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
-      const [name, password] = [String(body["username"]), String(body["password"])];
-      const credentials = { name, password, otp: String(body["otp_code"] ?? "") };
-      const result = sessions.login(credentials, request);
-      if (isRefusal(result)) return envelope(response, result);
-      envelope(response, { code: 200, message: "success", data: result });
-    },
-    "GET /api/auth/logout": (request, response) => {
-      sessions.logout(request.headers.authorization ?? "");
-      envelope(response, { code: 200, message: "success" });
-    },
-    "GET /api/me": asUser((user, _request, response) =>
-      envelope(response, { code: 200, message: "success", data: sessions.me(user) }),
-    ),
-    "POST /api/me/update": asUser(async (user, request, response) => {
-      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
-      if (typeof body["password"] === "string") sessions.changePassword(user, body["password"]);
-      envelope(response, { code: 200, message: "success" });
-    }),
+    ...accountRoutes(sessions, { asUser, asAdmin }),
     "POST /api/fs/search": asUser((_user, _request, response) => {
       if (settings.engine === undefined) return void response.writeHead(500).end();
       envelope(response, { code: 200, message: "success", data: { content: [], total: 0 } });
@@ -444,28 +397,4 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
   };
   await listen();
   return site;
-}
-
-function isRefusal(value: object): value is Refusal {
-  return "code" in value;
-}
-
-/** A body as the site decodes it: without the JSON type it is empty. */
-async function json(request: IncomingMessage): Promise<unknown> {
-  const { body } = await receive(request);
-  if (!/^application\/json/.test(request.headers["content-type"] ?? "")) return undefined;
-  return JSON.parse(body.toString("utf8"));
-}
-
-function envelope(
-  response: ServerResponse,
-  { code, message, data = null }: { code: number; message: string; data?: unknown },
-): void {
-  const body = JSON.stringify({ code, message, data });
-  response
-    .writeHead(200, {
-      "content-type": "application/json; charset=utf-8",
-      "content-length": String(Buffer.byteLength(body)),
-    })
-    .end(body);
 }

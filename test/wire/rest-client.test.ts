@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PUBLIC_MEMBERS } from "./case/public.ts";
+import { allOfGroups, wholeList } from "./case/setting-list.ts";
 import { type RestCase, refuses, runRestCase, STATUS_MODES, succeeds } from "./rest-case.ts";
 import { startService, type TestService, TOKEN, VERSION } from "./service.ts";
 import { http1Sender, type SendHttp } from "./transport/http.ts";
@@ -387,22 +388,3 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
     expect(service.log()).not.toMatch(/mooring-[\w-]{43}/);
   });
 });
-
-/** Some settings of each of these groups. */
-function allOfGroups(...groups: readonly number[]): unknown {
-  return expect.toSatisfy(
-    (settings: { group: number }[]) => {
-      const found = new Set(settings.map(({ group }) => group));
-      return groups.every((group) => found.has(group)) && found.size === groups.length;
-    },
-    `settings of the groups ${groups.join(", ")} only`,
-  );
-}
-
-function wholeList(): unknown {
-  return expect.toSatisfy(
-    (settings: { key: string }[]) =>
-      PUBLIC_MEMBERS.concat("token").every((key) => settings.some((one) => one.key === key)),
-    "the list of all settings",
-  );
-}

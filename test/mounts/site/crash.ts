@@ -2,7 +2,8 @@ import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
 import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
-import { type Row, type Storages, startStorages } from "./stand-in.ts";
+import { type Storages, startStorages } from "./stand-in.ts";
+import type { Row } from "./stand-in-row.ts";
 
 /** The process ends here: nothing after it runs. */
 class Crash extends Error {}

@@ -1,0 +1,198 @@
+export const item = (members: object) => ({
+  additional: [{ name: "a", type: "string", ...members }],
+});
+export const items = (...additional: object[]) => ({ additional });
+
+/** Invalid files that both the JSON Schema and the program refuse. */
+export const wrongForm: [string, unknown, string, string][] = [
+  ["no object", [], "", "must be an object, not an array"],
+  ["no name", { name: undefined }, "name", "is missing"],
+  ["a name of digits only", { name: "115" }, "name", "must be letters"],
+  ["a name with a slash", { name: "a/b" }, "name", "must be letters"],
+  ["a name with a space at its end", { name: "a " }, "name", "must be letters"],
+  ["a name that is too long", { name: "a".repeat(65) }, "name", "is longer than 64"],
+  ["an unknown member", { aditional: [] }, "aditional", 'Did you mean "additional"?'],
+  ["an unknown flag", { config: { no_chache: true } }, "config.no_chache", "Did you mean"],
+  ["a flag as text", { config: { no_cache: "true" } }, "config.no_cache", "must be true or false"],
+  ["a config that is not an object", { config: [] }, "config", "must be an object"],
+  ["a name inside config", { config: { name: "x" } }, "config.name", "is not a member"],
+  ["an alert without level", { config: { alert: "Mind." } }, "config.alert", "level|text"],
+  ["an alert of another level", { config: { alert: "note|Mind." } }, "config.alert", "level|text"],
+  ["an alert without text", { config: { alert: "info|" } }, "config.alert", "level|text"],
+  ["items that are not an array", { additional: {} }, "additional", "must be an array"],
+  ["an item that is not an object", { additional: ["a"] }, "additional[0]", "must be an object"],
+  ["too many items", items(...Array(201).fill({ use: "cookie" })), "additional", "200 is the most"],
+  ["an item without name", item({ name: undefined }), "additional[0].name", "is missing"],
+  ["an item without type", item({ type: undefined }), "additional[0].type", "is missing"],
+  ["an item with a reserved name", item({ name: "toString" }), "additional[0].name", "reserve"],
+  ["an item name with a dash", item({ name: "a-b" }), "additional[0].name", "underscores"],
+  ["an unknown type", item({ type: "password" }), "additional[0].type", "must be one of string"],
+  ["an unknown item member", item({ hint: "" }), "additional[0].hint", "is not a member"],
+  ["a default that is not text", item({ default: 3 }), "additional[0].default", "in double quotes"],
+  ["a help that is too long", item({ help: "a".repeat(2001) }), "additional[0].help", "2000"],
+  ["a name beside use", items({ use: "cookie", name: "a" }), "additional[0].name", "not a member"],
+  ["an unknown shared item", items({ use: "cookies" }), "additional[0].use", '"cookie"'],
+  [
+    "a condition without =",
+    item({ show_when: "b" }),
+    "additional[0].show_when",
+    "item=value|value",
+  ],
+  ["a bound as text", item({ type: "number", min: "1" }), "additional[0].min", "must be a number"],
+  ["a select without options", item({ type: "select" }), "additional[0].options", "must list"],
+  ["options of a text", item({ options: "a,b" }), "additional[0].options", "make it a select"],
+  ["bounds of a text", item({ max: 1 }), "additional[0].max", "only number and float"],
+  ["a secret bool", item({ type: "bool", secret: true }), "additional[0].secret", "for text only"],
+  [
+    "a bool default",
+    item({ type: "bool", default: "1" }),
+    "additional[0].default",
+    "true or false",
+  ],
+  ["a number default", item({ type: "number", default: "x" }), "additional[0].default", "whole"],
+  ["a decimal default", item({ type: "number", default: "1.5" }), "additional[0].default", "whole"],
+  ["a float default", item({ type: "float", default: ".5" }), "additional[0].default", "decimal"],
+  ["a variant of no family", item({ variants: { flist: {} } }), "additional[0].variants.flist", ""],
+  [
+    "an unknown member of a variant",
+    item({ variants: { alist: { help: "" } } }),
+    "additional[0].variants.alist.help",
+    "is not a member",
+  ],
+  [
+    "a hint of a variant as text",
+    item({ variants: { alist: { legacy_help: "yes" } } }),
+    "additional[0].variants.alist.legacy_help",
+    "must be true or false",
+  ],
+  [
+    "an order that is not a list",
+    { variants: { alist: { order: "a" } } },
+    "variants.alist.order",
+    "must be a list of item names",
+  ],
+  [
+    "an order of anything but names",
+    { variants: { alist: { order: [1] } } },
+    "variants.alist.order",
+    "must be a list of item names",
+  ],
+  ["a decimal bound", item({ type: "number", min: 0.5 }), "additional[0].min", "whole number"],
+];
+
+export const pair = items({ use: "cookie" }, { name: "b", type: "string" });
+
+/** Invalid files that only the program refuses. */
+export const wrongSense: [string, object, string, string][] = [
+  [
+    "min above max",
+    item({ type: "number", min: 2, max: 1 }),
+    "additional[0].min",
+    "must not be more than max (1)",
+  ],
+  [
+    "a default below min",
+    item({ type: "number", min: 2, default: "1" }),
+    "additional[0].default",
+    "less than min (2)",
+  ],
+  [
+    "a default above max",
+    item({ type: "float", max: 2, default: "2.5" }),
+    "additional[0].default",
+    "more than max (2)",
+  ],
+  [
+    "a default that is not an option",
+    item({ type: "select", options: "a,b", default: "c" }),
+    "additional[0].default",
+    "must be one of the options a,b",
+  ],
+  ["an option twice", item({ type: "select", options: "a,a" }), "additional[0].options", "twice"],
+  [
+    "options with spaces",
+    item({ type: "select", options: "a, b" }),
+    "additional[0].options",
+    "spaces",
+  ],
+  [
+    "options that are not numbers",
+    item({ type: "number", options: "1,two" }),
+    "additional[0].options",
+    '"two"',
+  ],
+  [
+    "two items with the same name",
+    items({ use: "cookie" }, { name: "cookie", type: "string" }),
+    "additional[1]",
+    'is named "cookie" like an earlier item',
+  ],
+  [
+    "an item with the name of a common one",
+    items({ name: "remark", type: "string" }),
+    "additional[0]",
+    "like a common item of this driver",
+  ],
+  [
+    "a condition on an unknown item",
+    items({ use: "cookie" }, { name: "b", type: "string", show_when: "cokie=x" }),
+    "additional[1].show_when",
+    'Did you mean "cookie"?',
+  ],
+  [
+    "an order that leaves out an item",
+    { ...pair, variants: { alist: { order: ["b"] } } },
+    "variants.alist.order",
+    "lacks cookie",
+  ],
+  [
+    "an order with an item twice",
+    { ...pair, variants: { alist: { order: ["b", "cookie", "b"] } } },
+    "variants.alist.order[2]",
+    'names "b" twice',
+  ],
+  [
+    "an order with an unknown item",
+    { ...pair, variants: { alist: { order: ["b", "cokie"] } } },
+    "variants.alist.order[1]",
+    'Did you mean "cookie"?',
+  ],
+  [
+    "an order with an item that the family does not have",
+    {
+      ...items({ use: "cookie", families: ["openlist"] }, { name: "b", type: "string" }),
+      variants: { alist: { order: ["b", "cookie"] } },
+    },
+    "variants.alist.order[1]",
+    "which is not an item of this driver for alist",
+  ],
+  ["a condition on itself", item({ show_when: "a=1" }), "additional[0].show_when", "another item"],
+  [
+    "a condition on a value that is not an option",
+    items({ name: "b", type: "select", options: "x,y" }, { use: "cookie", show_when: "b=x|z" }),
+    "additional[1].show_when",
+    'waits for "z"',
+  ],
+  [
+    "a condition on a bool with another value",
+    items({ name: "b", type: "bool" }, { use: "cookie", show_when: "b=yes" }),
+    "additional[1].show_when",
+    'waits for "yes"',
+  ],
+  [
+    "a condition on a number out of bounds",
+    items({ name: "b", type: "number", max: 3 }, { use: "cookie", show_when: "b=4" }),
+    "additional[1].show_when",
+    'waits for "4"',
+  ],
+  [
+    "a cycle of conditions",
+    items(
+      { name: "a", type: "string", show_when: "b=1" },
+      { name: "b", type: "string", show_when: "c=1" },
+      { name: "c", type: "string", show_when: "a=1" },
+    ),
+    "additional[0].show_when",
+    "hang on this one in turn",
+  ],
+];
