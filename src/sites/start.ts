@@ -47,6 +47,8 @@ export interface SitesDeps {
     readonly renewal?: number;
     /** Validity of rows that only the upstream has. */
     readonly ownRows?: number;
+    /** Maximum wait of a save for the upstream. */
+    readonly patience?: number;
   };
 }
 

@@ -129,6 +129,7 @@ const UPDATE: AuditOrigin = { ...ORIGIN, method: "UpdateSite" };
 /** Contacts the upstream in the background, with retries until the first success. */
 export function startUpstream(deps: UpstreamDeps): Upstream {
   const { sites, url, engine, now, onNotice, onError } = deps;
+  const { patience = PATIENCE } = deps.times ?? {};
   const { registry, workers } = sites;
   const access = { url, token: "", ca: "", pin: "" };
   const asking = createSiteClient(access, QUESTIONS);
@@ -295,7 +296,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
         });
     },
     delivered: async (revision) => {
-      if (settling !== undefined) await waitAtMost(PATIENCE, settling);
+      if (settling !== undefined) await waitAtMost(patience, settling);
       const site = mine();
       if (site === undefined || site.mode !== "follow" || site.paused) return undefined;
       const isThere = (): boolean => registry.state(site.id).appliedRevision >= revision;
@@ -306,7 +307,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       // Waits less for an upstream that does not answer.
       const left = (): number =>
         began +
-        (isChecked && registry.state(site.id).error === undefined ? CHECKED_PATIENCE : PATIENCE) -
+        (isChecked && registry.state(site.id).error === undefined ? CHECKED_PATIENCE : patience) -
         now();
       if (sites.isLeader()) void sites.follow(site.id).catch(onError);
       while (!isThere() && left() > 0) {

@@ -231,7 +231,7 @@ describe("every other way to change a setting", () => {
 
 describe("an outcome that is unknown at the reply", () => {
   test("is settled by the server's state, though its reply was lost", async () => {
-    const token = await open();
+    const token = await open({ siteTimes: { patience: 50 } });
     // The reply is lost after the value was stored.
     front.site.hold = (stage) => {
       if (stage !== "stored") return;
@@ -252,7 +252,7 @@ describe("an outcome that is unknown at the reply", () => {
       const { data } = (await reply.json()) as { data: Record<string, string> };
       return [reply.headers.get("etag") !== null, data["search_index"]];
     };
-    const first = await startService({ folder, env });
+    const first = await startService({ folder, env, siteTimes: { patience: 50 } });
     await soon(() => listed(first.port)).toEqual([true, "none"]);
     await site.stop();
     const reply = await fetch(`http://127.0.0.1:${first.port}/api/admin/setting/save`, {

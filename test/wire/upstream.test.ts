@@ -253,6 +253,7 @@ describe("a second start", () => {
 
 describe("trouble", () => {
   test("with a slow site the reply reports that the change is in progress", async () => {
+    await another({ siteTimes: { patience: 50 } });
     const token = await front.login();
     await group(token);
     const release = Promise.withResolvers<void>();
