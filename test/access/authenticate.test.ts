@@ -145,9 +145,9 @@ describe("admission", () => {
       expect(await refused("away")).toMatchObject({ code: Code.Unavailable });
     expect(await refused("wrong")).toMatchObject({ code: Code.Unauthenticated });
     for (const header of ["wrong", "there"]) {
-      const late = await refused(header);
-      expect(late.code).toBe(Code.ResourceExhausted);
-      expect(Number(late.metadata.get("retry-after"))).toBeGreaterThan(0);
+      const delayed = await refused(header);
+      expect(delayed.code).toBe(Code.ResourceExhausted);
+      expect(Number(delayed.metadata.get("retry-after"))).toBeGreaterThan(0);
     }
   });
 
@@ -194,35 +194,35 @@ describe("a call that was admitted", () => {
   };
 
   test("runs without a second check of its right", async () => {
-    const given = accessOf();
+    const fixture = accessOf();
     const request = { method: listSettings, call: admitted(listSettings, NOW - 1) };
-    expect(await pass(given, request)).toBe(reply);
-    expect(given.identity.whose).not.toHaveBeenCalled();
+    expect(await pass(fixture, request)).toBe(reply);
+    expect(fixture.identity.whose).not.toHaveBeenCalled();
     const next = vi.fn();
     const none = () =>
-      pass(given, { method: listSettings, call: new TestCall(listSettings) }, next);
+      pass(fixture, { method: listSettings, call: new TestCall(listSettings) }, next);
     expect(await failureOf(none)).toMatchObject(MISSING);
     const more = { method: saveSettings, call: admitted(saveSettings) };
-    await expect(pass(given, more, next)).rejects.toMatchObject({ code: Code.PermissionDenied });
+    await expect(pass(fixture, more, next)).rejects.toMatchObject({ code: Code.PermissionDenied });
     expect(next).not.toHaveBeenCalled();
-    expect(await pass(given, { method: ping, call: new TestCall(ping) })).toBe(reply);
+    expect(await pass(fixture, { method: ping, call: new TestCall(ping) })).toBe(reply);
   });
 
   test("is found by its context outside the gateway", async () => {
     const { principal } = admitted(listSettings, 0);
     const info = { transport: "grpc", requestId: "", peer: "", principal } as const;
     const contextValues = createContextValues().set(callKey, info);
-    const given = accessOf();
-    expect(await pass(given, { method: listSettings, contextValues })).toBe(reply);
-    expect(given.identity.whose).not.toHaveBeenCalled();
-    expect(await failureOf(() => pass(given, { method: listSettings }))).toMatchObject(MISSING);
+    const fixture = accessOf();
+    expect(await pass(fixture, { method: listSettings, contextValues })).toBe(reply);
+    expect(fixture.identity.whose).not.toHaveBeenCalled();
+    expect(await failureOf(() => pass(fixture, { method: listSettings }))).toMatchObject(MISSING);
   });
 
   test("is checked again after a slow body", async () => {
     const request = { method: listSettings, call: admitted(listSettings, NOW - 1.5) };
     const next = vi.fn(async () => reply as unknown);
-    const given = accessOf({ right: () => ({ ...reader, until: 700 }) });
-    expect(await pass(given, request, next)).toBe(reply);
+    const fixture = accessOf({ right: () => ({ ...reader, until: 700 }) });
+    expect(await pass(fixture, request, next)).toBe(reply);
     expect((request.call.principal as Admission).until).toBe(700);
     expect(next).toHaveBeenCalledOnce();
     for (const now of [undefined, { ...reader, grant: createGrant(["settings:read"], []) }])
@@ -244,11 +244,11 @@ describe("a call that was admitted", () => {
     }
 
     /** Opens a stream and reads its first message. */
-    const open = async (given: ReturnType<typeof accessOf>, caller = reader) => {
+    const open = async (fixture: ReturnType<typeof accessOf>, caller = reader) => {
       const call = admitted(listSettings, NOW, caller);
       const next = vi.fn(async () => ({ stream: true, message: numbers(), kept: 1 }));
       const request = { method: listSettings, call, stream: true };
-      const response = await pass(given, request, next as never);
+      const response = await pass(fixture, request, next as never);
       expect(response).toMatchObject({ stream: true, kept: 1 });
       const stream = response.message as AsyncGenerator<number>;
       streams.push(stream);
@@ -256,25 +256,25 @@ describe("a call that was admitted", () => {
     };
 
     test("passes the messages on without further checks", async () => {
-      const given = accessOf();
-      const { call, stream } = await open(given);
+      const fixture = accessOf();
+      const { call, stream } = await open(fixture);
       const messages: number[] = [];
       for await (const message of stream) messages.push(message);
       expect(messages).toEqual([1, 2]);
-      given.access.expire(1_000);
+      fixture.access.expire(1_000);
       expect(call.signal.aborted).toBe(false);
     });
 
     test("in one direction is passed on", async () => {
-      const given = accessOf();
+      const fixture = accessOf();
       const call = admitted(listSettings);
       const request = { method: listSettings, call, stream: true };
-      expect(await pass(given, request)).toBe(reply);
+      expect(await pass(fixture, request)).toBe(reply);
       const streamed = { stream: true, message: numbers() };
       const next = vi.fn(async () => streamed as unknown);
-      expect(await pass(given, { ...request, stream: false }, next)).toBe(streamed);
+      expect(await pass(fixture, { ...request, stream: false }, next)).toBe(streamed);
       const open = { method: ping, call: new TestCall(ping), stream: true };
-      expect(await pass(given, open, next)).toBe(streamed);
+      expect(await pass(fixture, open, next)).toBe(streamed);
     });
 
     test("is refused when the right has ended", async () => {
@@ -283,45 +283,45 @@ describe("a call that was admitted", () => {
     });
 
     test("ends when the right expires", async () => {
-      const given = accessOf({ right: () => ({ ...reader, until: 600 }) });
-      const { call, first } = await open(given);
+      const fixture = accessOf({ right: () => ({ ...reader, until: 600 }) });
+      const { call, first } = await open(fixture);
       await first();
-      given.access.expire(599);
+      fixture.access.expire(599);
       expect(call.signal.aborted).toBe(false);
-      given.access.expire(600);
+      fixture.access.expire(600);
       expect(call.signal.reason).toMatchObject(unauthenticated(/has expired/));
     });
 
     test("continues when the right does not expire", async () => {
       const endless = { ...reader, until: undefined };
-      const given = accessOf({ right: () => endless });
-      const { call, first } = await open(given, endless);
+      const fixture = accessOf({ right: () => endless });
+      const { call, first } = await open(fixture, endless);
       await first();
-      given.access.expire(Number.MAX_VALUE);
+      fixture.access.expire(Number.MAX_VALUE);
       expect(call.signal.aborted).toBe(false);
     });
 
     test("continues until the new end of a renewed right", async () => {
-      const given = accessOf();
-      const { call, first } = await open(given);
+      const fixture = accessOf();
+      const { call, first } = await open(fixture);
       await first();
-      given.callers["right"] = () => ({ ...reader, until: 400 });
-      await given.access.recheck();
+      fixture.callers["right"] = () => ({ ...reader, until: 400 });
+      await fixture.access.recheck();
       expect(call.signal.aborted).toBe(false);
-      given.access.expire(400);
+      fixture.access.expire(400);
       expect(call.signal.aborted).toBe(true);
     });
 
     test.each<[string, () => Found]>([
-      ["is gone", () => undefined],
-      ["is another", () => ({ ...reader, grant: createGrant(["settings:read"], []) })],
+      ["was revoked", () => undefined],
+      ["has changed", () => ({ ...reader, grant: createGrant(["settings:read"], []) })],
       ["cannot be read", () => Promise.reject(new Error("away"))],
     ])("ends when the right %s", async (_, now) => {
-      const given = accessOf();
-      const { call, first } = await open(given);
+      const fixture = accessOf();
+      const { call, first } = await open(fixture);
       await first();
-      given.callers["right"] = now;
-      await given.access.recheck();
+      fixture.callers["right"] = now;
+      await fixture.access.recheck();
       expect(call.signal.reason).toMatchObject(ENDED);
     });
   });

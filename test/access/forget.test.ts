@@ -62,7 +62,7 @@ async function forgetting(store: Store, { processes = 1 } = {}) {
 /** Number of runs until a token is deleted that ended before the first one. */
 const RUNS = AGE / HOUR + 1;
 
-test("a token is deleted long after its end, whatever ended it, with an audit row", async () => {
+test("a token is deleted long after its end, for any kind of end, with an audit row", async () => {
   const end = START + HOUR / 2;
   const store = await storeOf([
     token("holds"),

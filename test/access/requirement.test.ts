@@ -30,7 +30,7 @@ describe("the requirement of a method", () => {
     expect(requirementOf(methodWith({ scopes, limited: true }))).toMatchObject({ limited: true });
   });
 
-  test("of the health service is none", () => {
+  test("of the health service is empty", () => {
     // A copy: the requirement of the method itself is kept since the start.
     expect(requirementOf({ ...Health.method.check })).toEqual({
       ...{ isPublic: true, scopes: [], limited: true },

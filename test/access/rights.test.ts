@@ -52,7 +52,7 @@ describe("needWrite", () => {
     ["a change into the group", outside, inside, false],
     ["a delete outside", outside, undefined, false],
     ["a change outside", outside, outside, false],
-    ["a new setting, whatever its group will be", undefined, inside, false],
+    ["a new setting, for any group", undefined, inside, false],
     ["a new setting whose name is allowed", undefined, named, true],
     ["nothing at all", undefined, undefined, true],
   ])("with limits: %s", (_, before, after, allowed) => {

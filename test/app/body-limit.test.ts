@@ -8,7 +8,7 @@ const MAX_BODY = 8 * 2 ** 20;
 const limit = createBodyLimit({ maxBody: MAX_BODY, maxValue: 2 ** 20 });
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
-/** Requests that carry values of many settings or mounts, or of a driver's items. */
+/** Requests that have values of many settings or mounts, or of a driver's items. */
 const LARGE = [
   "CreateSite",
   "ImportMounts",
@@ -35,13 +35,13 @@ const LONG = [
   "SyncSite",
 ];
 
-describe("the longest body of a request", () => {
-  test("is MOORING_MAX_BODY only where the message holds values of any number", () => {
+describe("the body limit of a method", () => {
+  test("is MOORING_MAX_BODY only where the message has values of any number", () => {
     const large = methods.filter((method) => limit(method) === MAX_BODY).map(({ name }) => name);
     expect(large.sort()).toEqual(LARGE);
   });
 
-  test("has room for a thousand of the longest keys, and for the longest value", () => {
+  test("covers a thousand of the longest keys, and the longest value", () => {
     const keys = Array.from(
       { length: 1_000 },
       (_, at) => `${"\u{20000}".repeat(251)}${1_000 + at}`,

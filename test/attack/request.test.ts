@@ -9,7 +9,7 @@ import { servedServices } from "../../src/app/routes.ts";
 
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
-/** Paths of all fields of a request, with the kinds of forms that each needs. */
+/** Paths of all fields of a request, with the kinds of forms that each field needs. */
 function needed(desc: DescMessage, prefix = ""): [path: string, kinds: readonly string[]][] {
   return desc.fields.flatMap((field): [string, readonly string[]][] => {
     const path = `${prefix}${field.name}`;
@@ -27,7 +27,7 @@ function needed(desc: DescMessage, prefix = ""): [path: string, kinds: readonly 
 }
 
 describe("costly requests", () => {
-  test("are made for every rpc that is served", () => {
+  test("exist for every rpc that is served", () => {
     expect(services.flatMap((service) => service.methods).map(nameOf)).toEqual(
       expect.arrayContaining(methods.map(nameOf)),
     );
@@ -52,10 +52,10 @@ describe("costly requests", () => {
   );
 
   test.each(methods.map((method) => [nameOf(method), method] as const))(
-    "of %s can be sent over every transport, and fit a request",
+    "of %s fit the size limit and can be sent over every transport",
     (_name, method) => {
       for (const form of formsOf(method)) {
-        // One text fits; of many elements it is counted.
+        // A single text fits; many elements are counted.
         const isList = toBinary(method.input, form.build(ACCEPTED)).length > 2 * ACCEPTED.text;
         if (isList)
           expect(toBinary(method.input, form.build(wholeSize(method))).length).toBeLessThan(

@@ -102,7 +102,7 @@ describe("rows that wait for a write", () => {
     expect(details()).toEqual([1, 2]);
   });
 
-  test("are kept when many counted calls come, and none is reported as dropped", async () => {
+  test("are kept when many counted calls arrive, and none is reported as dropped", async () => {
     const { recorder, rows, failures, state, ordinary, details } = recording();
     state.append = fail;
     await recorder.record(done(1));
@@ -112,7 +112,7 @@ describe("rows that wait for a write", () => {
     expect([details()[0], rows.length, failures]).toEqual([1, 251, [["away", 0]]]);
   });
 
-  test("are written before closing ends, also those that come during a write", async () => {
+  test("are written before closing ends, also those that arrive during a write", async () => {
     const { recorder, rows, state, ordinary } = recording();
     const write = Promise.withResolvers<void>();
     state.append = async (entries) => {

@@ -29,12 +29,12 @@ describe("docs/cli.md", () => {
   });
 
   test("lists the flags of every command and the variables", () => {
-    const text = section("## Where and as whom");
+    const text = section("## Address and token");
     for (const flag of sharedFlags) expect(text).toContain(`--${flag}`);
     for (const variable of cliVariables) expect(text).toContain(`\`${variable}\``);
   });
 
-  test("lists the exit codes with what they mean", () => {
+  test("lists the exit codes with their meaning", () => {
     const rows = Object.entries(exitMeanings).map(([code, meaning]) => `| ${code} | ${meaning} |`);
     expect(section("## For scripts")).toContain(rows.join("\n"));
   });

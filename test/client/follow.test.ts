@@ -69,7 +69,7 @@ async function startServer(...streams: readonly Stream[]) {
 const sends = (revisions: readonly bigint[], code?: Code): Stream =>
   async function* () {
     for (const revision of revisions) yield create(WatchSettingsResponseSchema, { revision });
-    if (code !== undefined) throw new ConnectError("as it was asked to", code);
+    if (code !== undefined) throw new ConnectError("as configured", code);
   };
 
 /** Sends these revisions and stays open until the client disconnects. */
@@ -229,7 +229,7 @@ test("OUT_OF_RANGE restarts at once, and after a pause when the restart itself f
   };
   expect(await take(2, events({ from: 4n, restart }))).toEqual([5n, 90n]);
   expect(afters).toEqual([4n, 5n, 80n]);
-  expect(errors).toEqual(["as it was asked to", "as it was asked to"]);
+  expect(errors).toEqual(["as configured", "as configured"]);
   // After the end of the first stream, and after the failed restart.
   expect(pauses).toEqual([187.5, 375]);
 });

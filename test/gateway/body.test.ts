@@ -176,7 +176,7 @@ test.each<[string, string, unknown, string]>([
     "body is not JSON: line 1, column 12: it ends too early",
   ],
   ["a comma too many", "/whole", '{"text":"a",\n}', 'line 2, column 1: unexpected "}"'],
-  ["a word", "/whole", "text=a", 'line 1, column 2: unexpected "e"'],
+  ["bare text", "/whole", "text=a", 'line 1, column 2: unexpected "e"'],
   ["text after the end", "/list", "[]]", 'line 1, column 3: unexpected "]"'],
   ["single quotes", "/whole", "{'text':1}", `line 1, column 2: unexpected "'"`],
   ["a line end in a string", "/scalar", '"a\nb"', 'line 1, column 3: unexpected "\\n"'],
@@ -187,7 +187,7 @@ test.each<[string, string, unknown, string]>([
   ["too deep arrays", "/whole", "[".repeat(65), "nested deeper than 64 levels"],
   ["too deep unknown members", "/whole", `{"x":${'{"x":'.repeat(70)}1`, "nested deeper than 64"],
   ["bytes that are not UTF-8", "/scalar", Buffer.from([0x22, 0xff, 0x22]), "the body is not UTF-8"],
-])("answers 400 for %s", async (_, path, body, message) => {
+])("400 is sent for %s", async (_, path, body, message) => {
   const reply = await post(path, body);
   expect(reply.status).toBe(200);
   expect(reply.json).toEqual({ code: 400, message: expect.stringContaining(message), data: null });
@@ -250,7 +250,7 @@ test.each<[string, Sent]>([
   ["the JSON type", { headers: { "content-type": "application/json" } }],
   ["another type", { headers: { "content-type": "text/plain" } }],
   ["no length", { headers: { "transfer-encoding": "chunked" } }],
-])("an empty body with %s is accepted as none", async (_, sent) => {
+])("an empty body with %s is accepted as absent", async (_, sent) => {
   for (const path of ["/whole", "/list", "/none"]) {
     expect(echoed(await gateway.send(path, { ...sent, method: "POST" }))).toEqual({});
   }

@@ -27,6 +27,6 @@ test("a call is garbage for the next minor collection", async () => {
   await ask(3_000);
   const before = oldBytes();
   await ask(20_000);
-  // A Request of undici alone takes about 200 bytes; a call that is kept, 2,000.
+  // A Request of undici alone takes about 200 bytes; a retained call, 2,000.
   expect((oldBytes() - before) / 20_000).toBeLessThan(1_000);
 });

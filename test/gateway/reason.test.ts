@@ -59,7 +59,7 @@ interface ErrorReply {
   readonly details: readonly { readonly debug?: object }[];
 }
 
-test.each(MOUNTS)("over %s a request has as many values as its rpc takes", async (_, mount) => {
+test.each(MOUNTS)("over %s the values of a request are limited by its rpc", async (_, mount) => {
   const methods = defineRpcs([
     { name: "Few", http: { post: "/few", body: "*", responseBody: "word" } },
     { name: "Many", http: { post: "/many", body: "*", responseBody: "word" } },

@@ -69,7 +69,7 @@ async function openIncident(registry: ReturnType<typeof openRegistry>): Promise<
   expect(registry.open()).toMatchObject([{ id: "id", mountPath: "/a" }]);
 }
 
-test("an incident that is closed while it is acknowledged stays as it was", async () => {
+test("an incident that is closed during its acknowledgement is unchanged", async () => {
   const registry = openRegistry();
   await openIncident(registry);
   const service = openService(() => registry.listed(site, []));

@@ -92,7 +92,7 @@ export function post(
   });
 }
 
-/** A client that watches an instance, and resumes on another one when it is gone. */
+/** A client that watches an instance, and resumes on another one after its end. */
 export interface Watcher {
   /** The received revisions, in order. */
   readonly revisions: readonly number[];

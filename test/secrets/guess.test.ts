@@ -77,7 +77,7 @@ test("a copy of a sealed database confirms no guess of a secret, past ones inclu
   expect(confirmed(await copyOf(path))).toEqual([]);
 });
 
-test("nor does one that was sealed later, or sealed with another key, and its history continues", async () => {
+test("a database that was sealed later, or with another key, confirms none either, and its history continues", async () => {
   const path = await folder();
   const clear = await startFollower({ folder: path, env: NO_KEY });
   await fill(clear);

@@ -64,7 +64,7 @@ test("revisions that are too old are deleted in steps, and the newest is kept", 
   expect(await pass(PAUSE)).toBe(500);
 });
 
-test("revisions beyond the maximum number are deleted at once", async () => {
+test("revisions above the maximum number are deleted at once", async () => {
   const store = await history(1_000);
   const { pass } = compacted(store, { maxCount: 100 });
   await pass(PAUSE);

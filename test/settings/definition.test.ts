@@ -37,7 +37,7 @@ function json(path: string): unknown {
   return JSON.parse(readFileSync(path, "utf8"));
 }
 
-describe("the definitions of known settings", () => {
+describe("the definitions of settings", () => {
   it("keep the rules of their JSON schema", () => {
     const validate = new Ajv({ allErrors: true }).compile(
       json("src/data/settings.schema.json") as object,

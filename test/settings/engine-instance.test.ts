@@ -114,7 +114,7 @@ test("another database at the same address ends every watch, at any revision", a
   expect(calls).toEqual(["skip"]);
 });
 
-describe("what other processes commit", () => {
+describe("a commit of another process", () => {
   /** A process that reads this delta or, if it is undefined, the whole state. */
   const reading = async (
     news: (read: SettingStore["delta"]) => Promise<StoredDelta | undefined>,
@@ -141,7 +141,7 @@ describe("what other processes commit", () => {
     expect(calls).toEqual([[1], "skip to 7"]);
   });
 
-  test("is ignored when it is known already", async () => {
+  test("is ignored when it was read already", async () => {
     const { engine, calls } = await reading(async () => ({
       ...{ revision: 1, changed: [row as never], deleted: [], commits: [] },
     }));
@@ -150,7 +150,7 @@ describe("what other processes commit", () => {
   });
 });
 
-test("a change that finds another commit, which is read at the same time, is made on top of it", async () => {
+test("a change during the read of another commit is decided on that commit", async () => {
   const path = newPath();
   let delta: StoredDelta | undefined;
   const parts = await testParts(path, {

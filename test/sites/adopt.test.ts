@@ -40,7 +40,7 @@ async function adopted(
 }
 
 test.each<[string, SiteRow, Parameters<typeof adopted>[2], string, RegExp]>([
-  ["a known setting", row("site_title", "Harbour"), {}, "changed", /^$/],
+  ["a setting with a definition", row("site_title", "Harbour"), {}, "changed", /^$/],
   ["a value in another server's notation", row("allow_indexed", "1"), {}, "changed", /^$/],
   ["a setting that only the site has", row("mine", "1"), {}, "added", /^$/],
   ["a private one with a plain name", row("mine", "1", { flag: 1 }), {}, "added", /^$/],

@@ -135,7 +135,7 @@ describe("a refused value", () => {
     expect([saves, outcomes]).toEqual([["a=1"], { a: "refused" }]);
   });
 
-  test("of several is no reason to keep back values that are sent alone, nor for a later save", async () => {
+  test("of several does not hold up values that are sent alone, nor a later save", async () => {
     const { saves, outcomes } = await pushed(
       { a: "", logo: "", default_role: "1" },
       { a: "1", logo: "2", default_role: "3" },

@@ -92,7 +92,7 @@ describe("a value that drifts repeatedly", () => {
     expect(young.state.fights).toEqual({ k: fight(WINDOW - 1) });
   });
 
-  test("is left alone until a request, however old its corrections are", async () => {
+  test("is left unchanged until a request, for any age of its corrections", async () => {
     const left = { ...fight(WINDOW), left: true };
     const { results, comparisons, state } = await round({ k: "there" }, { fights: { k: left } });
     expect([results, state.fights]).toEqual([[], { k: { times: [], left: true } }]);

@@ -50,7 +50,7 @@ async function scrape(port: number): Promise<string> {
 const HALF = "GET /metrics HTTP/1.1\r\nHost: a\r\n";
 
 test.each([
-  ["all together", { all: 2, eachPeer: 9 }],
+  ["in total", { all: 2, eachPeer: 9 }],
   ["of one address", { all: 9, eachPeer: 2 }],
 ])(
   "a connection beyond the limit %s is closed, and accepted again when one ends",
@@ -69,7 +69,7 @@ test.each([
 );
 
 test.each([
-  ["says nothing", ""],
+  ["sends nothing", ""],
   ["sends a partial head", HALF],
   ["sends a partial body", `${HALF.replace("GET", "POST")}Content-Length: 9\r\n\r\n1234`],
 ])("a connection that %s is closed at its time-out", async (_, text) => {

@@ -126,7 +126,7 @@ const cases: readonly (readonly [string, string, Call, string | RegExp])[] = [
     /"all" 不是权限范围，可用的有：settings:read, /,
   ],
   [
-    "there is no scope",
+    "the scopes are empty",
     "root",
     ({ access }) => access.createToken({ principal: "x" }),
     /至少给出一个权限范围：/,

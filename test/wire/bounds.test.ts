@@ -137,7 +137,7 @@ describe("pipelined requests of one connection", () => {
 });
 
 describe.each([
-  ["in all", "MOORING_MAX_CONNECTIONS"],
+  ["in total", "MOORING_MAX_CONNECTIONS"],
   ["of one peer", "MOORING_MAX_CONNECTIONS_PER_PEER"],
 ])("connections %s", (_name, variable) => {
   test.each(["port", "grpcPort"] as const)(

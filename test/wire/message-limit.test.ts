@@ -81,7 +81,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     expect(plainText(answer)).toMatch(/holds more than 100000 values/);
   });
 
-  test("with more values than the rpc takes is refused before it is decoded", async () => {
+  test("with more values than the limit of the rpc is refused before it is decoded", async () => {
     const path = one.path === RPC ? KEYS_RPC : "/api/admin/setting/rollback";
     const ask = async (count: number): Promise<string> => {
       const keys = Array.from({ length: count }, (_, at) => `key_${at}`);

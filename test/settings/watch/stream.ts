@@ -62,7 +62,7 @@ export function recorded({ revision, event }: WatchSettingsResponse): Recorded {
   return { kind: "change", revision: at, values: Object.fromEntries(values) };
 }
 
-/** An event of WatchPublicSettings, likewise. */
+/** An event of WatchPublicSettings as a client records it. */
 export function publicRecorded(message: WatchPublicSettingsResponse): Recorded {
   const { event } = message;
   const revision = Number(message.revision);

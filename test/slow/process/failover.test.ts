@@ -14,8 +14,8 @@ import { postgresProgram, startPostgres, type TestServer } from "../../store/pos
 import { openSwitch } from "../../store/postgres/switch.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
-const isThere = needs(postgresProgram("postgres"));
-beforeEach((context) => isThere(context));
+const hasPostgres = needs(postgresProgram("postgres"));
+beforeEach((context) => hasPostgres(context));
 
 const LONG = { timeout: 180_000 };
 

@@ -79,10 +79,10 @@ describe("a Unix socket", () => {
   });
 
   test.each([
-    { what: "the service's user alone", mode: 0o600 },
-    { what: "those it is opened for", asked: "0660", mode: 0o660 },
-    { what: "the service's user alone, with workers", mode: 0o600, workers: "2" },
-    { what: "those it is opened for, with workers", asked: "0660", mode: 0o660, workers: "2" },
+    { what: "only the service's user", mode: 0o600 },
+    { what: "permitted users", asked: "0660", mode: 0o660 },
+    { what: "only the service's user, with workers", mode: 0o600, workers: "2" },
+    { what: "permitted users, with workers", asked: "0660", mode: 0o660, workers: "2" },
   ])("admits $what, with any umask", async ({ mode, asked = "", workers = "1" }) => {
     const folder = await testFolder();
     const [shared, grpc] = ["mooring.sock", "grpc.sock"].map((name) => join(folder, name));

@@ -225,7 +225,7 @@ test.each([
   expect(await Promise.all(left)).toEqual(expected);
 });
 
-test("nor does it after CONNECT", async () => {
+test("a client that stalls after CONNECT keeps no stream either", async () => {
   const mooring = await start();
   const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
   onTestFinished(() => session.destroy());

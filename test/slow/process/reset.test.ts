@@ -10,7 +10,7 @@ test.each([
   ["a save", "/api/admin/setting/save", "application/json"],
   ["Connect", "/mooring.v1.PublicService/Ping", "application/json"],
   ["gRPC", "/mooring.v1.PublicService/Ping", "application/grpc"],
-  ["gRPC of another codec", "/mooring.v1.PublicService/Ping", "application/grpc+json"],
+  ["gRPC with another codec", "/mooring.v1.PublicService/Ping", "application/grpc+json"],
   ["an unknown path", "/nowhere", "application/json"],
 ])("a stream that its client resets with an error disturbs no other: %s", async (_, path, type) => {
   const mooring = await startedMooring({ folder: await testFolder() });

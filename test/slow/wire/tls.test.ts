@@ -261,7 +261,11 @@ describe("certificate files that change", () => {
 
 describe("a start with invalid credentials", () => {
   test.each<[string, () => Record<string, string>, string]>([
-    ["another's key", () => envOf({ ...first, key: second.key }), "is not the key of"],
+    [
+      "the key of another certificate",
+      () => envOf({ ...first, key: second.key }),
+      "is not the key of",
+    ],
     ["no file", () => envOf({ ...first, key: "/nowhere/key" }), "there is no such file"],
     ["a folder", () => envOf({ ...first, key: authority.folder }), "MOORING_TLS_KEY_FILE"],
     [

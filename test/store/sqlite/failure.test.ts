@@ -66,7 +66,7 @@ describe("opening a database reports in one sentence", () => {
       "an encrypted database",
       Buffer.from(Array.from({ length: 8_192 }, (_, at) => (at * 89) % 251)),
     ],
-  ])("%s, which is no SQLite database, and leaves it unchanged", async (_, content) => {
+  ])("%s, which is not an SQLite database, and leaves it unchanged", async (_, content) => {
     const path = newPath();
     writeFileSync(path, content);
     const { failure, message } = await failureOf(path);

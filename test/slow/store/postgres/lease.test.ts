@@ -35,16 +35,16 @@ test("a renewal with a slow reply does not hide changes made in between", async 
   await save(other.store, 1);
   await other.store.seenEverywhere(1);
   // From here on the slow instance must not report that nothing has changed.
-  const told: boolean[] = [];
-  const looking = setInterval(() => told.push(slow.store.changedElsewhere()), 1);
+  const answers: boolean[] = [];
+  const polling = setInterval(() => answers.push(slow.store.changedElsewhere()), 1);
   await holder.query("rollback");
   // A renewal begins after the reply to the one before was used.
   for (let renewals = 0; renewals < 2; renewals += 1) {
     const before = await lease();
     await vi.waitFor(async () => expect(await lease()).not.toEqual(before), SOON);
   }
-  clearInterval(looking);
-  expect(new Set(told)).toEqual(new Set([true]));
+  clearInterval(polling);
+  expect(new Set(answers)).toEqual(new Set([true]));
 });
 
 test("an instance whose address leads to a standby does not serve from its state", async () => {
