@@ -58,7 +58,7 @@ describe("the body limit of a method", () => {
     expect(long.map(({ name }) => name).sort()).toEqual(LONG);
   });
 
-  test("is small for streams, which keep it, for calls without a token, and for short texts", () => {
+  test("is small for streams, which retain their request, for public methods, and for short texts", () => {
     for (const method of methods) {
       if (publicMethods.has(method)) expect(limit(method)).toBe(4_096);
       else if (![...LARGE, ...LONG].includes(method.name)) expect(limit(method)).toBe(262_144);
