@@ -14,6 +14,7 @@ import { createSessions, type Sessions, VISITOR_ACTOR, type Visitor } from "./se
 import type { Site, TakenBack } from "./site.ts";
 import type { Sites, SitesDeps } from "./start.ts";
 import { takeValuesIn } from "./take.ts";
+import type { Turn } from "./worker.ts";
 
 /** Connections for reading identities. */
 const QUESTIONS = 32;
@@ -150,6 +151,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   let meeting: Promise<unknown> | undefined;
   /** First contact in progress; afterwards the site follows. */
   let settling: Promise<unknown> | undefined;
+  const take = (turn: Turn, origin: RevisionOrigin, onlyDrifted: boolean) =>
+    takeValuesIn(turn, { ...deps, registry }, { keys: [], dryRun: false, origin, onlyDrifted });
   /** Changes members of a site, and audits those that differ. */
   const change = (id: string, members: Partial<Site>, origin: AuditOrigin = UPDATE) =>
     registry.change(
@@ -181,13 +184,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     // An operator has paused the site.
     if (paused) return deps.onMet();
     const isNew = registry.state(id).appliedRevision === 0;
-    await workers.alone(id, (turn) =>
-      takeValuesIn(
-        turn,
-        { ...deps, registry },
-        { keys: [], dryRun: false, origin: ORIGIN, onlyDrifted: !isNew },
-      ),
-    );
+    await workers.alone(id, (turn) => take(turn, ORIGIN, !isNew));
     if (isNew) await change(id, { mode: "follow" });
     // Before the first site no process takes the lease: without this, saves wait for the next beat.
     await sites.beat();
@@ -332,20 +329,14 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       let passed: Promise<void> | undefined;
       const turn = workers
         .alone(site.id, async (own) => {
-          const take = (origin: RevisionOrigin) =>
-            takeValuesIn(
-              own,
-              { ...deps, registry },
-              { keys: [], dryRun: false, origin, onlyDrifted: true },
-            );
           // Earlier changes there do not belong to this visitor.
-          await take(ORIGIN).catch((error: unknown) => {
+          await take(own, ORIGIN, true).catch((error: unknown) => {
             if (!(error instanceof SiteFailure)) throw error;
           });
           // Already forwarded after the maximum wait: only its result is adopted.
           passed ??= pass();
           await passed;
-          await take({ ...originOf(by), reason: `${by.call} at the upstream` });
+          await take(own, { ...originOf(by), reason: `${by.call} at the upstream` }, true);
         })
         .catch((error: unknown) => {
           if (!(error instanceof SiteFailure)) onError(error);
