@@ -95,7 +95,7 @@ const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> =
     "change the file, or the state first",
   ],
   [Code.OutOfRange]: ["the history no longer has the revision", "reload everything"],
-  [Code.Unauthenticated]: ["the token is missing, wrong or reset", "send the right one"],
+  [Code.Unauthenticated]: ["the token is missing, wrong or reset", "send a valid token"],
   [Code.PermissionDenied]: ["the token does not have the right", "use a token with the right"],
   [Code.NotFound]: [
     "there is no such setting, driver or revision",
@@ -120,7 +120,7 @@ const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> =
     "set a longer deadline; the call may have been carried out",
   ],
   [Code.Canceled]: ["the client ended the call", "nothing"],
-  [Code.Internal]: ["a fault of the service", "tell the operator the request id"],
+  [Code.Internal]: ["a fault of the service", "report the request id to the operator"],
 };
 
 function errorTable(): string {

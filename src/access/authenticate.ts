@@ -253,7 +253,7 @@ export function auditRefusals(audit: Pick<Recorder, "note">): CallObserver {
 
 /** Reason of a refusal, one of a few fixed texts; undefined: the call failed for another reason. */
 function refusalOf(code: Code, call: CallInfo, desc: DescMethod): string | undefined {
-  if (code === Code.PermissionDenied) return "the token has no right to it";
+  if (code === Code.PermissionDenied) return "the token does not have the right";
   // An admitted call may still fail because a right has ended or for another reason.
   if (admissionOf(call) !== undefined || publicMethods.has(desc)) return undefined;
   if (code === Code.ResourceExhausted) return "too many wrong tokens";

@@ -119,9 +119,9 @@ export async function openAccess({
               `${actorOf(principal, tokenId)} until ${new Date(until).toISOString()}`,
           ),
         },
-        "tokens end soon: mooring token rotate makes a successor",
+        "tokens expire soon: mooring token rotate creates a successor",
       ),
-    onError: (error) => log.warn({ err: error }, "failed to report tokens that end soon"),
+    onError: (error) => log.warn({ err: error }, "failed to report tokens that expire soon"),
   });
   const forgetting = startForgetting({
     ...{ store: store.access, registry, tryAcquireJobSlot: store.tryAcquireJobSlot },

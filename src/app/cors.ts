@@ -32,7 +32,11 @@ export function registerCors(fastify: FastifyInstance, options: CorsOptions): vo
     }
     if (!isPreflight(request)) return done();
     if (mayCall) reply.code(204).headers(permissions).send();
-    else reply.code(403).type(JSON_TYPE).send(errorEnvelope(403, "this origin may not call here"));
+    else
+      reply
+        .code(403)
+        .type(JSON_TYPE)
+        .send(errorEnvelope(403, "this origin is not allowed (MOORING_CORS_ORIGINS)"));
   });
 }
 

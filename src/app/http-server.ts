@@ -144,7 +144,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (describeFailure(error).unexpected) options.report(error, request);
     return answerFailure(error, request, reply);
   });
-  if (made === undefined) throw new Error("Fastify made no server");
+  if (made === undefined) throw new Error("Fastify created no server");
   return {
     fastify,
     ...made,

@@ -99,7 +99,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     for (const { desc } of methods)
       if (requirementOf(desc).isPublic !== publicMethods.has(desc))
         throw new Error(
-          `${desc.toString()} is public either in the contract or in publicMethods only: both must agree`,
+          `${desc.toString()} must be public in both the contract and publicMethods, or in neither`,
         );
 
     const slowReaders = new SlowReaders({

@@ -129,7 +129,7 @@ function answer(
       return { case: "allExtensionNumbersResponse", value };
     }
     default:
-      return failure(Code.InvalidArgument, "the reflection request asks nothing");
+      return failure(Code.InvalidArgument, "the reflection request has no question");
   }
 }
 

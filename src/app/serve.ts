@@ -51,7 +51,7 @@ export async function serve(args: readonly string[]): Promise<void> {
       process.stdout.write(`mooring ${programVersion()}\n`);
       return;
     case "problems":
-      process.stderr.write("mooring: the configuration is wrong\n");
+      process.stderr.write("mooring: the configuration is invalid\n");
       for (const line of result.problems) process.stderr.write(`  ${line}\n`);
       process.exitCode = EXIT.usage;
       return;
@@ -221,7 +221,7 @@ function endOnce(log: Logger, stop: () => Promise<void>): () => void {
     stop().then(
       () => end(log, EXIT.stopped),
       (error: unknown) => {
-        process.stderr.write(`mooring: could not stop in order: ${String(error)}\n`);
+        process.stderr.write(`mooring: the shutdown failed: ${String(error)}\n`);
         return end(log, EXIT.failed);
       },
     );

@@ -66,7 +66,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     builtIn: readBuiltIn({ offer: config.family }),
     directory: config.driversDir,
     enabled: config.driversEnabled,
-    onError: (error) => commonLog.error({ reason: error.message }, "the driver folder is wrong"),
+    onError: (error) => commonLog.error({ reason: error.message }, "the driver folder is invalid"),
     onNotice: (message) => commonLog.info(message),
   });
   opened.defer(drivers.close);

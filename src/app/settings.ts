@@ -93,7 +93,7 @@ export async function startSettingServices(
     engine,
     definitions,
     onProblems: (problems) =>
-      commonLog.error({ problems }, "the settings file is wrong; nothing changed"),
+      commonLog.error({ problems }, "the settings file is invalid; nothing was changed"),
     onError: (error) => commonLog.error({ err: error }, "the settings file could not be applied"),
     onApplied: (keys) => commonLog.info({ keys }, "settings file applied"),
   });

@@ -70,7 +70,7 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
   };
   const tally = createTally(now, (rows) => {
     const dropped = keep([...waiting, ...rows]);
-    if (dropped > 0) onError(new Error("rows come faster than they can be written"), dropped);
+    if (dropped > 0) onError(new Error("rows arrive faster than they can be written"), dropped);
     void write();
   });
   // `write` reports its failures itself, with the number of dropped rows.

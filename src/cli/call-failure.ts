@@ -42,16 +42,16 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
     return fail(`${place} refused the token of ${tokenSource}: ${message}`);
   if (code === Code.Unimplemented)
     return fail(
-      `${place} does not know this call (${message}): is it a Mooring, and as new as this command?`,
+      `${place} does not have this call (${message}): check that it is a Mooring of the version of this command`,
     );
   if (isAnswer(error)) return fail(message);
   if (code === Code.DeadlineExceeded)
     return fail(
-      `${place} did not answer within ${timeout}; a change may have been made all the same: "mooring history" tells. --timeout waits longer`,
+      `${place} did not answer within ${timeout}; a change may have been made nevertheless: "mooring history" tells. --timeout waits longer`,
     );
-  if (code === Code.ResourceExhausted) return fail(`this is too large for one call (${message})`);
+  if (code === Code.ResourceExhausted) return fail(`the request is too large (${message})`);
   if (isBroken(error)) return new CliFailure(EXIT.unavailable, explainBroken(error, place));
-  return fail(`${place} sent a reply that is not from Mooring (${message}): is the address right?`);
+  return fail(`${place} sent a reply that is not from Mooring (${message}): check the address`);
 }
 
 /** Reports whether the service answered: each of its replies has this header. */
@@ -80,29 +80,29 @@ function systemError(error: Error): SystemError | undefined {
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, "nothing listens there"],
   [/^ENOENT$/, "there is no such socket"],
-  [/^(EACCES|EPERM)$/, "this user may not"],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, "the name is not known"],
-  [/^(EPROTO|ERR_SSL_)/, "what listens there speaks no TLS"],
-  [/^ERR_HTTP2_/, "what listens there speaks no HTTP/2"],
+  [/^(EACCES|EPERM)$/, "permission denied"],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, "the host name is unknown"],
+  [/^(EPROTO|ERR_SSL_)/, "the server at this address does not use TLS"],
+  [/^ERR_HTTP2_/, "the server at this address does not use HTTP/2"],
   [/^ECONNRESET$/, "the connection was closed"],
 ];
 
-const OWN_AUTHORITY = "; NODE_EXTRA_CA_CERTS=/path/ca.pem adds an authority of your own";
+const OWN_AUTHORITY = "; NODE_EXTRA_CA_CERTS=/path/ca.pem adds your own certificate authority";
 
 function explainBroken(error: ConnectError, place: string): string {
   const { code = "", message = error.rawMessage } = systemError(error) ?? {};
   // Alerts about the client's certificate (RFC 8446, section 6.2).
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code))
-    return `${place} asks for a certificate of the client: MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE name one`;
+    return `${place} requires a client certificate: set MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE`;
   if (/ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_|UNKNOWN_CA)/.test(code))
-    return `${place} does not take the certificate of MOORING_CLIENT_CERT_FILE: ${message}`;
+    return `${place} refuses the certificate of MOORING_CLIENT_CERT_FILE: ${message}`;
   if (/KEY_VALUES_MISMATCH|^ERR_OSSL_(PEM|X509|ASN1)/.test(code))
-    return `MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE do not fit together: ${message}`;
+    return `MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE do not match: ${message}`;
   // Names of OpenSSL's verification results, and Node's own check of the name.
   if (/CERT|ISSUER|LEAF_SIGNATURE|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/.test(code))
     return `the certificate of ${place} is not trusted: ${message}${/SELF_SIGNED|ISSUER|LEAF_SIGNATURE/.test(code) ? OWN_AUTHORITY : ""}`;
   const [, reason = message] = REASONS.find(([codes]) => codes.test(code)) ?? [];
-  return `no service answers at ${place} (${reason}): is it running? --address or MOORING_ADDRESS says where it is`;
+  return `no service answers at ${place} (${reason}): check that it is running, and its address (--address or MOORING_ADDRESS)`;
 }
 
 /**

@@ -61,7 +61,7 @@ async function collect(
     const bytes = Buffer.from(chunk as string | Uint8Array);
     size += bytes.length;
     if (size > limit)
-      throw new CliFailure(EXIT.failed, `${name} has more than the ${limit} bytes, the limit`);
+      throw new CliFailure(EXIT.failed, `${name} has more than ${limit} bytes, the limit`);
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

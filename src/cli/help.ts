@@ -14,7 +14,7 @@ export function overview(commands: readonly Command[]): string {
     "Reads and changes the settings of a running service.",
     summaries(commands),
     `Flags of every command:\n${flagLines(sharedFlags)}`,
-    "MOORING_ADDRESS, MOORING_TOKEN_FILE and MOORING_TOKEN stand for the flags of\nthose names; a flag wins. mooring COMMAND --help tells more of a command, and\nmooring serve --help how to run the service.",
+    "MOORING_ADDRESS, MOORING_TOKEN_FILE and MOORING_TOKEN replace the flags of those\nnames; a flag overrides its variable. mooring COMMAND --help describes a command,\nmooring serve --help the service.",
     `Exit codes:\n${exitLines()}`,
   ]
     .map((part) => `${part}\n`)

@@ -131,7 +131,7 @@ export async function readMountMembers(
   const changed = new Set<string>();
   for (const member of members) {
     const [, name = "", site, text] = /^([^=@]+)(?:@([^=]+))?(?:=(.*))?$/s.exec(member) ?? [];
-    if (name === "") throw usage("an argument is no ITEM=VALUE, such as root_folder_path=/srv");
+    if (name === "") throw usage("an argument is not ITEM=VALUE, such as root_folder_path=/srv");
     if (site === undefined && OWN.includes(name)) {
       readOwn(input, name, text);
       continue;
@@ -202,7 +202,7 @@ function readOwn(input: MountInput, name: string, text: string | undefined): voi
       input.mountPath = text;
       return;
     case "disabled":
-      if (text !== "true" && text !== "false") throw usage("disabled is true or false");
+      if (text !== "true" && text !== "false") throw usage("disabled must be true or false");
       input.disabled = text === "true";
       return;
     case "sites":
@@ -211,7 +211,8 @@ function readOwn(input: MountInput, name: string, text: string | undefined): voi
       });
       return;
     default:
-      if (text !== "adopt" && text !== "overwrite") throw usage("content is adopt or overwrite");
+      if (text !== "adopt" && text !== "overwrite")
+        throw usage("content must be adopt or overwrite");
       input.content = text === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE;
   }
 }

@@ -105,7 +105,7 @@ function given(source: string, text = ""): Sourced | undefined {
 
 /** Explanation for an empty file. */
 const EMPTIED =
-  "a shell empties the file that output goes to before the command can read it; mooring token reset --output PATH does not";
+  "a shell redirection empties the file before the command can read it: use mooring token reset --output PATH";
 
 function readSecret(
   direct: Sourced | undefined,

@@ -79,7 +79,7 @@ function readUrl(text: string, source: string): ServiceAddress {
   // TLS sends the host name (RFC 6066, section 3), which can't be an IP address.
   if (url.protocol === "https:" && isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0)
     throw usage(
-      `${source} has an IP address after https://: write the name that the certificate is for`,
+      `${source} has an IP address after https://: write the host name of its certificate`,
     );
   return { url: url.origin, place: url.origin };
 }

@@ -27,12 +27,14 @@ export const address: Parser<Address> = (text, context) => {
 export const serverUrl: Parser<string> = (text) => {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
-    return { complaint: "is no address of a server: write it as http://HOST:PORT or https://HOST" };
+    return {
+      complaint: "is not an address of a server: write it as http://HOST:PORT or https://HOST",
+    };
   if (url.username !== "" || url.password !== "")
-    return { complaint: "has a user or a password, which belong elsewhere" };
+    return { complaint: "contains a user name or password, which is not allowed here" };
   return url.search === "" && url.hash === ""
     ? { value: text.replace(/\/+$/, "") }
-    : { complaint: "has something after its path" };
+    : { complaint: "has a query or fragment after its path" };
 };
 
 /** Address for display: it may contain a password. */
@@ -49,7 +51,7 @@ function withHost(host: string, port: number): Parsed<Address> {
     return { complaint: `has a * for the host: write :${port} for all interfaces` };
   }
   if (host.includes(":")) {
-    return { complaint: "is no host and port: an IPv6 host stands in brackets, [::1]:5244" };
+    return { complaint: "is not a host and port: write an IPv6 host in brackets, [::1]:5244" };
   }
   return host === "" || isHost(host)
     ? { value: { host, port } }
@@ -70,8 +72,8 @@ function isHost(host: string): boolean {
 
 function missingPort(text: string): string {
   return /^\d+$/.test(text)
-    ? "is no host and port: a port alone has a colon before it, :5244"
-    : "is no host and port: write it as 127.0.0.1:5244, [::1]:5244, :5244 or unix:/path";
+    ? "is not a host and port: write a port alone as :5244"
+    : "is not a host and port: write it as 127.0.0.1:5244, [::1]:5244, :5244 or unix:/path";
 }
 
 /**
@@ -85,7 +87,7 @@ function socketAddress(path: Parsed<string>): Parsed<Address> {
     return path;
   }
   return Buffer.byteLength(path.value) > maxSocketPath
-    ? { complaint: `is longer than the ${maxSocketPath} bytes that a socket's path may have` }
+    ? { complaint: `is longer than the ${maxSocketPath} bytes allowed for the path of a socket` }
     : { value: { path: path.value } };
 }
 
@@ -102,7 +104,7 @@ export const proxyList: Parser<readonly string[]> = (text) => {
   return wrong === undefined
     ? { value: entries }
     : {
-        complaint: `names ${quote(wrong)}, which is no IP address, no network such as 10.0.0.0/8 and not ${UNIX}`,
+        complaint: `names ${quote(wrong)}, which is neither an IP address, a network such as 10.0.0.0/8 nor ${UNIX}`,
       };
 };
 

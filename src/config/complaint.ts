@@ -35,9 +35,9 @@ export function nearestName(
 /** Descriptions of file system errors. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file or folder",
-  ENOTDIR: "a part of the path is no folder",
-  EACCES: "this user may not",
-  EPERM: "this user may not",
+  ENOTDIR: "a part of the path is not a folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
   EROFS: "the file system is read-only",
   EISDIR: "it is a folder",
   ENOSPC: "the disk is full",

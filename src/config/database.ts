@@ -56,7 +56,7 @@ function postgres(text: string): Parsed<PostgresDatabase> {
   } catch {
     return {
       complaint:
-        "is no URL: write it as postgres://USER:PASSWORD@HOST:PORT/NAME, and @, :, / or % of a password as %40, %3A, %2F or %25",
+        "is not a URL: write it as postgres://USER:PASSWORD@HOST:PORT/NAME, and @, :, / or % of a password as %40, %3A, %2F or %25",
     };
   }
   if (url.pathname.length < 2)
@@ -93,7 +93,7 @@ function schemeOf(text: string): string | undefined {
 function otherDatabase(scheme: string | undefined): string {
   return scheme === undefined
     ? "is not a database URL: write it as sqlite:PATH or postgres://USER@HOST/NAME"
-    : "names a database that this program does not know: it knows sqlite:PATH and postgres://USER@HOST/NAME";
+    : "names an unsupported database: use sqlite:PATH or postgres://USER@HOST/NAME";
 }
 
 function refusePath(filename: string): string | undefined {

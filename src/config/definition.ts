@@ -209,7 +209,7 @@ export const definitions = {
     placeholder: "DURATION",
     parse: duration({ longest: "36500d" }),
     default: "90d",
-    help: "Time that ended tokens stay in lists, counted while the service runs: a number with `ms`, `s`, `m`, `h` or `d`.",
+    help: "Time for which ended tokens (expired or revoked) stay in lists, counted while the service runs: a number with `ms`, `s`, `m`, `h` or `d`.",
   },
   secretKeys: {
     variable: "MOORING_SECRET_KEY",
@@ -293,7 +293,7 @@ export const definitions = {
     placeholder: "SIZE",
     parse: byteCount({ least: "64KiB", most: "1GiB" }),
     default: "2MiB",
-    help: "The same for the settings that clients read without a token.",
+    help: "Maximum size of the settings that clients read without a token, in total.",
   },
   maxHeaders: {
     variable: "MOORING_MAX_HEADERS",
@@ -335,7 +335,7 @@ export const definitions = {
     placeholder: "COUNT",
     parse: wholeNumber({ min: 0, max: 1_000_000 }),
     default: "10",
-    help: "Wrong tokens per minute that one client (an IPv4 address or an IPv6 /64 network) may send, twice as many in a burst; a hundred times as many for all clients together. Valid tokens are not limited. `0` disables the limit.",
+    help: "Maximum number of wrong tokens per minute from one client (an IPv4 address or an IPv6 /64 network); twice as many in a burst, and a hundred times as many from all clients together. Valid tokens are not limited. `0` disables the limit.",
   },
   socketMode: {
     variable: "MOORING_SOCKET_MODE",
@@ -349,7 +349,7 @@ export const definitions = {
     placeholder: "MODE",
     parse: choice("auto", "always", "off"),
     default: "auto",
-    help: "When a start checks every page of the database: `auto` (after an unclean stop), `always` or `off`.",
+    help: "Condition for a check of every database page at start: `auto` (after an unclean stop), `always` or `off`.",
   },
   upstream: {
     variable: "MOORING_UPSTREAM",
@@ -357,14 +357,14 @@ export const definitions = {
     parse: serverUrl,
     show: showServerUrl,
     otherwise: "none",
-    help: "URL of an OpenList or AList to run in front of, such as `http://127.0.0.1:5245`. Paths that Mooring does not serve are forwarded to it, it gets every change of the settings, and its admins may change settings. Mooring's own pages move below `/@mooring/`.",
+    help: "URL of the OpenList or AList server behind Mooring, such as `http://127.0.0.1:5245`. Mooring forwards all other paths to it and writes every change of the settings to it; its admins may change settings. Mooring's own pages move below `/@mooring/`.",
   },
   upstreamToken: {
     variable: "MOORING_UPSTREAM_TOKEN",
     placeholder: "TOKEN",
     parse: otherToken,
     secret: true,
-    otherwise: "read with the login of the first admin who calls",
+    otherwise: "read with the first login of an admin",
     help: "Permanent token of that server, from its settings.",
   },
   upstreamTokenFile: {
@@ -378,7 +378,7 @@ export const definitions = {
     placeholder: "DURATION",
     parse: probeInterval,
     default: "0s",
-    help: "Interval in which each mount of a site is listed at its provider to check that it works: `15m` to `24h`, randomized by half; `0s` disables it. Without it, incidents come from the lists of the sites only, which keep `work` while listings fail.",
+    help: "Interval in which each mount of a site is listed at its provider to check that it works: `15m` to `24h`, randomized by half; `0s` disables it. Without it, incidents are based only on the mount lists of the sites, whose status stays `work` while listings fail.",
   },
   webhookTargets: {
     variable: "MOORING_WEBHOOK_TARGETS",

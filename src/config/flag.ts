@@ -67,7 +67,7 @@ export function readCommandLine(
       if (!positionals && token.index !== unknown + 1)
         problems.set(
           token.index,
-          `argument ${token.index + 1} belongs to no flag: write --flag=value or --flag value`,
+          `argument ${token.index + 1} does not belong to a flag: write --flag=value or --flag value`,
         );
     }
   }
@@ -91,7 +91,7 @@ function unknownFlag(
   const [name = ""] = written.split("=");
   const begin = `unknown flag ${quote(name)}`;
   if (positionals && !name.startsWith("--"))
-    return `${begin}: a value that begins with - stands after --, or in KEY=VALUE`;
+    return `${begin}: write a value that begins with - after --, or as KEY=VALUE`;
   const known = Object.keys(flags).map((each) => `--${each}`);
   return `${begin}: did you mean ${nearestName(name, known)}?${positionals ? "" : " --help lists all"}`;
 }
@@ -107,7 +107,7 @@ function valueProblem(
   // Without =, another flag that follows is no value.
   const missing = taken.trim() === "" || (!inlineValue && isFlag(taken, flags));
   return missing
-    ? `${rawName} needs a value (${placeholder}); one that begins with -- is written --${name}=VALUE`
+    ? `${rawName} needs a value (${placeholder}); write a value that begins with -- as --${name}=VALUE`
     : undefined;
 }
 

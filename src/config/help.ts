@@ -11,7 +11,7 @@ export function configurationHelp({ columns = 80 }: { columns?: number | undefin
   const paragraphs = [
     "Usage: mooring [serve] [flags]",
     "Serves the settings and the driver catalogue of a storage-aggregation site over gRPC, gRPC-Web, Connect and REST.",
-    "Each flag has a variable of the same name (--listen is MOORING_LISTEN). A flag wins over its variable, and an empty variable counts as unset.",
+    "Each flag has a variable of the same name (--listen is MOORING_LISTEN). A flag overrides its variable, and an empty variable counts as unset.",
   ].map((paragraph) => wrap(paragraph, { width }));
   const entries = definitionList.map((definition) => helpEntry(definition, width));
   const rest = [
@@ -36,7 +36,7 @@ function helpEntry(definition: Definition, width: number): string {
 /** Explanation of a variable in sentences, for the help and the README. */
 export function explain({ help, secret, variable }: Definition): string {
   return secret
-    ? `${help} A process list shows the values of flags: better use \`${variable}\` or \`${variable}_FILE\`.`
+    ? `${help} A process list shows the values of flags: prefer \`${variable}\` or \`${variable}_FILE\`.`
     : help;
 }
 

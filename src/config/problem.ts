@@ -23,7 +23,7 @@ export function contradictions({
     );
   else if (tlsCertificate !== undefined && [listen, grpcListen].some((at) => at && "path" in at))
     problems.push(
-      "MOORING_TLS_CERT_FILE is for a port, and a Unix socket has no TLS: leave one of them out",
+      "MOORING_TLS_CERT_FILE requires a port, and a Unix socket has no TLS: omit one of them",
     );
   const address = listen === undefined ? "" : formatAddress(listen);
   // Two sockets with port 0 get different ports.
@@ -33,20 +33,20 @@ export function contradictions({
     !address.endsWith(":0")
   ) {
     problems.push(
-      `MOORING_GRPC_LISTEN and MOORING_LISTEN are both ${quote(address)}: leave the former out, ` +
+      `MOORING_GRPC_LISTEN and MOORING_LISTEN are both ${quote(address)}: omit the former, ` +
         "and gRPC shares the port",
     );
   }
   if (database?.dialect === "sqlite" && database.filename === inMemory && workers > 1) {
     problems.push(
       `MOORING_WORKERS is ${workers}, but MOORING_DATABASE_URL is in memory, which processes ` +
-        "can't share: use one worker or a file",
+        "cannot share: use one worker or a file",
     );
   }
   for (const [smaller, larger] of nestedSizes) {
     if ((sizes[smaller] ?? 0) > (sizes[larger] ?? Number.POSITIVE_INFINITY)) {
       const names = [smaller, larger].map((name) => definitions[name].variable);
-      problems.push(`${names.join(" is larger than ")}, which it has to fit into`);
+      problems.push(`${names.join(" is larger than ")}, which is its upper limit`);
     }
   }
   return problems;

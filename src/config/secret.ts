@@ -18,7 +18,10 @@ export const adminToken: Parser<string> = (text) => {
   }
   return /^[\x21-\x7e]+$/.test(text)
     ? { value: text }
-    : { complaint: "has a space or a character that is not ASCII, which no header can carry" };
+    : {
+        complaint:
+          "contains a space or a character that is not ASCII, which is not allowed in a header",
+      };
 };
 
 /** A token of another server: 1 to 1,024 visible ASCII characters. */
@@ -27,7 +30,7 @@ export const otherToken: Parser<string> = (text) =>
     ? { value: text }
     : {
         complaint:
-          "has a space, or a character that no header can carry, or more than 1024 of them",
+          "contains a space or a character that is not allowed in a header, or has more than 1024 characters",
       };
 
 const maxKeys = 16;
@@ -40,7 +43,7 @@ const maxKeys = 16;
 export const secretKeys: Parser<readonly KeyObject[]> = (text) => {
   const parts = text.split(/[\s,]+/).filter((part) => part !== "");
   if (parts.length === 0 || parts.length > maxKeys) {
-    return { complaint: `does not hold 1 to ${maxKeys} keys separated by commas` };
+    return { complaint: `does not contain 1 to ${maxKeys} keys separated by commas` };
   }
   const keys: KeyObject[] = [];
   for (const [index, part] of parts.entries()) {
@@ -112,7 +115,9 @@ function contentOf(file: Parsed<string>, readFile: ReadFile): Parsed<string> {
     return { complaint: `can't be read: ${reasonOf(cause)}` };
   }
   if (content.length > maxFileLength) {
-    return { complaint: `holds more than ${maxFileLength} characters: is it the right file?` };
+    return {
+      complaint: `holds more than ${maxFileLength} characters: check that it is the right file`,
+    };
   }
   const text = content.trim();
   return text === "" ? { complaint: "is empty" } : { value: text };

@@ -35,7 +35,7 @@ export const path: Parser<string> = (text, { cwd }) => {
     return { complaint: "has no path" };
   }
   if (text.includes("\0")) {
-    return { complaint: "contains a zero byte, which no path can" };
+    return { complaint: "contains a NUL byte, which is not allowed in a path" };
   }
   if (text === "~" || text.startsWith("~/")) {
     return { complaint: "begins with ~, which only a shell expands: write the whole path" };
@@ -148,11 +148,11 @@ export function byteCount({ least, most }: { least: string; most: string }): Par
 export const fileMode: Parser<number> = (text) => {
   const mode = /^0?[0-7]{3}$/.test(text) ? Number.parseInt(text, 8) : undefined;
   if (mode === undefined) {
-    return { complaint: "is no file mode of three octal digits, such as 0660" };
+    return { complaint: "is not a file mode of three octal digits, such as 0660" };
   }
   return (mode & 0o600) === 0o600
     ? { value: mode }
-    : { complaint: "keeps the service's own user out: it begins with 06 or 07" };
+    : { complaint: "denies access to the service's own user: it must begin with 06 or 07" };
 };
 
 /** Allowed web origins: all, or a list in the notation of browsers. */
@@ -174,7 +174,7 @@ export const origins: Parser<Origins> = (text) => {
     if (origin === undefined) {
       return {
         complaint:
-          `has a part (number ${index + 1}) that is no origin: write * alone, or origins such as ` +
+          `has a part (number ${index + 1}) that is not an origin: write * alone, or origins such as ` +
           "https://files.example.org,http://localhost:3000 without a path or a slash at the end",
       };
     }

@@ -122,7 +122,7 @@ function versionOf(message: RpcMessage, target: Target): string {
   const { version: named } = result ?? {};
   const version = readVersion(named);
   if (version === undefined) {
-    const what = "the JSON-RPC reply holds no version";
+    const what = "the JSON-RPC reply has no version";
     throw failure(target, Code.Unavailable, what, target.recognizable);
   }
   return version;
@@ -130,7 +130,7 @@ function versionOf(message: RpcMessage, target: Target): string {
 
 function rpcFailure(error: { code: number; message: string }, target: Target) {
   if (error.message === "Unauthorized") {
-    const advice = "Give the value of aria2's --rpc-secret, or an empty one when it has none.";
+    const advice = "Give the value of aria2's --rpc-secret, or an empty one if it has none.";
     return failure(target, Code.FailedPrecondition, "wrong secret", advice);
   }
   const what = `JSON-RPC error ${error.code} instead of a version`;
@@ -140,7 +140,7 @@ function rpcFailure(error: { code: number; message: string }, target: Target) {
 function statusFailure(reply: ReplyHead, target: Target) {
   if (reply.status !== 401) return unexpectedStatus(target, reply);
   const advice =
-    "aria2 with --rpc-user, or a proxy in front of it, wants a user name and password in the " +
+    "aria2 with --rpc-user, or a proxy in front of it, requires a user name and password in the " +
     "address (http://user:password@host:port/jsonrpc).";
   const what = "user name or password refused (HTTP status 401)";
   return failure(target, Code.FailedPrecondition, what, advice);

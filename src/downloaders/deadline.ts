@@ -36,5 +36,5 @@ export function isTimeUp(signal: AbortSignal): boolean {
 }
 
 function timeUp(): DOMException {
-  return new DOMException("the time is up", "TimeoutError");
+  return new DOMException("the time limit has expired", "TimeoutError");
 }

@@ -40,7 +40,7 @@ const WHILE: Record<Step, string> = {
 
 /** Explanations of codes of Node, OpenSSL and ws for a person who entered an address. */
 const MEANING: Readonly<Record<string, string>> = {
-  ENOTFOUND: "this host name is not known",
+  ENOTFOUND: "this host name is unknown",
   EAI_AGAIN: "the name server does not answer",
   ECONNREFUSED: "connection refused, nothing listens there",
   EHOSTUNREACH: "there is no route to this host",
@@ -56,9 +56,9 @@ const MEANING: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "the certificate has expired",
   CERT_NOT_YET_VALID: "the certificate is not valid yet",
   ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
-  EPROTO: "this port does not speak TLS",
-  ERR_SSL_WRONG_VERSION_NUMBER: "this port does not speak TLS",
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: "this port does not speak TLS",
+  EPROTO: "this port does not use TLS",
+  ERR_SSL_WRONG_VERSION_NUMBER: "this port does not use TLS",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "this port does not use TLS",
   UNWANTED_UPGRADE: "the reply changes to another protocol",
   HPE_HEADER_OVERFLOW: "the reply's headers are too long",
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: "the reply is too long",
@@ -94,7 +94,7 @@ export function stepFailure(
     return failure(target, Code.Unavailable, what, advice(target, step), error);
   }
   if (isTimeUp(signal)) {
-    const what = `time-out: ${target.timeoutMs / 1000} s were over while ${WHILE[step]}`;
+    const what = `time-out: ${target.timeoutMs / 1000} s expired while ${WHILE[step]}`;
     return failure(target, Code.DeadlineExceeded, what, advice(target, step));
   }
   return failure(target, Code.Canceled, `cancelled while ${WHILE[step]}`, "Try again.");
@@ -139,7 +139,7 @@ function decoded(text: string): string {
 function advice(target: Target, step: Step): string {
   switch (step) {
     case "DNS lookup":
-      return "Check the spelling; a container knows only the host names of its own network.";
+      return "Check the spelling; a container resolves only host names of its own network.";
     case "connect":
       return target.reachable;
     case "TLS":

@@ -118,14 +118,14 @@ function loginNeeded(target: Target) {
   const advice =
     "It may also have banned this server after failed logins. Write the user name and password " +
     "into the address: http://user:password@host:port/.";
-  const what = "login refused: it wants a user name and password, and the address has none";
+  const what = "login refused: it requires a user name and password, and the address has none";
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 
 function loginRefused(target: Target) {
   const advice =
     "Check both, percent-encoded in the address; after several failed logins qBittorrent bans " +
-    "this server for a while (its Web UI options say how many and how long).";
+    "this server for a while (see its Web UI options).";
   const what = "login refused: wrong user name or password";
   return failure(target, Code.FailedPrecondition, what, advice);
 }
@@ -140,15 +140,15 @@ function banned(target: Target) {
 
 function checkRefused(target: Target) {
   const advice =
-    "Look at qBittorrent's Web UI options: the server domains of its Host header validation must " +
-    "cover this host and port, and a reverse proxy must be allowed for (or ask for no user name " +
+    "Check qBittorrent's Web UI options: the server domains of its Host header validation must " +
+    "cover this host and port, and a reverse proxy must be allowed (or require no user name " +
     "and password of its own).";
   const what = "refused by the Host header or CSRF check (HTTP status 401)";
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 
 function sessionLost(target: Target) {
-  const advice = "A proxy in front of it must let its session cookie through both ways.";
+  const advice = "A proxy in front of it must forward its session cookie in both directions.";
   const what = "the login succeeded, but its session was not accepted (HTTP status 403)";
   return failure(target, Code.FailedPrecondition, what, advice);
 }

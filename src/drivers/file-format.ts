@@ -101,7 +101,7 @@ const RESERVED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.
 
 const freeName = (value: unknown) =>
   itemName(value) ??
-  (RESERVED.has(value as string) ? "is a name that programs reserve: choose another" : undefined);
+  (RESERVED.has(value as string) ? "is a reserved name: choose another one" : undefined);
 
 const families: Check = (value) =>
   Array.isArray(value) && value.length > 0 && value.every((name) => FAMILIES.includes(name))

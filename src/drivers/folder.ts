@@ -92,7 +92,7 @@ async function readSource(directory: string, name: string): Promise<ReadResult> 
   }
 }
 
-const TOO_LARGE = `is larger than ${LIMITS.fileBytes / 1024} KiB, the most for a driver file`;
+const TOO_LARGE = `is larger than ${LIMITS.fileBytes / 1024} KiB, the limit for a driver file`;
 
 /** Checked before opening: a device may do something when it is opened. */
 async function refusal(file: string): Promise<string | undefined> {
@@ -120,8 +120,8 @@ async function readBytes(file: string): Promise<Buffer> {
 
 const fileReasons: Readonly<Record<string, string>> = {
   ENOENT: "is a link to a file that does not exist",
-  ELOOP: "is a link that leads back to itself",
-  EACCES: "can't be read: this program has no permission",
+  ELOOP: "is a link to itself",
+  EACCES: "cannot be read: permission denied",
   ERR_ENCODING_INVALID_ENCODED_DATA: "is not UTF-8 text",
 };
 
@@ -130,7 +130,7 @@ function folderReason(error: unknown): string {
   const reasons: Readonly<Record<string, string>> = {
     ENOENT: "there is no such folder",
     ENOTDIR: "is not a folder",
-    EACCES: "can't be read: this program has no permission",
+    EACCES: "cannot be read: permission denied",
   };
   return reasons[code] ?? `can't be read (${code})`;
 }

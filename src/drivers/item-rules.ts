@@ -32,7 +32,7 @@ function checkOptions(item: ConfigItem): Breach[] {
   }
   if (options.length === 0) return [];
   if (!["select", "number", "float"].includes(item.type)) {
-    return [{ member: "options", reason: `does nothing for type ${item.type}: make it a select` }];
+    return [{ member: "options", reason: `has no effect for type ${item.type}: make it a select` }];
   }
   const twice = options.find((option, index) => options.indexOf(option) !== index);
   if (twice !== undefined) {
@@ -53,7 +53,7 @@ function checkBounds(item: ConfigItem): Breach[] {
   if (!numeric) {
     return given.map((member) => ({
       member,
-      reason: `does nothing for type ${item.type}: only number and float have bounds`,
+      reason: `has no effect for type ${item.type}: only number and float have bounds`,
     }));
   }
   const wrong = given.filter(
@@ -115,7 +115,7 @@ function conditionReason(
 ): string | undefined {
   const condition = parseCondition(item.showWhen);
   if (condition === undefined) return "must have the form item=value or item=value|value";
-  if (condition.item === item.name) return "must name another item, not the one it stands on";
+  if (condition.item === item.name) return "must name another item, not its own";
   const other = items.get(condition.item);
   if (other === undefined) {
     const hint = didYouMean(condition.item, items.keys());
@@ -125,7 +125,9 @@ function conditionReason(
   if (impossible !== undefined) {
     return `waits for "${impossible}", which ${other.name} can't have`;
   }
-  return closesCycle(item, items) ? "hangs on items that hang on this one in turn" : undefined;
+  return closesCycle(item, items)
+    ? "depends on items that depend on this one (circular)"
+    : undefined;
 }
 
 function canHave(item: ConfigItem, text: string): boolean {

@@ -75,9 +75,11 @@ export async function openCatalogue(options: LiveCatalogueOptions): Promise<Live
     content = next;
     state = next.hash;
     if (emptied) {
-      onNotice(`driver folder ${directory}: no driver files are left; built-in drivers only`);
+      onNotice(
+        `driver folder ${directory}: the folder has no driver files; only built-in drivers are offered`,
+      );
     } else if (failed) {
-      onNotice(`driver folder ${directory}: the files are right again and in use`);
+      onNotice(`driver folder ${directory}: the files are valid again and in use`);
     }
     publish(replacement);
   }

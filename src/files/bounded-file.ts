@@ -40,10 +40,10 @@ function readAtMost(file: number, maxBytes: number): Buffer {
 /** Descriptions of system errors. */
 const reasons = new Map([
   ["ENOENT", "does not exist"],
-  ["ENOTDIR", "does not exist: a part of the path is no folder"],
-  ["EACCES", "may not be read by this user"],
-  ["EPERM", "may not be read by this user"],
-  ["ELOOP", "is a link that leads to itself"],
+  ["ENOTDIR", "does not exist: a part of the path is not a folder"],
+  ["EACCES", "cannot be read: permission denied"],
+  ["EPERM", "cannot be read: permission denied"],
+  ["ELOOP", "is a link to itself"],
 ]);
 
 function explain(error: unknown): unknown {

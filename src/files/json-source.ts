@@ -97,7 +97,7 @@ function createReader(text: string, maxDepth: number, offsets: Offsets) {
     try {
       return JSON.parse(quoted) as string;
     } catch {
-      return fail("this text has a control character or an escape that JSON does not know", start);
+      return fail("this text has a control character or an invalid escape", start);
     }
   }
 
@@ -124,7 +124,7 @@ function createReader(text: string, maxDepth: number, offsets: Offsets) {
       const name = at;
       if (text[at] !== '"') fail(`expected a member name in double quotes, ${found()}`);
       const key = string();
-      if (parts.has(key)) fail(`member ${JSON.stringify(key)} stands here a second time`, name);
+      if (parts.has(key)) fail(`member ${JSON.stringify(key)} occurs a second time here`, name);
       skipSpace();
       if (!take(":")) fail(`expected ":" after the member name, ${found()}`);
       skipSpace();
@@ -163,7 +163,7 @@ function createReader(text: string, maxDepth: number, offsets: Offsets) {
   function anything(depth: number): unknown {
     const opening = text[at];
     if (opening !== "{" && opening !== "[") return scalar();
-    if (depth === maxDepth) fail(`more than ${maxDepth} arrays and objects in one another`);
+    if (depth === maxDepth) fail(`more than ${maxDepth} levels of nested arrays and objects`);
     return opening === "{" ? members(depth + 1) : elements(depth + 1);
   }
 

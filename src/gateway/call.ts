@@ -132,7 +132,7 @@ export abstract class Call implements HandlerContext, CallInfo {
   /** Sets the deadline, in milliseconds from now; the call is aborted with DEADLINE_EXCEEDED then. */
   limitTime(ms: number): void {
     const late = (): void =>
-      this.abort(new ConnectError("the call's time limit is over", Code.DeadlineExceeded));
+      this.abort(new ConnectError("the call's time limit has expired", Code.DeadlineExceeded));
     this.#limit = { at: performance.now() + ms, timer: setTimeout(late, Math.min(ms, MAX_TIME)) };
   }
 

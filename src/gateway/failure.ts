@@ -114,7 +114,7 @@ const FRAMEWORK_WORDS: ReadonlyMap<number, string> = new Map([
   [408, "the request took too long to arrive"],
   [413, "the body is too large"],
   [414, "the URL is too long"],
-  [415, "this kind of body is not served here"],
+  [415, "this content type is not supported"],
 ]);
 
 function masked(cause: unknown): Failure {

@@ -231,7 +231,7 @@ class FetchHttp implements Http {
 
   destroy(): void {
     if (this.#isBegun) {
-      if (!this.#isGone) this.#controller?.error(new Error("the response was broken off"));
+      if (!this.#isGone) this.#controller?.error(new Error("the response was aborted"));
     } else this.respond(CLIENT_CLOSED, {}, "");
   }
 

@@ -118,7 +118,7 @@ function append(to: Headers, from: Headers): void {
 function passingError(thrown: unknown, context: HandlerContext): ConnectError {
   const error = ConnectError.from(thrown);
   if (error.code === Code.Canceled && (context.timeoutMs() ?? 1) <= 0)
-    return new ConnectError("the call's time limit is over", Code.DeadlineExceeded);
+    return new ConnectError("the call's time limit has expired", Code.DeadlineExceeded);
   for (const name of [...error.metadata.keys()])
     if (OF_A_HOP.test(name)) error.metadata.delete(name);
   return error;

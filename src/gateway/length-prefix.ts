@@ -109,7 +109,7 @@ export async function* unwrapEach(
 }
 
 function broken(): BadRequest {
-  return new BadRequest("BODY_INVALID", "the request's envelope is broken");
+  return new BadRequest("BODY_INVALID", "the request's envelope is invalid");
 }
 
 const wrapped = memoize((flags: number) =>

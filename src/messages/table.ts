@@ -118,7 +118,7 @@ export const MESSAGES = {
   ROLE_BY_NAME: "the site identifies a role by its name; roles differ from site to site",
   DOWNLOAD_MANAGER_STEP: "the site connects the download manager in a separate step",
   REMOVED_PAIRS_ACT: "removed pairs remain active until the site restarts",
-  KEY_UNKNOWN_TO_SITE: "the site does not know this key",
+  KEY_UNKNOWN_TO_SITE: "this key does not exist on the site",
   FLAPPING: "another client keeps changing it on the site",
   SITE_KEPT_VALUE: "the site accepted the save but kept its value",
   NO_ANSWER: "the site did not answer",
@@ -134,7 +134,7 @@ export const MESSAGES = {
   // Calls to a site
   CERTIFICATE_NOT_TRUSTED:
     "the certificate of {at} is not trusted ({reason}): give its certificate authority (ca) or its fingerprint (certificate_sha256)",
-  NO_TLS: "{at} does not use TLS: is its address http://?",
+  NO_TLS: "{at} does not use TLS: write its address with http://",
   UNREACHABLE: "{at} cannot be reached: {reason}",
   CAUSE_REFUSED: "connection refused",
   CAUSE_NAME_UNKNOWN: "the host name is unknown",
@@ -155,7 +155,7 @@ export const MESSAGES = {
   SITE_JSON_INVALID: "{at} sent invalid JSON",
   SITE_ANSWER_TOO_LARGE: "{at} sent more than {most}, which is too large for a list of settings",
   FINGERPRINT_MISMATCH: "the certificate has the SHA-256 fingerprint {found}, not the expected one",
-  SITE_TOKEN_UNKNOWN: "its token is not known yet",
+  SITE_TOKEN_UNKNOWN: "Mooring does not have its token yet",
 
   // Sites
   SITE_NAME_INVALID:
@@ -211,7 +211,7 @@ export const MESSAGES = {
   DO_REPLACE_CREDENTIAL:
     "Get a new credential from the provider, replace it in the mount, and disable and enable the mount.",
   DO_SIGN_IN:
-    "The provider requires a person: sign in there, confirm its request, and enable the mount again.",
+    "The provider requires a manual sign-in: sign in there, confirm its request, and enable the mount again.",
   DO_WAIT: "Wait until the provider's limit ends, free space, or list the mount less often.",
   DO_CHECK_NETWORK:
     "The site cannot reach the provider: check the network, DNS and proxy of the site's host.",
@@ -223,7 +223,7 @@ export const MESSAGES = {
   NOTE_TOO_LONG: "note has more than {most} characters",
   WEBHOOK_NOT_FOUND: 'there is no webhook "{name}".{hint}',
   WEBHOOK_EXISTS: 'the webhook "{name}" exists already',
-  WEBHOOK_BUSY: 'a message to the webhook "{name}" is under way: wait for its result',
+  WEBHOOK_BUSY: 'a message to the webhook "{name}" is being sent: wait for its result',
   WEBHOOK_DISABLED: 'the webhook "{name}" is disabled: enable it first',
   TOO_MANY_WEBHOOKS: "there are {most} webhooks already: delete one first",
   DELIVERY_NOT_FOUND: 'there is no delivery "{id}"',
@@ -280,7 +280,7 @@ export const MESSAGES = {
     "{copy} and {name} would share {items}, which can be used once. Save the copy with its own credential, or set allow_shared_credential",
   NOT_A_ROW: "is not a mount: mount_path and driver are missing",
   ADDITION_NOT_JSON:
-    "its addition is not a JSON object: decrypt a backup that has a password on the server first",
+    "its addition is not a JSON object: if the backup has a password, decrypt it on the server first",
   PATH_WITH_OTHER_DRIVER: 'the mount "{name}" has this path and another driver',
   CONFIGURATION_NOT_JSON: "its configuration is not a JSON object",
   MOUNT_STAYS_ON: "from now on it is on {sites} only",
@@ -298,7 +298,7 @@ export const MESSAGES = {
   MOUNT_MOVED_THERE:
     "the site has no mount at {before}, but one at {path} with the same driver and number: sync it to create it again, or change its path here",
   MOUNT_DISABLED_SERVES:
-    "the mount is stored as disabled but is still served: enable it, then disable it; delete nothing before",
+    "the mount is stored as disabled but is still served: enable it, then disable it; do not delete it before",
   MOUNT_ENABLED_UNMOUNTED:
     "the mount is enabled and not mounted: store it as disabled by an update, then enable it",
   KEY_PREFIX_RESERVED: "must not begin with {prefix}, which is reserved for mounts",
@@ -381,7 +381,7 @@ export const MESSAGES = {
     "this backup has version {version} and was written by a newer Mooring; this one reads up to version {known}",
   SEALING_UNKNOWN: "the secrets are sealed with a method that this version does not support",
   SEALING_COST_REFUSED:
-    "the sealed secrets ask for scrypt with n={n}, r={r}, p={p}: accepted are n from {least} to {most} (a power of two), r=8 and p from 1 to {parallel}",
+    "the sealed secrets require scrypt with n={n}, r={r}, p={p}: accepted are n from {least} to {most} (a power of two), r=8 and p from 1 to {parallel}",
   SEALING_INCOMPLETE: "the sealed secrets are incomplete: the salt, nonce or text is too short",
   PASSPHRASE_TOO_SHORT: "a passphrase must have at least {least} characters",
   PASSPHRASE_WRONG:
@@ -464,7 +464,7 @@ export const MESSAGES = {
   SITE_MISSING: '"site" is missing',
   MODE_INVALID: "mode must be SITE_MODE_OBSERVE or SITE_MODE_FOLLOW, not {mode}",
   SITE_CANNOT_FOLLOW:
-    'the site "{name}" cannot follow yet: its values have not been adopted, nor Mooring\'s values pushed to it. Compare it first ("mooring site compare {name}"), then adopt its values or sync Mooring\'s',
+    'the site "{name}" cannot follow yet, because its values were not adopted and Mooring\'s values were not written to it. Compare it first ("mooring site compare {name}"), then adopt its values or sync Mooring\'s',
   MOUNT_LIST_INVALID: "the list of mounts has invalid rows",
   MOUNT_ANSWER_INVALID: "the site answered with a mount other than number {id}",
   SITE_GONE: "the site was deleted",

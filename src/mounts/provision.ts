@@ -94,7 +94,7 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
   };
   const first = load();
   const wrong = await apply(first);
-  if (wrong.length > 0) throw new Error(`the file of mounts is wrong\n${wrong.join("\n")}`);
+  if (wrong.length > 0) throw new Error(`the file of mounts is invalid\n${wrong.join("\n")}`);
   let used: string | undefined = first.content;
   let isClosed = false;
   let work: Promise<void> = Promise.resolve();
@@ -201,7 +201,7 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
   };
   const plain = (node: unknown, path: readonly string[]): unknown => {
     if (path.length > MAX_DEPTH) {
-      report(offsetOf(node), "mappings stand too deep in one another", offsetAt(path));
+      report(offsetOf(node), "mappings are nested too deeply", offsetAt(path));
       return null;
     }
     if (isScalar(node)) {
@@ -229,7 +229,7 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
         const key = String(pair.key.value);
         const place = JSON.stringify([...path, key]);
         if (offsets.has(place))
-          report(offsetOf(pair.key), `${quoted(key)} stands here a second time`);
+          report(offsetOf(pair.key), `${quoted(key)} occurs a second time here`);
         offsets.set(place, offsetOf(pair.key));
         return [[key, plain(pair.value, [...path, key])]];
       }),

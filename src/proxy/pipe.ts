@@ -86,7 +86,7 @@ export function createPipe(options: PipeOptions): Pipe {
         request,
         response,
         508,
-        "this request came back to where it was: is the upstream this service itself?",
+        "this request was forwarded in a loop: check that the upstream is not this service itself",
       );
       return Promise.resolve();
     }
@@ -97,7 +97,7 @@ export function createPipe(options: PipeOptions): Pipe {
         request,
         response,
         503,
-        "too many requests are with the server behind; try again in a moment",
+        "too many requests to the upstream at a time; try again in a moment",
       );
       return Promise.resolve();
     }
@@ -118,13 +118,13 @@ export function createPipe(options: PipeOptions): Pipe {
       if (response.headersSent || response.destroyed) return void cutOff(response);
       onFailure(reason);
       stop();
-      refuse(request, response, 502, `the server behind does not answer: ${reason}`);
+      refuse(request, response, 502, `the upstream does not answer: ${reason}`);
     };
     const begin = (isRepeat: boolean): void => {
       const call = openCall();
       if (call === undefined) return;
       outgoing = call;
-      call.setTimeout(IDLE, () => call.destroy(new Error("nothing moved for too long")));
+      call.setTimeout(IDLE, () => call.destroy(new Error("no data was transferred for too long")));
       if (isTls) releaseReads(call);
       call.on("error", (error: NodeJS.ErrnoException) => {
         if (response.writableEnded) return;
@@ -135,7 +135,7 @@ export function createPipe(options: PipeOptions): Pipe {
       });
       call.once("close", () => {
         // For example for an unrequested protocol change.
-        if (outgoing === call && !isAnswered && !hasLeft) fail("it has closed the connection");
+        if (outgoing === call && !isAnswered && !hasLeft) fail("it closed the connection");
       });
       if (hasBody) stop = pump(request, call);
       call.on("response", (reply) => {
@@ -145,7 +145,7 @@ export function createPipe(options: PipeOptions): Pipe {
           answer(reply, { call, request, response, hasBody, taker, stop });
         } catch {
           call.destroy();
-          fail("its reply is no HTTP");
+          fail("its reply is not HTTP");
         }
       });
       if (!hasBody) call.end();
@@ -157,7 +157,7 @@ export function createPipe(options: PipeOptions): Pipe {
         return send({ ...target, method: request.method, path: request.url, headers });
       } catch {
         // HTTP/2 transports targets and values that are invalid in HTTP/1.1.
-        refuse(request, response, 400, "this request has no form that the server behind takes");
+        refuse(request, response, 400, "this request cannot be forwarded to the upstream");
         return undefined;
       }
     };

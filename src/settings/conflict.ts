@@ -21,7 +21,7 @@ export class RevisionConflict extends Error {
   readonly key: string | undefined;
 
   constructor(expected: number, key?: string) {
-    super(`something has changed since revision ${expected}`);
+    super(`the settings have changed since revision ${expected}`);
     this.expected = expected;
     this.key = key;
   }

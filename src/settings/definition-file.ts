@@ -83,7 +83,7 @@ function readDefinitions(text: string, place: DefinitionPlace): readonly Setting
     const name = `settings[${index}] ${JSON.stringify(entry.key) ?? "without a key"}`;
     const report: Report = (member, problem) =>
       problems.push(`${file}: ${name}, member ${JSON.stringify(member)} ${problem}`);
-    if (keys.has(entry.key)) report("key", "stands in the file twice");
+    if (keys.has(entry.key)) report("key", "occurs twice in the file");
     keys.add(entry.key);
     if (!hasRightMembers(entry, report)) return undefined;
     // The members have been checked one by one.
@@ -174,7 +174,7 @@ function checkTogether(definition: SettingDefinition, siteOptions: boolean, repo
   if ((type === "select" && !siteOptions) !== (options !== ""))
     report(
       "options",
-      "must list what can be chosen for a select, and be empty for other types and with site_options",
+      "must list the options of a select; must be empty for other types and with site_options",
     );
   for (const member of ["min", "max", "decimal", "unit"] as const)
     if (type !== "number" && definition[member]) report(member, "is for numbers only");
@@ -190,7 +190,7 @@ function checkDefault(definition: SettingDefinition, report: Report): void {
   const problem = checkValue(definition, definition.default);
   if (problem !== undefined) report("default", String(problem));
   else if (normalizeValue(definition, definition.default) !== definition.default)
-    report("default", "must be as it is kept: white space around it is taken off");
+    report("default", "must not have leading or trailing white space");
 }
 
 function required(accepts: Member["accepts"], form: string): Member {

@@ -142,7 +142,7 @@ class TrialDraft extends StagedDraft {
 
 /** Settings and mounts share keys: neither may replace the other. */
 function requireKind(key: string, isFree: boolean): void {
-  if (!isFree) throw new Error(`the key ${key} is of another kind`);
+  if (!isFree) throw new Error(`the key ${key} belongs to another kind of row`);
 }
 
 export function onlySetting(item: SettingItem | undefined): SettingItem | undefined {

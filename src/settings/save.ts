@@ -213,7 +213,7 @@ export function decideValue(
   hides?: SaveRules["hides"],
 ): void {
   const current = draft.get(key);
-  if (current === undefined) throw new Error(`the program knows no setting "${key}"`);
+  if (current === undefined) throw new Error(`there is no setting "${key}"`);
   const hidden = isHidden(current, value, hides);
   const [violation] = decideKnown(draft, current, value, { path: key, hidden });
   if (violation !== undefined) throw invalid([violation]);

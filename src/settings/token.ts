@@ -25,7 +25,7 @@ export function checkToken(token: string): string | undefined {
   if (token.length > TOKEN_MAX_LENGTH)
     return `a token has at most ${TOKEN_MAX_LENGTH} characters (this one has ${token.length})`;
   if (!/^[\x21-\x7e]+$/.test(token))
-    return "a token consists of visible ASCII characters without spaces, because it travels in a header";
+    return "a token consists of visible ASCII characters without spaces, because it is sent in a header";
   return undefined;
 }
 

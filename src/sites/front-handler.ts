@@ -173,7 +173,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
         request,
         response,
         400,
-        "the path is not in normal form: send it without dot segments, double slashes or needless escapes",
+        "the path is not in normal form: send it without dot segments, double slashes or unnecessary escapes",
       );
       return true;
     }

@@ -149,7 +149,9 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       try {
         await look(site);
       } catch (error) {
-        await registry.delete(site.id, [noted(origin, site, { undone: "it was not reached" })]);
+        await registry.delete(site.id, [
+          noted(origin, site, { undone: "the site was not reached" }),
+        ]);
         throw error;
       }
       return viewOf(site);

@@ -62,7 +62,7 @@ export async function copyRows(
         if ((await countOf(target, name)) > 0)
           throw new StoreError(
             "unusable",
-            `the database ${to.place} is not empty (table ${name}): a copy goes into a new one only`,
+            `the database ${to.place} is not empty (table ${name}): the target of a copy must be empty`,
           );
       const counts: CopyProgress[] = [];
       for (const { name, columns } of tables) {
@@ -77,7 +77,7 @@ export async function copyRows(
       await to.finish(target, newest?.revision ?? 0);
       for (const { table, copied } of counts)
         if ((await countOf(target, table)) !== copied)
-          throw new StoreError("failed", `the table ${table} was not copied whole`);
+          throw new StoreError("failed", `the table ${table} was not copied completely`);
       return counts;
     }),
   );
@@ -143,7 +143,7 @@ function refuseNul(table: string, rows: readonly Record<string, unknown>[]): voi
         const place = which.map((name) => `${name} ${JSON.stringify(row[name])}`).join(", ");
         throw new StoreError(
           "unusable",
-          `the ${column} of ${place} in the table ${table} has a NUL character, which cannot be copied: save it without, or let the history forget it (MOORING_HISTORY_REVISIONS)`,
+          `the ${column} of ${place} in the table ${table} has a NUL character, which cannot be copied: save it without this character, or delete it from the history (MOORING_HISTORY_REVISIONS)`,
         );
       }
 }

@@ -122,7 +122,7 @@ export function createMetrics(version: string): Metrics {
   );
   gauge(
     "mooring_tokens_ending_soon",
-    "Valid tokens that end soon and have no successor.",
+    "Valid tokens that expire soon and have no successor.",
     (now) => now.endingTokens,
     "max",
   );

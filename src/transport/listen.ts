@@ -88,8 +88,8 @@ async function isAbandoned(path: string): Promise<boolean> {
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : "";
   if (code === "EADDRINUSE")
-    return "another program listens there; stop it, or choose another port";
-  if (code === "EACCES") return "this process may not; ports below 1024 need a privilege";
+    return "another program listens at this address; stop it, or choose another port";
+  if (code === "EACCES") return "permission denied; ports below 1024 need a privilege";
   if (code === "EADDRNOTAVAIL") return "this machine has no such address";
   return error instanceof Error ? error.message : String(error);
 }

@@ -33,7 +33,7 @@ test.each<[string, StoredToken, number, boolean]>([
   expect(endsSoon(one, now)).toBe(soon);
 });
 
-test("lists valid tokens that end soon, by their end, with their principals", () => {
+test("lists valid tokens that expire soon, by their end, with their principals", () => {
   const tokens = [
     { ...token(3 * DAY), id: "third" },
     { ...token(1_000 * DAY), id: "later" },
@@ -55,7 +55,7 @@ test("lists valid tokens that end soon, by their end, with their principals", ()
   ]);
 });
 
-describe("the notice of tokens that end soon", () => {
+describe("the notice of tokens that expire soon", () => {
   const noticed = async (count: number, isClaimed: boolean) => {
     const ending = Array.from({ length: count }, (_, at): EndingToken => {
       return { principal: "ann", tokenId: `${at}`, until: at };

@@ -28,7 +28,7 @@ test.each([
   [Code.Unauthenticated, wrong, "a wrong token"],
   [Code.Unauthenticated, call, "no token"],
   [Code.ResourceExhausted, wrong, "too many wrong tokens"],
-  [Code.PermissionDenied, admitted, "the token has no right to it"],
+  [Code.PermissionDenied, admitted, "the token does not have the right"],
 ])("a refused call is in the audit: %s %o", (code, of, reason) => {
   expect(noted({ error: failed(code), call: of })).toMatchObject({ reason });
 });
@@ -44,7 +44,7 @@ test("its entry has the caller and the outcome", () => {
       peer: "192.0.2.1",
     },
     outcome: "PERMISSION_DENIED",
-    reason: "the token has no right to it",
+    reason: "the token does not have the right",
   });
   expect(noted({ error: failed(Code.Unauthenticated) })).toMatchObject({ origin: { actor: "" } });
 });

@@ -269,7 +269,7 @@ describe("the list of tokens", () => {
     expect(items).toHaveLength(Math.ceil(2 ** 22 / (512 + 200 + 100 * 48)));
   });
 
-  test("marks valid tokens that end soon", async () => {
+  test("marks valid tokens that expire soon", async () => {
     const { access, clock } = await openedAccess();
     const { token } = await access.createToken(input(), callerOf());
     await access.createToken(input({ neverExpires: true }), callerOf());

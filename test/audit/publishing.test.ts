@@ -138,7 +138,7 @@ describe("rows that wait for a write", () => {
     note(recorder, 2_000);
     expect(failures.length).toBeGreaterThan(0);
     for (const [text, dropped] of failures)
-      expect([text, dropped > 0]).toEqual(["rows come faster than they can be written", true]);
+      expect([text, dropped > 0]).toEqual(["rows arrive faster than they can be written", true]);
   });
 
   test("are not written by a job after closing", async () => {

@@ -136,7 +136,7 @@ describe("a sealed backup", async () => {
     { p: 0.5 },
   ])("is refused before key derivation with the parameters %j", async (cost) => {
     const failure = await failureOf(() => read(resealed(cost), { passphrase }));
-    expect(failure.message).toMatch(/ask for scrypt with/);
+    expect(failure.message).toMatch(/require scrypt with/);
   });
 
   test.each([

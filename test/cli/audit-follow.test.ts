@@ -75,18 +75,18 @@ test("when the audit was replaced, it reports so and begins with its oldest row"
   await following.until("trying again");
   for (const end of ["", "-wal", "-shm"]) await rm(service.database + end, { force: true });
   await service.start();
-  await following.until("going on with row 1");
+  await following.until("resuming with row 1");
   await save("Anew");
   await following.until("Anew");
   expect((await following.interrupt()).code).toBe(0);
 });
 
 test.each<[string[], string]>([
-  [["--follow", "--since", "1h"], "--since does not go with --follow"],
-  [["--follow", "-n", "3"], "--limit does not go with --follow"],
-  [["--after", "3"], "--after goes with audit list --follow"],
+  [["--follow", "--since", "1h"], "--since cannot be combined with --follow"],
+  [["--follow", "-n", "3"], "--limit cannot be combined with --follow"],
+  [["--after", "3"], "--after requires audit list --follow"],
   [["--follow", "--after", "x"], "is not the number of a row"],
-  [["--follow", "--database", "mooring.db"], "--follow needs a service"],
+  [["--follow", "--database", "mooring.db"], "--follow requires a service"],
 ])("%j is refused", async (args, message) => {
   expect(await service.cli(["audit", "list", ...args])).toMatchObject({
     code: 2,

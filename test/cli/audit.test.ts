@@ -168,12 +168,12 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       ...{ code: 0, err: "" },
       out: expect.stringMatching(
         new RegExp(
-          `^the audit is whole: rows 1 to ${newest + 3} follow each other; the newest has the hash \\w{64}\n$`,
+          `^the audit is intact: rows 1 to ${newest + 3} follow each other; the newest has the hash \\w{64}\n$`,
         ),
       ),
     });
     expect(await verify(() => undefined, ...checkpoint)).toMatchObject({
-      ...{ code: 0, out: expect.stringContaining(", and fit the checkpoint;") },
+      ...{ code: 0, out: expect.stringContaining(", and match the checkpoint;") },
     });
   });
 

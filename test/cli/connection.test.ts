@@ -76,7 +76,7 @@ describe("the service address", () => {
 
   test.each([
     [{ MOORING_LISTEN: "127.0.0.1:0" }, 'MOORING_LISTEN "127.0.0.1:0" has port 0'],
-    [{ MOORING_LISTEN: "8080" }, 'MOORING_LISTEN "8080" is no host and port'],
+    [{ MOORING_LISTEN: "8080" }, 'MOORING_LISTEN "8080" is not a host and port'],
   ])("cannot be derived from %j", (env, message) => {
     expect(() => read(undefined, undefined, env)).toThrow(message);
   });
@@ -143,7 +143,7 @@ describe("a service that cannot be reached", () => {
     const { code, err } = await ask(fake.env);
     expect(code).toBe(6);
     expect(err).toContain(`no service answers at ${fake.address} (nothing listens there)`);
-    expect(err).toContain("is it running?");
+    expect(err).toContain("check that it is running");
   });
 
   test("is distinguished from a missing socket or an unknown host", async () => {
@@ -152,7 +152,7 @@ describe("a service that cannot be reached", () => {
     const name = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: "no-such-host.invalid:1" });
     expect(name).toMatchObject({
       code: 6,
-      err: expect.stringContaining("the name is not known"),
+      err: expect.stringContaining("the host name is unknown"),
     });
   });
 
@@ -176,8 +176,8 @@ describe("a service that cannot be reached", () => {
   });
 
   test.each([
-    ["", "speaks no HTTP/2"],
-    ["https://", "speaks no TLS"],
+    ["", "does not use HTTP/2"],
+    ["https://", "does not use TLS"],
   ])("is distinguished from another server at %slocalhost", async (scheme, reason) => {
     const server = createServer((_request, response) => response.end("hello"));
     const address = `${scheme}localhost:${await listen(server)}`;
@@ -196,7 +196,7 @@ describe("a service that cannot be reached", () => {
     const { code, err } = await ask(fake.env);
     fake.stop();
     expect(code).toBe(1);
-    expect(err).toContain("is it a Mooring");
+    expect(err).toContain("check that it is a Mooring");
   });
 });
 

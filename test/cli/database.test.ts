@@ -83,7 +83,7 @@ describe("database copy", () => {
     expect(await ofSqlite(to)).toEqual(await ofSqlite(from));
     const again = await run(["database", "copy", "--from", from, "--to", to]);
     expect(again.code).toBe(1);
-    expect(again.err).toMatch(/is not empty \(table .*\): a copy goes into a new one only/);
+    expect(again.err).toMatch(/is not empty \(table .*\): the target of a copy must be empty/);
   });
 
   test("names the text that has a NUL character, and copies nothing", async () => {

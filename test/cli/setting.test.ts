@@ -206,7 +206,7 @@ describe("set", () => {
   test("creates a custom setting only with --new", async () => {
     const refused = await cli(["set", "site_titel=typo"]);
     expect(refused.code).toBe(3);
-    expect(refused.err).toContain("did you mean site_title? (--new makes a custom setting)");
+    expect(refused.err).toContain("did you mean site_title? (--new creates a custom setting)");
     expect((await cli(["set", "my_key=1", "--new"])).code).toBe(0);
     expect((await cli(["set", "my_key=2"])).code).toBe(0);
     expect((await cli(["get", "my_key"])).out).toBe("2\n");

@@ -68,13 +68,13 @@ describe("token", () => {
     const env = { MOORING_TOKEN: "", MOORING_TOKEN_FILE: file };
     const { code, err } = await cli(["token", "reset"], { env });
     expect(code).toBe(2);
-    expect(err).toContain("a shell empties the file");
+    expect(err).toContain("a shell redirection empties the file");
   });
 
   test("reset lists its consequences on a terminal and asks for confirmation", async () => {
     const refused = await cli(["token", "reset"], { terminal: 80, answers: [""] });
     expect(refused).toMatchObject({ code: 1, out: "" });
-    expect(refused.err).toContain("will be refused");
+    expect(refused.err).toContain("are refused");
     expect((await cli(["list"])).code).toBe(0);
     expect((await cli(["token", "reset", "--yes"], { terminal: 80 })).code).toBe(0);
   });

@@ -30,7 +30,7 @@ test.each(good)("%s is printed in the form in which it is parsed", (_, value) =>
 });
 
 test.each([
-  ["5244", /a port alone has a colon before it, :5244/],
+  ["5244", /write a port alone as :5244/],
   ["127.0.0.1", /write it as 127\.0\.0\.1:5244/],
   ["localhost:", /write it as/],
   ["localhost:http", /write it as/],

@@ -41,12 +41,12 @@ describe("the database URL", () => {
     ["sqlite:", /no path/],
     ["sqlite://data/m.db", /two slashes/],
     ["sqlite:m.db?mode=ro", /question mark/],
-    ["sqlite:a\0b", /zero byte/],
+    ["sqlite:a\0b", /NUL byte/],
     ["mooring.db", /not a database URL/],
     ["file:mooring.db", /not a database URL/],
     ["postgres://h", /names no database/],
-    ["postgres://u:p@ss:w@h:port/db", /is no URL: .*of a password as %40/],
-    ["mysql://h/db", /does not know/],
+    ["postgres://u:p@ss:w@h:port/db", /is not a URL: .*of a password as %40/],
+    ["mysql://h/db", /names an unsupported database/],
   ])("%j is refused", (text, complaint) => {
     expect(database(text, context)).toEqual({ complaint: expect.stringMatching(complaint) });
   });

@@ -54,7 +54,7 @@ describe.for(WAYS)("%s", (way) => {
       }),
     );
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    const pattern = /: time-out: 5 s were over while waiting for the reply\./;
+    const pattern = /: time-out: 5 s expired while waiting for the reply\./;
     expectFailure(error, Code.DeadlineExceeded, pattern, [SECRET]);
     await peer.idle();
   });

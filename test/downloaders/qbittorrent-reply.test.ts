@@ -87,7 +87,7 @@ describe("a qBittorrent 5.2", () => {
     const peer = await serveWebApi({ "POST auth/login": () => undefined });
     const hasty = createQbittorrentClient({ timeoutMs: 300 });
     const error = await failureOf(hasty.checkLogin({ url: peer.url(LOGIN) }));
-    expectFailure(error, Code.DeadlineExceeded, /: time-out: 0.3 s were over/, [PASSWORD, LOGIN]);
+    expectFailure(error, Code.DeadlineExceeded, /: time-out: 0.3 s expired/, [PASSWORD, LOGIN]);
     await peer.idle();
   });
 });

@@ -237,7 +237,7 @@ describe("the reader of driver files", () => {
     const read = (file: "shared" | "common", text: string) => () =>
       createDriverReader({ ...right, [file]: { file: `${file}.json`, text } });
     expect(read("shared", '{"a": {"typ": "string"}}')).toThrow("typ is not a member");
-    expect(read("shared", '{"valueOf": {"type": "string"}}')).toThrow("programs reserve");
+    expect(read("shared", '{"valueOf": {"type": "string"}}')).toThrow("reserved name");
     expect(read("shared", "[]")).toThrow("must be an object");
     expect(read("common", "{}")).toThrow("mount_path is missing");
     expect(read("common", right.common.text.replace('"30"', '"-1"'))).toThrow("less than min");

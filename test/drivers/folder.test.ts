@@ -59,7 +59,7 @@ describe("the reader of a deployment's driver folder", () => {
     await expect(read).rejects.toThrow("folder.json: is not a file");
     await expect(read).rejects.toThrow("large.json: is larger than 256 KiB");
     await expect(read).rejects.toThrow("latin.json: is not UTF-8 text");
-    await expect(read).rejects.toThrow("loop.json: is a link that leads back to itself");
+    await expect(read).rejects.toThrow("loop.json: is a link to itself");
     await expect(read).rejects.toThrow("pipe.json: is not a file");
   });
 

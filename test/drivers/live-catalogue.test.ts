@@ -139,7 +139,7 @@ describe("a change of the driver folder", () => {
     expect(catalogue.current()).toBe(before);
     put("nas.json", { name: "House NAS", config: { no_cache: true } });
     expect(await next()).toEqual({
-      notice: `driver folder ${folder}: the files are right again and in use`,
+      notice: `driver folder ${folder}: the files are valid again and in use`,
     });
     expect(await next()).toEqual({
       change: { added: ["Other"], changed: ["House NAS"], removed: [] },
@@ -174,7 +174,7 @@ describe("a change of the driver folder", () => {
     const catalogue = await open();
     unlinkSync(join(folder, "nas.json"));
     expect(await next()).toEqual({
-      notice: `driver folder ${folder}: no driver files are left; built-in drivers only`,
+      notice: `driver folder ${folder}: the folder has no driver files; only built-in drivers are offered`,
     });
     expect(await next()).toEqual({ change: { ...unchanged, removed: ["House NAS"] } });
     expect(catalogue.current().names).toHaveLength(builtIn.drivers.length);
@@ -190,7 +190,7 @@ describe("a change of the driver folder", () => {
     put("nas.json", { name: "House NAS" }, join(parent, "new"));
     symlinkSync("new", folder);
     expect(await next()).toEqual({
-      notice: `driver folder ${folder}: the files are right again and in use`,
+      notice: `driver folder ${folder}: the files are valid again and in use`,
     });
     put("more.json", { name: "More" });
     expect(await next()).toEqual({ change: { ...unchanged, added: ["More"] } });

@@ -193,6 +193,6 @@ export const wrongSense: [string, object, string, string][] = [
       { name: "c", type: "string", show_when: "a=1" },
     ),
     "additional[0].show_when",
-    "hang on this one in turn",
+    "depend on this one (circular)",
   ],
 ];

@@ -31,7 +31,7 @@ describe("a bounded file", () => {
     ["ten", "0123456789"],
     ["empty", ""],
     ["folder", "is not a file"],
-    ["loop", "is a link that leads to itself"],
+    ["loop", "is a link to itself"],
     ["device", "is not a file"],
     ["pipe", "is not a file"],
     // Its size is reported as 0: only the bytes read count.

@@ -80,9 +80,9 @@ describe("the JSON reader with positions", () => {
     ['{"a" 1}', 1, 6, 'expected ":" after the member name, found "1"'],
     ["[1, 2\n", 2, 1, 'expected "," or "]", the file ends here'],
     ['{"a": "open\n}', 1, 7, "no closing quote"],
-    ['{"a": "\\x"}', 1, 7, "escape that JSON does not know"],
+    ['{"a": "\\x"}', 1, 7, "an invalid escape"],
     ['{"a": "\t"}', 1, 7, "a control character"],
-    ['{"a": 1, "b": 2, "a": 3}', 1, 18, 'member "a" stands here a second time'],
+    ['{"a": 1, "b": 2, "a": 3}', 1, 18, 'member "a" occurs a second time here'],
     ["[] []", 1, 4, "expected the end of the file"],
     ["// note\n{}", 1, 1, "expected a value"],
     ["[01]", 1, 2, "expected a value"],
@@ -91,7 +91,9 @@ describe("the JSON reader with positions", () => {
   });
 
   it("refuses deep nesting early", () => {
-    expect(errorOf("[".repeat(200_000)).message).toContain("more than 16 arrays and objects");
+    expect(errorOf("[".repeat(200_000)).message).toContain(
+      "more than 16 levels of nested arrays and objects",
+    );
     expect(() => parseJson(`${"[".repeat(16)}${"]".repeat(16)}`, 16)).not.toThrow();
   });
 

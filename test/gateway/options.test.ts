@@ -314,7 +314,7 @@ describe("google.api.HttpBody", () => {
 
   test("is aborted when the stream fails, so that its client detects it", async () => {
     const reply = await handler(new Request("http://a/files/fail"));
-    await expect(reply.text()).rejects.toThrow("broken off");
+    await expect(reply.text()).rejects.toThrow("aborted");
   });
 
   test("is received incrementally, with the path in each message", async () => {

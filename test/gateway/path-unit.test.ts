@@ -40,7 +40,7 @@ describe("a path template", () => {
 
   test("refuses an escape that is not UTF-8", () => {
     expect(() => parsePathTemplate("/a%FF")).toThrow('"a%FF" is not UTF-8 when unescaped');
-    expect(() => parsePathTemplate("/{x=**}/{y=**}")).toThrow("** may stand once");
+    expect(() => parsePathTemplate("/{x=**}/{y=**}")).toThrow("** may occur once");
     expect(() => captured("/a/{x}", "/a/%ff")).toThrow('path: "x" holds a broken % escape');
   });
 });

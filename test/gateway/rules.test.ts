@@ -24,7 +24,7 @@ test.each<[string, Omit<Rpc, "name">, string]>([
   ["a trailing slash", { http: { get: "/v1/" } }, "expected a path segment at character 5"],
   ["an open brace", { http: { get: "/v1/{text" } }, "a variable must end with }"],
   ["a nested variable", { http: { get: "/v1/{text={small}}" } }, "a variable inside a variable"],
-  ["** twice", { http: { get: "/v1/**/x/**" } }, "** may stand once"],
+  ["** twice", { http: { get: "/v1/**/x/**" } }, "** may occur once"],
   ["a broken escape", { http: { get: "/v1/%zz" } }, "expected a path segment"],
   ["a query in the path", { http: { get: "/v1/x?y" } }, "unexpected character at character 6"],
   ["no path", { http: { body: "*" } }, "without a path"],
@@ -33,7 +33,7 @@ test.each<[string, Omit<Rpc, "name">, string]>([
   ["a repeated path variable", { http: { get: "/v1/{words}" } }, "path variable {words}"],
   ["a message as path variable", { http: { get: "/v1/{part}" } }, "path variable {part}"],
   ["an unknown nested variable", { http: { get: "/v1/{part.x}" } }, "path variable {part.x}"],
-  ["an unknown body", { http: { post: "/x", body: "nope" } }, 'body "nope" is no field'],
+  ["an unknown body", { http: { post: "/x", body: "nope" } }, 'body "nope" is not a field'],
   ["a GET with a body", { http: { get: "/x", body: "*" } }, "GET binding can't have a body"],
   ["an unknown response_body", { http: { get: "/x", responseBody: "nope" } }, "response_body"],
   [

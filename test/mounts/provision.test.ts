@@ -170,7 +170,7 @@ describe("an invalid file fails the start with the place of each error", () => {
     expect(problems).toContainEqual({
       line: 4,
       column: 3,
-      reason: '"a" stands here a second time',
+      reason: '"a" occurs a second time here',
     });
   });
 

@@ -78,7 +78,7 @@ describe("a read-only setting", () => {
     const draft = createDraft(baseOf(createSnapshot(4, [fixed(false)])));
     const failure = await failureOf(async () => decideValue(draft, "fixed", "v2"));
     expect(failure.violations).toMatchObject([{ field: "fixed.value" }]);
-    expect(() => decideValue(draft, "none", "")).toThrow('knows no setting "none"');
+    expect(() => decideValue(draft, "none", "")).toThrow('there is no setting "none"');
   });
 });
 

@@ -120,7 +120,7 @@ describe("mounts in a draft", () => {
       () => draft.putMount(item("new")),
       () => draft.deleteMount("a"),
     ];
-    for (const change of wrong) expect(change).toThrow(/is of another kind/);
+    for (const change of wrong) expect(change).toThrow(/belongs to another kind of row/);
     expect(draft.changes()).toEqual([]);
   });
 });

@@ -143,7 +143,7 @@ describe("a token that ends soon", () => {
       status: await statusOf(port, root),
       metric: mooring.gauges().endingTokens,
       line: /^tokens .*\n.*/m.exec(await cli("status"))?.[0],
-      table: (await cli("token", "list")).includes("(ends soon)"),
+      table: (await cli("token", "list")).includes("(expires soon)"),
     });
     const nothing = {
       ...{ listed: [], metric: 0, line: undefined, table: false },
@@ -187,7 +187,7 @@ describe("a token that ends soon", () => {
     const first = await started();
     const { id } = await give(as(first.port), ["settings:read"], [], "soon");
     const lines = ({ logLines }: TestService) =>
-      logLines().filter(({ msg }) => String(msg).startsWith("tokens end soon"));
+      logLines().filter(({ msg }) => String(msg).startsWith("tokens expire soon"));
     const until = new Date(START + 90 * DAY).toISOString();
     const named = [{ count: 1, tokens: [`soon/${id} until ${until}`] }];
     const later = async (days: number) => {

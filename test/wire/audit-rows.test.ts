@@ -140,7 +140,7 @@ test("refused calls are counted over every transport: without a token, with a wr
   expect(rows).toEqual([
     ["", "UNAUTHENTICATED", "no token"],
     ["", "UNAUTHENTICATED", "a wrong token"],
-    [`driver/${id}`, "PERMISSION_DENIED", "the token has no right to it"],
+    [`driver/${id}`, "PERMISSION_DENIED", "the token does not have the right"],
   ]);
   for (const row of refused) {
     expect(detailOf(row)).toMatchObject({ count: calls, methods: ["SaveSettings", "GetSetting"] });

@@ -89,7 +89,7 @@ async function handOver(
     if (secret !== undefined) await output.value(secret);
     throw error;
   }
-  notice(`${about}; it is in ${path}, which only its owner may read`);
+  notice(`${about}; it is in ${path}, which only its owner can read`);
 }
 
 export async function listTokens(run: CommandRun): Promise<void> {
@@ -177,7 +177,7 @@ export const whoamiCommand: Command = {
 
 function untilOf(token: Token | undefined): string {
   if (token?.revokeTime !== undefined) return "revoked";
-  return `${untilText(token?.expireTime)}${token?.endsSoon ? " (ends soon)" : ""}`;
+  return `${untilText(token?.expireTime)}${token?.endsSoon ? " (expires soon)" : ""}`;
 }
 
 function listOf(text = ""): string[] {

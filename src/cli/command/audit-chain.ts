@@ -29,7 +29,7 @@ const MAX_CHECKPOINT = 64 * 1024;
 
 export async function verifyAudit(run: CommandRun): Promise<void> {
   const { args, output, connectTo, notice } = run;
-  if (args.is("json")) throw usage("audit verify prints no JSON: its exit code says what it found");
+  if (args.is("json")) throw usage("audit verify prints no JSON: its exit code is the result");
   const checkpoint = await readCheckpointFile(run);
   const client = await connectTo(AuditService);
   const { checkpoint: now } = await client.getCheckpoint({});
@@ -56,11 +56,11 @@ export async function verifyAudit(run: CommandRun): Promise<void> {
   }
   refuse(verifier?.end());
   const { seq, hash } = verifier?.last ?? { seq: 0, hash: "" };
-  const proved = checkpoint === undefined ? "" : ", and fit the checkpoint";
+  const proved = checkpoint === undefined ? "" : ", and match the checkpoint";
   await output.write(
     rows === 0
       ? `the audit has no rows${proved}\n`
-      : `the audit is whole: rows ${seq - rows + 1} to ${seq} follow each other${proved}; the newest has the hash ${hash}\n`,
+      : `the audit is intact: rows ${seq - rows + 1} to ${seq} follow each other${proved}; the newest has the hash ${hash}\n`,
   );
 }
 

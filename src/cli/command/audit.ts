@@ -67,12 +67,12 @@ export const auditCommand: Command = {
 async function listOrFollow(run: CommandRun): Promise<void> {
   const { args } = run;
   if (!args.is("follow")) {
-    if (args.has("after")) throw usage("--after goes with audit list --follow, or audit export");
+    if (args.has("after")) throw usage("--after requires audit list --follow or audit export");
     return listAudit(run);
   }
   const other = filters.find((flag) => args.has(flag) && !following.some((one) => one === flag));
-  if (other !== undefined) throw usage(`--${other} does not go with --follow`);
-  if (args.has("database")) throw usage("--follow needs a service: leave --database out");
+  if (other !== undefined) throw usage(`--${other} cannot be combined with --follow`);
+  if (args.has("database")) throw usage("--follow requires a service: omit --database");
   await followAudit(run);
 }
 
@@ -107,7 +107,7 @@ async function followAudit(run: CommandRun): Promise<void> {
     restart: async (options) => {
       const { oldestSequence } = await client.getCheckpoint({}, options);
       const from = oldestSequence > 0n ? oldestSequence - 1n : 0n;
-      return { from, notice: `going on with row ${from + 1n}` };
+      return { from, notice: `resuming with row ${from + 1n}` };
     },
   });
 }

@@ -121,7 +121,7 @@ function via({ door, method }: Revision): string {
 async function writeRevision({ args, output, connect }: CommandRun, text: string): Promise<void> {
   const filters = ["key", "actor", "since", "until", "limit"] as const;
   const given = filters.find((name) => args.text(name) !== undefined);
-  if (given !== undefined) throw usage(`--${given} is for a list, not for one revision`);
+  if (given !== undefined) throw usage(`--${given} applies to a list, not to one revision`);
   const revision = revisionNumber(text, "the revision");
   const client = await connect();
   const reply = await client.getRevision({ revision });

@@ -38,7 +38,7 @@ export const principalCommand: Command = {
   summary: "List, create and disable the owners of tokens",
   details: [
     "A principal is a program or a person. token create creates a missing one as a",
-    "program. disable ends all its tokens permanently; it cannot get new ones.",
+    "program. disable makes all its tokens invalid; it cannot get new ones.",
   ],
   flags: ["kind", "limit", "yes"],
   offline: false,
@@ -90,7 +90,11 @@ async function createPrincipal(run: CommandRun, [name = ""]: readonly string[]):
 async function disablePrincipal(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo, world } = run;
   const client = await connectTo(AccessService);
-  if (!args.is("yes") && canAsk(world) && !(await confirm(world, `End all tokens of ${name}?`)))
+  if (
+    !args.is("yes") &&
+    canAsk(world) &&
+    !(await confirm(world, `Make all tokens of ${name} invalid?`))
+  )
     throw new CliFailure(EXIT.failed, "nothing was changed");
   const reply = await client.disablePrincipal({ name });
   if (args.is("json")) return output.json(DisablePrincipalResponseSchema, reply);

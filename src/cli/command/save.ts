@@ -74,7 +74,7 @@ async function currentRevision(
   const keys = settings.map(({ key }) => key);
   const read = () => client.batchGetSettings({ keys, maskSecrets: true });
   try {
-    const hint = " (--new makes a custom setting)";
+    const hint = " (--new creates a custom setting)";
     return (await (isNew ? read() : withNearestKey(client, keys, read, hint))).revision;
   } catch (error) {
     if (isNew && isNotFound(error)) return undefined;

@@ -19,7 +19,7 @@ export const statusCommand: Command = {
   usage: ["status"],
   summary: "Print the status of the service",
   details: [
-    "Version, start time, database, revision, open streams, sites, tokens that end",
+    "Version, start time, database, revision, open streams, sites, tokens that expire",
     "soon, and readiness. With several workers, one of them answers.",
   ],
   flags: [],

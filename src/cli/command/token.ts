@@ -16,7 +16,7 @@ import { createToken, listTokens, revokeToken, rotateToken } from "./access.ts";
 const KEY = "token";
 
 const CONSEQUENCE =
-  "Every program that uses the old token will be refused, and signed download links will break.";
+  "Programs with the old token are refused, and signed download links become invalid.";
 
 const actions: Readonly<Record<string, Action>> = {
   show: { count: 0, flags: [], act: showToken },
@@ -57,7 +57,7 @@ export const tokenCommand: Command = {
     "may be running.",
     "create creates a token with fewer rights, for a program or a colleague; see",
     "docs/access.md. It is shown once. rotate creates a successor, and the old token",
-    "stays valid for a while; revoke ends a token at once.",
+    "stays valid for a while; revoke makes a token invalid at once.",
   ],
   flags: [
     "all",
@@ -116,7 +116,7 @@ async function resetInto(path: string, client: SettingClient, run: CommandRun): 
     if (made !== undefined) await run.output.value(made);
     throw error;
   }
-  run.notice(`the new token is in ${path}, which only its owner may read`);
+  run.notice(`the new token is in ${path}, which only its owner can read`);
 }
 
 async function setToken(run: CommandRun): Promise<void> {
@@ -124,7 +124,7 @@ async function setToken(run: CommandRun): Promise<void> {
   const path = args.text("from-file");
   const typed = path === undefined && canAsk(world);
   const value = (typed ? await typedTwice(run) : await readValue(path ?? "-", world)).trim();
-  if (value === "") throw usage("the new token is empty: token reset makes a random one");
+  if (value === "") throw usage("the new token is empty: token reset generates a random one");
   const client = await run.connect();
   await agree(run, "Replace the token?");
   const reply = await client.saveSettings({

@@ -67,7 +67,7 @@ async function add(run: CommandRun, [name = ""]: readonly string[]): Promise<voi
   const reply = await (await connectTo(WebhookService)).createWebhook({ webhook });
   if (args.is("json")) return output.json(CreateWebhookResponseSchema, reply);
   await output.value(`${reply.secret}\n`);
-  notice(`${name}: the key that verifies its messages; it is shown only once`);
+  notice(`${name}: the key of its signatures; it is shown only once`);
 }
 
 async function list({ args, output, connectTo, notice }: CommandRun): Promise<void> {

@@ -49,19 +49,19 @@ export const en = {
 
   "menu.more": "More",
   "menu.pages": "Pages",
-  "menu.skip": "Skip to the page",
+  "menu.skip": "Skip to content",
 
   "overview.attention": "Needs attention",
   "overview.deprecated": "has no effect and can be deleted.",
   "overview.fine": "Nothing needs attention.",
   "overview.incidents": { one: "1 mount fails.", other: "{count} mounts fail." },
   "overview.newest": "Recent changes",
-  "overview.ownEnds": "The token that you use ends {when}.",
+  "overview.ownEnds": "The token that you use expires {when}.",
   "overview.ownToken": "Your token",
   "overview.reference": "API reference",
   "overview.revision": "Revision",
   "overview.site": { one: "1 setting differs there.", other: "{count} settings differ there." },
-  "overview.token": "of {principal} ends {when}",
+  "overview.token": "of {principal} expires {when}",
   "overview.tokens": { one: "1 token expires soon.", other: "{count} tokens expire soon." },
   "overview.waiting": { one: "1 edit is not saved yet", other: "{count} edits are not saved yet" },
 
@@ -79,7 +79,7 @@ export const en = {
 
   "page.webhooks": "Webhooks",
   "palette.driver": "driver",
-  "palette.goals": "Goals",
+  "palette.goals": "Destinations",
   "palette.label": "Go to a page, a setting or a driver",
   "palette.none": "No match.",
   "palette.open": "Go to …",
@@ -117,5 +117,5 @@ export const en = {
   "toast.more": { one: "1 more", other: "{count} more" },
   "toast.show": "Show",
 
-  "token.ends": "ends {when}",
+  "token.ends": "expires {when}",
 } as const satisfies Readonly<Record<string, Message>>;

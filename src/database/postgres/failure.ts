@@ -15,7 +15,7 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   ],
   "57P02": ["unsure", "is starting again after a crash"],
   "57P03": ["away", "is starting or shutting down: try again in a moment"],
-  ENOTFOUND: ["unsure", "has a host name that is not known: correct MOORING_DATABASE_URL"],
+  ENOTFOUND: ["unsure", "has an unknown host name: correct MOORING_DATABASE_URL"],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["unsure", UNKNOWN_AUTHORITY],
   SELF_SIGNED_CERT_IN_CHAIN: ["unsure", UNKNOWN_AUTHORITY],
   DEPTH_ZERO_SELF_SIGNED_CERT: ["unsure", UNKNOWN_AUTHORITY],
@@ -23,25 +23,25 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   CERT_HAS_EXPIRED: ["unsure", "has a certificate that has expired: renew it"],
   ERR_TLS_CERT_ALTNAME_INVALID: [
     "unsure",
-    "has a certificate for another name than the host in the URL: use the name that it is for",
+    "has a certificate for another name than the host in the URL: use the name in the certificate",
   ],
   "28P01": ["unusable", "refuses this user or password: correct MOORING_DATABASE_URL"],
-  "28000": ["unusable", "refuses this user: look at its pg_hba.conf, and at sslmode in the URL"],
+  "28000": ["unusable", "refuses this user: check its pg_hba.conf, and sslmode in the URL"],
   "3D000": ["unusable", "has no database of that name: create it, or correct the URL"],
   "53300": ["busy", "has no connection left: raise its max_connections, or run fewer instances"],
   // Permissions, resources, time limits.
   "25P03": ["busy", "waited too long for this program: try again in a moment"],
   "25006": [
     "unusable",
-    "is a read-only standby: MOORING_DATABASE_URL has to name the primary (target_session_attrs is not enough)",
+    "is a read-only standby: MOORING_DATABASE_URL must name the primary (target_session_attrs is not enough)",
   ],
   "53100": ["full", "cannot grow, because its disk is full: free some space, then try again"],
   "53200": ["busy", "is out of memory: try again in a moment"],
-  "55P03": ["busy", "is locked by another session for too long: look at pg_stat_activity"],
+  "55P03": ["busy", "is locked by another session for too long: check pg_stat_activity"],
   "57014": ["busy", "canceled the statement: try again in a moment"],
-  "40001": ["busy", "had two writers at once: try again"],
-  "40P01": ["busy", "had two writers at once: try again"],
-  "22021": ["failed", "cannot store a text with a NUL character: leave it out"],
+  "40001": ["busy", "had a conflict of two transactions: try again"],
+  "40P01": ["busy", "had a conflict of two transactions: try again"],
+  "22021": ["failed", "cannot store a text with a NUL character: remove it"],
 };
 
 /**
@@ -53,7 +53,7 @@ export function postgresFailure(error: unknown, place: string): StoreError {
   if (code === NO_RIGHT)
     return new StoreError(
       "unusable",
-      `the database ${place} does not let this user do that (${textOf(error)}): grant it all rights on Mooring's tables`,
+      `the database ${place} does not permit this operation to this user (${textOf(error)}): grant it all rights on Mooring's tables`,
       error,
     );
   if (isOfFile(error))
@@ -69,7 +69,7 @@ export function postgresFailure(error: unknown, place: string): StoreError {
   if (/client password must be a string/.test(textOf(error)))
     return new StoreError(
       "unusable",
-      `the database ${place} asks for a password: put it into the URL, or name its file in PGPASSFILE`,
+      `the database ${place} requires a password: put it into the URL, or name its file in PGPASSFILE`,
       error,
     );
   // Only errors of the server have a SQLSTATE; all others come from the connection.

@@ -152,7 +152,7 @@ export class Lease {
     }
     throw new StoreError(
       "unsure",
-      `an instance on the database ${place} has a valid lease and has not confirmed ${kind === "access" ? "version" : "revision"} ${wanted}: look at its log`,
+      `an instance on the database ${place} has a valid lease and has not confirmed ${kind === "access" ? "version" : "revision"} ${wanted}: check its log`,
     );
   }
 

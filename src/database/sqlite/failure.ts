@@ -32,10 +32,10 @@ function explain(code: string): [StoreFailure, string] {
       "cannot be opened: give this process the right to read and write the file and its folder",
     ];
   if (code === "SQLITE_NOTADB")
-    return ["failed", "is no SQLite database (or an encrypted one): restore it from a backup"];
+    return ["failed", "is not a SQLite database (or is encrypted): restore it from a backup"];
   if (code.startsWith("SQLITE_CORRUPT"))
     return ["failed", "is damaged: stop the service and restore the file from a backup"];
   if (code.startsWith("SQLITE_IOERR"))
-    return ["failed", `could not be read or written (${code}): check the disk it is on`];
+    return ["failed", `could not be read or written (${code}): check its disk`];
   return ["failed", `failed${code === "" ? "" : ` (${code})`}`];
 }

@@ -42,7 +42,7 @@ export function checkFile(path: string): void {
   if (!existsSync(path)) return;
   const stat = statSync(path);
   if (!stat.isFile())
-    throw new StoreError("unusable", `the database ${path} is not a file, but something else`);
+    throw new StoreError("unusable", `the database ${path} is not a regular file`);
   if (stat.size > 0 && stat.size < MIN_SIZE) throw noDatabase(path);
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -110,7 +110,7 @@ function identityOf(file: string): string | undefined {
 export function noDatabase(path: string, cause?: unknown): StoreError {
   return new StoreError(
     "unusable",
-    `${path} is no SQLite database: set MOORING_DATABASE_URL to Mooring's own file, or move this one away`,
+    `${path} is not a SQLite database: set MOORING_DATABASE_URL to Mooring's own file, or move this one away`,
     cause,
   );
 }

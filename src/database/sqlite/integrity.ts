@@ -74,6 +74,6 @@ function damaged(path: string, table: string, problem: string): StoreError {
   const [first = ""] = problem.replace(/^\*\*\*.*\n/, "").split("\n");
   return new StoreError(
     "unusable",
-    `the database ${path} is damaged (table ${table}: ${first}): restore it from a backup, or set MOORING_INTEGRITY_CHECK=off to go on with what can be read`,
+    `the database ${path} is damaged (table ${table}: ${first}): restore it from a backup, or set MOORING_INTEGRITY_CHECK=off to continue with the readable part`,
   );
 }

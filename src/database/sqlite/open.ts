@@ -88,7 +88,7 @@ function claim(handle: SQLite.Database, path: string): void {
   if (id !== 0 || tables !== 0)
     throw new StoreError(
       "unusable",
-      `${path} is a database of another program, not Mooring's: set MOORING_DATABASE_URL to a file of its own`,
+      `${path} is a database of another program, not Mooring's: set MOORING_DATABASE_URL to another file`,
     );
   handle.pragma(`application_id = ${APPLICATION_ID}`);
 }

@@ -104,5 +104,5 @@ function createDocument(file: string, values: ReturnType<typeof parse>["values"]
 const UNREACHED: Transport = { unary: unreached, stream: unreached };
 
 function unreached(): never {
-  throw new Error("a document is made without calls");
+  throw new Error("a document is generated without calls");
 }

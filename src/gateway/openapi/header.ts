@@ -22,11 +22,11 @@ const TEXT: JsonObject = { type: "string" };
 
 /** Headers written by the gateway. */
 const OWN: readonly HeaderNote[] = [
-  { name: "Cache-Control", description: "Who may keep the reply.", schema: TEXT },
-  { name: "Vary", description: "Headers of the request that the reply depends on.", schema: TEXT },
+  { name: "Cache-Control", description: "Caching rules of the reply.", schema: TEXT },
+  { name: "Vary", description: "Request headers that the reply depends on.", schema: TEXT },
   {
     name: "Content-Encoding",
-    description: "How the body is compressed, where the client takes that (`Accept-Encoding`).",
+    description: "Compression of the body, if the client accepts it (`Accept-Encoding`).",
     schema: { type: "string", enum: ["br", "gzip"] },
   },
   {
@@ -34,15 +34,15 @@ const OWN: readonly HeaderNote[] = [
     description: "The language of the reply's texts.",
     schema: TEXT,
   },
-  { name: "ETag", description: "Names the state that is shown.", schema: TEXT },
+  { name: "ETag", description: "Entity tag of the returned state.", schema: TEXT },
   {
     name: "Retry-After",
-    description: "Seconds to wait before the same call makes sense again.",
+    description: "Seconds to wait before a retry.",
     schema: { type: "integer", minimum: 0 },
   },
   {
     name: "WWW-Authenticate",
-    description: "How to give a token, where it is missing or wrong.",
+    description: "Authentication scheme, if the token is missing or wrong.",
     schema: TEXT,
   },
   {
@@ -58,12 +58,12 @@ const OWN: readonly HeaderNote[] = [
   },
   {
     name: "Accept-Encoding",
-    description: "The encoding that a body may have, where it had another one.",
+    description: "Accepted encoding of a body, if the request had another one.",
     schema: TEXT,
   },
   {
     name: "X-Accel-Buffering",
-    description: "`no`: a proxy passes each event on at once.",
+    description: "`no`: a proxy must forward each event at once.",
     schema: TEXT,
   },
 ];

@@ -155,13 +155,18 @@ function headerParameters({ request, reply, httpMethod }: Binding): JsonObject[]
   const conditional = reply.state !== undefined && httpMethod === "GET" && reply.shape !== "events";
   return [
     ...(conditional
-      ? [header("If-None-Match", "The ETag of a reply that is there already: 304 while it stands.")]
+      ? [header("If-None-Match", "ETag of an earlier reply: 304 if it is still current.")]
       : []),
     ...(request.ifMatch
-      ? [header("If-Match", "The ETag of what was read: the call is refused when it has changed.")]
+      ? [
+          header(
+            "If-Match",
+            "ETag of an earlier read: the call is refused if the state has changed since.",
+          ),
+        ]
       : []),
     ...(request.lastEventId
-      ? [header("Last-Event-ID", "The id of the last event that was read: goes on after it.")]
+      ? [header("Last-Event-ID", "Id of the last received event: the stream resumes after it.")]
       : []),
   ];
 }

@@ -36,12 +36,12 @@ export function responses(
     200: {
       description: real
         ? "The call has succeeded."
-        : "The call has ended; the member `code` says how: 200 for a success.",
+        : "The call has ended: the member `code` says how: 200 for a success.",
       headers,
       content: successContent(bindings[0], inBody),
     },
     ...(cached && reply.shape !== "events"
-      ? { 304: { description: "What the client has is still so.", headers } }
+      ? { 304: { description: "The client's copy is current.", headers } }
       : {}),
     ...Object.fromEntries(
       [...failures]

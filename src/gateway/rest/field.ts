@@ -133,7 +133,7 @@ export interface StateField {
  */
 export function findStateField(method: DescMethod, option: string, name: string): StateField {
   const field = findField(method.input, name);
-  if (!field) return refuseRule(method, `${option} "${name}" is no field of the request`);
+  if (!field) return refuseRule(method, `${option} "${name}" is not a field of the request`);
   const numeric = field.fieldKind === "scalar" && integerRange(field.scalar)?.wide === true;
   const text = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
   if (!(numeric && !field.longAsString) && !text) {

@@ -136,7 +136,7 @@ function fitAny(value: Record<string, JsonValue>, path: string, rules: JsonRules
   const name = typeof url === "string" ? url.slice(url.lastIndexOf("/") + 1) : "";
   const desc = rules.registry.getMessage(name);
   const at = path === "" ? "@type" : `${path}.@type`;
-  if (desc === undefined) return `${at}: expected the URL of a type that is known here`;
+  if (desc === undefined) return `${at}: expected the URL of a registered type`;
   if (hasCustomJsonRepresentation(desc)) return fitMessage(desc, value, "value", path, rules);
   const found = fitMembers(desc, members, path, rules);
   for (const member of Object.keys(value)) if (member !== "@type") delete value[member];

@@ -132,7 +132,7 @@ function readMatch(reader: Reader, pattern: RegExp, wanted: string): string {
 
 function checkRest({ source, segments }: Reader): void {
   const count = segments.filter((segment) => segment.kind === "rest").length;
-  if (count > 1) throw new PathTemplateError(`"${source}": ** may stand once in a template`);
+  if (count > 1) throw new PathTemplateError(`"${source}": ** may occur once in a template`);
 }
 
 function refuse(reader: Reader, reason: string): never {

@@ -280,7 +280,7 @@ function fillDirect(
       if (target === "unusable" && !tolerance.unusableParameters)
         throw new BadRequest(
           "QUERY_INVALID",
-          `query parameter ${quote(pair.name)}: no text fills this field`,
+          `query parameter ${quote(pair.name)}: this field cannot be given as text`,
         );
       if (target === "unknown" && unknownParameters === "refuse")
         throw new BadRequest("QUERY_INVALID", `query parameter ${quote(pair.name)}: no such field`);

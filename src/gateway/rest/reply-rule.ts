@@ -28,7 +28,7 @@ export interface ReplyRule {
 /** @throws RuleError for options that the response message doesn't bear out. */
 export function createReplyRule(method: DescMethod, rule: Rule, rest: Rest): ReplyRule {
   const shape = SHAPES.get(rest.reply);
-  if (shape === undefined) return refuseRule(method, `reply ${rest.reply} is not known here`);
+  if (shape === undefined) return refuseRule(method, `reply ${rest.reply} is unknown`);
   checkStreaming(method, shape);
   const field = rule.responseBody === "" ? undefined : findBody(method, rule.responseBody);
   if (shape === "envelope-null" && field) {
@@ -65,12 +65,13 @@ function checkStreaming(method: DescMethod, shape: ReplyShape): void {
 function findBody(method: DescMethod, name: string): DescField {
   const field = findField(method.output, name);
   if (field) return field;
-  return refuseRule(method, `response_body "${name}" is no field of ${method.output.typeName}`);
+  return refuseRule(method, `response_body "${name}" is not a field of ${method.output.typeName}`);
 }
 
 function findState(method: DescMethod, name: string): DescField {
   const field = findField(method.output, name);
-  if (!field) return refuseRule(method, `etag "${name}" is no field of ${method.output.typeName}`);
+  if (!field)
+    return refuseRule(method, `etag "${name}" is not a field of ${method.output.typeName}`);
   const integer = field.fieldKind === "scalar" && integerRange(field.scalar);
   if (!(integer && !field.oneof) && !isPlain(field, ScalarType.STRING)) {
     refuseRule(method, `etag "${name}" must be a singular integer or string`);
@@ -81,7 +82,10 @@ function findState(method: DescMethod, name: string): DescField {
 function findLanguage(method: DescMethod, name: string): DescField {
   const field = findField(method.output, name);
   if (field && isPlain(field, ScalarType.STRING)) return field;
-  return refuseRule(method, `language "${name}" is no string of ${method.output.typeName}`);
+  return refuseRule(
+    method,
+    `language "${name}" is not a string field of ${method.output.typeName}`,
+  );
 }
 
 function isPlain(field: DescField | undefined, scalar: ScalarType): boolean {

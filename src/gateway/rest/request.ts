@@ -90,7 +90,7 @@ function findBody(method: DescMethod, rule: Rule): BodyRule {
   if (rule.body === "*") return { kind: "message" };
   const field = findField(method.input, rule.body);
   if (field) return { kind: "field", field };
-  return refuseRule(method, `body "${rule.body}" is no field of ${method.input.typeName}`);
+  return refuseRule(method, `body "${rule.body}" is not a field of ${method.input.typeName}`);
 }
 
 function createQuery(
@@ -100,7 +100,7 @@ function createQuery(
 ): ParameterReader | undefined {
   if (body.kind === "message") {
     if (rest.query.length === 0) return undefined;
-    refuseRule(method, 'query parameters can fill nothing where the body is "*"');
+    refuseRule(method, 'query parameters have no effect if the body is "*"');
   }
   const taken = new Set(path.map((target) => target.field));
   if (body.kind === "field") taken.add(body.field.name);
@@ -134,7 +134,7 @@ function findQueryTarget(
 ): Target {
   const type = method.input.typeName;
   const target = findTarget(method.input, field);
-  if (!target) return refuseRule(method, `query field "${field}" is no scalar field of ${type}`);
+  if (!target) return refuseRule(method, `query field "${field}" is not a scalar field of ${type}`);
   const list = group.find((parameter) => parameter.commaSeparated);
   if (list && !target.repeated) {
     const reason = `is comma_separated, but field "${field}" is not repeated`;

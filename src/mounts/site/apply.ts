@@ -318,9 +318,7 @@ const NONE = "none";
 
 class BrokenAddition extends Error {
   constructor() {
-    super(
-      "the configuration that the site has is no JSON object: correct or delete the mount there",
-    );
+    super("the configuration on the site is not a JSON object: correct or delete the mount there");
   }
 }
 

@@ -129,7 +129,7 @@ function entriesOf(pairs: readonly Pair[], report: Report): SourceEntry[] {
       continue;
     }
     const key = typeof name.value === "string" ? name.value : (name.source ?? String(name.value));
-    if (places.has(key)) report(offset, shown(key), "stands here a second time");
+    if (places.has(key)) report(offset, shown(key), "occurs a second time here");
     else entries.push({ key, offset, node: value as Node | null });
     places.add(key);
   }

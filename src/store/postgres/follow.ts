@@ -57,7 +57,7 @@ export class Follower {
       ...{ server, db, instanceId, notify },
       channel: `mooring_${databaseId}`,
       onHeard: (payload) => this.#hear(payload),
-      instead: `it is asked every ${POLL} ms in their place`,
+      instead: `it is polled every ${POLL} ms instead`,
     });
   }
 

@@ -85,7 +85,7 @@ async function lockSchema(
   // The migrator's error would not name the reason.
   if (rows[0]?.can !== true)
     throw unusable(
-      `the database ${place} does not let this user do that: grant it CREATE on the schema, or let its owner start Mooring once`,
+      `the database ${place} does not permit this operation to this user: grant it CREATE on the schema, or let its owner start Mooring once`,
     );
 }
 

@@ -152,8 +152,7 @@ export async function openPostgresSettingStore(
       },
       transact: (work) => inTurn(() => attempt(() => transact(work))),
       awayFor: () => follower.awayFor,
-      note: () =>
-        follower.isNotified ? undefined : "no notifications come; changes are asked for",
+      note: () => (follower.isNotified ? undefined : "no notifications arrive; changes are polled"),
       seenEverywhere: (revision) => attempt(() => follower.seenEverywhere(revision)),
       rewrite: (change) =>
         attempt(() =>

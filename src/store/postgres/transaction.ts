@@ -160,7 +160,7 @@ async function withLock<T>(
       },
       write: async (written) => {
         const isNewest = await write(trx, written, { revision, timeline: undefined });
-        if (!isNewest) throw new Error("the head moved under its lock");
+        if (!isNewest) throw new Error("the head changed while it was locked");
         revision = newestOf(written, revision);
         hasWritten = true;
       },

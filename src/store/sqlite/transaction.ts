@@ -144,7 +144,7 @@ function refuseNul(value: unknown, { name }: SQLite.Database): void {
   if (typeof value === "string" && value.includes("\0"))
     throw new StoreError(
       "failed",
-      `the database ${name} cannot store a text with a NUL character: leave it out`,
+      `the database ${name} cannot store a text with a NUL character: remove it`,
     );
 }
 

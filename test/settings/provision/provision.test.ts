@@ -130,7 +130,7 @@ describe("the problems of a file", () => {
       'f:3:3: site_tile: there is no such setting. Did you mean "site_title"?',
       'f:4:3: allow_indexed: must be true or false, not "maybe"',
       "f:5:3: site_title: the environment variable NOT_SET is not set",
-      "f:7:3: announcement: stands here a second time",
+      "f:7:3: announcement: occurs a second time here",
       "f:8:5: a key must be plain text",
     ]);
     expect(parse(text).entries).toEqual([]);

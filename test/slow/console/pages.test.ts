@@ -78,7 +78,7 @@ describe("history", () => {
     await change("site_title", "A mistake");
     await change("default_page_size", "99");
     const page = await console.enter(`history?back=${before}`);
-    await page.getByText("1 setting can’t be brought back").waitFor();
+    await page.getByText("1 setting cannot be restored").waitFor();
     await page.locator(".changes").waitFor();
     await page.getByRole("button", { name: "Discard the edit of default_page_size" }).focus();
     await page.keyboard.press("Enter");

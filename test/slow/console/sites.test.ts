@@ -9,7 +9,7 @@ describe("sites", () => {
     const site = await startStandIn();
     try {
       const page = await console.enter("sites");
-      await page.getByText("No site gets its settings from here.").waitFor();
+      await page.getByText("There are no sites.").waitFor();
       await page.getByRole("button", { name: "Add a site" }).click();
       await page.getByLabel("Name").fill("harbour");
       await page.getByLabel("Address").fill(site.url);
@@ -40,7 +40,7 @@ describe("sites", () => {
       await page.getByRole("button", { name: "Only compare" }).waitFor();
       await page.getByRole("button", { name: "Remove" }).click();
       await page.getByRole("button", { name: "Remove now" }).click();
-      await page.getByText("No site gets its settings from here.").waitFor();
+      await page.getByText("There are no sites.").waitFor();
     } finally {
       await site.stop();
     }
@@ -64,7 +64,7 @@ describe("sites", () => {
       await page.getByText("connection refused").first().waitFor();
       await page.getByRole("button", { name: "Remove" }).click();
       await page.getByRole("button", { name: "Remove now" }).click();
-      await page.getByText("No site gets its settings from here.").waitFor();
+      await page.getByText("There are no sites.").waitFor();
     } finally {
       await site.stop();
     }
@@ -99,7 +99,7 @@ describe("sites", () => {
       await enter("Resume");
       await enter("Remove");
       await enter("Remove now");
-      await page.getByText("No site gets its settings from here.").waitFor();
+      await page.getByText("There are no sites.").waitFor();
     } finally {
       await site.stop();
     }

@@ -34,7 +34,7 @@ describe("a token", () => {
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByText("Copied").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
-    await page.getByRole("link", { name: "Done, the token is stored" }).click();
+    await page.getByRole("link", { name: "I have stored the token" }).click();
     const [made] = await tokens("files");
     expect(made).toMatchObject({ scopes: ["settings:write"], limits: ["key:s3_*"] });
     const days = (Number(made?.expireTime?.seconds) - Date.now() / 1_000) / 86_400;
@@ -63,7 +63,7 @@ describe("a token", () => {
     await page.locator("[data-secret]").waitFor();
     const [made] = await tokens("endless");
     expect(made?.expireTime).toBeUndefined();
-    await page.getByRole("link", { name: "Done, the token is stored" }).click();
+    await page.getByRole("link", { name: "I have stored the token" }).click();
     await item(page, made?.id ?? "")
       .getByText("never expires")
       .waitFor();
@@ -83,7 +83,7 @@ describe("a token", () => {
     await page.locator(".lines li", { hasText: "to be replaced" }).getByText("in 2 days").waitFor();
     expect(await page.locator(".lines li", { hasText: "late" }).count()).toBe(0);
     await page.getByRole("link", { name: "Tokens" }).click();
-    await page.getByRole("button", { name: /^Ends soon/ }).click();
+    await page.getByRole("button", { name: /^Expires soon/ }).click();
     await expect.poll(() => page.locator("[data-token]").count()).toBe(1);
     await page.getByText("to be replaced").waitFor();
     await page.getByRole("searchbox").fill("nothing-like-it");
@@ -140,7 +140,7 @@ describe("a token", () => {
     await tabTo(page, "Create the token");
     await press("Enter");
     await page.locator("[data-secret]").waitFor();
-    await tabTo(page, "Done, the token is stored");
+    await tabTo(page, "I have stored the token");
     await press("Enter");
     await page.locator("[data-token]").waitFor();
     await tabTo(page, "Rotate");
@@ -148,7 +148,7 @@ describe("a token", () => {
     await tabTo(page, "Create the successor");
     await press("Enter");
     await page.locator("[data-secret]").waitFor();
-    await tabTo(page, "Done, the token is stored");
+    await tabTo(page, "I have stored the token");
     await press("Enter");
     await tabTo(page, "Revoke");
     await press("Enter");
@@ -197,7 +197,7 @@ test("very many tokens are counted, and a page of them is shown", async () => {
   for (let count = 0; count < 310; count += 1)
     await service.createToken({ principal: "crowd", scopes: ["drivers:read"] });
   const page = await console.enter("tokens");
-  await page.getByText(/^\d+ more fit; the search finds them/).waitFor();
+  await page.getByText(/^\d+ more tokens match; search for them/).waitFor();
   expect(await page.locator("[data-token]").count()).toBe(300);
   const [, ...older] = (await tokens("crowd")).reverse();
   await page.getByRole("searchbox").fill(older[0]?.id ?? "");

@@ -76,7 +76,7 @@ describe("a start with", () => {
       "no database at all, but long enough to look like one\n".repeat(90),
     ]) {
       await writeFile(join(folder, "mooring.db"), text);
-      expect(await refusalOf({ folder })).toMatch(/is no SQLite database/);
+      expect(await refusalOf({ folder })).toMatch(/is not a SQLite database/);
       expect(await readFile(join(folder, "mooring.db"), "utf8")).toBe(text);
     }
   });

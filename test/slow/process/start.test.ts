@@ -193,7 +193,7 @@ describe("a port in use", () => {
       });
       expect(await mooring.ended).toBe(1);
       expect(mooring.stderr()).toBe(
-        `mooring: cannot listen at ${taken} (${name}): another program listens there; stop it, or choose another port\n`,
+        `mooring: cannot listen at ${taken} (${name}): another program listens at this address; stop it, or choose another port\n`,
       );
     },
   );

@@ -44,7 +44,7 @@ async function halfHandshake(port: number): Promise<Socket> {
   return socket;
 }
 
-/** The line of the server; undefined: it has closed the connection. */
+/** The line of the server; undefined: it closed the connection. */
 function lineOf(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false });

@@ -118,7 +118,7 @@ describe("an unreachable upstream: users get the reason, and no address", () => 
 
   test("the connection is refused", async () => {
     expect(await answerOf("http://127.0.0.1:1")).toBe(
-      "the server behind does not answer: connection refused",
+      "the upstream does not answer: connection refused",
     );
   });
 

@@ -55,7 +55,7 @@ describe("opening a database reports in one sentence", () => {
   test("a folder in its place", async () => {
     const path = newPath();
     mkdirSync(path);
-    expect((await failureOf(path)).message).toMatch(/is not a file/);
+    expect((await failureOf(path)).message).toMatch(/is not a regular file/);
   });
 
   test.each([
@@ -71,7 +71,7 @@ describe("opening a database reports in one sentence", () => {
     writeFileSync(path, content);
     const { failure, message } = await failureOf(path);
     expect(failure).toBe("unusable");
-    expect(message).toMatch(/is no SQLite database: set MOORING_DATABASE_URL/);
+    expect(message).toMatch(/is not a SQLite database: set MOORING_DATABASE_URL/);
     expect(readFileSync(path)).toEqual(content);
   });
 

@@ -37,7 +37,7 @@ export const auditTexts = {
   "audit.subject": "Subject",
   "audit.token": "Token",
   "audit.unkept":
-    "This is not a checkpoint, which has four lines: id of the database, number, hash and time.",
+    "This is not a checkpoint: a checkpoint has four lines (id of the database, number, hash and time).",
   "audit.verified": "Intact: rows {first} to {last} form a chain.",
   "audit.verifiedKept": "Intact: rows {first} to {last} form a chain and match the checkpoint.",
   "audit.verify": "Verify",

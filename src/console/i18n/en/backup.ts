@@ -10,7 +10,7 @@ export const backupTexts = {
   "export.clearWarning": "The file will contain unencrypted passwords, tokens and keys.",
   "export.download": "Download",
   "export.omit": "Omitted.",
-  "export.omitHint": "They have to be set again after an import.",
+  "export.omitHint": "They must be set again after an import.",
   "export.seal": "Sealed with a passphrase.",
   "export.sealHint": "They cannot be read without the passphrase.",
   "export.secrets": "Passwords, tokens and keys",

@@ -22,8 +22,8 @@ export const driversTexts = {
   "drivers.searchIn": "Search names, items, help",
   "drivers.unknown": "This driver has no items called {names}; they were skipped.",
   "drivers.wrong": {
-    one: "1 thing is missing or wrong:",
-    other: "{count} things are missing or wrong:",
+    one: "1 item is missing or wrong:",
+    other: "{count} items are missing or wrong:",
   },
 
   "paste.label": "JSON: the values, or a storage of an AList or OpenList site",

@@ -17,8 +17,8 @@ export const historyTexts = {
   "history.revision": "Revision {revision}",
   "history.since": "From date",
   "history.skipped": {
-    one: "1 setting can’t be brought back",
-    other: "{count} settings can’t be brought back",
+    one: "1 setting cannot be restored",
+    other: "{count} settings cannot be restored",
   },
   "history.swap": "Swap",
   "history.time": "Time",

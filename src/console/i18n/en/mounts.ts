@@ -33,7 +33,7 @@ export const mountsTexts = {
   "mount.replaceNow": "Replace it",
   "mount.save": "Save",
   "mount.skipped": "skipped",
-  "mount.stuck": "needs a user",
+  "mount.stuck": "stuck, needs attention",
   "mount.unchanged": "unchanged",
   "mount.waiting": "waiting",
 

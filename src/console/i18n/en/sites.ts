@@ -39,7 +39,7 @@ export const sitesTexts = {
   "sites.addAbout": "Its settings are read first. Nothing is written to the site.",
   "sites.gone": "The site {name} does not exist any more.",
   "sites.name": "Name",
-  "sites.none": "No site gets its settings from here.",
+  "sites.none": "There are no sites.",
   "sites.token": "Its admin token",
   "sites.url": "Address",
 

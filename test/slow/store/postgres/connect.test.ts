@@ -164,7 +164,7 @@ describe("the password", () => {
 
   test("that is missing is reported", async () => {
     expect(await refusal(await url("guest", "sslmode=no-verify"))).toMatch(
-      /asks for a password: put it into the URL, or name its file in PGPASSFILE/,
+      /requires a password: put it into the URL, or name its file in PGPASSFILE/,
     );
   });
 

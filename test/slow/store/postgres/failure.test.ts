@@ -199,7 +199,7 @@ describe("behind a pooler in transaction mode", () => {
     onTestFinished(stop);
     const [one, other] = [await opened(url), await opened(url)];
     expect(other.logged).toEqual([
-      expect.stringMatching(/^warn: no notifications arrive from .* it is asked every 100 ms/),
+      expect.stringMatching(/^warn: no notifications arrive from .* it is polled every 100 ms/),
     ]);
     expect(other.store.note()).toMatch(/^no notifications come/);
     for (let revision = 1; revision <= 10; revision += 1) {

@@ -87,7 +87,7 @@ describe("a save that the server refuses has the reason in one sentence, and the
   test.each([
     ["53100", "full", /cannot grow, because its disk is full: free some space/],
     ["53200", "busy", /is out of memory: try again/],
-    ["40P01", "busy", /had two writers at once: try again/],
+    ["40P01", "busy", /had a conflict of two transactions: try again/],
     ["57014", "busy", /canceled the statement: try again/],
     ["XX001", "failed", /failed \(XX001: no\)/],
   ] as const)("with %s", async (code, kind, sentence) => {
@@ -118,7 +118,7 @@ test("revoked rights are named, reads continue, and all recovers with them", asy
   const { failure, message } = await failureOf(() => save(store, 2));
   expect(failure).toBe("unusable");
   expect(message).toBe(
-    "the database the-place does not let this user do that (permission denied for table revision): grant it all rights on Mooring's tables",
+    "the database the-place does not permit this operation to this user (permission denied for table revision): grant it all rights on Mooring's tables",
   );
   expect(await store.load()).toMatchObject({ revision: 1 });
   expect(logged).toEqual([]);

@@ -34,7 +34,7 @@ describe("opening a database reports in one sentence", () => {
     const url = await server().newDatabase();
     await server().query("create role guest login");
     expect((await refusal(url.replace("mooring@", "guest@"))).message).toMatch(
-      /does not let this user do that: grant it CREATE on the schema/,
+      /does not permit this operation to this user: grant it CREATE on the schema/,
     );
   });
 
@@ -98,7 +98,7 @@ describe("opening a database reports in one sentence", () => {
     const standby = await server().standby();
     onTestFinished(() => standby.remove());
     expect((await refusal(standby.url())).message).toMatch(
-      /is a read-only standby: MOORING_DATABASE_URL has to name the primary/,
+      /is a read-only standby: MOORING_DATABASE_URL must name the primary/,
     );
   });
 });
