@@ -110,7 +110,7 @@ function countValues(bytes: Uint8Array, shape: Shape, most: number): number {
         if (field !== undefined) count(reader.pos + length, field(), depth + 1);
         else reader.pos += length;
       }
-      if (values > most) throw invalid(`the request has more than ${most} values`);
+      if (values > most) throw invalid(`the request holds more than ${most} values`);
     }
     if (reader.pos !== end) throw new RangeError("a value beyond the end");
   };

@@ -203,7 +203,7 @@ test("the number of values is limited", async () => {
   const numbers = (count: number): string => `{"numbers":[${"1,".repeat(count - 1)}1]}`;
   const sent = (count: number) => ({ method: "POST", body: numbers(count) });
   expect((await one.send("/whole", sent(99_998))).json).toMatchObject({ code: 200 });
-  const message = "the body has more than 100000 values";
+  const message = "the body holds more than 100000 values";
   expect((await one.send("/whole", sent(100_001))).json).toMatchObject({ code: 400, message });
   await one.close();
 });

@@ -47,7 +47,7 @@ test.each<[string, DescMessage, JsonValue]>([
 
 test.each<[JsonValue, string]>([
   [{ ...entries(1_200), "key 900": 5 }, 'site.overrides.values["key 900"]: expected a string'],
-  [entries(33_334), "the body has more than 100000 values"],
+  [entries(33_334), "the body holds more than 100000 values"],
 ])("an invalid long map is refused with its position", async (values, problem) => {
   const read = async () =>
     messageFromJson(UpdateSiteRequestSchema, { site: { overrides: { values } } }, rules);
@@ -76,7 +76,7 @@ describe("a body that is one field", () => {
 
   test.each<[JsonValue, string]>([
     [{ ...entries(1_200), "key 900": 5 }, 'overrides.values["key 900"]: expected a string'],
-    [entries(33_334), "the body has more than 100000 values"],
+    [entries(33_334), "the body holds more than 100000 values"],
   ])("with an invalid long map is refused with its position", async (values, problem) => {
     await expect(readSite({ overrides: { values } })).rejects.toThrow(problem);
   });

@@ -69,7 +69,7 @@ test.each(MOUNTS)("over %s the values of a request are limited by its rpc", asyn
   const body = JSON.stringify({ texts: ["a", "b", "c", "d"] });
   for (const path of ["/few", "/test.v1.ThingService/Few"]) {
     const reply = await ask(path, { method: "POST", headers: JSON_TYPE, body });
-    expect(await reply.json()).toMatchObject({ message: "the body has more than 3 values" });
+    expect(await reply.json()).toMatchObject({ message: "the body holds more than 3 values" });
   }
   expect((await ask("/many", { method: "POST", headers: JSON_TYPE, body })).status).toBe(200);
 });

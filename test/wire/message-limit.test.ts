@@ -78,7 +78,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
   test("with more than 100,000 values is refused as INVALID_ARGUMENT", async () => {
     const answer = await sends({ a: new Array<number>(100_001).fill(0) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
-    expect(plainText(answer)).toMatch(/has more than 100000 values/);
+    expect(plainText(answer)).toMatch(/holds more than 100000 values/);
   });
 
   test("with more values than the limit of the rpc is refused before it is decoded", async () => {
@@ -95,7 +95,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
       expect(textOf(answer)).toMatch(saying("invalid_argument"));
       return plainText(answer);
     };
-    expect(await ask(2_501)).toMatch(/has more than 2500 values/);
+    expect(await ask(2_501)).toMatch(/holds more than 2500 values/);
     // Fewer are decoded, and refused with their field.
     expect(await ask(2_400)).not.toMatch(/values/);
   });

@@ -115,7 +115,7 @@ function longParts(
     const entries = field.fieldKind === "map" ? Object.keys(value).length : 0;
     // Counted as in the binary form: an entry, its key and its value.
     if (3 * entries > MAX_VALUES)
-      throw new BadRequest("BODY_INVALID", `the body has more than ${MAX_VALUES} values`);
+      throw new BadRequest("BODY_INVALID", `the body holds more than ${MAX_VALUES} values`);
     if (entries > LONG) {
       json[name] = {};
       return [{ owner, at: at + name, value, field }];
@@ -172,7 +172,7 @@ function read(make: () => Message): Message {
   try {
     return make();
   } catch {
-    throw new BadRequest("BODY_INVALID", "body: does not match the request message");
+    throw new BadRequest("BODY_INVALID", "body: does not fit the request");
   }
 }
 

@@ -73,7 +73,7 @@ function checkShape(text: string, maxValues: number): void {
       depth += step;
       if (depth > MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH} levels`);
     }
-    if (values > maxValues) refuse(`has more than ${maxValues} values`);
+    if (values > maxValues) refuse(`holds more than ${maxValues} values`);
   }
 }
 

@@ -53,7 +53,7 @@ describe("opening a database reports in one sentence", () => {
     await (await opened(url)).store.close();
     await server().query("create role stranger login");
     expect((await refusal(url.replace("mooring@", "stranger@"))).message).toMatch(
-      /does not let this user do that \(permission denied for table migration_lock\): grant it all rights/,
+      /does not permit this operation to this user \(permission denied for table migration_lock\): grant it all rights/,
     );
   });
 
