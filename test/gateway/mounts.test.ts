@@ -371,8 +371,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     const ask = await mount({ methods: service().methods, bounds });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     onTestFinished(() => void vi.useRealTimers());
-    let isAnswered = false;
-    let lines = 0;
+    let [isAnswered, lines] = [false, 0];
     const body = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         await nextTick();
