@@ -9,7 +9,7 @@ import {
   type MessageInitShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { createBodyLimit, createValueLimit } from "../../src/app/body-limit.ts";
+import { createBodyLimit, createMessageLimits } from "../../src/app/body-limit.ts";
 
 /** Filling of a field: as large as possible, repetitive, or with extreme values. */
 export type Kind = "largest" | "repetitive" | "extreme";
@@ -33,16 +33,17 @@ export interface Size {
   readonly elements: number;
 }
 
-const bodyLimit = createBodyLimit({ maxBody: 8 * 2 ** 20, maxValue: 2 ** 20 });
-const valueLimit = createValueLimit();
+const DEFAULTS = { maxBody: 8 * 2 ** 20, maxValue: 2 ** 20 };
+const bodyLimit = createBodyLimit(DEFAULTS);
+const messageLimits = createMessageLimits(DEFAULTS);
 /** Values of a request without lists of messages, at most. */
 const LONG = 10_000;
 
 /** Just below the bounds of a method's requests. */
 export function wholeSize(method: DescMethod): Size {
-  const values = valueLimit(method);
+  const { values, text } = messageLimits(method);
   return {
-    text: Math.min(4_000_000, Math.floor(bodyLimit(method) * 0.9)),
+    text: Math.floor(Math.min(text, bodyLimit(method)) * 0.9),
     // Elements of long lists are messages of at least two values.
     elements: Math.floor(values * (values > LONG ? 0.49 : 0.98)),
   };

@@ -2,7 +2,7 @@ import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { publicMethods } from "../access/authenticate.ts";
 import type { Config } from "../config/config.ts";
 import { memoize } from "../memoize.ts";
-import { isStruct, MAX_VALUES } from "../transport/decode.ts";
+import { isStruct, MESSAGE_LIMITS, type MessageLimits } from "../transport/decode.ts";
 
 /** Longest body of a call that needs no token, in bytes. */
 const PUBLIC_BODY = 4 * 1024;
@@ -45,14 +45,17 @@ export function createBodyLimit({
 }
 
 /**
- * Returns the maximum number of values of a method's requests, derived from its request message: 100,000
- * with a JSON document, 40,000 with a list of messages or a map, 2,500 otherwise. Requests with more
- * are refused before decoding.
+ * Returns the limits of a method's request messages. The number of values is derived from the message:
+ * 100,000 with a JSON document, 40,000 with a list of messages or a map, 2,500 otherwise. A text may
+ * have twice the longest value, so that the error of a value that is somewhat too long names its key.
  */
-export function createValueLimit(): (desc: DescMethod) => number {
+export function createMessageLimits({
+  maxValue,
+}: Pick<Config, "maxValue">): (desc: DescMethod) => MessageLimits {
+  const text = 2 * maxValue;
   return memoize(({ input }: DescMethod) => {
-    if (holdsDocument(input)) return MAX_VALUES;
-    return holdsMany(input) ? MANY_VALUES : FEW_VALUES;
+    if (holdsDocument(input)) return { ...MESSAGE_LIMITS, text };
+    return { values: holdsMany(input) ? MANY_VALUES : FEW_VALUES, text };
   });
 }
 

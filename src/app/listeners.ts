@@ -20,7 +20,7 @@ import type { GrpcListener } from "../transport/http2.ts";
 import { createPeerOf } from "../transport/peer.ts";
 import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
-import { createBodyLimit, createValueLimit } from "./body-limit.ts";
+import { createBodyLimit, createMessageLimits } from "./body-limit.ts";
 import { consolePlugin } from "./console.ts";
 import { docsPlugin } from "./docs.ts";
 import {
@@ -72,7 +72,7 @@ export async function createServers(
     methods,
     bounds: { buffered, timeoutMs: config.bodyTimeoutMs, maxBytes: config.maxBody },
     bodyLimit: createBodyLimit(config),
-    valueLimit: createValueLimit(),
+    messageLimits: createMessageLimits(config),
     admit,
     peerOf: createPeerOf(config.trustedProxies),
     ...reportUnserved(deps),

@@ -216,10 +216,10 @@ function decodeMessage(
   bytes: Uint8Array,
   gateway: Gateway,
 ): Message | Promise<Message> {
-  const maxValues = gateway.valueLimit(desc);
-  if (format === "proto") return decodeBinary(desc.input, bytes, maxValues);
+  const limits = gateway.messageLimits(desc);
+  if (format === "proto") return decodeBinary(desc.input, bytes, limits);
   const digits = gateway.reading.largeIntegers === "take";
-  return messageFromJson(desc.input, readJson(bytes, { digits, maxValues }), gateway);
+  return messageFromJson(desc.input, readJson(bytes, { digits, limits }), gateway);
 }
 
 async function bytesInUrl(parameters: URLSearchParams, limit: number): Promise<Uint8Array> {

@@ -16,7 +16,7 @@ import {
   RequestAborted,
   readBody,
 } from "../transport/body.ts";
-import { decodeBinary } from "../transport/decode.ts";
+import { decodeBinary, type MessageLimits } from "../transport/decode.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { Call } from "./call.ts";
@@ -37,8 +37,8 @@ export interface GrpcHandlerOptions {
   readonly bounds: BodyBounds;
   /** Longest message of a method's requests, in bytes. */
   readonly bodyLimit: (method: DescMethod) => number;
-  /** Maximum number of values of a method's requests. */
-  readonly valueLimit: (method: DescMethod) => number;
+  /** Bounds of a method's request messages. */
+  readonly messageLimits: (method: DescMethod) => MessageLimits;
   readonly sendStream: SendStream;
   readonly slowReaders: Pick<SlowReaders, "hold" | "write">;
   /** Admits a call by its headers, or throws, before a byte of its body is read. */
@@ -186,10 +186,10 @@ function limitTime(call: GrpcCall): void {
 function readMessage(
   { input }: DescMethod,
   call: GrpcCall,
-  { bounds, bodyLimit, valueLimit }: GrpcHandlerOptions,
+  { bounds, bodyLimit, messageLimits }: GrpcHandlerOptions,
 ): Promise<Message> {
   const { stream, peer } = call;
-  const maxValues = valueLimit(call.method);
+  const limits = messageLimits(call.method);
   const limit = bodyLimit(call.method);
   const encoding = call.header("grpc-encoding");
   const decompress = decompressionFor(encoding, CODINGS, "grpc-accept-encoding");
@@ -199,8 +199,8 @@ function readMessage(
     const bytes = unwrap(body, limit, decompress);
     // Most are not compressed, and a wait costs as much as reading them.
     return bytes instanceof Promise
-      ? bytes.then((plain) => decodeBinary(input, plain, maxValues))
-      : decodeBinary(input, bytes, maxValues);
+      ? bytes.then((plain) => decodeBinary(input, plain, limits))
+      : decodeBinary(input, bytes, limits);
   });
 }
 

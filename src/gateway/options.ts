@@ -8,7 +8,7 @@ import {
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
 import { type PeerOf, plainAddress } from "../transport/address.ts";
 import { type BodyBounds, Buffered, Fault, RequestAborted } from "../transport/body.ts";
-import { MAX_VALUES } from "../transport/decode.ts";
+import { MESSAGE_LIMITS, type MessageLimits } from "../transport/decode.ts";
 import type { Call } from "./call.ts";
 import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";
@@ -98,8 +98,11 @@ export interface GatewayOptions extends ReadingOptions {
   readonly bounds?: Partial<BodyBounds>;
   /** Longest body of one rpc's requests, in bytes. Default: that of the bounds. */
   readonly bodyLimit?: (method: DescMethod) => number;
-  /** Maximum number of values of one rpc's requests, counted before decoding. Default: 100,000. */
-  readonly valueLimit?: (method: DescMethod) => number;
+  /**
+   * Bounds of one rpc's request messages, checked before decoding. Default: 100,000 values, texts as
+   * long as the body.
+   */
+  readonly messageLimits?: (method: DescMethod) => MessageLimits;
   /**
    * Admits a call by its headers or throws, before a byte of its body is read. Default: all calls are
    * admitted.
@@ -137,7 +140,7 @@ export interface Gateway extends GatewayOptions {
   readonly memberNames: MemberNames;
   readonly bounds: BodyBounds;
   readonly bodyLimit: (method: DescMethod) => number;
-  readonly valueLimit: (method: DescMethod) => number;
+  readonly messageLimits: (method: DescMethod) => MessageLimits;
   readonly prefix: TagPrefix;
   readonly peerOf: PeerOf;
   readonly seesWhole: (call: Call) => boolean;
@@ -178,7 +181,7 @@ export function complete(options: GatewayOptions): Gateway {
     memberNames: options.memberNames ?? "json",
     bounds,
     bodyLimit: options.bodyLimit ?? (() => bounds.maxBytes),
-    valueLimit: options.valueLimit ?? (() => MAX_VALUES),
+    messageLimits: options.messageLimits ?? (() => MESSAGE_LIMITS),
     peerOf: options.peerOf ?? plainAddress,
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
     seesWhole: options.seesWhole ?? (() => true),

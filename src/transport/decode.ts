@@ -15,11 +15,16 @@ import { ConnectError } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
 import { BadRequest } from "./body.ts";
 
-/**
- * Default maximum number of values of a request message: many small values take more time than their
- * size suggests.
- */
-export const MAX_VALUES = 100_000;
+/** Bounds of a request message, which are checked before anything is made of its bytes. */
+export interface MessageLimits {
+  /** Maximum number of values: many small ones take more time than their size suggests. */
+  readonly values: number;
+  /** Maximum length of one text or `bytes` value, in bytes. */
+  readonly text: number;
+}
+
+/** Default limits; a text is as long as the body. */
+export const MESSAGE_LIMITS: MessageLimits = { values: 100_000, text: Number.POSITIVE_INFINITY };
 /** Maximum nesting of messages, arrays and objects in a request. */
 export const MAX_DEPTH = 64;
 /** Values decoded per event-loop tick; one takes about 1 µs. */
@@ -28,16 +33,16 @@ export const PER_TURN = 2_000;
 /**
  * Decodes a message. Many values are decoded over several event-loop ticks.
  *
- * @param maxValues maximum number of values. Default: 100,000.
- * @throws INVALID_ARGUMENT for invalid bytes, and for more than `maxValues` values or MAX_DEPTH
- *   levels, which are counted before decoding.
+ * @param limits default: MESSAGE_LIMITS.
+ * @throws INVALID_ARGUMENT for invalid bytes, and for a message beyond the limits or of more than
+ *   MAX_DEPTH levels.
  */
 export function decodeBinary(
   desc: DescMessage,
   bytes: Uint8Array,
-  maxValues = MAX_VALUES,
+  limits = MESSAGE_LIMITS,
 ): Message | Promise<Message> {
-  const values = refusing(() => countValues(bytes, shapeOf(desc), maxValues));
+  const values = refusing(() => countValues(bytes, shapeOf(desc), limits));
   // The library returns `bytes` fields as views of its input, whose memory is released afterwards.
   // `slice` does not copy: it is a view of a Buffer too.
   const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
@@ -74,6 +79,11 @@ function invalid(message: string): ConnectError {
   return new BadRequest("BODY_INVALID", message);
 }
 
+/** Error of a text that is longer than the limits permit. */
+export function textTooLong(what: string, { text }: MessageLimits): ConnectError {
+  return invalid(`the ${what} has a text of more than ${text} bytes`);
+}
+
 /** Message fields of a message type by number, each with the shape of its type. */
 type Shape = ReadonlyMap<number, () => Shape>;
 
@@ -92,9 +102,9 @@ function inner(field: DescField): [number, () => Shape][] {
 /**
  * Number of values in the bytes; elements of a packed list count by their bytes.
  *
- * @throws INVALID_ARGUMENT for more than `most`.
+ * @throws INVALID_ARGUMENT for a message beyond the limits.
  */
-function countValues(bytes: Uint8Array, shape: Shape, most: number): number {
+function countValues(bytes: Uint8Array, shape: Shape, limits: MessageLimits): number {
   const reader = new BinaryReader(bytes);
   let values = 0;
   const count = (end: number, fields: Shape, depth: number): void => {
@@ -108,9 +118,11 @@ function countValues(bytes: Uint8Array, shape: Shape, most: number): number {
         const length = reader.uint32();
         const field = fields.get(number);
         if (field !== undefined) count(reader.pos + length, field(), depth + 1);
+        else if (length > limits.text) throw textTooLong("request", limits);
         else reader.pos += length;
       }
-      if (values > most) throw invalid(`the request holds more than ${most} values`);
+      if (values > limits.values)
+        throw invalid(`the request holds more than ${limits.values} values`);
     }
     if (reader.pos !== end) throw new RangeError("a value beyond the end");
   };

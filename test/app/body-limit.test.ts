@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { publicMethods } from "../../src/access/authenticate.ts";
-import { createBodyLimit, createValueLimit } from "../../src/app/body-limit.ts";
+import { createBodyLimit, createMessageLimits } from "../../src/app/body-limit.ts";
 import { servedServices } from "../../src/app/routes.ts";
 
 const MAX_BODY = 8 * 2 ** 20;
@@ -76,9 +76,9 @@ describe("the body limit of a method", () => {
 });
 
 describe("the number of values of a request", () => {
-  const values = createValueLimit();
+  const limits = createMessageLimits({ maxValue: 1_000 });
   const namesWith = (most: number): string[] =>
-    methods.flatMap((method) => (values(method) === most ? [method.name] : [])).sort();
+    methods.flatMap((method) => (limits(method).values === most ? [method.name] : [])).sort();
 
   test("is 100,000 only with a JSON document", () => {
     expect(namesWith(100_000)).toEqual([
@@ -92,5 +92,9 @@ describe("the number of values of a request", () => {
   test("is 40,000 for settings and overrides of sites, and 2,500 otherwise", () => {
     expect(namesWith(40_000)).toEqual(["CreateSite", "SaveSettings", "UpdateSite"]);
     expect(namesWith(2_500).length).toBe(methods.length - 7);
+  });
+
+  test("is limited beside the length of a text: twice the longest value", () => {
+    for (const method of methods) expect(limits(method).text).toBe(2_000);
   });
 });

@@ -1,6 +1,7 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { MESSAGE_LIMITS } from "../../src/transport/decode.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import { echo } from "./gateway-server.ts";
 import { MOUNTS } from "./mount.ts";
@@ -59,17 +60,33 @@ interface ErrorReply {
   readonly details: readonly { readonly debug?: object }[];
 }
 
-test.each(MOUNTS)("over %s the values of a request are limited by its rpc", async (_, mount) => {
-  const methods = defineRpcs([
-    { name: "Few", http: { post: "/few", body: "*", responseBody: "word" } },
-    { name: "Many", http: { post: "/many", body: "*", responseBody: "word" } },
-  ]).map(echo);
-  const valueLimit = ({ name }: { readonly name: string }) => (name === "Few" ? 3 : 100);
-  const ask = await mount({ methods, valueLimit });
-  const body = JSON.stringify({ texts: ["a", "b", "c", "d"] });
-  for (const path of ["/few", "/test.v1.ThingService/Few"]) {
-    const reply = await ask(path, { method: "POST", headers: JSON_TYPE, body });
-    expect(await reply.json()).toMatchObject({ message: "the body holds more than 3 values" });
-  }
-  expect((await ask("/many", { method: "POST", headers: JSON_TYPE, body })).status).toBe(200);
+describe.each(MOUNTS)("over %s the limits of an rpc's messages", (_, mount) => {
+  const messageLimits = ({ name }: { readonly name: string }) =>
+    name === "Few" ? { values: 3, text: 10 } : MESSAGE_LIMITS;
+  const ask = async (path: string, body: string): Promise<Response> => {
+    const methods = defineRpcs([
+      { name: "Few", http: { post: "/few", body: "*", responseBody } },
+      { name: "Many", http: { post: "/many", body: "*", responseBody } },
+    ]).map(echo);
+    const send = await mount({ methods, messageLimits });
+    return send(path, { method: "POST", headers: JSON_TYPE, body });
+  };
+
+  test.each([
+    ['{"texts":["a","b","c","d"]}', "the body holds more than 3 values"],
+    ['{"text":"elevenbytes"}', "the body has a text of more than 10 bytes"],
+    ['{"text":"éééééé"}', "the body has a text of more than 10 bytes"],
+  ])("refuse %s", async (body, message) => {
+    for (const path of ["/few", "/test.v1.ThingService/Few"])
+      expect(await (await ask(path, body)).json()).toMatchObject({ message });
+    expect((await ask("/many", body)).status).toBe(200);
+  });
+
+  test("count an escape as the character that it stands for", async () => {
+    const text = String.raw`"\u0061\u0062\"\\"`;
+    expect((await ask("/few", `{"text":${text}}`)).status).toBe(200);
+    const message = "the body has a text of more than 10 bytes";
+    const long = String.raw`"\u0061bcdefghijk"`;
+    expect(await (await ask("/few", `{"text":${long}}`)).json()).toMatchObject({ message });
+  });
 });

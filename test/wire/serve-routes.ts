@@ -12,7 +12,7 @@ import { type CallObserver, reportInterceptor } from "../../src/gateway/report.t
 import { createSendStream } from "../../src/gateway/stream.ts";
 import { connectedPeer } from "../../src/transport/address.ts";
 import { Buffered } from "../../src/transport/body.ts";
-import { MAX_VALUES } from "../../src/transport/decode.ts";
+import { MESSAGE_LIMITS } from "../../src/transport/decode.ts";
 import { openFront } from "../../src/transport/front.ts";
 import { openListeners } from "../../src/transport/listeners.ts";
 import { createRequestIds } from "../../src/transport/request-id.ts";
@@ -73,7 +73,7 @@ export async function serveRoutes(
     methods,
     bounds: { buffered, timeoutMs, maxBytes },
     bodyLimit: () => maxBytes,
-    valueLimit: () => MAX_VALUES,
+    messageLimits: () => MESSAGE_LIMITS,
     admit: (_call: Call) => undefined,
     refused: () => undefined,
     dropped: () => undefined,

@@ -12,7 +12,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
 import { BadRequest } from "../../transport/body.ts";
-import { assignStruct, isStruct, MAX_VALUES, PER_TURN } from "../../transport/decode.ts";
+import { assignStruct, isStruct, MESSAGE_LIMITS, PER_TURN } from "../../transport/decode.ts";
 import { findField } from "./field.ts";
 import {
   fitField,
@@ -114,8 +114,11 @@ function longParts(
     if (!isObject(value)) return [];
     const entries = field.fieldKind === "map" ? Object.keys(value).length : 0;
     // Counted as in the binary form: an entry, its key and its value.
-    if (3 * entries > MAX_VALUES)
-      throw new BadRequest("BODY_INVALID", `the body holds more than ${MAX_VALUES} values`);
+    if (3 * entries > MESSAGE_LIMITS.values)
+      throw new BadRequest(
+        "BODY_INVALID",
+        `the body holds more than ${MESSAGE_LIMITS.values} values`,
+      );
     if (entries > LONG) {
       json[name] = {};
       return [{ owner, at: at + name, value, field }];

@@ -1,6 +1,11 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { BadRequest } from "../../transport/body.ts";
-import { MAX_DEPTH, MAX_VALUES } from "../../transport/decode.ts";
+import {
+  MAX_DEPTH,
+  MESSAGE_LIMITS,
+  type MessageLimits,
+  textTooLong,
+} from "../../transport/decode.ts";
 import { quote } from "../failure.ts";
 import { readJsonInteger } from "./value.ts";
 
@@ -8,19 +13,19 @@ import { readJsonInteger } from "./value.ts";
  * Reads a JSON document from the bytes of a body. An integer beyond 2^53 keeps its digits, as a bigint.
  *
  * @param options.digits false: such an integer becomes the nearest number. Default: true.
- * @param options.maxValues maximum number of values. Default: 100,000.
- * @throws INVALID_ARGUMENT that says where the text is not UTF-8 or not JSON, or that it has
- * more than MAX_DEPTH levels or `maxValues` values.
+ * @param options.limits default: MESSAGE_LIMITS.
+ * @throws INVALID_ARGUMENT that says where the text is not UTF-8 or not JSON, or that it is beyond
+ * the limits or has more than MAX_DEPTH levels.
  */
 export function readJson(
   bytes: Uint8Array,
   {
     digits = true,
-    maxValues = MAX_VALUES,
-  }: { readonly digits?: boolean; readonly maxValues?: number } = {},
+    limits = MESSAGE_LIMITS,
+  }: { readonly digits?: boolean; readonly limits?: MessageLimits } = {},
 ): JsonValue {
+  checkShape(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits);
   const text = decodeUtf8(bytes);
-  checkShape(text, maxValues);
   try {
     if (!digits || !LARGE.test(text)) return JSON.parse(text) as JsonValue;
     // TypeScript's types lack the third argument of a reviver.
@@ -58,34 +63,48 @@ const BACKSLASH = 0x5c;
 
 const COMMA = 0x2c;
 
-/** Counts levels and values before anything is made of the text. */
-function checkShape(text: string, maxValues: number): void {
+/** Checks levels, values and lengths before anything is made of the bytes of a JSON text. */
+function checkShape(bytes: Buffer, limits: MessageLimits): void {
   let depth = 0;
   // One value more than commas, except at the beginning of arrays and objects.
   let values = 1;
-  for (let index = 0; index < text.length; index++) {
-    const char = text.charCodeAt(index);
-    if (char === QUOTE) index = endOfString(text, index);
-    else if (char === COMMA) values++;
+  for (let index = 0; index < bytes.length; index++) {
+    // Bytes of a character beyond ASCII are none of these.
+    const char = bytes[index] ?? 0;
+    if (char === QUOTE) {
+      const end = endOfString(bytes, index);
+      if (end - index > limits.text && shortestText(bytes, index, end) > limits.text)
+        throw textTooLong("body", limits);
+      index = end;
+    } else if (char === COMMA) values++;
     else {
       const step = nesting(char);
       if (step > 0) values++;
       depth += step;
       if (depth > MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH} levels`);
     }
-    if (values > maxValues) refuse(`holds more than ${maxValues} values`);
+    if (values > limits.values) refuse(`holds more than ${limits.values} values`);
   }
 }
 
 /** End of the string that begins at a quote; the text's end if it has no other quote. */
-function endOfString(text: string, start: number): number {
+function endOfString(bytes: Buffer, start: number): number {
   for (let end = start; ; ) {
-    end = text.indexOf('"', end + 1);
-    if (end < 0) return text.length;
+    end = bytes.indexOf(QUOTE, end + 1);
+    if (end < 0) return bytes.length;
     let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++;
+    while (bytes[end - 1 - slashes] === BACKSLASH) slashes++;
     if (slashes % 2 === 0) return end;
   }
+}
+
+/** Bytes of a string between its quotes, if each escape stood for as little as it can. */
+function shortestText(bytes: Buffer, start: number, end: number): number {
+  let escapes = 0;
+  for (let at = bytes.indexOf(BACKSLASH, start); at >= 0 && at < end; escapes++)
+    at = bytes.indexOf(BACKSLASH, at + 2);
+  // The longest escape is \u and four digits, for a character of one byte.
+  return end - start - 1 - 5 * escapes;
 }
 
 function refuse(reason: string): never {

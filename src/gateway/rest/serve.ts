@@ -239,7 +239,7 @@ function readBodyText(
   bytes: Buffer,
   binding: Binding,
   call: HttpCall,
-  { reading, valueLimit }: Gateway,
+  { reading, messageLimits }: Gateway,
 ): JsonValue {
   const { request, method } = binding;
   const type = call.header("content-type") ?? "";
@@ -255,7 +255,7 @@ function readBodyText(
   if (essence === "" || essence === "application/json" || (isStream && LINES.has(essence)))
     return readJson(bytes, {
       digits: reading.largeIntegers === "take",
-      maxValues: valueLimit(method.desc),
+      limits: messageLimits(method.desc),
     });
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
