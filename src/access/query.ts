@@ -31,6 +31,8 @@ export interface AccessQueryDeps {
   readonly committed: (version: number) => void;
   readonly seenEverywhere: (version: number) => Promise<void>;
   readonly append: AppendAudit;
+  /** Locks the head of the access tables, on dialects whose begin of a transaction does not. */
+  readonly lock?: (trx: Transaction<Database>) => Promise<unknown>;
 }
 
 const NO_ROWS: AccessRows = { principals: [], tokens: [] };
@@ -47,6 +49,7 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
     committed,
     seenEverywhere,
     append,
+    lock,
   } = deps;
   return {
     changedElsewhere,
@@ -67,13 +70,15 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
       let version: number | undefined;
       const result = await attempt(() => {
         check?.();
-        return db.transaction().execute((trx) =>
-          work(
+        return db.transaction().execute(async (trx) => {
+          // Before the first read: a decision on rows that another change replaces would undo it.
+          await lock?.(trx);
+          return work(
             transactionOn(trx, append, (written) => {
               version = written;
             }),
-          ),
-        );
+          );
+        });
       });
       if (version !== undefined) committed(version);
       return result;

@@ -148,6 +148,32 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect(version).toBe(20);
       expect(tokens.map(({ id }) => id).sort()).toEqual([...names].sort());
     }));
+
+  test("changes of one token at the same time are all kept", () =>
+    withTwo(async (one, other) => {
+      await one.transact((trx) => trx.write({ tokens: [token("a")], audit: [] }));
+      const extend = (store: AccessStore) =>
+        store.transact(async (trx) => {
+          const found = (await trx.token("a")) ?? token("a");
+          await trx.write({ tokens: [{ ...found, limits: [...found.limits, "x"] }], audit: [] });
+        });
+      await Promise.all(Array.from({ length: 20 }, (_, at) => extend(at % 2 === 0 ? one : other)));
+      expect((await one.news(0)).tokens[0]?.limits).toHaveLength(21);
+    }));
+
+  test("a principal that is created at the same time by others exists for all but one", () =>
+    withTwo(async (one, other) => {
+      const create = (store: AccessStore, id: string) =>
+        store.transact(async (trx) => {
+          if ((await trx.principalNamed("bot")) !== undefined) return false;
+          await trx.write({ principals: [{ ...principal(id), name: "bot" }], audit: [] });
+          return true;
+        });
+      const made = await Promise.all(
+        ["a", "b", "c", "d"].map((id, at) => create(at % 2 === 0 ? one : other, id)),
+      );
+      expect(made.filter(Boolean)).toHaveLength(1);
+    }));
 }
 
 function principal(id: string): StoredPrincipal {

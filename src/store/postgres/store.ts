@@ -121,6 +121,10 @@ export async function openPostgresSettingStore(
       access: createAccessStore({
         db,
         append: appendAudit,
+        // The row exists only after the first change.
+        lock: (trx) =>
+          sql`insert into access_head (id, version) values (1, 0)
+            on conflict (id) do update set version = access_head.version`.execute(trx),
         attempt,
         attemptRead: (work) => current(follower, work),
         changedElsewhere: () => {
