@@ -229,7 +229,7 @@ interface AuditHeadTable {
   hash: string;
 }
 
-/** A mount of a site that does not work, or did not. Times are milliseconds since 1970 UTC. */
+/** Incident: a mount of a site that fails or failed. Times are milliseconds since 1970 UTC. */
 interface IncidentTable {
   id: string;
   site_id: string;

@@ -11,7 +11,7 @@ import {
 /** Transport of a call; `cli`: none, a command works on the database itself. */
 export type CallTransport = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
 
-/** The caller of a call, and how the call came. */
+/** The caller of a call, and its transport. */
 export interface CallInfo {
   readonly transport: CallTransport;
   /** Id of the call in logs, in the reply's `x-request-id` and in the history. */
@@ -32,8 +32,8 @@ export const callKey = createContextKey<CallInfo | undefined>(undefined, {
 });
 
 /**
- * A call of any transport: the HandlerContext of Connect. Web headers, signal and context values, which
- * most calls do not use, are made on first use.
+ * A call of any transport: Connect's HandlerContext. Web headers, signal and context values, which
+ * most calls do not use, are created on first use.
  */
 export abstract class Call implements HandlerContext, CallInfo {
   abstract readonly transport: CallTransport;
@@ -59,7 +59,7 @@ export abstract class Call implements HandlerContext, CallInfo {
   }
 
   /**
-   * Encodes a reply as its transport sends it, once for each message.
+   * Encodes a reply in the form of its transport, once per message.
    *
    * @throws UnencodableReply for a reply without a valid encoding, which fails the call.
    *
@@ -72,7 +72,7 @@ export abstract class Call implements HandlerContext, CallInfo {
   protected abstract headers(): Headers;
   /** The client's address from its socket; empty when the socket is closed. @internal */
   protected abstract address(): string;
-  /** Calls back when the reply has been sent or the client has gone away. @internal */
+  /** Calls back when the reply has been sent or the client has disconnected. @internal */
   protected abstract onGone(gone: () => void): void;
 
   get service(): DescService {
@@ -89,7 +89,7 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.transport;
   }
 
-  /** Aborted when the client goes away, the deadline passes or the caller loses its rights. */
+  /** Aborted when the client disconnects, the deadline passes or the caller loses its rights. */
   get signal(): AbortSignal {
     return this.#control().signal;
   }
@@ -129,7 +129,7 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.#values;
   }
 
-  /** Sets the deadline, in milliseconds from now; the call is aborted with DEADLINE_EXCEEDED then. */
+  /** Sets the time until the call is aborted with DEADLINE_EXCEEDED, in milliseconds. */
   limitTime(ms: number): void {
     const late = (): void =>
       this.abort(new ConnectError("the call's time limit has expired", Code.DeadlineExceeded));
@@ -145,7 +145,7 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.#limit && this.#limit.at - performance.now();
   }
 
-  /** The call has its reply: its deadline and the end of its connection have no effect. @internal */
+  /** The call has its reply: its deadline and a disconnect have no further effect. @internal */
   done(): void {
     this.#done = true;
     clearTimeout(this.#limit?.timer);
@@ -155,7 +155,7 @@ export abstract class Call implements HandlerContext, CallInfo {
     if (this.#controller !== undefined) return this.#controller;
     const controller = new AbortController();
     this.#controller = controller;
-    // The report of a canceled call has the address, which the socket will not have.
+    // The report of a canceled call has the address, which the closed socket no longer has.
     void this.peer;
     this.onGone(() => {
       if (!this.#done) this.abort(new ConnectError("the client ended the call", Code.Canceled));
@@ -165,7 +165,7 @@ export abstract class Call implements HandlerContext, CallInfo {
 }
 
 /**
- * A request header of a call. Web headers are not made for it, unless an interceptor has replaced
+ * A request header of a call. Reading it creates no Web headers, unless an interceptor has replaced
  * them.
  */
 export function headerOf(context: HandlerContext, name: string): string | undefined {

@@ -18,11 +18,11 @@ import { JSON_OPTIONS } from "./json-text.ts";
 import { COMPRESSED, wrap } from "./length-prefix.ts";
 import type { StreamReply } from "./stream.ts";
 
-/** Form of a request of Connect or gRPC-Web, which its reply has as well. */
+/** Form of a request of Connect or gRPC-Web, and of its reply. */
 export interface Form {
   readonly call: HttpCall;
   readonly format: Format;
-  /** Messages have a length prefix: streams of Connect, and everything of gRPC-Web. */
+  /** Messages have a length prefix: streams of Connect, and all calls of gRPC-Web. */
   readonly framed: boolean;
   /** The request message is in the URL. */
   readonly inUrl: boolean;

@@ -22,16 +22,16 @@ import { readJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
 import type { StreamReply } from "./stream.ts";
 
-/** Codings of requests and replies, as both protocols have them here. */
+/** Codings of requests and replies, supported for both protocols. */
 const CODINGS = ["gzip", "br"];
 
-/** A path of Fastify, and the method that it always leads to. */
+/** A path in Fastify's notation, and its only method. */
 interface ConnectUrl {
   readonly url: string;
   readonly method: Method | undefined;
 }
 
-/** Maximum number of methods with a path each; with more, those of a service share one path. */
+/** Maximum number of methods with their own paths; above it, a service has one path. */
 const MAX_URLS = 512;
 
 /**
@@ -56,7 +56,7 @@ export class ConnectDialect {
         : entries;
   }
 
-  /** @param known the method of the path, where it is known. */
+  /** @param known the method of the path, if it is known. */
   open(
     http: Http,
     { known, problem }: { readonly known?: Method | undefined; readonly problem?: unknown } = {},
@@ -183,7 +183,7 @@ class ConnectExchange implements Exchange {
     const headers = {
       "content-type": `application/${format}`,
       ...(coding !== undefined && body !== encoded.bytes ? { "content-encoding": coding } : {}),
-      // A GET may be kept by caches, and replies are encoded and written as the client likes.
+      // A GET may be cached, and the client's headers choose the coding of the reply.
       ...(inUrl ? { vary: "Accept-Encoding, Accept-Language" } : {}),
     };
     sendUnary(this.#form, 200, headers, body);

@@ -11,7 +11,7 @@ export type Coding = "gzip" | "br";
 /** Shortest body that is compressed, in bytes: below it the headers outweigh the gain. */
 const COMPRESSIBLE_SIZE = 1_024;
 
-/** Bytes that many clients get, and their compressed variants, each made once. */
+/** Bytes that many clients receive, and their compressed variants, each created once. */
 export class Encoded {
   readonly bytes: Buffer;
   readonly #variants = new Map<Coding, Buffer | Promise<Buffer>>();
@@ -25,14 +25,14 @@ export class Encoded {
     return this.bytes.length >= COMPRESSIBLE_SIZE;
   }
 
-  /** The variant, if it is there already; otherwise it is begun. */
+  /** The variant if it is ready; otherwise its creation is started. */
   offer(coding: Coding): Buffer | undefined {
     const variant = this.#variants.get(coding);
     if (variant === undefined) this.compress(coding);
     return Buffer.isBuffer(variant) ? variant : undefined;
   }
 
-  /** The variant: the bytes themselves where compression fails or makes nothing smaller. */
+  /** The variant: the bytes themselves if compression fails or does not make them smaller. */
   compress(coding: Coding): Buffer | Promise<Buffer> {
     const known = this.#variants.get(coding);
     if (known !== undefined) return known;
@@ -90,7 +90,7 @@ export function encodeOnce(
   return inJson(names)(isOnce)(registry)(desc)(message);
 }
 
-/** Brotli's level: near the size of the highest for a tenth of its time. */
+/** Brotli level with nearly the size of the highest one for a tenth of its time. */
 const BROTLI_QUALITY = 6;
 
 const [toGzip, toBrotli] = [promisify(gzip), promisify(brotliCompress)];

@@ -6,13 +6,13 @@ const SUCCESS_CODE = 200;
 /** Content-Type of every envelope and of bare JSON. */
 export const JSON_TYPE = "application/json; charset=utf-8";
 
-/** A field of a request and what is wrong with it. */
+/** A field of a request with its problem. */
 export interface Violation {
   readonly field: string;
   readonly description: string;
 }
 
-/** The envelope of a success around JSON text. */
+/** The envelope of a successful reply with this JSON text. */
 export function successEnvelope(data: string): string {
   return `{"code":${SUCCESS_CODE},"message":"success","data":${data}}`;
 }

@@ -24,8 +24,8 @@ export interface BodyReading {
 }
 
 /**
- * One HTTP request and its response: Node's behind Fastify, or those of the fetch API. The
- * protocols use nothing else of HTTP.
+ * One HTTP request and its response: Node's behind Fastify, or those of the Fetch API. The
+ * protocols use HTTP only through this interface.
  */
 export interface Http {
   /** Id of the request, for logs and `x-request-id`. */
@@ -33,7 +33,7 @@ export interface Http {
   readonly method: string;
   /** The whole URL. */
   readonly url: string;
-  /** The path without the prefix that the gateway is mounted at. */
+  /** The path without the mount prefix of the gateway. */
   readonly path: string;
   /** The query without its question mark. */
   readonly query: string;
@@ -44,13 +44,13 @@ export interface Http {
   headers(): Iterable<readonly [name: string, value: string]>;
   readonly hasBody: boolean;
   /**
-   * Reads the request body to its end. What `use` returns must not be a view of the bytes.
+   * Reads the request body to its end. The result of `use` must not be a view of the bytes.
    *
    * @throws RequestAborted for a body that was cut off; RESOURCE_EXHAUSTED over the limit or the
    * budget; DEADLINE_EXCEEDED for a body that does not arrive in time.
    */
   readBody<T>(reading: BodyReading, use: (body: Buffer) => T | Promise<T>): Promise<T>;
-  /** Reads the request body piece by piece. @throws as readBody, the time is that of each piece. */
+  /** Reads the request body piece by piece. @throws as readBody; the time limit is per piece. */
   readPieces(reading: BodyReading): BodyPieces;
   /** Whether the client has disconnected. */
   readonly isGone: boolean;
@@ -58,11 +58,11 @@ export interface Http {
   onGone(gone: () => void): void;
   /** Whether the head of the response was sent. */
   readonly isBegun: boolean;
-  /** Sends a whole response. No-op when one was begun. */
+  /** Sends a whole response. No-op if a response has begun. */
   respond(status: number, headers: ReplyHeaders, body: Buffer | string): void;
   /** Sends the head of a streamed response with status 200. */
   begin(headers: ReplyHeaders): void;
-  /** Takes the bytes of a streamed response. */
+  /** Writer for the bytes of a streamed response. */
   readonly sink: Sink;
   /** Ends a streamed response. */
   end(last?: Buffer | string): void;
@@ -72,13 +72,13 @@ export interface Http {
   finish(): void;
 }
 
-/** A call that came as an HTTP request. */
+/** A call in an HTTP request. */
 export class HttpCall extends Call {
   readonly transport: CallTransport;
   readonly http: Http;
   /**
-   * Set when the call is carried out. Not a function: V8 allocates a function that is assigned to a
-   * property in old space, where it keeps the whole call until the next full garbage collection.
+   * Set when the call is executed. Not a function: V8 allocates a function that is assigned to a
+   * property in old space, where it retains the whole call until the next full garbage collection.
    */
   exchange: Pick<Exchange, "encode"> | undefined;
   readonly #gateway: HeaderOptions;
@@ -167,15 +167,15 @@ export interface Exchange {
   encode(message: Message): unknown;
   /** Sends the response message of an rpc that has one. */
   send(message: Message): void | Promise<void>;
-  /** The reply of a server stream; undefined: it has been sent and the rpc is not called. */
+  /** The reply of a server stream; undefined: it was sent already, and the rpc is not called. */
   stream(): StreamReply | undefined;
   /** Sends an error as the whole reply. */
   fail(error: unknown): void;
 }
 
 /**
- * Admits a request by its headers, reads it, calls its rpc and sends the reply. A request that was
- * cut off is not carried out and has no reply. Never rejects.
+ * Admits a request by its headers, reads it, calls its rpc and sends the reply. An incomplete
+ * request is not executed and has no reply. Never rejects.
  */
 export async function serve(gateway: Gateway, exchange: Exchange): Promise<void> {
   const { call, method } = exchange;
@@ -220,7 +220,7 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
   }
 }
 
-/** Longest time limit that a client may ask for, in milliseconds. */
+/** Longest deadline that a client may request, in milliseconds. */
 export const MAX_TIME = 24 * 60 * 60 * 1_000;
 
 /**

@@ -13,8 +13,8 @@ import type { Reason } from "../transport/reason.ts";
 import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
 
 /**
- * A request that never reaches an rpc: its HTTP status is the real one, whatever the switch for
- * documented paths says, and the envelope is its body.
+ * A request that never reaches an rpc: its HTTP status is the real one, for any setting of
+ * documented paths, and the envelope is its body.
  */
 export class HttpFault extends Fault {
   override readonly status: number;
@@ -67,7 +67,7 @@ export const ENVELOPE_CODE: Readonly<Record<Code, number>> = {
 export interface Failure {
   /** The envelope's code. */
   readonly code: number;
-  /** The HTTP status is `code`, whatever the switch for documented paths says. */
+  /** The HTTP status is `code`, for any setting of documented paths. */
   readonly real: boolean;
   readonly message: string;
   readonly violations: readonly Violation[];
@@ -106,7 +106,7 @@ export function describeFailure(error: unknown): Failure {
   return { ...known(new HttpFault(statusCode, words), statusCode), real: true };
 }
 
-/** Fastify's own refusals, in words for people. */
+/** Fastify's own errors, with messages for people. */
 const FRAMEWORK_WORDS: ReadonlyMap<number, string> = new Map([
   [400, "the request can't be read: check URL, headers and body"],
   [404, "nothing is served here"],
@@ -146,7 +146,7 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
       ...(own && Object.fromEntries(own)),
       ...(retryAfter === null ? {} : { "retry-after": retryAfter }),
       ...(info === undefined ? {} : errorInfoHeaders(info)),
-      // RFC 9110, section 15.5.2: a 401 names the scheme that it wants.
+      // RFC 9110, section 15.5.2: a 401 names the required scheme.
       ...(code === 401 ? { "www-authenticate": "Bearer" } : {}),
     },
     unexpected: false,
@@ -163,12 +163,12 @@ export function addReason(error: Fault, domain: string): void {
   details.push({ desc: ErrorInfoSchema, value: { reason, domain, metadata } });
 }
 
-/** The name of a code in words, such as "not found". */
+/** Name of a code as text, such as "not found". */
 function nameOf(code: Code): string {
   return Code[code].replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 }
 
-/** Longest `error-metadata`, in characters; clients and proxies bound all headers of a reply. */
+/** Maximum length of `error-metadata`, in characters: clients and proxies limit headers. */
 const MAX_METADATA = 2_048;
 
 /** `google.rpc.ErrorInfo` as headers: the envelope is a fixed contract without a member for it. */
@@ -191,8 +191,8 @@ export function failureEnvelope(failure: Failure): string {
 const knownDetails = createRegistry(file_google_rpc_error_details);
 
 /**
- * The failure as google.rpc.Status in JSON, for replies that have no envelope. Details of a type that
- * is not known are left out.
+ * The failure as google.rpc.Status in JSON, for replies without an envelope. Details of unknown
+ * types are omitted.
  *
  * @param registry of types besides those of google/rpc/error_details.proto.
  */

@@ -17,7 +17,7 @@ import type { Sink } from "./stream.ts";
 
 /** Services and options of restHandler. */
 export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Served {
-  /** Path that the handler is mounted at, such as `/api`; the rules do not have it. Default: none. */
+  /** Mount path of the handler, such as `/api`, which the rules do not contain. Default: none. */
   readonly prefix?: string;
   /** Id of a request, for logs and the call. Default: a random UUID. */
   readonly requestId?: (request: Request) => string;
@@ -28,11 +28,11 @@ export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Ser
 }
 
 /**
- * Serves rpcs over REST, Connect and gRPC-Web for runtimes with the fetch API. Needs no server of
+ * Serves rpcs over REST, Connect and gRPC-Web for runtimes with the Fetch API. Needs no server of
  * Node: it uses `Buffer`, node:zlib, node:crypto and node:timers.
  *
- * @returns a function that answers every request; it rejects for none.
- * @throws RuleError that names the rpc and the reason when a rule can't be served.
+ * @returns a function that answers every request and never rejects.
+ * @throws RuleError with the rpc and the reason when a rule cannot be served.
  */
 export function restHandler(options: RestHandlerOptions): (request: Request) => Promise<Response> {
   // biome-ignore lint/suspicious/noConsole: the one log that every runtime of the fetch API has.
@@ -55,16 +55,16 @@ export function restHandler(options: RestHandlerOptions): (request: Request) => 
   };
 }
 
-/** Longest path and query, in characters: other runtimes do not bound the head as Node's server does. */
+/** Maximum length of path and query, in characters: other runtimes do not limit the head. */
 const MAX_TARGET = 64 * 1024;
 /** Bytes of a streamed response that may wait for its reader. */
 const WAITING = 64 * 1024;
-/** The client has gone before the response began; no client sees it (nginx has this number). */
+/** The client disconnected before the response; no client receives it (nginx uses 499). */
 const CLIENT_CLOSED = 499;
 /** Statuses whose response has no body (Fetch standard, "null body status"). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** A request and a response of the fetch API. */
+/** A request and a response of the Fetch API. */
 class FetchHttp implements Http {
   readonly id: string;
   readonly url: string;
@@ -148,7 +148,7 @@ class FetchHttp implements Http {
   }
 
   #read(reading: BodyReading): BodyPieces {
-    // Runtimes differ in whether a client that goes away ends the body.
+    // Runtimes differ in whether a disconnect ends the body.
     const gone = new AbortController();
     this.onGone(() => gone.abort(new RequestAborted()));
     const signals = [reading.signal, gone.signal].filter((signal) => signal !== undefined);
@@ -181,7 +181,7 @@ class FetchHttp implements Http {
     this.#isBegun = true;
     const bare = WITHOUT_BODY.has(status) || this.method === "HEAD";
     const init = { status, headers: toHeaders(headers) };
-    // The encoded replies are kept: the response has a copy.
+    // The encoded replies are cached: the response gets a copy.
     this.#resolve(
       new Response(bare ? null : typeof body === "string" ? body : Buffer.from(body), init),
     );
@@ -237,7 +237,7 @@ class FetchHttp implements Http {
 
   finish(): void {
     this.#pieces?.stop();
-    // A client that has gone before the reply has no response yet.
+    // A client that disconnected before the reply has no response yet.
     if (!this.#isBegun) this.respond(CLIENT_CLOSED, {}, "");
   }
 }
@@ -250,7 +250,7 @@ function toHeaders(headers: ReplyHeaders): Headers {
 }
 
 /**
- * Reads the body of a request of the fetch API, with the bounds of transport/body-pieces.ts.
+ * Reads the body of a request of the Fetch API, with the bounds of transport/body-pieces.ts.
  *
  * @param signal ends the wait, with its reason.
  */
@@ -271,10 +271,10 @@ function readWebPieces(
   };
   const stop = (): void => {
     release(held);
-    // Nothing more of the body is wanted; a body that was read to its end has nothing to cancel.
+    // The rest of the body is not needed; a body that was read to its end has nothing to cancel.
     void reader?.cancel().catch(() => undefined);
   };
-  // Not Promise.race: one promise for the whole body would keep something of each piece.
+  // Not Promise.race: one promise for the whole body would retain part of each piece.
   let refuse: (reason: unknown) => void = () => undefined;
   signal.addEventListener("abort", () => refuse(signal.reason), { once: true });
   const read = async (): Promise<Uint8Array | undefined> => {
@@ -299,7 +299,7 @@ function readWebPieces(
       if (value === undefined) return;
       if (!buffered.reserve(peer, value.length)) throw bodyCrowded();
       held += value.length;
-      // A copy: the bytes may be the caller's own.
+      // A copy: the bytes may belong to the caller.
       yield Buffer.from(value);
     }
   }

@@ -10,7 +10,7 @@ import type { Routes } from "./method.ts";
 
 /**
  * Implementations that forward calls to another server, with their metadata, deadline and
- * cancellation. Bidirectional streams are left out.
+ * cancellation. Bidirectional streams are omitted.
  */
 export function forwardTo(target: Transport, services: readonly DescService[]): Routes {
   return (router) => {
@@ -97,8 +97,8 @@ async function* only(message: Message): AsyncIterable<Message> {
 }
 
 /**
- * Headers of one connection or one protocol (RFC 9110, section 7.6.1; gRPC over HTTP/2, "Requests"),
- * of the form of a body, and those that the gateway handles itself.
+ * Headers of one connection or one protocol (RFC 9110, section 7.6.1; gRPC over HTTP/2,
+ * "Requests"), of the form of a body, and those that the gateway handles itself.
  */
 const OF_A_HOP =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|date|user-agent|content-.*|accept|accept-encoding|if-.*|range|grpc-.*|connect-.*|x-server-timeout)$/;

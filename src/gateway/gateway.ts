@@ -25,13 +25,13 @@ export interface RestGatewayOptions extends Omit<GatewayOptions, "methods">, Ser
  * and over Connect and gRPC-Web. It registers its own routes only: hooks and plugins of the
  * application see every request.
  *
- * @throws RuleError that names the rpc and the reason when a rule can't be served.
+ * @throws RuleError with the rpc and the reason when a rule cannot be served.
  */
 export async function restGateway(
   fastify: FastifyInstance,
   options: RestGatewayOptions,
 ): Promise<void> {
-  // Bodies are read after the admission; Fastify's own parsers would read them before.
+  // Bodies are read after the admission; Fastify's own parsers would read them earlier.
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));
   const warn = (message: string): void => fastify.log.warn(message);
@@ -64,7 +64,7 @@ export async function restGateway(
 
 const CONNECT_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** All methods that Node reads, so that the reply for a known path names those that it takes. */
+/** All methods that Node parses, so that a 405 for a known path lists its methods. */
 function allMethods(fastify: FastifyInstance): string[] {
   const known = new Set<string>(fastify.supportedMethods);
   for (const name of METHODS)
@@ -102,8 +102,8 @@ function createMount(fastify: FastifyInstance, gateway: Gateway, slow: SlowReade
       exposeHeadRoute: false,
       handler: (request, reply) => handle(request, reply),
       errorHandler: (error, request, reply) => {
-        // An error of a hook is the application's to answer. One of the content type comes before
-        // the handler: without a token, the reply must say that first.
+        // The application answers an error of a hook. An error of the content type precedes the
+        // handler: without a token, the reply must be about the token.
         if (!CONTENT_TYPE_ERRORS.has(error.code)) throw error;
         handle(request, reply, error);
       },

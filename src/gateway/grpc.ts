@@ -43,7 +43,7 @@ export interface GrpcHandlerOptions {
   readonly slowReaders: Pick<SlowReaders, "hold" | "write">;
   /** Admits a call by its headers, or throws, before a byte of its body is read. */
   readonly admit: (call: Call) => void | Promise<void>;
-  /** Gives an error of a request that cannot be read its reason and further details. */
+  /** Adds reason and details to the error of a request that cannot be read. */
   readonly explained?: Explained;
   /** Called for calls that are refused before they reach their method. */
   readonly refused: (error: ConnectError, call: Call) => void;
@@ -53,14 +53,14 @@ export interface GrpcHandlerOptions {
 
 /** Serves gRPC calls on HTTP/2 streams. */
 export interface GrpcHandler {
-  /** @returns false for a method that is not served here: nothing was done. */
+  /** @returns false for a method that is not served here; nothing was done. */
   handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean;
 }
 
 /**
  * Serves methods with one request message on the streams of an HTTP/2 server (gRPC over HTTP/2).
  * grpc-js, which serves all other methods, creates a dozen objects for each call and copies each
- * message of a stream for each of its readers; an encoded reply needs neither.
+ * message of a stream for each of its readers; neither is needed for an encoded reply.
  */
 export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
   const methods = new Map(
@@ -135,7 +135,7 @@ class GrpcCall extends Call {
 
 /** Codings of requests. */
 const CODINGS = ["gzip", "deflate"];
-/** Longest time limit, in milliseconds; a longer one means none. */
+/** Longest time-out, in milliseconds; a longer one means none. */
 const MAX_TIME = Number.MAX_SAFE_INTEGER;
 
 async function serve(
@@ -149,7 +149,7 @@ async function serve(
   // A stream that fails before it is read loses its peer address.
   void call.peer;
   try {
-    // The time counts from the headers, also while the body does not come.
+    // The time counts from the headers, including the wait for the body.
     limitTime(call);
     await admit(call);
     message = await readMessage(method.desc, call, options);
@@ -165,7 +165,7 @@ async function serve(
   }
   try {
     if (method.kind === "unary") {
-      // Before the headers: a reply without a valid encoding is answered with its status alone.
+      // Before the headers: for a reply without a valid encoding only the status is sent.
       const reply = bytesOf(call, (await method.invoke(message, call)).message);
       options.slowReaders.hold(call.stream, reply);
       sendReply(call, reply);
@@ -225,7 +225,7 @@ function bytesOf({ method }: GrpcCall, message: Message): Buffer {
   return wrap(encodeOnce(method.output, message, "proto").bytes);
 }
 
-/** Why a stream ended; nothing: it ended well. */
+/** Reason for which a stream ended; undefined: it is complete. */
 interface Status {
   error?: ConnectError;
 }
@@ -233,7 +233,7 @@ interface Status {
 /** Status of a reply that cannot fail any more. */
 const WELL: Status = Object.freeze({});
 
-/** @param status asked when the reply ends. */
+/** @param status called when the reply ends. */
 function begin(call: GrpcCall, status: Status): void {
   const { stream } = call;
   stream.respond(withSet(HEAD, call.setHeader), { waitForTrailers: true });
@@ -256,8 +256,8 @@ function streamReply(call: GrpcCall, { slowReaders }: GrpcHandlerOptions): Strea
 }
 
 /**
- * A reply of trailers only (gRPC over HTTP/2, "Responses"), or one without messages where the handler
- * has set headers: clients take those of the only frame for trailers.
+ * A reply of trailers only (gRPC over HTTP/2, "Responses"), or one without messages if the handler
+ * has set headers: clients treat the headers of a single frame as trailers.
  */
 function sendFailure(call: GrpcCall, error: ConnectError): void {
   if (isOver(call)) return;
@@ -272,7 +272,7 @@ function sendFailure(call: GrpcCall, error: ConnectError): void {
   if (!stream.readableEnded) discardRest(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
 }
 
-/** Kept out of the compression tables of both ends, which it would fill with what is never sent again. */
+/** Not indexed in the compression tables, which would fill with values that are never repeated. */
 const NEVER_AGAIN = ["x-request-id"];
 
 function trailersOf(call: GrpcCall, error: ConnectError | undefined): OutgoingHttpHeaders {
@@ -291,7 +291,7 @@ function failureTrailers(failure: ConnectError): OutgoingHttpHeaders {
   const error = withinTrailers(wellFormed(failure));
   return {
     ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
-    // Only what must be escaped (gRPC over HTTP/2, "Responses"): clients of grpc-js leave more as it is.
+    // Escapes only required characters (gRPC over HTTP/2, "Responses"): grpc-js decodes few others.
     "grpc-message": escapeMessage(error.rawMessage),
   };
 }
@@ -300,7 +300,7 @@ function escapeMessage(text: string): string {
   return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
 }
 
-/** @param set by a handler or an interceptor; it gives way to what is ours. */
+/** @param set by a handler or an interceptor; headers of the protocol take precedence. */
 function withSet(own: OutgoingHttpHeaders, set: Headers | undefined): OutgoingHttpHeaders {
   return set === undefined ? own : { ...Object.fromEntries(set), ...own };
 }

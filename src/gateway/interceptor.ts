@@ -77,8 +77,8 @@ export class LazyResponse implements UnaryResponse {
 }
 
 /**
- * Folds interceptors. What they hand on may be a copy, which has own members alone, and what they
- * throw at once is a rejection for those around them.
+ * Composes interceptors. A request that one of them passes on may be a copy, which has own members
+ * only; a synchronous error becomes a rejection for the outer ones.
  */
 export function fold(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
   return interceptors.reduceRight<AnyFn>((next, interceptor) => {

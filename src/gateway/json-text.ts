@@ -43,11 +43,12 @@ export type JsonText = (
 ) => string;
 
 /**
- * Creates a writer that caches the text of each element of long lists for the lifetime of the element:
- * after a change of one setting out of 10,000 it encodes one, not all, which would block the event loop
- * for 100 ms. For a reply that is sent once the cache would cost more than it saves: `isOnce`.
+ * Creates a writer that caches the text of each element of long lists for the lifetime of the
+ * element: after a change of one setting out of 10,000 it encodes one, not all, which would block
+ * the event loop for 100 ms. For a reply that is sent once (`isOnce`) the cache would cost more
+ * than it saves.
  *
- * @param stringify how a value is written.
+ * @param stringify converts a value to text.
  * @param names of members. Default: proto names.
  *
  * @internal
@@ -93,7 +94,7 @@ export function createJsonText(
 
 const NONE: readonly LongList[] = [];
 
-/** Well-known types have a JSON mapping of their own. */
+/** Well-known types have their own JSON mapping. */
 function isWellKnown({ typeName }: DescMessage): boolean {
   return typeName.startsWith("google.protobuf.");
 }

@@ -57,7 +57,7 @@ export function decompressionFor(
 /**
  * Extracts the only message of an enveloped request body.
  *
- * @param body all that the client has sent.
+ * @param body the complete body.
  * @param limit maximum size of the message after decompression, in bytes.
  * @throws UNIMPLEMENTED for none or more than one message, INTERNAL for a compressed one without a
  * name of the compression, RESOURCE_EXHAUSTED over the limit, INVALID_ARGUMENT for broken ones.
@@ -121,7 +121,7 @@ const wrapped = memoize((flags: number) =>
   }),
 );
 
-/** Bytes after their prefix (flags and length), concatenated once for each buffer and flags. */
+/** Bytes after their prefix (flags and length), concatenated once per buffer and flags. */
 export function wrap(bytes: Buffer, flags = 0): Buffer {
   return wrapped(flags)(bytes);
 }

@@ -109,7 +109,7 @@ function bind(spec: MethodImplSpec, interceptors: readonly Interceptor[]): Metho
   }
 }
 
-/** Why a bidirectional stream is refused. @internal */
+/** Message for a bidirectional stream, which is refused. @internal */
 export const BIDIRECTIONAL =
   "a bidirectional stream needs gRPC over HTTP/2 and cannot be served here; serve its service with Connect's own adapter";
 
@@ -118,7 +118,7 @@ function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Inter
   const innermost = async (request: UnaryRequest): Promise<UnaryResponse> => {
     const { call } = request as Requested<UnaryRequest>;
     const replying = impl(request.message, contextOf(request, call));
-    // Reads answer at once, and a wait costs as much as they do.
+    // Reads answer at once, and a wait costs as much as a read.
     const reply = replying instanceof Promise ? await replying : replying;
     return new LazyResponse(method, whole(method, reply), call);
   };
@@ -197,12 +197,12 @@ function streamResponse(
   };
 }
 
-/** Handlers may answer with the members alone. */
+/** Handlers may return the members alone. */
 function whole({ output }: DescMethod, reply: MessageInitShape<DescMethod["output"]>): Message {
   return isMessage(reply) ? reply : create(output, reply);
 }
 
-/** An iterator and not a generator: that would wait several times more for every message. */
+/** An iterator and not a generator, which would wait several times more per message. */
 function wholeOnes(
   method: DescMethod,
   replies: AsyncIterable<MessageInitShape<DescMethod["output"]>>,
@@ -252,7 +252,7 @@ async function* only(message: Message): AsyncIterable<Message> {
   yield message;
 }
 
-/** The result of a call, or the reason of its abort when that comes first. */
+/** The result of a call, or the reason of its abort if that happens first. */
 function inTime<T>(reply: Promise<T>, { signal }: Call): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const end = (): void => reject(signal.reason);

@@ -3,12 +3,12 @@ import type { Coding } from "./encoded.ts";
 /** Finds the codings that an Accept-Encoding header accepts, the preferred one first. */
 export type Negotiator = (header: string | undefined) => readonly Coding[];
 
-/** Most different headers remembered: browsers and proxies send a handful. */
+/** Maximum number of cached headers: browsers and proxies send few different ones. */
 const REMEMBERED = 64;
 
 /**
- * Makes a negotiator (RFC 9110, section 12.5.3) that remembers the headers it has seen. br goes
- * before gzip where a client likes both equally.
+ * Creates a negotiator (RFC 9110, section 12.5.3) that caches its results. With equal weights, br
+ * is preferred to gzip.
  */
 export function createNegotiator(): Negotiator {
   const remembered = new Map<string, readonly Coding[]>();

@@ -77,8 +77,8 @@ export class NodeHttp implements Http {
   }
 
   /**
-   * Whether the client sends nothing before status 100 (RFC 9110, section 10.1.1). Node sends it
-   * before the request gets here, unless the server listens for `checkContinue`.
+   * Whether the client waits for status 100 before it sends the body (RFC 9110, section 10.1.1).
+   * Node sends it before the request gets here, unless the server listens for `checkContinue`.
    */
   get #waitsForContinue(): boolean {
     const { raw, server } = this.#request;
@@ -124,13 +124,13 @@ export class NodeHttp implements Http {
 
   begin(headers: ReplyHeaders): void {
     this.#reply.hijack();
-    // The server's idle time-out is for requests; streams have bounds of their own.
+    // The server's idle time-out is for requests; streams have their own limits.
     this.#response.setTimeout(0);
     this.#response.writeHead(200, this.#merge(headers));
     this.#response.flushHeaders();
   }
 
-  /** Headers of hooks and of the reply, which go first; both may name what the reply varies by. */
+  /** Headers of hooks and of the reply, which take precedence; `Vary` of both is combined. */
   #merge(headers: ReplyHeaders): OutgoingHttpHeaders {
     const merged = this.#reply.getHeaders() as OutgoingHttpHeaders;
     const { vary } = merged;
@@ -159,12 +159,12 @@ export class NodeHttp implements Http {
 
   finish(): void {
     this.#pieces?.stop();
-    // Over HTTP/2 a large reply leaves piece by piece, as its client reads.
+    // Over HTTP/2 a large reply is sent piece by piece, at the speed of its client.
     if (!this.#response.writableEnded) replyIsMade(this.#writable);
   }
 }
 
-/** The request target's path and query. */
+/** Path and query of the request target. */
 export function pathAndQuery({ raw }: Pick<FastifyRequest, "raw">): {
   readonly path: string;
   readonly query: string;

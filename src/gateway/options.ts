@@ -19,13 +19,13 @@ import type { BesideRule } from "./rest/rule.ts";
 import { completeReading, type Reading, type ReadingOptions } from "./rest/tolerance.ts";
 import { createSendStream, type SendStream, type StreamTimes } from "./stream.ts";
 
-/** The rpcs of a gateway and what carries them out. The members may be given together. */
+/** The rpcs of a gateway and their implementations. The members may be combined. */
 export interface Served {
   /** Registers services with their implementation, as for `fastifyConnectPlugin`. */
   readonly routes?: Routes;
   /** Connect's interceptors around `routes` and `services`; the first is the outermost. */
   readonly interceptors?: readonly Interceptor[];
-  /** Services that another server carries out, which `target` reaches. */
+  /** Services that another server implements, which is reached by `target`. */
   readonly services?: readonly DescService[];
   /** A transport of Connect, such as `createGrpcTransport`, to the server of `services`. */
   readonly target?: Transport;
@@ -55,23 +55,24 @@ export function servedMethods(served: Served): readonly Method[] {
 export interface GatewayOptions extends ReadingOptions {
   /** Methods with their implementation: see createMethods. */
   readonly methods: readonly Method[];
-  /** REST rules beside the contract; one for an rpc goes before the options that the rpc has. */
+  /** REST rules in addition to the contract; a rule for an rpc replaces the options of the rpc. */
   readonly rules?: readonly BesideRule[];
   /** Names of JSON members in replies: JSON names (the default), or those of the proto files. */
   readonly memberNames?: MemberNames;
   /**
-   * Errors of requests without a rule (405, and 404 below the path of a rule) and of rpcs whose
-   * rules name no envelope: google.rpc.Status (default), or for the former the envelope, with 404
-   * left to the application.
+   * Format of errors of requests without a rule (405, and 404 below the path of a rule) and of rpcs
+   * whose rules have no envelope: google.rpc.Status (default), or for the former the envelope, with
+   * 404 left to the application.
    */
   readonly errors?: "status" | "envelope";
   /**
-   * Takes a sentence about a rule that another shadows and that is left out. Default: Fastify's log,
-   * or `console.warn`. What it throws ends the start.
+   * Called with a sentence about a rule that is omitted because another one shadows it. Default:
+   * Fastify's log, or `console.warn`. An error that it throws fails the start.
    */
   readonly warn?: (message: string) => void;
   /**
-   * Selects the request headers that rpcs see, by lower-case name; `admit` sees all. Default: all.
+   * Selects the request headers that rpcs receive, by lower-case name; `admit` receives all.
+   * Default: all.
    */
   readonly requestHeader?: (name: string) => boolean;
   /** Selects the headers of rpcs that are sent, by lower-case name. Default: all. */
@@ -90,8 +91,8 @@ export interface GatewayOptions extends ReadingOptions {
   readonly cacheControl?: (method: DescMethod) => string;
   /**
    * Prefix of the state in entity tags and event ids, so that those of two databases differ.
-   * Characters of an entity tag without quote and percent sign. A function where it is known only
-   * after the start; what it throws is the reply. Default: empty.
+   * Characters of an entity tag without quote and percent sign. A function if it is known only
+   * after the start; an error that it throws is the reply. Default: empty.
    */
   readonly etagPrefix?: string | (() => string);
   /** Bounds of request bodies. Default: 1,048,576 bytes each, 64 MiB together, 30 s. */
@@ -116,8 +117,8 @@ export interface GatewayOptions extends ReadingOptions {
   /** Called for requests whose body was incomplete; they are not executed. */
   readonly dropped?: (error: ConnectError, call: Call) => void;
   /**
-   * Reports whether a caller sees the whole state. Only then the tag of a whole reply gives 304.
-   * Default: true.
+   * Reports whether a caller sees the whole state. Only then does the tag of a whole reply give
+   * 304. Default: true.
    */
   readonly seesWhole?: (call: Call) => boolean;
   /** Finds a client's address. Default: that of the connection. */

@@ -3,7 +3,7 @@ import type { Message } from "@bufbuild/protobuf";
 const parts = new WeakMap<Message, string>();
 
 /**
- * Marks a reply that shows a part of its state, because of the caller's rights.
+ * Marks a reply that shows only a part of its state, because of the caller's rights.
  *
  * @param part key of the shown part. Empty: all of it.
  * @returns the reply.

@@ -8,7 +8,7 @@ export interface CallReport {
   readonly call: CallInfo;
   /** Duration, in milliseconds. */
   readonly duration: number;
-  /** Why it failed; undefined when it succeeded. */
+  /** Its error; undefined when it succeeded. */
   readonly error: ConnectError | undefined;
 }
 
@@ -31,7 +31,7 @@ export function tellAll(observers: readonly CallObserver[]): Required<CallObserv
   };
 }
 
-/** Counts the streams that are open. */
+/** Counts the open streams. */
 export function countStreams(): CallObserver & { count(): number } {
   let open = 0;
   return {
@@ -45,13 +45,13 @@ export function countStreams(): CallObserver & { count(): number } {
   };
 }
 
-/** Adds to an error that is going to be sent; gives what is sent. */
+/** Adds details to an error before it is sent; returns the error to send. */
 type Localize = (error: ConnectError, request: AnyRequest) => unknown;
 type AnyRequest = Parameters<ReturnType<Interceptor>>[0];
 
 /**
- * Reports every call once, outside of all interceptors that may fail, and makes sure that
- * transports see ConnectErrors only. An ended call fails with the reason: CANCELED when its client
+ * Reports every call once, outside of all interceptors that may fail, and ensures that transports
+ * receive ConnectErrors only. An ended call fails with the reason: CANCELED when its client
  * disconnected, DEADLINE_EXCEEDED when its deadline passed, UNAUTHENTICATED when the right to it
  * ended. A reply without a valid encoding fails with INTERNAL; the bytes are kept for the
  * transport.
@@ -117,13 +117,13 @@ interface Observer {
   /** Throws for a message that cannot be sent. */
   received(message: Message): void;
   done(): void;
-  /** @returns what is thrown instead. */
+  /** @returns the error that is thrown instead. */
   failed(thrown: unknown): unknown;
 }
 
 /**
  * Stream that reports its end. If it was ended here (by its deadline or the end of the right) it
- * fails with that reason; a disconnected client ends it in any way.
+ * fails with that reason; after a disconnect it ends in any way.
  */
 function observed<T>(
   messages: AsyncIterable<T>,
@@ -169,10 +169,10 @@ function observed<T>(
   };
 }
 
-/** Message of an error that no client may read. */
+/** Message of an error that is masked for clients. */
 const MASKED = "internal error";
 
-/** An error of the application that defines what clients see of it. */
+/** An error of the application that defines its form for clients. */
 export interface ApplicationError extends Error {
   toConnectError(): ConnectError;
 }
@@ -182,8 +182,8 @@ function isApplicationError(error: unknown): error is ApplicationError {
 }
 
 /**
- * Converts anything thrown into what a client may see. An ApplicationError converts itself; anything
- * unknown is masked, with its cause kept for the log.
+ * Converts any thrown value to an error for clients. An ApplicationError converts itself; an
+ * unknown error is masked, with its cause kept for the log.
  */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;

@@ -93,10 +93,10 @@ function orUnencodable<T>(desc: DescMessage, message: Message, write: Write<T>):
   }
 }
 
-/** Deepest field that is named. */
+/** Maximum depth of fields in the message. */
 const MAX_LEVELS = 32;
 
-/** Path of the first field that cannot be encoded; empty if none fails by itself. */
+/** Path of the first field that cannot be encoded; empty if none fails on its own. */
 function pathOfFault(
   desc: DescMessage,
   message: Message,
@@ -137,7 +137,7 @@ function memberOf(message: Message, { localName, oneof }: DescField): unknown {
   return chosen.case === localName ? chosen.value : undefined;
 }
 
-/** A message with nothing but one field. */
+/** A message with only one field set. */
 function only(desc: DescMessage, { localName, oneof }: DescField, value: unknown): Message {
   const message = create(desc);
   if (oneof === undefined) Reflect.set(message, localName, value);

@@ -4,7 +4,7 @@ import type { SlowReaders } from "../transport/slow-reader.ts";
 
 /** Times of streams, in milliseconds. */
 export interface StreamTimes {
-  /** Between two heartbeats of an idle stream, where its protocol has any. Default 15,000. */
+  /** Interval of heartbeats of an idle stream, if its protocol has any. Default: 15,000. */
   readonly heartbeat?: number;
   /**
    * Time that a stream waits for its first message before its head is sent; until then it can fail
@@ -16,12 +16,12 @@ export interface StreamTimes {
 /** Sink of a stream with back-pressure: writes no faster than the client reads. @internal */
 export interface Sink {
   /**
-   * Writes, and waits where the client has to read first.
+   * Writes, and waits for the client to read if necessary.
    *
    * @returns false if the client has disconnected or the stream was dropped.
    */
   write(chunk: Buffer): boolean | Promise<boolean>;
-  /** Writes unless the client has to read first. */
+  /** Writes unless the client must read first. */
   beat(chunk: Buffer): void;
 }
 
@@ -44,7 +44,7 @@ export interface StreamReply {
   open(first?: Message): void;
   /** Encodes a message. Streams that send the same message share the bytes. */
   encode(message: Message): Buffer | Promise<Buffer>;
-  /** Ends the stream; `error` is why, undefined: it is complete. */
+  /** Ends the stream; `error` is the reason, undefined: it is complete. */
   end(error: unknown): void;
   /** Heartbeat of an idle stream; undefined: the protocol has none. */
   readonly beat?: Buffer;
@@ -62,7 +62,7 @@ export type SendStream = (reply: StreamReply, messages: AsyncIterable<Message>) 
 interface Beating {
   readonly sink: Sink;
   readonly beat: Buffer;
-  /** Something was written since the last beat. */
+  /** Data was written since the last beat. */
   active: boolean;
 }
 

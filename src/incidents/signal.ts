@@ -21,9 +21,8 @@ export type Observation =
 
 /**
  * Updates the signals of a mount after an observation.
- *
- * A status `work` stays on servers while listings fail, so it ends only what a status reported. A
- * listing that works ends both. A changed row clears what listings of the former row reported.
+ * Servers keep the status `work` while listings fail, so it clears only the signal of a status. A
+ * successful listing clears both. A changed row clears the signals of listings of the former row.
  *
  * @param plain removes secrets from a message and shortens it to its first line.
  */

@@ -8,7 +8,7 @@ const shared = Buffer.allocUnsafeSlow(64 * 1024);
 const ROOM = 2 * 1024 * 1024;
 /** Pieces of a reply that are written at one time; one more is read meanwhile. */
 const WRITTEN = 2;
-/** Maximum number of long replies that are read this way at one time: each takes three rooms. */
+/** Maximum number of long replies that are read this way at one time: each takes three buffers. */
 const LONG_READS = 4;
 
 /** Callback when bytes are written, or with the error. */

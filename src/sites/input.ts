@@ -49,7 +49,7 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   const given = Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
-  // Counted first: of many entries nothing is made.
+  // Counted first: nothing is created from too many entries.
   const overrides = Object.keys(input.overrides ?? {});
   const hasTooMany = overrides.length > MAX_OVERRIDES;
   const next: Site = Object.freeze({

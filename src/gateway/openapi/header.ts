@@ -9,7 +9,7 @@ export interface HeaderNote {
   readonly example?: string;
 }
 
-/** Headers besides those of the gateway itself, which an application's own parts read and write. */
+/** Headers besides those of the gateway itself, which parts of the application read and write. */
 export interface HeaderNotes {
   readonly request: readonly HeaderNote[];
   /** Headers of every reply, including refusals. */
@@ -70,7 +70,7 @@ const OWN: readonly HeaderNote[] = [
 
 const ERROR_INFO = ["Error-Reason", "Error-Metadata"];
 
-/** Headers of replies, to refer to. */
+/** Headers of replies, for references. */
 export function headerComponents({ reply, answer }: HeaderNotes): Record<string, JsonObject> {
   return Object.fromEntries(
     [...OWN, ...reply, ...answer].map(({ name, description, schema }) => [
@@ -80,7 +80,7 @@ export function headerComponents({ reply, answer }: HeaderNotes): Record<string,
   );
 }
 
-/** Headers of requests, to refer to. */
+/** Headers of requests, for references. */
 export function parameterComponents({ request }: HeaderNotes): Record<string, JsonObject> {
   return Object.fromEntries(request.map((note) => [note.name, { in: "header", ...note }]));
 }
@@ -90,7 +90,7 @@ export function commonParameters({ request }: HeaderNotes): JsonObject[] {
   return request.map(({ name }) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** Headers of a reply that the rpc has made, or of an envelope that may say that it has failed. */
+/** Headers of a reply of the rpc, or of an envelope, which may be a failure. */
 export function answerHeaders(
   { reply }: Binding,
   { hasState, mayFail }: { readonly hasState: boolean; readonly mayFail: boolean },

@@ -10,7 +10,7 @@ export interface ResponseContext {
   readonly schemas: Schemas;
   /** HTTP status of replies in the envelope; see GatewayOptions. */
   readonly httpStatus: "envelope" | "code";
-  /** Headers that an application's own parts read and write. */
+  /** Headers that parts of the application read and write. */
   readonly headers: HeaderNotes;
 }
 

@@ -35,7 +35,7 @@ export class Schemas {
     this.#names = names;
   }
 
-  /** The name of a field's member, which replies have and requests may have. */
+  /** Name of a field's member, which replies use and requests may use. */
   name({ name, jsonName }: DescField): string {
     return this.#names === "json" ? jsonName : name;
   }
@@ -51,7 +51,7 @@ export class Schemas {
     if (known !== undefined) return { ...known };
     const name = componentName(desc, direction);
     if (!this.#components.has(name)) {
-      // First, because a message may hold itself.
+      // First, because a message type may contain itself.
       this.#components.set(name, {});
       this.#components.set(name, this.#object(desc, direction));
     }
@@ -156,7 +156,7 @@ export function scalarSchema(
   }
 }
 
-/** Messages that have a form of their own in JSON. */
+/** Messages with their own form in JSON. */
 const WELL_KNOWN: Readonly<Record<string, JsonObject>> = {
   "google.protobuf.Any": { type: "object" },
   "google.protobuf.BoolValue": { type: ["boolean", "null"] },

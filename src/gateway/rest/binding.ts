@@ -10,7 +10,7 @@ export interface Binding {
   /** The rpc's full name. */
   readonly rpc: string;
   readonly method: Method;
-  /** The HTTP method in capitals; `*` for any that has no binding of its own. */
+  /** The HTTP method in capitals; `*` for any method without its own binding. */
   readonly httpMethod: string;
   readonly template: PathTemplate;
   readonly request: RequestRule;
@@ -19,10 +19,10 @@ export interface Binding {
 
 /**
  * The bindings of an rpc, from its `google.api.http` and `mooring.rest.v1.rest` options. Empty for
- * an rpc without REST. Rules beside the contract go before them.
+ * an rpc without REST. Rules in addition to the contract precede them.
  *
- * @param reading how requests are read. Default: as google.api.http says.
- * @throws RuleError that names the rpc and the reason when an option can't be served.
+ * @param reading options for reading requests. Default: those of google.api.http.
+ * @throws RuleError with the rpc and the reason when an option cannot be served.
  */
 export function createBindings(
   method: Method,

@@ -11,8 +11,9 @@ import type { ReplyRule } from "./reply-rule.ts";
 export type TagPrefix = () => string;
 
 /**
- * The state that a reply shows, as the opaque text of its entity tag without a coding: prefix, state
- * and, unless it is English, language. Undefined when the binding names no state or the state is empty text.
+ * The state of a reply as the opaque text of its entity tag without a coding: prefix, state and,
+ * unless it is English, language. Undefined when the binding has no state or the state is empty
+ * text.
  */
 export function readState(
   rule: ReplyRule,
@@ -64,8 +65,8 @@ export function matchNoneMatch(header: string, state: string): string | undefine
 }
 
 /**
- * State in an If-Match header, for the request field that it fills; undefined for `*`. A weak tag
- * is accepted: proxies that compress a reply weaken its tag, and the state is the same.
+ * State in an If-Match header, for its request field; undefined for `*`. A weak tag is accepted:
+ * proxies that compress a reply weaken its tag, and the state is the same.
  *
  * @throws ABORTED for a tag of another service, INVALID_ARGUMENT for several tags.
  */
@@ -84,7 +85,7 @@ export function readIfMatch(field: StateField, header: string, prefix: TagPrefix
 }
 
 /**
- * State in a Last-Event-ID header, for the request field that it fills.
+ * State in a Last-Event-ID header, for its request field.
  *
  * @throws OUT_OF_RANGE for an id of another service.
  */

@@ -19,7 +19,7 @@ export function findField(desc: DescMessage, name: string): DescField | undefine
   return fieldsByName(desc).get(name);
 }
 
-// A proto name goes before another field's JSON name.
+// A proto name precedes another field's JSON name.
 const fieldsByName = memoize(
   ({ fields }: DescMessage): ReadonlyMap<string, DescField> =>
     new Map([
@@ -28,7 +28,7 @@ const fieldsByName = memoize(
     ]),
 );
 
-/** Most names in a field path. */
+/** Maximum number of names in a field path. */
 const MAX_PATH_NAMES = 16;
 
 /**
@@ -59,8 +59,8 @@ export function fieldPathText(path: FieldPath): string {
 export type FieldSetter = (message: Message, value: unknown) => void;
 
 /**
- * Makes the setter of a (nested) field. Values are what protobuf-es keeps for the field's type;
- * they are not checked again.
+ * Creates the setter of a (nested) field. Values must have the form of protobuf-es for the field's
+ * type; they are not checked again.
  */
 export function createFieldSetter(path: FieldPath): FieldSetter {
   const [field, ...rest] = path;
@@ -71,7 +71,7 @@ export function createFieldSetter(path: FieldPath): FieldSetter {
     const parent = reflect(field.parent, message);
     const child = parent.get(field as DescField & { fieldKind: "message" });
     setInner(child.message, value);
-    // Last, because a wrapper such as StringValue is kept unwrapped.
+    // Last, because a wrapper such as StringValue is stored unwrapped.
     parent.set(field, child);
   };
 }
@@ -105,7 +105,7 @@ function createLeafSetter(field: DescField): FieldSetter {
   };
 }
 
-/** A map's own member, whatever its name: a plain assignment would not make one of `__proto__`. */
+/** Defines the member of a map: an assignment would not create one named `__proto__`. */
 function ownMember(value: unknown): PropertyDescriptor {
   return {
     value,
@@ -119,9 +119,9 @@ function properties(message: Message): Record<string, unknown> {
   return message as unknown as Record<string, unknown>;
 }
 
-/** A request field that a header fills with the state a client has seen. */
+/** A request field that a header sets to the state a client has seen. */
 export interface StateField {
-  /** The field keeps an integer (as bigint), not text. */
+  /** Whether the field is an integer (a bigint), not text. */
   readonly numeric: boolean;
   readonly set: FieldSetter;
 }

@@ -2,7 +2,7 @@ import { create, type DescField, type DescMessage, type Message } from "@bufbuil
 import { createFieldSetter } from "./field.ts";
 import type { BodyRule } from "./rule.ts";
 
-/** A google.api.HttpBody: bytes of any type, in the place of JSON (google/api/httpbody.proto). */
+/** A google.api.HttpBody: bytes of any type in place of JSON (google/api/httpbody.proto). */
 export type HttpBody = Message & { readonly contentType: string; readonly data: Uint8Array };
 
 /** Reports whether a message is google.api.HttpBody. */
@@ -23,9 +23,9 @@ export function takesAnyBody({ desc, body }: Taken): boolean {
   );
 }
 
-/** The request message that a body of any type makes. */
+/** The request message with a body of any type. */
 export function anyBodyMessage({ desc, body }: Taken, type: string, bytes: Uint8Array): Message {
-  // The body's memory is used again when it has been read.
+  // The body's memory is reused after it has been read.
   const parts = { contentType: type, data: Uint8Array.from(bytes) };
   if (body.kind !== "field") return create(desc, parts as Record<string, unknown>);
   const message = create(desc);
@@ -37,15 +37,15 @@ export function anyBodyMessage({ desc, body }: Taken, type: string, bytes: Uint8
   return message;
 }
 
-/** The HttpBody of a response: the message, or its field. Undefined where that is not set. */
+/** The HttpBody of a response: the message, or its field. Undefined if that is not set. */
 export function httpBodyOf(message: Message, field: DescField | undefined): HttpBody | undefined {
   const body = field === undefined ? message : Reflect.get(message, field.localName);
   return body as HttpBody | undefined;
 }
 
-/** Content-Type of a reply; an empty one becomes that of any bytes. */
+/** Content-Type of a reply; an empty one becomes application/octet-stream. */
 export function typeOf(body: HttpBody | undefined): string {
-  // A line end in it would begin another header.
+  // A line break in it would begin another header.
   const type = (body?.contentType ?? "").replace(/[^\t\x20-\x7e]/g, "");
   return type === "" ? "application/octet-stream" : type;
 }

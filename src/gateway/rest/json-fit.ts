@@ -29,21 +29,20 @@ export interface JsonRules {
   readonly registry: Registry;
 }
 
-/** An object or array that holds the value to look at. */
+/** An object or array that contains the value to check. */
 export type Holder = Record<string | number, unknown>;
 
 /**
- * Finds the first value that a message cannot hold, and describes its position and type, for
+ * Finds the first value that a message cannot have, and describes its position and type, for
  * instance `[0].value: expected a string, got a number`. The text quotes no value, which may be a
  * secret.
- *
  * The rules are those of protobuf's JSON mapping. Forms that the mapping allows but the library
  * does not read (null members of a oneof, exponents in integers, numbers beyond 2^53) are replaced:
  * the JSON is changed.
  *
  * @param json an object, array or value from readJson; large integers in it are bigints.
  * @param path of the message; empty for the whole.
- * @returns undefined when everything fits.
+ * @returns undefined when everything is valid.
  */
 export function fitMembers(
   desc: DescMessage,
@@ -72,7 +71,7 @@ export function fitMembers(
   return undefined;
 }
 
-/** Like fitMembers, for a message in any JSON form, which `holder` has under `key`. */
+/** Like fitMembers, for a message in any JSON form, at `key` of `holder`. */
 export function fitMessage(
   desc: DescMessage,
   holder: Holder,
@@ -86,8 +85,8 @@ export function fitMessage(
 }
 
 /**
- * Like fitMembers, for a message with a JSON form of its own ("JSON mapping", the table of
- * well-known types).
+ * Like fitMembers, for a message with its own JSON form ("JSON mapping", the table of well-known
+ * types).
  */
 function fitWellKnown(
   desc: DescMessage,
@@ -171,7 +170,7 @@ export function fitField(
 /**
  * Like fitMembers, for the values of a list.
  *
- * @param first the index of the first element in the whole list.
+ * @param first index of the first element in the whole list.
  */
 export function fitList(
   field: DescField,
@@ -234,7 +233,7 @@ function fitScalar(
   return undefined;
 }
 
-/** The value in a form that the library reads; undefined when it does not fit. */
+/** The value in a form that the library reads; undefined when it is invalid. */
 function fittingValue(type: ValueType, value: unknown, { reading }: JsonRules): unknown {
   if (type.enum) {
     if (value === null)
@@ -271,7 +270,7 @@ function fittingFloat(type: ValueType, value: unknown): unknown {
   return largeFloat(type, number);
 }
 
-/** Reports whether some value of this JSON kind fits the type. */
+/** Reports whether the type has any value of this JSON kind. */
 function hasKind(type: ValueType, value: unknown): boolean {
   if (type.scalar === ScalarType.BOOL) return false;
   if (typeof value === "string") return true;
@@ -296,7 +295,7 @@ function memberPath(path: string, key: string): string {
   return `${path}[${JSON.stringify(shown)}]`;
 }
 
-/** A sentence of what was expected and what is there. */
+/** Sentence with the expected type and the actual one. */
 function problem(path: string, expected: string, value: unknown, misfit = false): string {
   const got = `${kindOf(value)}${misfit ? " that doesn't fit" : ""}`;
   return `${path === "" ? "the value" : path}: expected ${expected}, got ${got}`;

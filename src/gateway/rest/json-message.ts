@@ -83,14 +83,14 @@ export function fieldFromJson(
   return message;
 }
 
-/** Elements of a list or a map that are read in one turn: one is a message of a few values. */
+/** Elements of a list or a map that are converted per tick: one is a message of a few values. */
 const LONG = PER_TURN / 8;
 
 const optionsOf = ({ registry }: JsonRules) => ({ ignoreUnknownFields: true, registry }) as const;
 
 /** A long list or map of a message. */
 interface LongPart {
-  /** The fields that lead from the whole message to the one that has it. */
+  /** The fields from the whole message to its parent. */
   readonly owner: readonly DescField[];
   /** Path for error messages; empty if the list is the whole body. */
   readonly at: string;
@@ -98,7 +98,7 @@ interface LongPart {
   readonly field: DescField;
 }
 
-/** Takes the long lists and maps of a message, and of messages in it, out of its JSON: they are empty then. */
+/** Removes the long lists and maps of a message, and of messages in it, from its JSON. */
 function longParts(
   desc: DescMessage,
   json: JsonObject,
@@ -128,7 +128,7 @@ function longParts(
   });
 }
 
-/** As longParts, for the message that a field has. */
+/** Like longParts, for the message in a field. */
 function partsOfField(field: DescField, json: JsonValue): LongPart[] {
   if (field.fieldKind !== "message" || !isObject(json)) return [];
   return hasCustomJsonRepresentation(field.message)
@@ -170,7 +170,7 @@ async function addParts(
   return message;
 }
 
-/** Everything known was checked; whatever is left must not show the library's words. */
+/** Everything known was checked; the library's own message must not be sent. */
 function read(make: () => Message): Message {
   try {
     return make();
@@ -205,7 +205,7 @@ function nameMembers(desc: DescMessage, json: JsonObject, tolerance: Tolerance):
   }
 }
 
-/** Empty text for a number that may be absent: what a form's empty box sends. */
+/** Empty text for an optional number, as from an empty form field. */
 function isLeftOut(field: DescField, value: JsonValue | undefined): boolean {
   if (value !== "" || field.fieldKind !== "scalar") return false;
   return (

@@ -12,9 +12,9 @@ export interface PathVariable {
   readonly field: string;
   /** Index of the first segment of the template that is captured. */
   readonly start: number;
-  /** Index of the segment behind the last one. */
+  /** Index of the segment after the last one. */
   readonly end: number;
-  /** Captured text may hold slashes; then `%2F` in the path stays as it is. */
+  /** Captured text may contain slashes; `%2F` in the path is then not unescaped. */
   readonly multiple: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface PathTemplate {
   readonly verb: string;
 }
 
-/** Why a template can't be used. The caller adds which rpc it belongs to. */
+/** Reason for which a template is invalid. The caller adds its rpc. */
 export class PathTemplateError extends Error {
   override readonly name = "PathTemplateError";
 }
@@ -42,7 +42,7 @@ interface Reader {
 /**
  * Parses a template such as `/v1/{name=shelves/*}/books:list`.
  *
- * @throws PathTemplateError that says what is wrong and at which character.
+ * @throws PathTemplateError with the problem and the position.
  */
 export function parsePathTemplate(source: string): PathTemplate {
   const reader: Reader = { source, position: 0, segments: [], variables: [] };
@@ -55,7 +55,7 @@ export function parsePathTemplate(source: string): PathTemplate {
   return { source, segments: reader.segments, variables: reader.variables, verb };
 }
 
-/** The text that two templates share exactly when they match the same paths. */
+/** Canonical form of a template: equal for templates that match the same paths. */
 export function templateShape(template: PathTemplate): string {
   const parts = template.segments.map((segment) =>
     segment.kind === "literal" ? encodeURIComponent(segment.text) : WILDCARD[segment.kind],
@@ -142,15 +142,15 @@ function refuse(reader: Reader, reason: string): never {
   );
 }
 
-/** A request path, cut at its slashes. */
+/** A request path, split at its slashes. */
 export interface PathParts {
-  /** Segments as they came. */
+  /** Segments as received. */
   readonly raw: readonly string[];
-  /** Segments unescaped; undefined where the escapes are broken. */
+  /** Segments unescaped; undefined if an escape is invalid. */
   readonly text: readonly (string | undefined)[];
 }
 
-/** Cuts a path that begins with a slash. */
+/** Splits a path that begins with a slash. */
 export function splitPath(path: string): PathParts {
   const raw = path === "/" ? [] : path.slice(1).split("/");
   return { raw, text: path.includes("%") ? raw.map(unescapeText) : raw };

@@ -19,14 +19,14 @@ export interface QueryPair {
   readonly raw: string;
 }
 
-/** The parameters of a query in their order. */
+/** The parameters of a query in order. */
 export type Query = readonly QueryPair[];
 
-/** Most parameters in one query, and most elements in one list. */
+/** Maximum number of parameters in one query, and of elements in one list. */
 const MAX_QUERY_ITEMS = 1_000;
 
 /**
- * Cuts a query string (without its question mark) at `&`. `+` and `%20` are both a space.
+ * Splits a query string (without its question mark) at `&`. `+` and `%20` are both a space.
  *
  * @throws INVALID_ARGUMENT for more than MAX_QUERY_ITEMS parameters or a broken escape in a name.
  */
@@ -52,7 +52,7 @@ export function hasParameter(query: Query, name: string): boolean {
 /**
  * The value of a parameter, unescaped.
  *
- * @throws INVALID_ARGUMENT that names the parameter when an escape is broken.
+ * @throws INVALID_ARGUMENT with the parameter's name when an escape is broken.
  */
 export function queryValue(pair: QueryPair): string {
   const value = unescapeQuery(pair.raw);
@@ -95,56 +95,56 @@ const ESCAPED = /[+%\x80-\xff]/;
 const BEYOND_ASCII = /[\x80-\xff]/;
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A request field that a text fills. */
+/** A request field that is set from a text. */
 export interface Target {
   /** Proto names joined by dots. */
   readonly field: string;
-  /** The field that one text fills whole: that of the wrapper for the value of a wrapper. */
+  /** The field that the text sets: that of the wrapper for the value of a wrapper. */
   readonly filled: string;
   readonly repeated: boolean;
   readonly reader: TextReader;
   readonly set: FieldSetter;
 }
 
-/** Query parameter of a field with a name of its own. */
+/** Query parameter with its own name for a field. */
 export interface NamedParameter {
   readonly name: string;
   readonly commaSeparated: boolean;
 }
 
-/** A field and its parameters: the first one that is present and not empty fills it. */
+/** A field and its parameters: the first one that is present and not empty sets it. */
 export interface NamedTarget {
   readonly target: Target;
   readonly parameters: readonly NamedParameter[];
 }
 
-/** The target of a field path; undefined where the path doesn't exist or no text can fill it. */
+/** The target of a field path; undefined if it does not exist or has no text form. */
 export function findTarget(desc: DescMessage, path: string): Target | undefined {
   const fields = findFieldPath(desc, path);
   return fields && createTarget(fields);
 }
 
-/** Fields of a request that come from the query. */
+/** Request fields that are set from the query. */
 export interface ParameterRules {
   readonly desc: DescMessage;
   readonly named: readonly NamedTarget[];
-  /** Field paths that the path template or the body fills: the query doesn't. */
+  /** Field paths that are set from path or body, and thus not from the query. */
   readonly taken: ReadonlySet<string>;
   readonly reading: Reading;
 }
 
-/** Fills a request from a query. */
+/** Sets the fields of a request from a query. */
 export interface ParameterReader {
-  /** Reports whether a parameter of this name fills a field. */
+  /** Reports whether a parameter of this name sets a field. */
   knows(name: string): boolean;
-  /** @throws INVALID_ARGUMENT that names the parameter and its value. */
+  /** @throws INVALID_ARGUMENT with the parameter's name. */
   fill(message: Message, query: Query): void;
 }
 
 /**
- * Makes the reader of a request's query parameters (google/api/http.proto, "HttpRule"): a parameter
- * goes by its field's path in proto or JSON names, and a repeated field takes all of that name. What
- * path or body fill, the query does not.
+ * Creates the reader of a request's query parameters (google/api/http.proto, "HttpRule"): a
+ * parameter has its field's path in proto or JSON names, and a repeated field gets all values of
+ * that name. Fields of path or body are not set from the query.
  */
 export function createParameterReader(rules: ParameterRules): ParameterReader {
   const find = createLookup(rules);
@@ -163,8 +163,8 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
 /**
  * Converts a text to the value of a target.
  *
- * @param name of the query parameter; undefined: the text is of the path.
- * @throws INVALID_ARGUMENT that names the text's source.
+ * @param name of the query parameter; undefined: the text is from the path.
+ * @throws INVALID_ARGUMENT with the text's source.
  */
 export function readText(target: Target, text: string, name?: string): unknown {
   const value = target.reader.read(text);
@@ -189,7 +189,7 @@ function createTarget(path: FieldPath): Target | undefined {
   return { field, filled, repeated, reader, set: createFieldSetter(path) };
 }
 
-/** Why a parameter fills no field: it names none, one that is filled otherwise, one that no text fills. */
+/** Reason for which a parameter sets no field: unknown, set otherwise, or without a text form. */
 type Unfit = "unknown" | "taken" | "unusable";
 
 function createLookup(rules: ParameterRules): (name: string) => Target | Unfit {
@@ -199,13 +199,13 @@ function createLookup(rules: ParameterRules): (name: string) => Target | Unfit {
     if (target === undefined) return reasonFor(rules, name);
     return named.has(target.field) || isTaken(rules.taken, target.field) ? "taken" : target;
   };
-  // Made at the first query: a start with 13,000 rules would make 100,000 targets.
+  // Created at the first query: a start with 13,000 rules would create 100,000 targets.
   let direct: ReadonlyMap<string, Target | Unfit> | undefined;
   const makeDirect = () => {
     const topLevel = rules.desc.fields.flatMap(({ name, jsonName }) => [name, jsonName]);
     return new Map(topLevel.map((name) => [name, find(name)]));
   };
-  // Nested names are looked up as they come: a message that holds itself has endlessly many.
+  // Nested names are resolved on demand: a recursive message has infinitely many.
   return (name) => {
     direct ??= makeDirect();
     return direct.get(name) ?? (/[.[]/.test(name) ? find(name) : "unknown");
@@ -230,7 +230,7 @@ function findEntry({ desc, reading }: ParameterRules, name: string): Target | un
   };
 }
 
-/** Follows a name as far as it names fields. */
+/** Resolves a name as far as it names fields. */
 function reasonFor({ desc, taken }: ParameterRules, name: string): Unfit {
   let parent: DescMessage | undefined = desc;
   const path: string[] = [];

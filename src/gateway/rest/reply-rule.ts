@@ -17,15 +17,15 @@ export interface ReplyRule {
   readonly field: DescField | undefined;
   /** The reply is a google.api.HttpBody, whose bytes are sent unchanged. */
   readonly raw: boolean;
-  /** The response field that names the state the reply shows. */
+  /** The response field with the state of the reply. */
   readonly state: DescField | undefined;
-  /** The response field that names the language of the reply's texts. */
+  /** The response field with the language of the reply's texts. */
   readonly language: DescField | undefined;
-  /** The encoded reply is kept as long as its message: the rpc only reads. */
+  /** The encoded reply is cached as long as its message: the rpc only reads. */
   readonly kept: boolean;
 }
 
-/** @throws RuleError for options that the response message doesn't bear out. */
+/** @throws RuleError for options that do not match the response message. */
 export function createReplyRule(method: DescMethod, rule: Rule, rest: Rest): ReplyRule {
   const shape = SHAPES.get(rest.reply);
   if (shape === undefined) return refuseRule(method, `reply ${rest.reply} is unknown`);

@@ -23,7 +23,7 @@ export function replyText(
 ): string {
   const { field, kept, method } = rule;
   const text = messageText[memberNames];
-  // A message that is not there is an empty one, where no envelope can say null.
+  // An absent message is an empty one, if no envelope can contain null.
   const unset = field?.fieldKind === "message" && !isFieldSet(message, field);
   if (rule.shape === "bare" && unset && field.message.typeName !== "google.protobuf.Value")
     return text(field.message, create(field.message), { registry });
@@ -33,14 +33,14 @@ export function replyText(
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A part of a reply that is ready to be sent. */
+/** A body that is ready to be sent. */
 export interface Variant {
   readonly headers: Headers;
-  /** A short one is text, which goes out in one piece with its head. */
+  /** A short one is text, which is sent in one piece with its head. */
   readonly body: Buffer | string;
 }
 
-/** Bytes that many clients get, and the compressed variants that are ready. */
+/** Bytes that many clients receive, and the compressed variants that are ready. */
 interface Compressed {
   readonly encoded: Encoded;
   readonly variants: Map<Coding, Variant>;
@@ -49,13 +49,13 @@ interface Compressed {
 /** Longest body that is sent as text, in UTF-16 units. */
 const SHORT = 2_048;
 
-/** A successful reply, encoded once as its binding says. */
+/** A successful reply, encoded once by its binding. */
 export class RestReply {
   /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
   readonly state: string | undefined;
   /** Whether the tag identifies the caller's part of the state. */
   readonly isPart: boolean;
-  /** The tag as a client sends it back: compared before anything is parsed. */
+  /** The tag in the form in which a client sends it back: compared before parsing. */
   readonly tag: string | undefined;
   readonly #type: string;
   /** Headers of all variants and of 304. */
@@ -143,7 +143,7 @@ function encodeBody(rule: ReplyRule, message: Message, gateway: Gateway): Buffer
   return rule.shape === "envelope" ? successEnvelope(text) : text;
 }
 
-/** createReplyRule has seen to it that the field is a text. */
+/** createReplyRule ensures that the field is text. */
 function plainText({ field, method }: ReplyRule, message: Message): string {
   serialize(method.output, message);
   return field === undefined ? "" : String(Reflect.get(message, field.localName));

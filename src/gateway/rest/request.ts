@@ -41,17 +41,17 @@ export interface RequestRule {
   readonly desc: DescMessage;
   /** One target per variable of the path template. */
   readonly path: readonly Target[];
-  /** Undefined when nothing can come from the query. */
+  /** Undefined when no field can be set from the query. */
   readonly query: ParameterReader | undefined;
   readonly requireQuery: readonly string[];
   readonly body: BodyRule;
-  /** The update mask that the members of the body fill; undefined: none. */
+  /** The update mask that is set from the members of the body; undefined: none. */
   readonly mask: DescField | undefined;
   readonly ifMatch: StateField | undefined;
   readonly lastEventId: StateField | undefined;
 }
 
-/** @throws RuleError for options that the request message doesn't bear out. */
+/** @throws RuleError for options that do not match the request message. */
 export function createRequestRule(
   method: DescMethod,
   rule: Rule,
@@ -163,7 +163,7 @@ function findResume(method: DescMethod, rest: Rest): StateField | undefined {
   return refuseRule(method, "last_event_id needs REPLY_EVENTS");
 }
 
-/** The parts of an HTTP request that make the request message, besides its body. */
+/** The parts of an HTTP request, besides its body, from which the request message is read. */
 export interface RequestParts {
   /** Texts of the path's variables, in the template's order. */
   readonly path: readonly string[];
@@ -176,8 +176,8 @@ export interface RequestParts {
 export type ReadBody = (bytes: Buffer) => JsonValue;
 
 /**
- * The message that a request without a body makes. A message that is the body's field is there, and
- * empty; a google.api.HttpBody has the type.
+ * The request message of a request without a body. A field that is the body is present and empty; a
+ * google.api.HttpBody has its type.
  */
 export function emptyMessage(rule: RequestRule, type = ""): Message {
   const { desc, body } = rule;
@@ -190,9 +190,9 @@ export function emptyMessage(rule: RequestRule, type = ""): Message {
 }
 
 /**
- * The message that a request's body makes.
+ * The request message of a request with a body.
  *
- * @throws INVALID_ARGUMENT that says what is wrong and where.
+ * @throws INVALID_ARGUMENT with the problem and its position.
  */
 export function bodyMessage(
   rule: RequestRule,
@@ -214,9 +214,9 @@ export function bodyMessage(
 }
 
 /**
- * Fills a request message from query, path and conditional headers, which have fields of their own.
+ * Sets fields of a request message from query, path and conditional headers.
  *
- * @throws ConnectError that says which part is wrong and what was expected.
+ * @throws ConnectError with the invalid part and the expected value.
  */
 export function fillMessage(
   rule: RequestRule,
@@ -225,7 +225,7 @@ export function fillMessage(
   prefix: TagPrefix,
 ): Message {
   const mask = rule.mask?.localName;
-  // A mask of the query goes before that of the body.
+  // A mask in the query precedes that of the body.
   const ofBody: unknown = mask && Reflect.get(message, mask);
   if (mask) Reflect.deleteProperty(message, mask);
   rule.query?.fill(message, query);
@@ -253,8 +253,8 @@ export function takesForm({ body, desc }: RequestRule): boolean {
 }
 
 /**
- * The members of an HTML form (application/x-www-form-urlencoded), as JSON. An empty value for
- * anything but a text counts as absent.
+ * The members of an HTML form (application/x-www-form-urlencoded), as JSON. An empty value is
+ * absent, except for text.
  *
  * @throws INVALID_ARGUMENT for a broken % escape.
  */

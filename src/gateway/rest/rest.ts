@@ -31,7 +31,7 @@ export function listRoutes({
 
 /** Properties of a request from the server, besides its HTTP parts. */
 interface Known {
-  /** The bindings of the path, where the server has found it itself. */
+  /** The bindings of the path, if the server has found it itself. */
   readonly exact?: Url["exact"];
   /** Error of the framework; sent after the admission. */
   readonly problem?: unknown;
@@ -39,7 +39,7 @@ interface Known {
 
 /** REST by `google.api.http` rules. @internal */
 export class RestDialect {
-  /** Paths that lead here, in the form of Fastify's router. */
+  /** Paths to register, in the notation of Fastify's router. */
   readonly urls: readonly Url[];
   readonly #router: Router;
   readonly #replies: RestReplies;
@@ -54,7 +54,7 @@ export class RestDialect {
     this.urls = this.#router.urls;
   }
 
-  /** Finds the rpc of a request; `answered`: the path does not take its method. */
+  /** Finds the rpc of a request; `answered`: the path does not support its method. */
   open(http: Http, { exact, problem }: Known = {}): Exchange | "answered" | "unknown" {
     const match = this.#find(http, exact);
     if (match === undefined) return "unknown";
@@ -73,14 +73,14 @@ export class RestDialect {
     return this.#router.search(http.path, http.method);
   }
 
-  /** Answers a method that a known path does not take (RFC 9110, sections 9.3.7 and 15.5.6). */
+  /** Answers a method that a known path does not support (RFC 9110, sections 9.3.7 and 15.5.6). */
   #refuseMethod(http: Http, methods: readonly string[]): void {
     const allow = methods.join(", ");
     if (http.method === "OPTIONS") http.respond(204, { allow }, "");
     else this.refuse(http, new HttpFault(405, `use ${allow} here`, { allow }));
   }
 
-  /** Answers a path that no rule has. */
+  /** Answers a path without a rule. */
   refusePath(http: Http): void {
     this.refuse(http, new HttpFault(404, "nothing is served here"));
   }

@@ -13,9 +13,9 @@ import { refuseRule } from "./rule.ts";
 /** The bindings of one path template. */
 interface Route {
   readonly template: PathTemplate;
-  /** Position among all routes by specificity: the lowest one that matches is taken. */
+  /** Position among all routes by specificity: the lowest matching one is used. */
   order: number;
-  /** By HTTP method; several for one method choose by their require_query, in order. */
+  /** By HTTP method; if a method has several, their require_query chooses, in order. */
   readonly methods: ReadonlyMap<string, readonly Binding[]>;
 }
 
@@ -25,11 +25,11 @@ export interface Match {
   readonly bindings: readonly Binding[] | undefined;
   /** The path without its verb, for the variables. */
   readonly parts: PathParts | undefined;
-  /** HTTP methods that the path takes. */
+  /** HTTP methods that the path supports. */
   readonly allow: readonly string[];
 }
 
-/** A path in Fastify's own words, which leads to the gateway. */
+/** A path in Fastify's notation, which is routed to the gateway. */
 export interface Url {
   readonly url: string;
   /** Bindings of a path without variables, by HTTP method; for any other path see `search`. */
@@ -46,21 +46,21 @@ export interface Router {
 /** Options of a router. */
 export interface RouterOptions {
   /**
-   * Takes the sentence about a binding that can never be reached, which is then left out. Undefined:
-   * such a binding is an error.
+   * Called with a sentence about a binding that can never be reached, which is then omitted.
+   * Undefined: such a binding is an error.
    */
   readonly warn?: ((message: string) => void) | undefined;
-  /** A slash at the end of a path that fits no template with it is left out. */
+  /** A trailing slash is ignored if no template matches with it. */
   readonly trailingSlash?: boolean | undefined;
 }
 
 /**
- * Makes the table of routes. Fastify finds a path without variables, or the text that a template
- * begins with; `search` then finds the templates in a tree of segments: texts go before `*` and `*`
- * before `**`.
+ * Creates the table of routes. Fastify finds a path without variables, or the literal prefix of a
+ * template; `search` then finds the templates in a tree of segments: literals precede `*`, and `*`
+ * precedes `**`.
  *
- * @throws RuleError when a binding can never be reached because an earlier one always matches, unless
- * `warn` takes the message.
+ * @throws RuleError when a binding can never be reached because an earlier one always matches,
+ * unless `warn` is given.
  */
 export function createRouter(
   bindings: readonly Binding[],
@@ -86,8 +86,9 @@ export function createRouter(
 }
 
 /**
- * Most templates that are registered one by one. Fastify takes about a millisecond for each with all
- * its HTTP methods; beyond this number it gets the first segments of the paths instead.
+ * Maximum number of templates that are registered individually. Fastify takes about a millisecond
+ * for each with all its HTTP methods; above this number only the first segments of the paths are
+ * registered.
  */
 export const MAX_ROUTES = 512;
 
@@ -150,10 +151,10 @@ function alwaysBefore(earlier: Binding, later: Binding): boolean {
 
 /**
  * Paths that a template covers, in the notation of Fastify's router (find-my-way): `*` for the
- * rest, `::` for a colon. A template with variables is registered by the text before its first one:
- * `:name` of that router takes at most maxParamLength characters. `**` may also be empty.
+ * rest, `::` for a colon. A template with variables is registered by its literal prefix: `:name` of
+ * that router accepts at most maxParamLength characters. `**` may also be empty.
  *
- * @param most segments that are written out, where more follow. Default: all.
+ * @param most maximum number of literal segments. Default: all.
  */
 function urlsOf({ segments, verb }: PathTemplate, most = segments.length): string[] {
   const open = segments.findIndex(({ kind }, index) => kind !== "literal" || index === most);
@@ -173,7 +174,7 @@ function urlText(text: string): string {
 }
 
 function isExact({ template }: Route): boolean {
-  // A variable of texts alone, such as {name=locations}, is captured from the path, too.
+  // A variable of literals only, such as {name=locations}, is captured from the path, too.
   if (template.variables.length > 0) return false;
   return template.segments.every((segment) => segment.kind === "literal");
 }
@@ -241,7 +242,7 @@ interface Found {
   readonly parts: PathParts;
 }
 
-/** A path, and the routes that it has matched. */
+/** A path, and its matching routes. */
 interface Search {
   /** The path without its verb. */
   readonly parts: PathParts;
@@ -249,7 +250,7 @@ interface Search {
   readonly found: Found[];
 }
 
-/** Adds the routes below a node that the path matches from its segment `at` on. */
+/** Adds the routes below a node that match the path from its segment `at` on. */
 function collect(node: Node, at: number, search: Search): void {
   const { parts, verb, found } = search;
   for (const route of node.rests)
@@ -266,7 +267,7 @@ function collect(node: Node, at: number, search: Search): void {
   if (node.one !== undefined && raw !== "") collect(node.one, at + 1, search);
 }
 
-/** All routes that a path matches, the most specific one first. */
+/** All routes that match a path, the most specific one first. */
 function findRoutes(root: Node, path: string): readonly Found[] {
   const found: Found[] = [];
   const whole = splitPath(path);
@@ -289,7 +290,7 @@ function search(root: Node, path: string, httpMethod: string): Match | undefined
 
 const NONE: readonly string[] = [];
 
-/** HEAD is answered as GET; a binding of any method takes what has none of its own, but OPTIONS. */
+/** HEAD is answered as GET; a binding of any method serves all others, except OPTIONS. */
 export function bindingsFor(
   methods: Route["methods"],
   httpMethod: string,

@@ -22,17 +22,17 @@ export interface Rule {
   readonly path: string;
   /** `*`, a field of the request, or empty. */
   readonly body: string;
-  /** A field of the response, or empty for all of it. */
+  /** A field of the response, or empty for the whole. */
   readonly responseBody: string;
 }
 
-/** Part of the request message that the body fills. @internal */
+/** Part of the request message that is set from the body. @internal */
 export type BodyRule =
   | { readonly kind: "none" }
   | { readonly kind: "message" }
   | { readonly kind: "field"; readonly field: DescField };
 
-/** The REST options of an rpc are invalid: names the rpc and the reason. */
+/** The REST options of an rpc are invalid; the message has the rpc and the reason. */
 export class RuleError extends Error {
   override readonly name = "RuleError";
 }
@@ -47,7 +47,7 @@ export function rpcName(desc: DescMethod): string {
   return `${desc.parent.typeName}.${desc.name}`;
 }
 
-/** Rule outside of the contract, for an rpc whose file cannot be changed. */
+/** Rule in addition to the contract, for an rpc whose file cannot be changed. */
 export interface BesideRule {
   /** The rpc's full name, such as `acme.v1.BookService.GetBook`. */
   readonly selector: string;
@@ -56,9 +56,9 @@ export interface BesideRule {
 }
 
 /**
- * The rules of a service configuration (google.api.Service, its member `http`) as a value of JSON.
+ * The rules of a service configuration (google.api.Service, its member `http`) as a JSON value.
  *
- * @throws Error for what is no rule.
+ * @throws Error for an invalid rule.
  */
 export function serviceConfigRules(config: JsonValue): BesideRule[] {
   const part = (config as { readonly http?: JsonValue } | null)?.http ?? {};
@@ -68,14 +68,14 @@ export function serviceConfigRules(config: JsonValue): BesideRule[] {
 
 /** REST rules of an rpc. @internal */
 export interface RestRules {
-  /** The rpc's own first, then its additional bindings in their order. Empty: no REST. */
+  /** The rpc's own first, followed by its additional bindings. Empty: no REST. */
   readonly rules: readonly Rule[];
-  /** All empty where nothing is said. */
+  /** All empty by default. */
   readonly rest: Rest;
 }
 
 /**
- * The rules of an rpc: those beside the contract, otherwise its options.
+ * The rules of an rpc: those in addition to the contract, otherwise its options.
  *
  * @throws RuleError
  *
@@ -97,7 +97,7 @@ export function readRules(desc: DescMethod, beside: readonly BesideRule[] = []):
 const NOTHING_SAID: Rest = create(RestSchema);
 
 /**
- * A message-typed option of an rpc; undefined where it is not set. getOption of the library compiles a
+ * A message-typed option of an rpc; undefined if it is not set. getOption of the library compiles a
  * container for each read, which makes a start with 13,000 rules half a second longer.
  */
 function readOption<Desc extends DescMessage>(

@@ -31,7 +31,7 @@ export interface Choice {
   readonly query: Query;
   /** Error of the query or the Content-Type; sent after the admission. */
   problem: unknown;
-  /** The path's segments, where the template may have variables. */
+  /** The path's segments, if the template may have variables. */
   readonly parts: PathParts | undefined;
 }
 
@@ -67,7 +67,7 @@ export class RestReplies {
     const unsaid = binding === undefined || own === "events";
     const shape = unsaid && errors === "status" ? "bare" : own;
     const enveloped = shape === "envelope" || shape === "envelope-null";
-    // Only an envelope can say by its code what the status doesn't.
+    // Clients read the code in an envelope, so that the HTTP status may be 200.
     const real = failure.real || !enveloped || httpStatus === "code";
     const bare = shape === "bare";
     const text = bare ? failureBody(failure, registry) : failureEnvelope(failure);
@@ -113,8 +113,8 @@ export class RestExchange implements Exchange {
   }
 
   /**
-   * Each line of a body of JSON lines, or each piece of a body that is a google.api.HttpBody, makes a
-   * message; path and query fill all of them.
+   * Each line of a body of JSON lines, or each piece of a body that is a google.api.HttpBody, is a
+   * message; path and query set fields of all of them.
    */
   messages(): AsyncIterable<Message> {
     this.#begin();
@@ -214,10 +214,10 @@ export class RestExchange implements Exchange {
 }
 
 const NEWLINE = 0x0a;
-/** Bytes of the longest end of a line. */
+/** Bytes of the longest line ending. */
 const LINE_END = 2;
 
-/** Cuts at the end of the first line that is not blank: blank lines count as part of the next message. */
+/** Cuts after the first line that is not blank: blank lines count as part of the next message. */
 function lineCut(): Framing["cut"] {
   let isBlank = true;
   return (bytes, seen) => {
@@ -234,7 +234,7 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === NEWLINE;
 }
 
-/** A body as JSON, or as a form where the message has nothing but scalars. */
+/** A body as JSON, or as a form if the message has scalar fields only. */
 function readBodyText(
   bytes: Buffer,
   binding: Binding,
@@ -270,7 +270,7 @@ function seenTag(
   const header = call.header("if-none-match");
   if (header === undefined || reply.state === undefined) return undefined;
   if (call.requestMethod !== "GET" && call.requestMethod !== "HEAD") return undefined;
-  // A caller that sees a part of the state may hold another part's tag.
+  // The caller may send a tag of another caller's part, or of the whole.
   if (!reply.isPart && !seesWhole(call)) return undefined;
   return header === reply.tag ? header : matchNoneMatch(header, reply.state);
 }

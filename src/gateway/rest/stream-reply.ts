@@ -10,10 +10,10 @@ import { httpBodyOf, typeOf } from "./http-body.ts";
 import { replyText } from "./reply.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
-/** Form of a server stream: a line or an array element of JSON, or an event, for each message. */
+/** Format of a server stream: each message is a line or an array element of JSON, or an event. */
 export type StreamFormat = "lines" | "array" | "events";
 
-/** The format that an Accept header names first; lines where it names none of them. */
+/** The first supported format in an Accept header; lines if it has none. */
 export function streamFormat(accept: string | undefined): StreamFormat {
   for (const range of (accept ?? "").toLowerCase().split(",")) {
     const format = FORMATS.get((range.split(";", 1)[0] ?? "").trim());
@@ -53,8 +53,8 @@ function opened({ call }: Target, type: string): Pick<StreamReply, "sink" | "isO
 }
 
 /**
- * A server stream as JSON: a message a line, or an array. An error after the first message is
- * `{"error": google.rpc.Status}` in the place of the next one.
+ * A server stream as JSON: a message per line, or an array. An error after the first message is
+ * `{"error": google.rpc.Status}` in place of the next one.
  */
 export function jsonStream(format: "lines" | "array", target: Target): StreamReply {
   const { call, rule, gateway } = target;
@@ -85,7 +85,7 @@ export function rawStream({ call, rule, gateway }: Target): StreamReply {
   return {
     sink: http.sink,
     isOpen: () => begun || http.isGone,
-    // Before the first message its type is not known.
+    // Its type is unknown before the first message.
     open: (first) => {
       if (first === undefined) return;
       begun = true;
@@ -96,7 +96,7 @@ export function rawStream({ call, rule, gateway }: Target): StreamReply {
       if (!begun) open();
       if (error === undefined) return http.end();
       if (describeFailure(error).unexpected) gateway.report?.(error, http);
-      // The body has no form for an error: the reply breaks off.
+      // The body has no form for an error: the reply is aborted.
       http.destroy();
     },
   };
@@ -137,7 +137,7 @@ export function eventStream(encode: (message: Message) => Buffer, target: Target
   };
 }
 
-/** `x-accel-buffering`: nginx would collect the reply. */
+/** `x-accel-buffering`: nginx would buffer the reply. */
 function headersOf(call: HttpCall, type: string): Record<string, string | string[]> {
   return {
     ...call.replyHeaders(),

@@ -1,21 +1,21 @@
 /**
- * Forms of requests beyond google.api.http and protobuf's JSON mapping, for older contracts. Every
- * member defaults to false.
+ * Accepted requests outside of google.api.http and protobuf's JSON mapping, for older contracts.
+ * Every member defaults to false.
  */
 export interface Tolerance {
   /** A query parameter with an empty value (`?size=`) counts as absent; otherwise it is empty text. */
   readonly emptyParameters?: boolean;
-  /** A query parameter of a field that no text can fill is ignored; otherwise it is refused. */
+  /** A query parameter of a field without a text form is ignored; otherwise it is refused. */
   readonly unusableParameters?: boolean;
-  /** Takes the first of several values for a singular field; otherwise they are refused. */
+  /** A singular field gets the first of several values; otherwise they are refused. */
   readonly repeatedParameters?: boolean;
   /** JSON members may differ from their field's name in upper and lower case. */
   readonly memberCase?: boolean;
-  /** The body `null` counts as an empty one. */
+  /** The body `null` is read as an empty one. */
   readonly nullBody?: boolean;
-  /** `""` for an optional number, boolean or enum counts as absent. */
+  /** `""` for an optional number, boolean or enum is read as absent. */
   readonly emptyNumbers?: boolean;
-  /** A slash at the end of a path that fits no template with it is left out. */
+  /** A trailing slash is ignored if no template matches with it. */
   readonly trailingSlash?: boolean;
 }
 
@@ -29,15 +29,15 @@ export interface ReadingOptions {
   /** Enum values in JSON by a name that the enum does not have. Default `refuse`. */
   readonly unknownEnums?: "ignore" | "refuse";
   /**
-   * JSON numbers beyond 2^53 for 64-bit integers. Default `take`, with all their digits; `refuse` asks
-   * for text, since most writers of JSON have lost digits of such a number.
+   * JSON numbers beyond 2^53 for 64-bit integers. Default `take`: accepted with all their digits.
+   * `refuse`: only text is accepted, because most JSON encoders have rounded such a number.
    */
   readonly largeIntegers?: "take" | "refuse";
-  /** Query parameters fill maps, such as `labels[size]=large`. Default false: they are refused. */
+  /** Query parameters set entries of maps, such as `labels[size]=large`. Default: refused. */
   readonly mapParameters?: boolean;
   /**
-   * A PATCH whose body is a field fills an absent `update_mask` of the request with the members of
-   * the body. Default: false; the rpc decides what an absent mask means (AIP-134).
+   * The members in the body of a PATCH whose body is a field become the `update_mask`, if the
+   * request has none. Default: false; the rpc decides what an absent mask means (AIP-134).
    */
   readonly fillUpdateMask?: boolean;
 }

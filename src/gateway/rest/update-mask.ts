@@ -4,7 +4,7 @@ import { findField } from "./field.ts";
 import { isObject } from "./json-fit.ts";
 import type { BodyRule, Rule } from "./rule.ts";
 
-/** The `update_mask` of a request that a PATCH of one of its fields fills (AIP-134). */
+/** Reading of the `update_mask` in a PATCH whose body is a field (AIP-134). */
 export function findMask(
   desc: DescMessage,
   { httpMethod }: Rule,
@@ -17,7 +17,7 @@ export function findMask(
   return isMask ? field : undefined;
 }
 
-/** The paths of all members in a message's JSON, in proto names; inside of messages those of theirs. */
+/** The paths of all members in a message's JSON, also in nested messages, in proto names. */
 export function maskPaths(desc: DescMessage, json: JsonValue, before = ""): string[] {
   if (!isObject(json)) return [];
   return Object.entries(json).flatMap(([name, value]) => {

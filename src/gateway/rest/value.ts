@@ -10,8 +10,8 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 
 /**
- * The type of one value: of a singular field, of a list's element or of a map's value. Message
- * types are none of these.
+ * The type of a single value: of a singular field, a list's element or a map's value. Not for
+ * message types.
  */
 export interface ValueType {
   readonly scalar: ScalarType | undefined;
@@ -50,7 +50,7 @@ export function describeType(type: ValueType): string {
   return type.scalar === ScalarType.STRING ? "a string" : "a number";
 }
 
-/** Number of an enum value given by name or, where the enum has it or is open, by number. */
+/** Number of an enum value given by name, or by number if the enum has it or is open. */
 export function enumNumber(desc: DescEnum, value: string | number): number | undefined {
   const named = desc.values.find((one) => one.name === value || one.jsonName === value);
   if (named) return named.number;
@@ -59,7 +59,7 @@ export function enumNumber(desc: DescEnum, value: string | number): number | und
   return desc.open || desc.value[number] ? number : undefined;
 }
 
-/** Longest list of enum names in a message. */
+/** Maximum number of enum names in a message. */
 const SHOWN_NAMES = 20;
 
 function describeEnum(desc: DescEnum): string {
@@ -89,13 +89,13 @@ const INTEGER_RANGES: Partial<Record<ScalarType, IntegerRange>> = {
 export interface TextReader {
   /** Description of a valid value, for messages. */
   readonly expected: string;
-  /** The value as protobuf-es keeps it; undefined when the text is no such value. */
+  /** The value in the form of protobuf-es; undefined when the text is invalid. */
   read(text: string): unknown;
 }
 
 /**
- * The reader for a field, for the elements of a repeated field or for the values of a map. Undefined
- * for messages without a text form of their own.
+ * The reader for a field, for the elements of a repeated field or for the values of a map.
+ * Undefined for messages without a text form.
  */
 export function createTextReader(field: DescField): TextReader | undefined {
   const type = valueType(field);
@@ -152,7 +152,7 @@ export function readJsonInteger(text: string): bigint | undefined {
 
 const LARGEST_FLOAT = 3.4028234663852886e38;
 
-/** A number of a type; one that rounds to the largest float becomes that. */
+/** A number of a type; one that rounds to the largest float becomes the largest float. */
 export function largeFloat({ scalar }: ValueType, value: number | string): number | string {
   if (scalar !== ScalarType.FLOAT || !(Math.abs(Number(value)) > LARGEST_FLOAT)) return value;
   const float = Math.fround(Number(value));
