@@ -357,7 +357,7 @@ export const definitions = {
     parse: serverUrl,
     show: showServerUrl,
     otherwise: "none",
-    help: "URL of the OpenList or AList server behind Mooring, such as `http://127.0.0.1:5245`. Mooring forwards all other paths to it and writes every change of the settings to it; its admins may change settings. Mooring's own pages move below `/@mooring/`.",
+    help: "URL of the OpenList or AList server behind Mooring, such as `http://127.0.0.1:5245`. Mooring forwards paths that it does not serve to that server and writes every change of the settings to it; admins of that server may change settings. Mooring's own pages move below `/@mooring/`.",
   },
   upstreamToken: {
     variable: "MOORING_UPSTREAM_TOKEN",
