@@ -33,14 +33,14 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Program with a line-based dialogue. */
+/** Program with line-based requests and replies. */
 export interface Conversation {
   /** Writes a line, if given, and resolves with the next line of output. */
   ask(line?: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Owner of processes and folders, so that none outlives the bench. */
+/** Registry of processes and folders, which end with the bench. */
 export interface Stage {
   /**
    * Creates a folder, which `close` removes. @param parent default: the system's temporary folder.
@@ -50,13 +50,13 @@ export interface Stage {
   start(command: Command): Running;
   /** Runs a program to its end and returns its stdout. */
   run(command: Command): Promise<string>;
-  /** Starts a program that answers lines with lines. */
+  /** Starts a program that answers each line of input with a line. */
   converse(command: Command): Conversation;
   /** Registers an action that runs first when the stage closes. */
   onClose(action: () => Promise<void>): void;
   /** Stops processes and removes folders, the newest first. */
   close(): Promise<void>;
-  /** Like close, without waiting, for the end of the process. */
+  /** Like close, without waiting: for the end of the process. */
   abandon(): void;
 }
 

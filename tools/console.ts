@@ -65,7 +65,7 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
     },
   });
   const [made] = Array.isArray(result) ? result : [result];
-  if (made === undefined || !("output" in made)) throw new Error("Vite has made nothing");
+  if (made === undefined || !("output" in made)) throw new Error("Vite has no output");
   const chunks = made.output.filter((file) => file.type === "chunk");
   writeDocuments(folder, chunks);
   for (const file of globSync("**/*.*", { cwd: folder })) compress(join(folder, file));
@@ -109,7 +109,7 @@ function writeDocuments(folder: string, chunks: readonly Chunk[]): void {
 /** Adds the early script to the document as `async`, before the others. */
 function withPreloads(document: string, chunks: readonly Chunk[]): string {
   const early = chunks.find(({ name }) => name === "early")?.fileName;
-  if (early === undefined) throw new Error("no script comes before the others");
+  if (early === undefined) throw new Error("the early script is missing");
   const script = `<script type="module" async crossorigin src="./${early}"></script>\n    `;
   return document
     .replace(`<link rel="modulepreload" crossorigin href="./${early}">\n    `, "")

@@ -223,7 +223,9 @@ function makeNpmPackage(): void {
 
 function makeLinuxFolder(): void {
   if (process.platform !== "linux" || process.arch !== "x64")
-    throw new Error("the folder for Linux x64 is made on Linux x64, whose Node it carries");
+    throw new Error(
+      "the folder for Linux x64 contains the Node of this machine: build it on Linux x64",
+    );
   const folder = join(target, `${name}-linux-x64`);
   const lib = join(folder, "lib");
   rmSync(folder, { recursive: true, force: true });

@@ -26,7 +26,7 @@ export function softwareBill(root: string, inside: ReadonlySet<string>): Bill {
   const components = all.components.filter((one) => known(one["bom-ref"]));
   const listed = new Set(components.map((one) => one["bom-ref"]));
   const missing = [...inside].filter((ref) => !listed.has(ref));
-  if (missing.length > 0) throw new Error(`npm sbom knows nothing of ${missing.join(", ")}`);
+  if (missing.length > 0) throw new Error(`npm sbom does not list ${missing.join(", ")}`);
   return {
     ...all,
     components,

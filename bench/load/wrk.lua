@@ -1,4 +1,4 @@
--- Sends what the environment describes and prints the result as one line of JSON.
+-- Sends the request of the environment variables and prints the result as one line of JSON.
 wrk.method = os.getenv("BENCH_METHOD")
 wrk.body = os.getenv("BENCH_BODY")
 for name, value in string.gmatch(os.getenv("BENCH_HEADERS") or "", "([^\n:]+): ([^\n]*)") do

@@ -44,10 +44,10 @@ export const consoleInBrowser: Experiment = {
       const verdicts: Verdict[] = [
         verdict("first load, gzip", weight.first / 1e3, " KB", 90),
         verdict("scripts of it", weight.scripts / 1e3, " KB", 75),
-        verdict("the heaviest page that comes later", heaviest / 1e3, " KB", 25),
+        verdict("the heaviest further page", heaviest / 1e3, " KB", 25),
         verdict("usable on a slow phone", median(usable), " ms", 1_500),
         verdict(`from a key press to the list, ${MANY} settings`, median(filtered), " ms", 50),
-        verdict("another's change is seen", median(seen), " ms", 250),
+        verdict("another client's change is shown", median(seen), " ms", 250),
       ];
       return {
         load: `one page in a browser without a screen; slow phone: processor ${SLOW.cpu} times slower, 1.6 Mbit/s, ${SLOW.latencyMs} ms; usable: the settings can be edited, from the address on`,
@@ -55,7 +55,7 @@ export const consoleInBrowser: Experiment = {
         rows: [
           ["usable on a slow phone", ...millis(usable)],
           ["key press to filtered list", ...millis(filtered)],
-          ["another's change is seen", ...millis(seen)],
+          ["another client's change is shown", ...millis(seen)],
         ],
         verdicts,
         figures: { weight, usable, filtered, seen },

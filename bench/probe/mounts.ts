@@ -59,10 +59,10 @@ export const mountFollow: Experiment = {
         ["200 mounts to one server", clone.ms.toFixed(0)],
         ["20 mounts to each of 100 servers", crowd.ms.toFixed(0)],
         ["event loop's delay, 99 %, idle", idleDelay.toFixed(2)],
-        ["the same meanwhile", busyDelay.toFixed(2)],
+        ["the same during the push", busyDelay.toFixed(2)],
         ["the whole program: 20 mounts to each of 100 servers", between.ms.toFixed(0)],
         ["a call to it, 99 %, idle", between.idle.toFixed(2)],
-        [`the same meanwhile (${between.calls} calls)`, between.busy.toFixed(2)],
+        [`the same during the push (${between.calls} calls)`, between.busy.toFixed(2)],
       ],
       verdicts: [
         { text: "one change", value: change, unit: " ms", target: { atMost: 1_000 } },
@@ -88,7 +88,7 @@ export const mountFollow: Experiment = {
         { text: "calls of an idle round", value: idleCalls, unit: "", target: { atMost: 1 } },
       ],
       notes: [
-        "Mounting takes no time at a stand-in. The last three rows are of the program as it is shipped: one client reads a setting, one call after the other, before and while the mounts are brought.",
+        "A stand-in mounts without delay. The last three rows are of the packaged program: one client reads a setting, one call after the other, before and during the push.",
         `Calls of ${100 * IDLE} idle rounds: ${calls.map(([call, count]) => `${count} × ${call}`).join(", ")}.`,
       ],
       figures: { changes, clone, crowd, idleDelay, busyDelay, memory, idle, between },

@@ -104,11 +104,11 @@ function findingOf({ aloneTimes, frontTimes, lags, reads, idleReads, cpu }: AllT
     columns: ["", "median ms", "99 % ms"],
     rows: [
       row("save alone", aloneTimes.times),
-      row("save, at the server behind", frontTimes.times),
+      row("save, in front of a server", frontTimes.times),
       row(`until the last of ${SITES} sites has it`, lags),
-      row("public settings meanwhile", reads),
+      row("public settings during the push", reads),
       row("public settings before", idleReads),
-      row("CPU of the service for each site that is told", cpu),
+      row("CPU of the service per site and save", cpu),
     ],
     verdicts: [
       {
@@ -137,7 +137,7 @@ function findingOf({ aloneTimes, frontTimes, lags, reads, idleReads, cpu }: AllT
       },
     ],
     notes: [
-      "All sites answer from one process on the core of the load, which the reads come from, too.",
+      "All sites answer from one process on the core of the load, which also sends the reads.",
     ],
     figures: { aloneTimes, frontTimes, lags, reads, idleReads, cpu },
   };

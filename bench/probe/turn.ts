@@ -59,7 +59,7 @@ export const longestTurn: Experiment = {
       ]),
       verdicts: turns.slice(1).flatMap((turn) => verdictsOf(turn)),
       notes: [
-        "a turn counts as long as it took, also while threads of the garbage collector and of the compression had the one core; CPU is what the thread of the event loop itself used",
+        "a tick is measured in wall time, during which threads of the garbage collector and of the compression may use the one core; CPU is the time of the event loop thread alone",
       ],
       figures: turns,
     };

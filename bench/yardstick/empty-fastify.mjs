@@ -1,4 +1,4 @@
-// A program: the smallest Fastify server there is, as JavaScript. Argument: port.
+// Program: a minimal Fastify server, in JavaScript. Argument: port.
 import fastify from "fastify";
 
 const app = fastify();

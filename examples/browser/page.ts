@@ -1,4 +1,4 @@
-// What save and watch do elsewhere, on a page. In one of your own the imports are "mooring-client" and "mooring-client/web".
+// The examples save and watch on a page. On your own page the imports are "mooring-client" and "mooring-client/web".
 import { createMooring, violationsOf, watchSettings } from "../../src/client/mooring.ts";
 import { createWebTransport } from "../../src/client/web.ts";
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Reads the public settings, saves one if nobody else has, and shows what is wrong with another.
+# Reads the public settings, saves one unless it has changed since, and prints the error of another.
 set -eu
 call() { curl -sS -H "Authorization: $MOORING_TOKEN" -H 'Content-Type: application/json' "$@"; echo; }
 
@@ -9,5 +9,5 @@ call "$MOORING_URL/api/public/settings"
 etag=$(call -o /dev/null -D - "$MOORING_URL/api/admin/setting/list" | tr -d '\r' | sed -n 's/^etag: //Ip')
 call -H "If-Match: $etag" -d '[{"key":"site_title","value":"Harbour"}]' "$MOORING_URL/api/admin/setting/save"
 
-# A wrong value: code 400, and each of them under data.violations.
+# An invalid value: code 400, with each violation in data.violations.
 call -d '[{"key":"default_page_size","value":"many"}]' "$MOORING_URL/api/admin/setting/save"

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Watches the settings; after a broken stream it goes on where that ended, and misses nothing.
+# Watches the settings; after a broken stream it resumes without missing a change.
 set -eu
 last=
 while true; do
-  # Each event has an id, which Last-Event-ID gives back. No id: everything as it is, first.
+  # Each event has an id, which is sent back in Last-Event-ID. No id: begins with all settings.
   while IFS= read -r line; do
     case $line in
       'id: '*) last=${line#id: } ;;

@@ -1,5 +1,5 @@
-// Reads the public settings, saves one if nobody else has, and shows what is wrong with another.
-// In a program of your own the imports are "mooring-client" and "mooring-client/node".
+// Reads the public settings, saves one unless it has changed since, and prints the error of another.
+// In your own program the imports are "mooring-client" and "mooring-client/node".
 import { createMooring, violationsOf } from "../../src/client/mooring.ts";
 import { createNodeTransport } from "../../src/client/node.ts";
 

@@ -1,5 +1,5 @@
-// Watches the settings; after a broken stream it goes on where that ended, and misses nothing.
-// In a program of your own the imports are "mooring-client" and "mooring-client/node".
+// Watches the settings; after a broken stream it resumes without missing a change.
+// In your own program the imports are "mooring-client" and "mooring-client/node".
 import { createMooring, watchSettings } from "../../src/client/mooring.ts";
 import { createNodeTransport } from "../../src/client/node.ts";
 

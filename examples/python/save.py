@@ -1,4 +1,4 @@
-"""Reads the public settings, saves one if nobody else has, and shows what is wrong with another."""
+"""Reads the public settings, saves one unless it has changed since, and prints the error of another."""
 import os
 
 import grpc

@@ -1,4 +1,4 @@
-"""Watches the settings; after a broken stream it goes on where that ended, and misses nothing."""
+"""Watches the settings; after a broken stream it resumes without missing a change."""
 import os
 import time
 
@@ -17,7 +17,7 @@ while True:
                 print("changed at revision:", after, change.key, flush=True)
     except grpc.RpcError as error:
         if error.code() == grpc.StatusCode.OUT_OF_RANGE:
-            after = None  # The history does not reach back so far: begin with everything.
+            after = None  # The history does not have the revision any more: begin with all settings.
         elif error.code() != grpc.StatusCode.UNAVAILABLE:
             raise
     time.sleep(1)

@@ -48,7 +48,7 @@ export async function runRules(
   const paths = new Set(rules.flatMap(({ files }) => globSync([...files], { cwd: tree }).sort()));
   const { run, counts } = writeMutants(tree, [...paths], options);
   const files = new Set(rules.flatMap(({ tests }) => globSync([...tests], { cwd: tree })));
-  if (run.length === 0 || files.size === 0) throw new Error("no file fits");
+  if (run.length === 0 || files.size === 0) throw new Error("no file matches");
   const hunt = new Hunt(tree, run, [...files].sort(), options.say);
   await hunt.cover();
   while (await hunt.mutate(FIRST_SECONDS));

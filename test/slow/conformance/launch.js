@@ -1,5 +1,5 @@
-// What the conformance runner starts as a server. The listeners stand in the test's own process, which
-// serves as long as this one runs: a start of its own for each server is too slow on a busy machine.
+// The server command of the conformance runner. The listeners are in the test's process, and serve
+// while this process runs: starting a server for each is too slow on a busy machine.
 import { connect } from "node:net";
 
 const socket = connect(Number(process.argv[2]), "127.0.0.1");

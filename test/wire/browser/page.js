@@ -1,5 +1,5 @@
-// Runs in the browser, in a page of another origin than the service's. Each function returns plain
-// values, which the test looks at.
+// Runs in a browser, on a page of another origin than the service's. Each function returns plain
+// values for the test.
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
 import { BadRequestSchema } from "/gen/google/rpc/error_details_pb.js";
@@ -58,7 +58,7 @@ globalThis.mooring = {
       ),
     ),
 
-  /** Opens the stream, saves a setting, and tells the first two events. */
+  /** Opens the stream, saves a setting, and returns the first two events. */
   async watchPublicSettings(at, token) {
     const leaving = new AbortController();
     const { signal } = leaving;

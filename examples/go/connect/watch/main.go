@@ -1,4 +1,4 @@
-// Watches the settings; after a broken stream it goes on where that ended, and misses nothing.
+// Watches the settings; after a broken stream it resumes without missing a change.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 		}
 		switch connect.CodeOf(err) {
 		case connect.CodeOutOfRange:
-			after = nil // The history does not reach back so far: begin with everything.
+			after = nil // The history does not have the revision any more: begin with all settings.
 		case connect.CodeUnauthenticated, connect.CodePermissionDenied:
 			log.Fatal(err)
 		}

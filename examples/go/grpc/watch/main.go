@@ -1,4 +1,4 @@
-// Watches the settings; after a broken stream it goes on where that ended, and misses nothing.
+// Watches the settings; after a broken stream it resumes without missing a change.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 			}
 		}
 		if code := status.Code(err); code == codes.OutOfRange {
-			after = nil // The history does not reach back so far: begin with everything.
+			after = nil // The history does not have the revision any more: begin with all settings.
 		} else if code != codes.Unavailable {
 			log.Fatal(err)
 		}

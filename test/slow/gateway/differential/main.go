@@ -1,6 +1,6 @@
 // Answers HTTP requests as grpc-gateway and as vanguard do, both in front of one gRPC server that
 // returns each request. Reads a JSON object with the bytes of a request on each line of its input and
-// writes both replies, with what has reached the server, on a line of its output.
+// writes both replies, with the calls that reached the server, on a line of its output.
 package main
 
 import (
@@ -31,13 +31,13 @@ type peer struct {
 	peerv1.UnimplementedPeerServiceServer
 }
 
-// Reached is what has come to the server.
+// Reached is a call that the server received.
 type Reached struct {
 	Method  string `json:"method"`
 	Message []byte `json:"message"`
 }
 
-// Reply is one peer's reply.
+// Reply is the reply of one peer.
 type Reply struct {
 	Status  int      `json:"status"`
 	Type    string   `json:"type"`
@@ -65,7 +65,7 @@ func intercept(_ context.Context, request any, info *grpc.UnaryServerInfo, _ grp
 	return message, nil
 }
 
-// Stream sends its request, and fails where the request says so.
+// Stream sends its request, and fails on request.
 func (peer) Stream(all *peerv1.All, stream grpc.ServerStreamingServer[peerv1.All]) error {
 	note(peerv1.PeerService_Stream_FullMethodName, all)
 	count := min(all.GetI32(), 3)
@@ -130,7 +130,7 @@ func answer(handler http.Handler, raw []byte) Reply {
 	}
 }
 
-// A handler that panics ends its connection alone, as net/http has it.
+// A handler that panics ends only its connection, as in net/http.
 func serve(handler http.Handler, recorder *httptest.ResponseRecorder, request *http.Request) {
 	defer func() {
 		if recover() != nil {

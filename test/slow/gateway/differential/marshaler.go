@@ -5,7 +5,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// defaultMarshaler is the one that grpc-gateway has without options.
+// defaultMarshaler is the default of grpc-gateway.
 func defaultMarshaler() runtime.Marshaler {
 	return &runtime.JSONPb{
 		MarshalOptions:   protojson.MarshalOptions{EmitUnpopulated: true},
