@@ -19,7 +19,7 @@ try {
   do {
     await fuzzRound(seed, tally);
     before ??= memoryInUse();
-    if (tally.rounds % 20 === 0) checkMemory(before);
+    if (tally.rounds % 20 === 0) await checkMemory(before);
     seed++;
   } while (Date.now() < until);
   const statuses = Object.fromEntries([...tally.statuses].sort());
