@@ -47,7 +47,7 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
   if (isAnswer(error)) return fail(message);
   if (code === Code.DeadlineExceeded)
     return fail(
-      `${place} did not answer within ${timeout}; a change may have been made nevertheless: "mooring history" tells. --timeout waits longer`,
+      `${place} did not answer within ${timeout}; a change may have been made nevertheless: "mooring history" shows it. --timeout sets a longer limit`,
     );
   if (code === Code.ResourceExhausted) return fail(`the request is too large (${message})`);
   if (isBroken(error)) return new CliFailure(EXIT.unavailable, explainBroken(error, place));

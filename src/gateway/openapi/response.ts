@@ -36,7 +36,7 @@ export function responses(
     200: {
       description: real
         ? "The call has succeeded."
-        : "The call has ended: the member `code` says how: 200 for a success.",
+        : "The call has ended. The member `code` is its outcome: 200 for success.",
       headers,
       content: successContent(bindings[0], inBody),
     },
