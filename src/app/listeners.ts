@@ -174,7 +174,7 @@ function aboutContract(config: Config, { methods, version }: ServersDeps) {
       title: "Mooring",
       version: version.replace(/^v/, ""),
       description:
-        "The REST interface. Replies have an envelope whose `code` says how a call has ended. " +
+        "The REST interface. Replies have an envelope whose `code` is the outcome of the call. " +
         "The same contract is served over gRPC, gRPC-Web and Connect.",
       methods,
       comments: readContractComments(),

@@ -234,7 +234,7 @@ function base64(text: string): Uint8Array {
   try {
     return base64Decode(text);
   } catch {
-    throw new BadRequest("QUERY_INVALID", "the message is no base64");
+    throw new BadRequest("QUERY_INVALID", "the message is not base64");
   }
 }
 

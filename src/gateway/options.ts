@@ -43,7 +43,7 @@ export interface Served {
 export function servedMethods(served: Served): readonly Method[] {
   const { routes, interceptors, services = [], target, methods = [] } = served;
   if (services.length > 0 && target === undefined)
-    throw new Error("services without target: give the transport to the server that has them");
+    throw new Error("services without target: give the transport to their server");
   return [
     ...methods,
     ...(routes === undefined ? [] : createMethods(routes, interceptors)),

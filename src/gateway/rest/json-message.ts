@@ -175,7 +175,7 @@ function read(make: () => Message): Message {
   try {
     return make();
   } catch {
-    throw new BadRequest("BODY_INVALID", "body: does not fit the request");
+    throw new BadRequest("BODY_INVALID", "body: does not match the request message");
   }
 }
 

@@ -66,7 +66,7 @@ describe("a start with", () => {
   test("a folder in place of the file is refused", async () => {
     const folder = await testFolder();
     await mkdir(join(folder, "mooring.db"));
-    expect(await refusalOf({ folder })).toMatch(/is not a file/);
+    expect(await refusalOf({ folder })).toMatch(/is not a regular file/);
   });
 
   test("a file that is not a database is refused, and leaves it unchanged", async () => {

@@ -201,7 +201,7 @@ describe("behind a pooler in transaction mode", () => {
     expect(other.logged).toEqual([
       expect.stringMatching(/^warn: no notifications arrive from .* it is polled every 100 ms/),
     ]);
-    expect(other.store.note()).toMatch(/^no notifications come/);
+    expect(other.store.note()).toMatch(/^no notifications arrive/);
     for (let revision = 1; revision <= 10; revision += 1) {
       const [writer, reader] = revision % 2 === 0 ? [one, other] : [other, one];
       await writer.store.load();
