@@ -52,7 +52,8 @@ export interface AccessRegistry {
   principalOf(token: Pick<StoredToken, "principalId">): StoredPrincipal | undefined;
   /** Time that never decreases: an ended token stays ended if the clock is set back. */
   now(): number;
-  isActive(token: StoredToken): boolean;
+  /** @param principal owner of the token. Default: the one at the last read. */
+  isActive(token: StoredToken, principal?: StoredPrincipal): boolean;
   /** Expiry of a token, as in Identity. */
   endOf(tokenId: string): number | undefined;
 }
@@ -83,8 +84,8 @@ export async function openAccessRegistry({
   };
   const principalOf = ({ principalId }: Pick<StoredToken, "principalId">) =>
     principals.get(principalId);
-  const isActive = (token: StoredToken): boolean =>
-    token.revokedAt === null && endOf(token) > now() && principalOf(token)?.disabledAt === null;
+  const isActive = (token: StoredToken, principal = principalOf(token)): boolean =>
+    token.revokedAt === null && endOf(token) > now() && principal?.disabledAt === null;
   const identityOf = (token: StoredToken): Identity => {
     const principal = principalOf(token)?.name ?? "";
     const until = endOf(token);

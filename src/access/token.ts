@@ -153,7 +153,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
         const old = await transaction.token(id);
         if (old === undefined) throw noToken(id);
         checkRights(old.scopes, old.limits, grant);
-        if (!registry.isActive(old))
+        if (!registry.isActive(old, await transaction.principal(old.principalId)))
           throw failedPrecondition(message("TOKEN_TO_ROTATE_ENDED", { id }));
         if (old.replacedBy !== null)
           throw failedPrecondition(

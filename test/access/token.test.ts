@@ -173,6 +173,27 @@ describe("a rotated token", () => {
     expect(registry.endOf(token.id)).toBe(START + overlap);
   });
 
+  test("is decided on the stored principal, which another process has changed", async () => {
+    const { access, store, registry } = await openedAccess();
+    const { token } = await access.createToken(input(), callerOf());
+    const [principal] = registry.principals();
+    const write = (disabledAt: number | null, name: string) =>
+      store.transact(async (trx) => {
+        if (principal === undefined) throw new Error("no principal");
+        const changed = { ...principal, id: name, name, disabledAt };
+        const tokens = [{ ...token, id: `of ${name}`, principalId: name }];
+        await trx.write({ principals: [changed], tokens, audit: [] });
+      });
+    const rotate = (id: string) =>
+      access.rotateToken({ id, overlap: 0, expiresAt: undefined }, callerOf());
+    await write(null, "new");
+    expect((await rotate("of new")).principal).toBe("new");
+    await write(null, "off");
+    await registry.reread();
+    await write(START, "off");
+    expect(await refusalOf(rotate("of off"))).toMatchObject({ id: "TOKEN_TO_ROTATE_ENDED" });
+  });
+
   test("needs its rights in the caller, and must exist", async () => {
     const { access } = await openedAccess();
     const { token } = await access.createToken(input(), callerOf());
