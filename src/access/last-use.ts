@@ -22,8 +22,8 @@ export function createLastUse(
   const waiting = new Map<string, TokenUse>();
   const write = async (): Promise<void> => {
     const uses = [...waiting.values()];
-    waiting.clear();
     await store.recordUses(uses);
+    for (const use of uses) if (waiting.get(use.tokenId) === use) waiting.delete(use.tokenId);
   };
   const job = startPeriodic(write, options);
   return {

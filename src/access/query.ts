@@ -98,7 +98,9 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
         if (uses.length === 0) return;
         check?.();
         await db.transaction().execute(async (trx) => {
-          for (const { tokenId, time, peer } of uses)
+          // In one order in all processes: PostgreSQL locks row after row.
+          const inOrder = uses.toSorted((one, other) => (one.tokenId < other.tokenId ? -1 : 1));
+          for (const { tokenId, time, peer } of inOrder)
             await trx
               .insertInto("token_use")
               .values({ token_id: tokenId, time, peer })

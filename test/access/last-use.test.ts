@@ -33,6 +33,44 @@ test("at most 10,000 uses wait for a write", async () => {
   expect(recordUses.mock.lastCall?.[0]).toHaveLength(10_000);
 });
 
+test("uses of a failed write are written by the next one, unless there are later ones", async () => {
+  const failed = Promise.withResolvers<undefined>();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { lastUse, recordUses } = recording(
+    vi.fn(async (_uses: readonly TokenUse[]) => undefined).mockReturnValueOnce(failed.promise),
+  );
+  lastUse.note("a", 1, "::1");
+  lastUse.note("b", 1, "::1");
+  await vi.advanceTimersByTimeAsync(2 * 3_600_000);
+  lastUse.note("b", 2, "::2");
+  failed.reject(new Error("away"));
+  await lastUse.close();
+  expect(recordUses.mock.lastCall).toEqual([
+    [
+      { tokenId: "a", time: 1, peer: "::1" },
+      { tokenId: "b", time: 2, peer: "::2" },
+    ],
+  ]);
+  await lastUse.close();
+  expect(recordUses.mock.lastCall).toEqual([[]]);
+});
+
+test("a use during a write is written by the next one", async () => {
+  const written = Promise.withResolvers<undefined>();
+  const { lastUse, recordUses } = recording(
+    vi.fn(async (_uses: readonly TokenUse[]) => undefined).mockReturnValueOnce(written.promise),
+  );
+  lastUse.note("a", 1, "::1");
+  const closing = lastUse.close();
+  await vi.waitFor(() => expect(recordUses).toHaveBeenCalledOnce());
+  lastUse.note("a", 2, "::2");
+  written.resolve(undefined);
+  await closing;
+  await lastUse.close();
+  expect(recordUses.mock.lastCall).toEqual([[{ tokenId: "a", time: 2, peer: "::2" }]]);
+});
+
 test("a failed write at the end is reported", async () => {
   const { lastUse, onError } = recording(vi.fn(() => Promise.reject(new Error("full"))));
   lastUse.note("a", 1, "");

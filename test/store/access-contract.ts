@@ -97,6 +97,18 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect((await other.news(0)).version).toBe(0);
     }));
 
+  test("the last uses of the same tokens are stored at the same time, in any order", () =>
+    withTwo(async (one, other) => {
+      const uses = Array.from({ length: 500 }, (_, at) => ({
+        tokenId: `t${at}`,
+        time: 1,
+        peer: "",
+      }));
+      await one.recordUses(uses);
+      await Promise.all([one.recordUses(uses), other.recordUses(uses.toReversed())]);
+      expect(await one.uses(["t0"])).toEqual([uses[0]]);
+    }));
+
   test("ended tokens are recorded by counted time, and deleted ones are removed", () =>
     withTwo(async (one, other) => {
       const tokens = [
