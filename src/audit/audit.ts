@@ -75,8 +75,9 @@ export interface AuditServiceDeps {
 export function createAuditService(deps: AuditServiceDeps): AuditService {
   const store = withReadErrors(deps.store);
   const tail = createTail({ ...deps, store });
-  return {
-    list: async ({ pageSize, after, from, subject, ...filter }) => {
+  const service: AuditService = {
+    list: async (query) => {
+      const { pageSize, after, from, subject, ...filter } = query;
       const limit = pageLimit(pageSize);
       const [{ seq: head }, floor] = await Promise.all([store.head(), store.floor()]);
       const { fits, ...selected } = selectionOf({ subject, ...filter });
@@ -88,6 +89,8 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
         ? { after: Math.max(floor.seq, begin - 1 - SCAN), before: begin }
         : { after: begin, before: Math.min(head, begin + SCAN) + 1 };
       const found = await store.rows({ ...selected, ...window, limit, newestFirst });
+      // Rows were deleted during the read: the page would begin with a gap.
+      if (!newestFirst && begin < (await store.floor()).seq) return service.list(query);
       const last = found.length === limit ? found.at(-1)?.seq : undefined;
       const next = newestFirst ? (last ?? window.after + 1) : (last ?? window.before - 1);
       const isLast = newestFirst ? next <= floor.seq + 1 : next >= head;
@@ -106,6 +109,7 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
     },
     endStreams: tail.close,
   };
+  return service;
 }
 
 /** Splits a selection into the store's filter and the rest, which is applied here. */

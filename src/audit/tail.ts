@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { oneAtATime } from "../database/shared-run.ts";
 import { ServiceError, unavailable } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { type Periodic, startPeriodic } from "../periodic.ts";
@@ -43,12 +44,13 @@ export function createTail(deps: {
   let readers = 0;
   let head = 0;
   let job: Periodic | undefined;
-  const look = async (): Promise<void> => {
+  // Reads do not overlap: a slow one would set back the newest row.
+  const { run: look } = oneAtATime(async () => {
     const { seq } = await store.head();
     if (seq === head) return;
     head = seq;
     waiter.notify();
-  };
+  });
   const begin = (): Promise<void> => {
     readers += 1;
     // An unavailable store is polled again the next time.

@@ -1,0 +1,88 @@
+// Changes of other processes between two queries of one read.
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Code } from "@connectrpc/connect";
+import { expect, onTestFinished, test } from "vitest";
+import { createAuditService } from "../../src/audit/audit.ts";
+import { createVerifier } from "../../src/audit/chain.ts";
+import type { AuditStore } from "../../src/audit/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { entry } from "../store/audit-contract.ts";
+
+/** A service on ten rows. @param wrap replaces methods of its store. */
+async function opened(wrap: (store: AuditStore) => Partial<AuditStore>) {
+  const { audit: store, close } = await openSqliteSettingStore(":memory:");
+  await store.append(Array.from({ length: 10 }, () => entry()));
+  const service = createAuditService({
+    store: { ...store, ...wrap(store) },
+    ...{ now: () => 5_000, interval: 5, idle: 1e6 },
+  });
+  onTestFinished(async () => {
+    service.endStreams();
+    await close();
+  });
+  return { store, service };
+}
+
+/** Deletes rows before the first read of rows. */
+const deleting = (store: AuditStore): Partial<AuditStore> => {
+  let isDone = false;
+  return {
+    rows: async (range) => {
+      if (!isDone) await store.forget({ count: 5, notBefore: 0 }, 100, 0);
+      isDone = true;
+      return store.rows(range);
+    },
+  };
+};
+
+test("a page from the oldest row on has no gap when rows are deleted during the read", async () => {
+  const { service, store } = await opened(deleting);
+  const { rows, oldest, floorHash } = await service.list({
+    ...{ pageSize: 0, after: 0, from: undefined },
+  });
+  const verifier = createVerifier({ seq: oldest - 1, hash: floorHash });
+  expect(rows.map((row) => verifier.add(row))).toEqual(rows.map(() => undefined));
+  expect(verifier.end()).toBe(undefined);
+  expect(oldest).toBe((await store.floor()).seq + 1);
+});
+
+test.each([
+  { after: 1, from: undefined },
+  { after: 0, from: 1 },
+])("a page whose first rows are deleted during the read is refused: %o", async (place) => {
+  const { service } = await opened(deleting);
+  const page = service.list({ pageSize: 0, ...place });
+  await expect(page).rejects.toMatchObject({ code: Code.OutOfRange });
+});
+
+test("a slow read of the newest row does not end a watcher that has later rows", async () => {
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let reads = 0;
+  const { service, store } = await opened((store) => ({
+    head: async () => {
+      reads += 1;
+      const isSlow = reads === 2;
+      const head = await store.head();
+      if (isSlow) {
+        reached.resolve();
+        await released.promise;
+      }
+      return head;
+    },
+  }));
+  const watch = () => service.watch({}, 10, new AbortController().signal)[Symbol.asyncIterator]();
+  const first = watch();
+  await first.next();
+  const next = first.next();
+  await reached.promise;
+  await store.append([entry()]);
+  const other = watch();
+  const begun = other.next();
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  released.resolve();
+  await begun;
+  expect(await next).toMatchObject({ value: { seq: 11 } });
+  await store.append([entry()]);
+  expect(await first.next()).toMatchObject({ value: { seq: 12 } });
+});
