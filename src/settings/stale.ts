@@ -39,11 +39,12 @@ export async function withoutStale(
   if (!isOneGroup(inputs, base)) return inputs;
   const stale = inputs.filter((input) => isStale(input, base));
   const unchanged = new Set<SettingInput>();
-  const oldest = await deps.store.oldestRevision();
   const asked = stale.map(({ key, seenRevision: after = 0 }) => ({ key, after }));
-  const kept = asked.filter(({ after }) => after + 1 >= oldest);
-  const found = await deps.store.firstChanges(kept, base.revision);
-  const firstOf = new Map(found.map(({ key, after, change }) => [`${after} ${key}`, change]));
+  const found = await deps.store.firstChanges(asked, base.revision);
+  // After the read of the changes, the oldest of which may be deleted at any time.
+  const oldest = await deps.store.oldestRevision();
+  const kept = found.filter(({ after }) => after + 1 >= oldest);
+  const firstOf = new Map(kept.map(({ key, after, change }) => [`${after} ${key}`, change]));
   for (const input of stale) {
     const { key, seenRevision: seen = 0 } = input;
     const change = firstOf.get(`${seen} ${key}`);

@@ -58,6 +58,11 @@ export function createStores(parts: DialectParts) {
   const { serverTime = (now) => now } = parts;
   const deps = { db, attempt, append, ...(check && { check }) };
   const sites = createSiteStore(deps);
+  /** Leaves out revisions that may have been deleted after they were read and before their changes. */
+  const kept = async <T extends { readonly revision: number }>(found: readonly T[]) => {
+    const oldest = await readOldestRevision(db);
+    return found.filter(({ revision }) => revision >= oldest);
+  };
   return {
     audit: createAuditStore({ ...deps, origin, ...(lock && { lock }) }),
     sites: {
@@ -72,8 +77,9 @@ export function createStores(parts: DialectParts) {
         return tryAcquireJobSlot(db, job, interval, serverTime(now));
       }),
     oldestRevision: () => read(() => readOldestRevision(db)),
-    listRevisions: (filter) => read(() => readRevisions(db, filter, revisionsOf)),
-    commits: (after, upTo, limit) => read(() => readCommits(db, after, upTo, limit)),
+    listRevisions: (filter) => read(async () => kept(await readRevisions(db, filter, revisionsOf))),
+    commits: (after, upTo, limit) =>
+      read(async () => kept(await readCommits(db, after, upTo, limit))),
     changesBetween: (after, upTo, prefix = "") =>
       read(() => readChangesBetween(db, { after, upTo, prefix }, parts.changesStep)),
     knownKeys: (keys) => read(() => readKnownKeys(db, keys, keysOf)),

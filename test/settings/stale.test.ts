@@ -67,6 +67,27 @@ describe("a group that is sent back as a whole", () => {
     expect(stored(parts, "site_title")).toBe("and again");
   });
 
+  test("whose history is deleted during the save is refused, and no typed value is lost", async () => {
+    let meanwhile = async (): Promise<unknown> => undefined;
+    const parts = await testParts(newPath(), {
+      wrap: (store) => ({
+        ...store,
+        firstChanges: async (...asked) => {
+          await meanwhile();
+          return store.firstChanges(...asked);
+        },
+      }),
+    });
+    await save(parts, { site_title: "read then" });
+    const [page] = groupOf(parts, "site_title");
+    await save(parts, { site_title: "set since" });
+    await save(parts, { site_title: "and again" });
+    meanwhile = () => parts.store.compact({ count: 1, notBefore: 0 }, 10);
+    const typed = [{ ...page, key: "site_title", value: "set since" }];
+    const refusal = await failureOf(() => parts.settings.save(typed, tester));
+    expect(refusal).toMatchObject({ code: Code.Aborted });
+  });
+
   test("many at once: no change is lost in any order", async () => {
     const parts = await testParts(newPath());
     const keys = ["site_title", "robots_txt", "announcement", "allow_indexed"];

@@ -236,6 +236,19 @@ export function describeHistory(at: OpenStore): void {
       expect(await kept()).toEqual([4, 5]);
     });
 
+    test("during a read of the history leaves no revision without its changes", async () => {
+      await upTo(6);
+      const [commits, revisions] = await Promise.all([
+        at.store.commits(0, 6, 6),
+        at.store.listRevisions({ limit: 6 }),
+        at.store.compact({ count: 2, notBefore: 0 }, 100),
+      ]);
+      for (const found of [commits, revisions]) {
+        expect(found.length).toBeGreaterThanOrEqual(2);
+        expect(found.filter(({ changes }) => changes.length === 0)).toEqual([]);
+      }
+    });
+
     test("of an empty history does nothing", async () => {
       expect(await at.store.compact({ count: 0, notBefore: 1e15 }, 100)).toBe(0);
     });
