@@ -65,10 +65,18 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
       .map((definition) => [definition.key, describe(definition)]),
   );
   const apply = async ({ entries }: Provision): Promise<void> => {
-    await engine.change(FILE, (draft) => {
-      for (const { key, value } of entries) decideValue(draft, key, value);
-    });
-    managed = new Set(entries.map(({ key }) => key));
+    const declared = new Set(entries.map(({ key }) => key));
+    let next = managed;
+    // Before the change: a save after its commit would replace a declared value.
+    managed = new Set([...managed, ...declared]);
+    try {
+      await engine.change(FILE, (draft) => {
+        for (const { key, value } of entries) decideValue(draft, key, value);
+      });
+      next = declared;
+    } finally {
+      managed = next;
+    }
     // Cached replies show whether a setting is managed.
     engine.touch();
     deps.onApplied([...managed]);
