@@ -94,14 +94,14 @@ async function readSource(directory: string, name: string): Promise<ReadResult> 
 
 const TOO_LARGE = `is larger than ${LIMITS.fileBytes / 1024} KiB, the limit for a driver file`;
 
-/** Checked before opening: a device may do something when it is opened. */
+/** Checked before opening: opening a device may have side effects. */
 async function refusal(file: string): Promise<string | undefined> {
   const facts = await stat(file);
   if (!facts.isFile()) return "is not a file: remove it or rename it";
   return facts.size > LIMITS.fileBytes ? TOO_LARGE : undefined;
 }
 
-/** Never more than one byte above the limit, however much the file has grown. */
+/** Never more than one byte above the limit, even if the file has grown. */
 async function readBytes(file: string): Promise<Buffer> {
   // The file may have become a pipe, whose opening would wait for a writer.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -29,7 +29,7 @@ export interface IncidentService {
   get(id: string): Promise<Incident>;
   /** @throws NOT_FOUND; FAILED_PRECONDITION when it is closed; INVALID_ARGUMENT for a long note. */
   acknowledge(id: string, note: string, origin: AuditOrigin): Promise<Incident>;
-  /** All open incidents, then each one that changes or is closed. @throws UNAVAILABLE at the end. */
+  /** All open incidents, then each changed or closed one. @throws UNAVAILABLE at shutdown. */
   watch(signal: AbortSignal): AsyncIterable<readonly Incident[]>;
   /** Wakes streams after a change by this process. */
   changed(): void;

@@ -94,7 +94,7 @@ export function createFeed(deps: {
         if (epoch !== began) throw replaced();
         if (after === head) {
           const isIdle = !(await waiting.next(deps.idle));
-          // A waiting reader has no lag, whatever has arrived.
+          // A waiting reader has no lag, even if commits have arrived.
           offset = bytes;
           if (isIdle && !signal.aborted && !closed && after === head && epoch === began) yield [];
           continue;

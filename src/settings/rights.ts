@@ -37,7 +37,7 @@ export interface Rights {
   require(keys: Iterable<string>): void;
   /**
    * Requires that a change is permitted: only root writes the permanent token, and a new setting
-   * counts as ungrouped, whatever its group will be. @throws PERMISSION_DENIED.
+   * counts as ungrouped, in any group. @throws PERMISSION_DENIED.
    */
   requireWrite(before: SettingItem | undefined, after: SettingItem | undefined): void;
   /** @throws PERMISSION_DENIED naming the scope. */

@@ -63,7 +63,7 @@ const BACKSLASH = 0x5c;
 
 const COMMA = 0x2c;
 
-/** Checks levels, values and lengths before anything is made of the bytes of a JSON text. */
+/** Checks levels, values and lengths of a JSON text before it is parsed. */
 function checkShape(bytes: Buffer, limits: MessageLimits): void {
   let depth = 0;
   // One value more than commas, except at the beginning of arrays and objects.
