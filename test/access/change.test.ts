@@ -31,7 +31,7 @@ test.each([
   [5, 4, 5],
   [5, 6, 6],
 ])(
-  "resolves when version %d or %d, whichever is later, is visible to all processes",
+  "a change resolves when the later one of the versions %d and %d is visible to all processes",
   async (own, known, seen) => {
     const { change, order, seenEverywhere } = changing(own, known);
     const result = await change(async (transaction) => transaction.write({ audit: [] }));

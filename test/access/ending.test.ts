@@ -29,11 +29,11 @@ test.each<[string, StoredToken, number, boolean]>([
   ["90 days, with a successor", token(90 * DAY, "next"), 89 * DAY, false],
   ["without an end", token(null), 1_000 * DAY, false],
   ["10 days from day 100 on, 3 before its end", later, 107 * DAY, false],
-])("whether a token ends soon: %s", (_what, one, now, soon) => {
+])("a token counts as expiring soon, or not: %s", (_what, one, now, soon) => {
   expect(endsSoon(one, now)).toBe(soon);
 });
 
-test("lists valid tokens that expire soon, by their end, with their principals", () => {
+test("valid tokens that expire soon are listed by their end, with their principals", () => {
   const tokens = [
     { ...token(3 * DAY), id: "third" },
     { ...token(1_000 * DAY), id: "later" },

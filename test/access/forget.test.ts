@@ -127,7 +127,7 @@ test("a token that ended only by a wrong clock is kept for the whole time again"
   expect(await pass(1)).toEqual([]);
 });
 
-test("several processes count runs once, and a restart keeps the count", async () => {
+test("runs of several processes are counted once, and the count is kept over a restart", async () => {
   const store = await storeOf([token("a", { revokedAt: START, revokedBy: "anna" })]);
   const first = await forgetting(store, { processes: 3 });
   expect(await first.pass(RUNS - 1)).toEqual(["a"]);
@@ -163,7 +163,7 @@ test("closing waits for the step in progress", async () => {
   expect(await last).toHaveLength(70);
 });
 
-test("of two ends at the same time the audit row names the revocation", async () => {
+test("the audit row of a token with two ends at the same time names the revocation", async () => {
   const store = await storeOf([
     token("both", { revokedAt: START, revokedBy: "anna", expiresAt: START, notAfter: START }),
   ]);

@@ -82,7 +82,7 @@ describe("needWrite", () => {
 });
 
 describe("reads", () => {
-  test("of settings go by the current group, and by the key alone for a missing setting", () => {
+  test("of settings depend on the current group, and on the key alone for a missing setting", () => {
     const limited = byLimits(`group:${GROUP}`, "key:gone");
     expect(["boat", "crane", "gone", "other"].map(limited.canRead)).toEqual([
       ...[true, false, true, false],
@@ -130,7 +130,7 @@ describe("reads", () => {
     [definition(GROUP), definition(1), false],
     [null, definition(1), false],
   ])(
-    "of a change in the history go by its groups before and after: %s, %s",
+    "of a change in the history depend on its groups before and after: %s, %s",
     (before, after, sees) => {
       const change = { key: "boat", oldDefinition: before, newDefinition: after };
       expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(sees);
@@ -138,7 +138,7 @@ describe("reads", () => {
     },
   );
 
-  test("of a change without definitions go by the current setting", () => {
+  test("of a change without definitions depend on the current setting", () => {
     const change = { key: "crane", oldDefinition: null, newDefinition: null };
     expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(false);
   });

@@ -94,7 +94,7 @@ describe("the number of values of a request", () => {
     expect(namesWith(2_500).length).toBe(methods.length - 7);
   });
 
-  test("is limited beside the length of a text: twice the longest value", () => {
+  test("is limited in addition to the length of a text: twice the longest value", () => {
     for (const method of methods) expect(limits(method).text).toBe(2_000);
   });
 });

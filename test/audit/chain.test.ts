@@ -53,12 +53,12 @@ describe("a row", () => {
     expect(expectedHash(read)).toBe(hash);
   });
 
-  test("without subjects has none", () => {
+  test("may have no subjects", () => {
     const row = auditFromRow(rowAfter(START, entry({ subjects: [] })));
     expect([row.subjects, expectedHash(row)]).toEqual([[], row.hash]);
   });
 
-  test("accepts only values that every database keeps", () => {
+  test("has only values that every database can store", () => {
     const of = (actor: string): string => toUnchained(entry({ actor })).actor;
     expect(of("a".repeat(512))).toHaveLength(512);
     expect(of("a".repeat(513))).toHaveLength(512);
@@ -90,7 +90,7 @@ describe("a verification", () => {
     expect(verifier.last).toEqual({ seq: 1, hash: one.hash });
   });
 
-  test("names a missing or changed row, or one after another predecessor", () => {
+  test("names a missing or changed row, or one with a wrong predecessor", () => {
     expect(verified([one, three])).toBe("row 2 is missing: after row 1 comes row 3");
     expect(verified([one, one])).toBe("row 2 is missing: after row 1 comes row 1");
     expect(verified([one, { ...two, actor: "ann" }])).toBe(

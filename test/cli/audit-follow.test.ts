@@ -45,7 +45,7 @@ test("without --after only new rows are printed", async () => {
   expect((await following.interrupt()).out).not.toContain("Before");
 });
 
-test("it continues after a restart of the service without missing or repeated rows", async () => {
+test("audit --follow continues after a restart of the service without missing or repeated rows", async () => {
   const following = follow("--json", "--after", "0");
   await save("One");
   await following.until("One");

@@ -225,7 +225,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     });
   });
 
-  test("detects with a checkpoint a tail that was cut or rewritten", async () => {
+  test("detects a tail that was cut or rewritten, with a checkpoint", async () => {
     const cut: Tamper = (db) => db.exec(`delete from audit where seq > ${newest - 2}`);
     expect(await verify(cut)).toMatchObject({ code: 0 });
     expect(await verify(cut, ...checkpoint)).toMatchObject({

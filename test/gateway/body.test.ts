@@ -85,7 +85,7 @@ test.each<[string, string, unknown, unknown]>([
   ["a byte order mark", "/scalar", '\ufeff"a"', { text: "a" }],
   ["escapes", "/scalar", '"\\u4f60\\ud83d\\ude00"', { text: "你😀" }],
   ["the path over the body", "/path/a", { text: "b", small: 1 }, { text: "a", small: 1 }],
-])("reads %s", async (_, path, body, expected) => {
+])("the body may have %s", async (_, path, body, expected) => {
   expect(echoed(await post(path, body))).toEqual(expected);
 });
 

@@ -15,21 +15,24 @@ const listOf = (settings: Setting[]) =>
 
 const field = ListSettingsResponseSchema.field.settings;
 
-test.each([0, 1, 255, 256, 1_000])("is the JSON of protobuf, also of a list of %i", (count) => {
-  const list = listOf(settingsOf(count));
-  const json = toJson(ListSettingsResponseSchema, list, JSON_OPTIONS);
-  const text = createJsonText(JSON.stringify);
-  // The second time from the cache.
-  for (let turn = 0; turn < 2; turn += 1) {
-    expect(text(ListSettingsResponseSchema, list)).toBe(JSON.stringify(json));
-    expect(text(ListSettingsResponseSchema, list, { member: field })).toBe(
-      JSON.stringify((json as { settings: unknown }).settings),
-    );
-  }
-  expect(list.settings).toHaveLength(count);
-});
+test.each([0, 1, 255, 256, 1_000])(
+  "the text of a message is protobuf's JSON, also with a list of %i",
+  (count) => {
+    const list = listOf(settingsOf(count));
+    const json = toJson(ListSettingsResponseSchema, list, JSON_OPTIONS);
+    const text = createJsonText(JSON.stringify);
+    // The second time from the cache.
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(text(ListSettingsResponseSchema, list)).toBe(JSON.stringify(json));
+      expect(text(ListSettingsResponseSchema, list, { member: field })).toBe(
+        JSON.stringify((json as { settings: unknown }).settings),
+      );
+    }
+    expect(list.settings).toHaveLength(count);
+  },
+);
 
-test("follows its options in members' names and elements alike", () => {
+test("options apply to the names of members and to elements alike", () => {
   const list = listOf(settingsOf(300));
   const loud = createJsonText((value) => JSON.stringify(value).toUpperCase());
   expect(loud(ListSettingsResponseSchema, list)).toBe(
@@ -37,7 +40,7 @@ test("follows its options in members' names and elements alike", () => {
   );
 });
 
-test("of a list with one changed element encodes only that element", () => {
+test("of a list with one changed element only that element is encoded", () => {
   const settings = settingsOf(1_000);
   const written: unknown[] = [];
   const text = createJsonText((value) => {
@@ -54,7 +57,7 @@ test("of a list with one changed element encodes only that element", () => {
   expect(JSON.parse(made)[501]).toMatchObject({ key: "custom_501", value: "<501>" });
 });
 
-test("of a reply that is made once is encoded at once, and not cached", () => {
+test("a reply that is made once is encoded at once, and not cached", () => {
   const list = listOf(settingsOf(1_000));
   const json = toJson(ListSettingsResponseSchema, list, JSON_OPTIONS);
   const written: unknown[] = [];
@@ -71,7 +74,7 @@ test("of a reply that is made once is encoded at once, and not cached", () => {
   );
 });
 
-test("of protobuf's well-known messages is their own form", () => {
+test("protobuf's well-known messages have their own form", () => {
   const values = Array.from({ length: 500 }, (_, at) => ({
     kind: { case: "numberValue" as const, value: at },
   }));

@@ -313,7 +313,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
     }
   });
 
-  test("a request that its client aborts ends the call with CANCELED", async () => {
+  test("an aborted request ends the call with CANCELED", async () => {
     const { methods, aborted, begun } = service();
     const ask = await mount({ methods });
     const client = new AbortController();

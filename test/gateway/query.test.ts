@@ -114,7 +114,7 @@ test.each<[string, string, unknown]>([
   ["the second choice", "/choice?keys=a,b", { words: ["a", "b"] }],
   ["the second choice when the first is empty", "/choice?text=&words=a", { words: ["a"] }],
   ["any parameter of a request without fields", "/nothing?a=%zz&%=1", {}],
-])("reads %s", async (_, path, expected) => {
+])("the query may have %s", async (_, path, expected) => {
   expect(echoed(await gateway.send(path))).toEqual(expected);
 });
 

@@ -127,7 +127,7 @@ describe("an invalid file fails the start with the place of each error", () => {
     await expect(start()).rejects.toThrow(`${file}${message}`);
   });
 
-  test("all at once, also while a file of a value is missing", async () => {
+  test("all errors are reported at once, also while a file of a value is missing", async () => {
     await writeFile(
       file,
       FILMS.replace("root_folder_path", "rot_folder_path").replace("driver: WebDav", "driver: S3"),
@@ -139,7 +139,7 @@ describe("an invalid file fails the start with the place of each error", () => {
     expect(problem).not.toContain("cloud.config.password is");
   });
 
-  test("and the missing value itself is reported once", async () => {
+  test("a missing file of a value is reported once", async () => {
     await writeFile(file, FILMS);
     const problem = await start().then(String, String);
     expect(problem.split("\n").slice(1)).toEqual([
@@ -147,7 +147,7 @@ describe("an invalid file fails the start with the place of each error", () => {
     ]);
   });
 
-  test("and no part that had started keeps running", async () => {
+  test("no part that had started keeps running", async () => {
     await writeFile(file, "mounts: [");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -155,7 +155,7 @@ describe("an invalid file fails the start with the place of each error", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("and quotes no value", () => {
+  test("no value is quoted", () => {
     const interpolation = createInterpolation({
       ...{ env: { SECRET: "a-secret" }, folder, readFile: () => Buffer.alloc(0) },
     });

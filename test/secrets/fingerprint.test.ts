@@ -16,7 +16,7 @@ test("a fingerprint is equal for equal values and differs for others", () => {
   }
 });
 
-test("without a sealing key it is HMAC-SHA-256 in base64url with a prefix for its form", () => {
+test("a fingerprint without a sealing key is HMAC-SHA-256 in base64url with a prefix for its form", () => {
   const hash = createHmac("sha256", key).update("ä").digest("base64url");
   expect(createFingerprint(key).of("ä")).toBe(`hmac1:${hash}`);
 });

@@ -56,7 +56,7 @@ test.each<[string, SiteRow, Parameters<typeof adopted>[2], string, RegExp]>([
     "refused",
     /site\.yaml/,
   ],
-])("of %s", async (_, there, options, outcome, reason) => {
+])("the adoption of %s", async (_, there, options, outcome, reason) => {
   const parts = await testParts(newPath());
   const found = await adopted(parts, there, options);
   expect(found).toEqual({

@@ -226,7 +226,7 @@ test.each(["key", "group"])(
 );
 
 test.each(["key", "group"])(
-  "a stream of a token limited by %s, from now and from before",
+  "a stream of a token limited by %s has nothing from outside, from now and from before",
   async (by) => {
     const own = as(service.port, by === "key" ? byKey : byGroup);
     const root = as(service.port);

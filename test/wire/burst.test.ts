@@ -32,29 +32,32 @@ test.each(
   cuttables
     .filter(({ does }) => does === "save" || does === "reset")
     .map((one) => [one.name, one] as const),
-)("of many at once, none that is reset in the same read is executed: %s", async (_name, one) => {
-  const witness = await Witness.start();
-  const before = await witness.state();
-  const whole = Buffer.concat([one.body.first, one.body.rest]);
-  for (const sends of [
-    // All that it needs, all of it with its end, and an end without a byte.
-    (client: RawHttp2, stream: number) => client.data(stream, one.body.first),
-    (client: RawHttp2, stream: number) => client.data(stream, whole),
-    (client: RawHttp2, stream: number) => client.data(stream, whole, true),
-    (client: RawHttp2, stream: number) => client.data(stream, Buffer.alloc(0), true),
-  ]) {
-    const client = await RawHttp2.open(witness.service.port);
-    client.line.socket.cork();
-    for (let stream = 1; stream < 80; stream += 2) {
-      const fields = { ":method": one.method, ":scheme": "http", ":authority": "a" };
-      client.headers(stream, { ...fields, ":path": one.path, ...one.headers });
-      sends(client, stream);
-      client.reset(stream, stream % 4 === 1 ? 8 : 2);
+)(
+  "no stream that is reset in the same read is executed, of many at once: %s",
+  async (_name, one) => {
+    const witness = await Witness.start();
+    const before = await witness.state();
+    const whole = Buffer.concat([one.body.first, one.body.rest]);
+    for (const sends of [
+      // All that it needs, all of it with its end, and an end without a byte.
+      (client: RawHttp2, stream: number) => client.data(stream, one.body.first),
+      (client: RawHttp2, stream: number) => client.data(stream, whole),
+      (client: RawHttp2, stream: number) => client.data(stream, whole, true),
+      (client: RawHttp2, stream: number) => client.data(stream, Buffer.alloc(0), true),
+    ]) {
+      const client = await RawHttp2.open(witness.service.port);
+      client.line.socket.cork();
+      for (let stream = 1; stream < 80; stream += 2) {
+        const fields = { ":method": one.method, ":scheme": "http", ":authority": "a" };
+        client.headers(stream, { ...fields, ":path": one.path, ...one.headers });
+        sends(client, stream);
+        client.reset(stream, stream % 4 === 1 ? 8 : 2);
+      }
+      client.line.socket.uncork();
+      await client.settled();
+      expect(await witness.state()).toEqual(before);
+      client.line.socket.destroy();
     }
-    client.line.socket.uncork();
-    await client.settled();
-    expect(await witness.state()).toEqual(before);
-    client.line.socket.destroy();
-  }
-  await witness.stop();
-});
+    await witness.stop();
+  },
+);

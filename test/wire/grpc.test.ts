@@ -134,7 +134,7 @@ describe("limits", () => {
     expect(stillWaits()).toBe(true);
   });
 
-  test("a client that cancels cancels its call", async () => {
+  test("a cancellation by the client cancels the call", async () => {
     const stillWaits = await startPatientCall();
     const { promise: arrived, resolve } = Promise.withResolvers<void>();
     const silent = await serveTcp(() => resolve());

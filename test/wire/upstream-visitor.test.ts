@@ -116,7 +116,7 @@ describe("a request that is passed on", () => {
     }
   });
 
-  test("with two headers Authorization is checked by one in a call of the contract", async () => {
+  test("to the contract with two headers Authorization is checked by one of them", async () => {
     const login = await front.login();
     const ann = await front.login("ann", "ann-password");
     const reply = await raw(front.service.port, [

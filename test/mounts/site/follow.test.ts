@@ -128,7 +128,7 @@ test("a site that is observed or paused is not written to", async () => {
   expect(registry.site("seen").readAt).toBeGreaterThan(0);
 });
 
-test("a mount that an observed site has already is up to date after each change of it", async () => {
+test("a mount that an observed site has already is up to date after each of its changes", async () => {
   const site = await storages();
   const first = await start([siteOf(site, "a")]);
   first.set({ a: [mount({ members: { order: 3 } })] });

@@ -92,7 +92,7 @@ test("a row that is restored when its hanging mount ends is deleted again", asyn
   expect(desk.state()).toBeUndefined();
 });
 
-test("with a hanging provider the row is kept, other mounts continue, and it is not sent twice", async () => {
+test("with a hanging provider the row is kept, other mounts continue, and the mount is not sent twice", async () => {
   const gate = Promise.withResolvers<void>();
   site.providers.set("AList V3", () => gate.promise);
   const items = { url: "https://slow.example", token: "t" };

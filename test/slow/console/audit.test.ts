@@ -120,7 +120,7 @@ test("no row is left out when the stream ends between a row and its checkpoint",
   await rows(page).filter({ hasText: "after the stream's end" }).waitFor();
 });
 
-test("it is verified row by row, alone and up to a stored checkpoint", async () => {
+test("the audit is verified row by row, alone and up to a stored checkpoint", async () => {
   const service = console.client(AuditService);
   await change("site_title", "Before");
   const { checkpoint } = await service.getCheckpoint({});
@@ -174,7 +174,7 @@ test.each([
   await console.start();
 });
 
-test("it is filtered, opened and copied with the keyboard alone", async () => {
+test("the audit is filtered, opened and copied with the keyboard alone", async () => {
   await change("site_title", "By keyboard", "a reason that one reads");
   const page = await console.enter("audit");
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -191,7 +191,7 @@ test("it is filtered, opened and copied with the keyboard alone", async () => {
   await page.getByText("Copied").waitFor();
 });
 
-test("it continues at its position after an outage of the service", async () => {
+test("the audit page continues at its position after an outage of the service", async () => {
   const page = await console.enter("audit");
   await rows(page).first().waitFor();
   const before = await rows(page).count();

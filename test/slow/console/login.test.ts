@@ -147,7 +147,7 @@ test("a logout at the server ends it here", async () => {
   await page.getByLabel("User name", { exact: true }).waitFor();
 });
 
-test("in Chinese", async () => {
+test("the login page is in Chinese", async () => {
   const page = await console.open("", { locale: "zh-CN" });
   await page.getByLabel("用户名", { exact: true }).fill("admin");
   await page.getByLabel("密码", { exact: true }).fill("wrong");

@@ -48,7 +48,7 @@ function textOf(file: string): string {
   return readFileSync(join(folder, file), "utf8");
 }
 
-test("is small, and has licence, page, types and the protos that contracts import", () => {
+test("the package is small, and has licence, page, types and the protos that contracts import", () => {
   const all = files("**/*");
   expect(all).toEqual(
     expect.arrayContaining([

@@ -53,7 +53,7 @@ describe("the first start", () => {
     expect(second.stdout()).not.toContain(token);
   });
 
-  test("that fails by an invalid settings file creates no token yet: the next one prints it", async () => {
+  test("with an invalid settings file creates no token yet: the next one prints it", async () => {
     const folder = await testFolder();
     const file = join(folder, "settings.yaml");
     await writeFile(file, "settings:\n  no_such_setting: 1\n");
@@ -67,7 +67,7 @@ describe("the first start", () => {
     expect(await codeFor(second, token)).toBe(200);
   });
 
-  test("that fails by a port in use creates no token yet: the next one prints it", async () => {
+  test("with a port in use creates no token yet: the next one prints it", async () => {
     const folder = await testFolder();
     const other = await startedMooring({ folder: await testFolder() });
     const env = { MOORING_GRPC_LISTEN: `127.0.0.1:${other.port()}` };

@@ -45,7 +45,7 @@ test("a self-signed certificate is refused, and the message names the required f
   await expect(count({})).rejects.toThrow(/is not trusted .* give its certificate authority/);
 });
 
-test("it is accepted with its authority, or with its fingerprint", async () => {
+test("a self-signed certificate is accepted with its authority, or with its fingerprint", async () => {
   expect(await count({ ca: certificate.pem })).toBeGreaterThan(100);
   const pin = new X509Certificate(certificate.pem).fingerprint256.replaceAll(":", "").toLowerCase();
   expect(await count({ pin })).toBeGreaterThan(100);

@@ -94,7 +94,7 @@ test("a server that is killed refuses saves and accepts them again after its res
   expect(await store.commits(0, 9, 9)).toHaveLength(2);
 });
 
-test("a server that does not answer is given up, and the outcome of the save is unknown", {
+test("a save on a server that does not answer times out, with an unknown outcome", {
   timeout: 60_000,
 }, async () => {
   const own = await startPostgres();
@@ -111,7 +111,7 @@ test("a server that does not answer is given up, and the outcome of the save is 
   expect(await store.commits(0, 9, 9)).toHaveLength(revision + 1);
 });
 
-test("another instance that is halted is waited for as long as its lease, and reads when it continues", async () => {
+test("a change waits for the lease of a halted instance, which reads the change when it continues", async () => {
   const url = await server().newDatabase();
   const { store } = await opened(url);
   const other = startProcess(new URL("../../../store/postgres/store-program.ts", import.meta.url));
