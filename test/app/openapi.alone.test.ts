@@ -275,7 +275,7 @@ describe("the example of each operation", () => {
 describe("headers", () => {
   const nameOf = ($ref: string): string => $ref.split("/").at(-1) ?? "";
 
-  test("common to all calls are listed at every operation and link to their description", () => {
+  test("of all calls are listed at every operation and link to their description", () => {
     const { parameters, headers } = service.document.components;
     for (const [place, { parameters: own, responses }] of operations()) {
       const common = own.flatMap(({ $ref }) => ($ref === undefined ? [] : nameOf($ref)));

@@ -126,7 +126,7 @@ describe("a mount with mounts below it", () => {
     expect(results).toContainEqual(["/", "status: 502"]);
   });
 
-  test("and without a folder of its own is not probed", async () => {
+  test("without a folder of its own is not probed", async () => {
     const { clock, results, probes } = desk();
     server.folders.set("/", ["b", "deep"]);
     probes.listed(site, [row(1, "/"), row(2, "/b"), row(3, "/deep/c", { disabled: true })]);

@@ -163,7 +163,7 @@ describe("a reader", () => {
     expect(await next()).toEqual([]);
   });
 
-  test("of a revision that is not kept any more gets the oldest one", async () => {
+  test("of a deleted revision is refused with the oldest one", async () => {
     const { feed, forget } = feedOn(20);
     forget(8);
     const { code, message } = await failureOf(reader(feed, 3).next);
@@ -173,7 +173,7 @@ describe("a reader", () => {
     expect((await failureOf(reader(feed, -5).next)).code).toBe(Code.OutOfRange);
   });
 
-  test("of a revision that does not exist yet gets the newest one", async () => {
+  test("of a revision that does not exist yet is refused with the newest one", async () => {
     const { feed } = feedOn(2);
     const { code, message } = await failureOf(reader(feed, 3).next);
     expect(code).toBe(Code.OutOfRange);

@@ -131,7 +131,7 @@ describe("a save", () => {
     expect(await parts.settings.save(masked, tester)).toMatchObject({ revision: 1 });
   });
 
-  test("of nothing changes nothing", async () => {
+  test("without settings changes nothing", async () => {
     const parts = await testParts(newPath());
     expect(await parts.settings.save([], tester)).toMatchObject({ revision: 0 });
   });

@@ -88,7 +88,7 @@ describe("a group that is sent back as a whole", () => {
     expect(refusal).toMatchObject({ code: Code.Aborted });
   });
 
-  test("many at once: no change is lost in any order", async () => {
+  test("loses no change when many are sent at once, in any order", async () => {
     const parts = await testParts(newPath());
     const keys = ["site_title", "robots_txt", "announcement", "allow_indexed"];
     const page = groupOf(parts, ...keys);

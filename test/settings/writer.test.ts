@@ -284,7 +284,7 @@ describe("two engines on one database", () => {
     expect(b.engine.snapshot()).toMatchObject({ revision: 3, size: a.engine.snapshot().size });
   });
 
-  test("many concurrent callers at any step of a read: none gets an old token", async () => {
+  test("give no old token to concurrent callers, at any step of a read", async () => {
     const [a, b] = await both();
     for (let round = 0; round < 20; round += 1) {
       const { token } = await a.settings.resetToken(tester);

@@ -278,7 +278,7 @@ describe("a site that has another value", () => {
     expect([outcomes, saves.length]).toEqual([{ a: "applied", b: "applied" }, 3]);
   });
 
-  test("and does not answer the second save gets no further one", async () => {
+  test("which does not answer the second save gets no further one", async () => {
     const { saves } = await pushed(
       { a: "0", b: "0" },
       { a: "1", b: "2" },

@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test("a look writes nothing, and a push of some keys is not a whole push", async () => {
+test("a round without writes stores nothing, and a push of some keys is not a whole push", async () => {
   const looked = await round({ k: "there" }, {}, { aim: "look" });
   expect(looked).toMatchObject({ results: [], events: [], state: { appliedRevision: 5 } });
   expect(looked.state.drift).toEqual(["k"]);

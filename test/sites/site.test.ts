@@ -85,7 +85,7 @@ describe("first contact", () => {
     expect(site.saves).toEqual([]);
   });
 
-  test("values against Mooring's rules are listed, and stay on the site until Mooring's own change", async () => {
+  test("values that are invalid in Mooring are listed, and stay on the site until Mooring's own change", async () => {
     await site.settings.save([
       { ...site.settings.rows.get("default_page_size"), value: "many" },
       { ...site.settings.rows.get("site_title"), value: "a\0b" },
@@ -232,7 +232,7 @@ describe("trouble", () => {
     }
   });
 
-  test("download managers are connected in a step of its own", async () => {
+  test("download managers are connected in a separate step", async () => {
     await following();
     await mooring.save("aria2_uri", "http://127.0.0.1:6800/jsonrpc");
     await soon(() => site.value("aria2_uri")).toBe("http://127.0.0.1:6800/jsonrpc");

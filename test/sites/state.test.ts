@@ -113,7 +113,7 @@ describe("a site that confirms a save", () => {
     ["multipart_chunk_size", "9"],
     ["logo", "https://there.example/logo.svg"],
   ])(
-    "and has its old %s: one repetition, because an abandoned save may have been stored",
+    "and has its old %s gets one repetition, because an abandoned save may have been stored",
     async (key, value) => {
       await followSite(mooring, site);
       const before = site.value(key) ?? "";
@@ -130,7 +130,7 @@ describe("a site that confirms a save", () => {
     },
   );
 
-  test("and keeps its value: this is a refusal, and is not tried again", async () => {
+  test("and keeps its value has refused the new one, which is not tried again", async () => {
     await followSite(mooring, site);
     site.settings.save = async () => ({ code: 200, message: "success" });
     await mooring.save("site_title", "never there");

@@ -97,7 +97,7 @@ test("any request on a REST path is answered with an envelope and never with an 
   );
 });
 
-test("any request over HTTP/2 is answered so as well", async () => {
+test("any request over HTTP/2 is answered with an envelope, too", async () => {
   const { send, close } = http2Sender(service.port);
   await fc.assert(
     fc.asyncProperty(request, (one) => answersInOrder(send, one)),

@@ -132,7 +132,7 @@ describe("an invalid save", () => {
     expect((await mounts().listMounts({})).revision).toBe(before);
   });
 
-  test("has an expected revision that has passed", async () => {
+  test("has an outdated expected revision", async () => {
     const { mount } = await mounts().getMount({ name: "cloud" });
     const save = (expectedRevision: bigint) =>
       mounts().saveMounts({

@@ -106,7 +106,7 @@ describe("Mooring's own token", () => {
     }
   });
 
-  test("is changed by none of their calls", async () => {
+  test("is changed by no call of such an admin", async () => {
     await rpc("SettingService/SaveSettings", { settings: [{ key: "site_title", value: "a" }] });
     const item = { key: "token", value: "x".repeat(40) };
     await rpc("SettingService/SaveSettings", { settings: [item] });

@@ -60,7 +60,7 @@ describe("two browsers", () => {
     expect(await saved("site_title")).toBe("Mine");
   });
 
-  test("with nothing left to save when one adopts the other's value", async () => {
+  test("have nothing left to save when one adopts the other's value", async () => {
     const [one, other] = [await console.enter("settings"), await console.enter("settings")];
     await field(other, "site_title").fill("Given up");
     await field(one, "site_title").fill("Taken");
@@ -70,7 +70,7 @@ describe("two browsers", () => {
     expect(await other.locator(".edit-bar").count()).toBe(0);
   });
 
-  test("with a save before a change has arrived: it is refused, and shows the change", async () => {
+  test("refuse a save before the other's change has arrived, and show the change", async () => {
     const page = await console.enter("settings");
     await field(page, "site_title").fill("Too late");
     await page.getByRole("button", { name: "Review changes" }).click();

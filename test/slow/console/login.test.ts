@@ -122,7 +122,7 @@ test("signing out with a token of Mooring calls nothing at the server", async ()
   expect(site.count("GET /api/auth/logout")).toBe(out);
 });
 
-test("a token is accepted, too", async () => {
+test("a token is accepted in place of a login", async () => {
   const page = await console.open("");
   await page.getByRole("button", { name: "Sign in with a token" }).click();
   await signIn(page, TOKEN);
@@ -132,7 +132,7 @@ test("a token is accepted, too", async () => {
   await other.getByLabel("User name", { exact: true }).waitFor();
 });
 
-test("a logout at the server ends it here", async () => {
+test("a logout at the server signs the console out", async () => {
   const page = await console.open("");
   await page.getByText("Keep it until this tab is closed").click();
   await logIn(page, "admin", "admin-password");

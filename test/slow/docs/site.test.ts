@@ -30,7 +30,7 @@ const htmlOf = (file: string): string =>
 const pages = (): string[] => [...files].filter((file) => file.endsWith(".html"));
 const LANGUAGE_FOLDERS = ["", "zh-CN/"];
 
-test.each(LANGUAGE_FOLDERS)("%s each driver has a page with all its items", (at) => {
+test.each(LANGUAGE_FOLDERS)("%s: each driver has a page with all its items", (at) => {
   const { drivers } = readBuiltIn({ offer: "all" });
   expect(drivers.length).toBeGreaterThan(100);
   for (const driver of drivers) {
@@ -39,7 +39,7 @@ test.each(LANGUAGE_FOLDERS)("%s each driver has a page with all its items", (at)
   }
 });
 
-test.each(LANGUAGE_FOLDERS)("%s each setting is on the page of one group", (at) => {
+test.each(LANGUAGE_FOLDERS)("%s: each setting is on the page of one group", (at) => {
   const groups = pages().filter((page) => page.startsWith(`${at}setting/`));
   const html = groups
     .filter((page) => !page.endsWith("/index.html"))
