@@ -61,7 +61,7 @@ test("the package is small, and has licence, page, types and the protos that con
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MAX_SIZE);
 });
 
-test("imports itself, Node and its dependencies, and nothing of Mooring", () => {
+test("the package imports only itself, Node and its dependencies", () => {
   const manifest = JSON.parse(textOf("package.json"));
   expect(manifest.dependencies).toBeUndefined();
   const peers = Object.keys(manifest.peerDependencies);

@@ -74,16 +74,19 @@ test.each([
     "\x15\x03\x01\x00\x02\x02\x46",
     "if the server uses TLS, write its address with https://",
   ],
-])("so is %s", async (_, bytes, message) => {
-  const server = createServer((socket) => {
-    socket.on("error", () => socket.destroy());
-    socket.once("data", () => socket.end(bytes, "latin1"));
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  await expect(count({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(message);
-  server.close();
-});
+])(
+  "the reply of %s to http is reported with the advice to write https://",
+  async (_, bytes, message) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => socket.destroy());
+      socket.once("data", () => socket.end(bytes, "latin1"));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    await expect(count({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(message);
+    server.close();
+  },
+);
 
 test("https for http is reported, too", async () => {
   const plain = await startStandIn();

@@ -114,7 +114,7 @@ describe("a side that disconnects", () => {
     await soon(() => front.site.active()).toBe(0);
   });
 
-  test("over HTTP/2 as well", async () => {
+  test("as a reader over HTTP/2: the site stops sending", async () => {
     const session = connectHttp2(front.url);
     const stream = session.request({ ":path": "/d/big/1000000000" });
     await once(stream, "data");
