@@ -30,8 +30,6 @@ export interface AdoptRoundOptions {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly isSecret: IsSecret;
   readonly wantedOf: (site: Site) => readonly WantedMount[];
-  /** Declaration of a mount, by the mount's name. */
-  readonly declared: ReadonlyMap<string, string>;
 }
 
 /**
@@ -48,7 +46,7 @@ export async function adoptRound(
   readonly states: MountRequest["states"];
 }> {
   const { site, names, dryRun, origin, rules, engine, hash, mounts, siteNames } = options;
-  const { driverOf, isSecret, wantedOf, declared } = options;
+  const { driverOf, isSecret, wantedOf } = options;
   const inputOf = (each: FoundMount): MountInput => {
     const before = mounts.get(each.name);
     const isShared =
@@ -69,17 +67,12 @@ export async function adoptRound(
       async (draft) => {
         const inputs = found.mounts.map(inputOf);
         const results = await saveUsable(draft, inputs, draftMounts(draft), rules);
-        const gone = found.gone.flatMap((each) =>
-          declared.has(each)
-            ? [
-                resultAs(
-                  each,
-                  "skipped",
-                  message("MANAGED_BY_FILE", { file: declared.get(each) ?? "" }),
-                ),
-              ]
-            : leaveSite(draft, each, { site: site.name, siteNames, isSecret }),
-        );
+        const gone = found.gone.flatMap((each) => {
+          const file = rules.managedBy(each);
+          return file === undefined
+            ? leaveSite(draft, each, { site: site.name, siteNames, isSecret })
+            : [resultAs(each, "skipped", message("MANAGED_BY_FILE", { file }))];
+        });
         return [...results, ...gone];
       },
       { dryRun },

@@ -10,6 +10,7 @@ import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { isMountChange, MOUNT_PREFIX, readMountKey } from "../settings/mount-key.ts";
+import { createDeclared } from "../settings/provision/declared.ts";
 import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
 import { SiteFailure } from "../sites/failure.ts";
@@ -70,9 +71,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
   );
   const wantedOf = ({ name }: Pick<Site, "name">): readonly WantedMount[] =>
     wantedOfAll(all())(name);
-  /** Declaration of a mount, by the mount's name. */
-  let declared: ReadonlyMap<string, string> = new Map();
-  const guard = (name: string): void => checkManaged(name, declared.get(name));
+  const declared = createDeclared();
+  const guard = (name: string): void => checkManaged(name, declared.by(name));
   const waiter = createWaiter();
   registry.onChange(waiter.notify);
 
@@ -98,9 +98,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
     };
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
     ...{ driverOf, driverNames: deps.driverNames, allowShared, isDry: dryRun, isTaken: false },
-    managedBy: (name: string) => declared.get(name),
     siteNames: deps.sites().map(({ name }) => name),
-    allows: grant.allowsMount,
+    ...{ managedBy: declared.by, allows: grant.allowsMount },
     refuse: refuse(grant),
     reveals: grant.has("mounts:reveal"),
   });
@@ -137,7 +136,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     options: ChangeOptions,
   ) =>
     adoptRound(round, {
-      ...{ site, names, engine, registry, driverOf, isSecret, wantedOf, declared },
+      ...{ site, names, engine, registry, driverOf, isSecret, wantedOf },
       ...{ hash: deps.fingerprint, origin: caller.origin, dryRun: options.dryRun ?? false },
       mounts: all(),
       siteNames: deps.sites().map((each) => each.name),
@@ -293,7 +292,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
     takeContent: async (site, take, origin) => {
       await engine.change(origin, (draft) => {
         for (const [name, items] of Object.entries(take))
-          if (!declared.has(name)) takeContent(draft, { name, site: site.name, items, isSecret });
+          if (declared.by(name) === undefined)
+            takeContent(draft, { name, site: site.name, items, isSecret });
       });
     },
     rollback: async (revision, names, caller, options = {}) => {
@@ -313,7 +313,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
             );
           const later = changesAfter(base, draft, deps.fingerprint, "mounts");
           const free = [...changes, ...later.filter(({ key }) => !known.has(key))].filter(
-            ({ key }) => !declared.has(readMountKey(key)?.name ?? ""),
+            ({ key }) => declared.by(readMountKey(key)?.name ?? "") === undefined,
           );
           const results = await rollBack(draft, free, names, {
             need: need(caller.grant),
@@ -373,16 +373,18 @@ export function createMountService(deps: MountServiceDeps): MountService {
       }),
     declare: async (inputs, origin, by, { dryRun = false } = {}) => {
       const rules = rulesOf({ grant: ROOT, origin }, { allowShared: true });
-      await engine.change(
-        origin,
-        async (draft) => {
-          const mounts = draftMounts(draft);
-          const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
-          await decideSave(draft, whole, mounts, { ...rules, managedBy: () => undefined });
-        },
-        { dryRun },
-      );
-      if (!dryRun) declared = new Map(inputs.map(({ name }) => [name, by]));
+      const change = () =>
+        engine.change(
+          origin,
+          async (draft) => {
+            const mounts = draftMounts(draft);
+            const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
+            await decideSave(draft, whole, mounts, { ...rules, managedBy: () => undefined });
+          },
+          { dryRun },
+        );
+      const names = inputs.map(({ name }) => name);
+      await (dryRun ? change() : declared.replace(names, by, change));
     },
     nameSite: async (from, to, origin) => {
       await engine.change({ ...origin, reason: `the site ${from} was renamed to ${to}` }, (draft) =>

@@ -43,7 +43,7 @@ async function adopt(
     { rows: [], extra: [], done: [], states: {}, take: {}, ...round },
     {
       ...{ site: { id: name, name } as Site, names: [], dryRun: false, origin: tester, rules },
-      ...{ engine, registry, hash, mounts, siteNames: ["one", "two"], declared: new Map() },
+      ...{ engine, registry, hash, mounts, siteNames: ["one", "two"] },
       ...{ driverOf: driverByName, isSecret: () => false },
       wantedOf: (site) => wantedMounts(readMounts(engine.snapshot().mounts), site),
     },

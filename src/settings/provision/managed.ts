@@ -7,6 +7,7 @@ import { decideValue } from "../save.ts";
 import type { RevisionOrigin } from "../store.ts";
 import { checkToken, TOKEN_KEY } from "../token.ts";
 import { checkValue, normalizeValue } from "../value.ts";
+import { createDeclared } from "./declared.ts";
 import type { Provision, ProvisionSetting } from "./provision.ts";
 import { problemText } from "./source.ts";
 import { shapeOf } from "./value.ts";
@@ -55,9 +56,9 @@ const FILE: RevisionOrigin = {
 /** Creates managed settings, which are applied by `start`. */
 export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSettings {
   const { path, engine } = deps;
-  let managed: ReadonlySet<string> = new Set();
+  const declared = createDeclared();
   let stop = async (): Promise<void> => {};
-  if (path === undefined) return { managedBy: () => undefined, start: async () => {}, close: stop };
+  if (path === undefined) return { managedBy: declared.by, start: async () => {}, close: stop };
 
   const settings = new Map(
     deps.definitions
@@ -65,25 +66,19 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
       .map((definition) => [definition.key, describe(definition)]),
   );
   const apply = async ({ entries }: Provision): Promise<void> => {
-    const declared = new Set(entries.map(({ key }) => key));
-    let next = managed;
-    // Before the change: a save after its commit would replace a declared value.
-    managed = new Set([...managed, ...declared]);
-    try {
-      await engine.change(FILE, (draft) => {
+    const keys = entries.map(({ key }) => key);
+    await declared.replace(keys, `the settings file ${path}`, () =>
+      engine.change(FILE, (draft) => {
         for (const { key, value } of entries) decideValue(draft, key, value);
-      });
-      next = declared;
-    } finally {
-      managed = next;
-    }
+      }),
+    );
     // Cached replies show whether a setting is managed.
     engine.touch();
-    deps.onApplied([...managed]);
+    deps.onApplied(keys);
   };
 
   return {
-    managedBy: (key) => (managed.has(key) ? `the settings file ${path}` : undefined),
+    managedBy: declared.by,
     start: async () => {
       // Most sites have no settings file, and start without its parser.
       const { loadProvision } = await import("./provision.ts");
