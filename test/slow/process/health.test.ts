@@ -71,11 +71,11 @@ test("a database that cannot be read, and a catalogue without drivers, are named
 test("remarks on a healthy database are shown with it", async () => {
   const fastify = createFastify();
   await fastify.register(healthPlugin, {
-    checks: async () => [{ name: "store", note: "no notifications come" }, { name: "catalogue" }],
+    checks: async () => [{ name: "store", note: "no notifications arrive" }, { name: "catalogue" }],
   });
   const { statusCode, body } = await fastify.inject("/readyz?verbose");
   expect(statusCode).toBe(200);
-  expect(body).toBe("[+] store: ok (no notifications come)\n[+] catalogue: ok\nok\n");
+  expect(body).toBe("[+] store: ok (no notifications arrive)\n[+] catalogue: ok\nok\n");
 });
 
 test("the database is queried once a second at most", async () => {

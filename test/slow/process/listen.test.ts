@@ -112,7 +112,7 @@ describe("a Unix socket", () => {
     await startedMooring(options);
     const second = runMooring(options);
     expect(await second.ended).toBe(1);
-    expect(second.stderr()).toMatch(/MOORING_LISTEN.*another program listens there/);
+    expect(second.stderr()).toMatch(/MOORING_LISTEN.*another program listens at this address/);
     expect(await pingAt(path)).toBe("pong");
   });
 

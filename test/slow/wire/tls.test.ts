@@ -200,7 +200,7 @@ describe("certificates of clients", () => {
     const refused = await runCommand(["get", "site_title"], { env: at });
     expect(refused).toMatchObject({
       code: 6,
-      err: expect.stringContaining("asks for a certificate of the client"),
+      err: expect.stringContaining("requires a client certificate"),
     });
     const sent = await runCommand(["get", "site_title"], {
       env: {

@@ -146,7 +146,7 @@ describe("the URL's TLS options", () => {
 
   test("disable is refused by a server that requires TLS", async () => {
     expect(await refusal(await url(`guest:${encoded}`, "sslmode=disable"))).toMatch(
-      /refuses this user: check its pg_hba.conf, and at sslmode/,
+      /refuses this user: check its pg_hba.conf, and sslmode/,
     );
   });
 });
