@@ -19,7 +19,7 @@ const inlineOf = (text: string): string[] =>
   [...text.matchAll(/`(mooring [^`]+)`/g)].map(([, command = ""]) => command);
 
 const forOthers = section("Tokens for others");
-const atTheEnd = section("End, rotation, and a token that leaked");
+const atTheEnd = section("Expiry, rotation, and leaked tokens");
 
 let service: Service;
 beforeEach(needs("bash"));
