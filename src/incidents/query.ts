@@ -96,20 +96,22 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
       }),
     putWebhook: (webhook, { before, audit }) =>
       writing(async (trx) => {
-        const other = await trx
-          .selectFrom("webhook")
-          .select("id")
-          .where("name", "=", webhook.name)
-          .where("id", "!=", webhook.id)
-          .executeTakeFirst();
-        if (other !== undefined) return "taken";
         const { id, ...rest } = webhookToRow(webhook);
-        if (before === undefined)
-          await trx
+        if (before === undefined) {
+          const { numInsertedOrUpdatedRows } = await trx
             .insertInto("webhook")
             .values({ id, ...rest })
-            .execute();
-        else {
+            .onConflict((conflict) => conflict.doNothing())
+            .executeTakeFirst();
+          if (numInsertedOrUpdatedRows === 0n) return "taken";
+        } else {
+          const other = await trx
+            .selectFrom("webhook")
+            .select("id")
+            .where("name", "=", webhook.name)
+            .where("id", "!=", id)
+            .executeTakeFirst();
+          if (other !== undefined) return "taken";
           const read = Object.entries(webhookToRow(before));
           const { numUpdatedRows } = await trx
             .updateTable("webhook")

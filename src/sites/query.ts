@@ -49,8 +49,12 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
       }),
     insert: (site, audit) =>
       writing(async (trx) => {
-        if (await isTaken(trx, site)) return false;
-        await trx.insertInto("site").values(siteToRow(site)).execute();
+        const { numInsertedOrUpdatedRows } = await trx
+          .insertInto("site")
+          .values(siteToRow(site))
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows === 0n) return false;
         await append(trx, audit);
         await markSites(trx);
         return true;

@@ -81,6 +81,15 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       );
     });
 
+    test("one of several webhooks that are added at the same time gets a name", async () => {
+      const added = Array.from({ length: 20 }, (_, at) =>
+        store.putWebhook(webhook(`w${at}`, { name: "chat" }), { before: undefined, audit: [] }),
+      );
+      const results = await Promise.all(added);
+      expect(results.filter((result) => result === "stored")).toHaveLength(1);
+      expect(results.filter((result) => result === "taken")).toHaveLength(19);
+    });
+
     test("webhooks are ordered by name, and names are unique", async () => {
       const put = (row: StoredWebhook, before?: StoredWebhook) =>
         store.putWebhook(row, { before, audit: [] });

@@ -45,6 +45,17 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       await other.close();
     });
 
+    test("one of several sites that are added at the same time gets a name and an address", async () => {
+      const ids = Array.from({ length: 20 }, (_, at) => `s${at}`);
+      const named = ids.map((id) => store.insert(storedSite(id, { name: "home" }), []));
+      expect((await Promise.all(named)).filter(Boolean)).toHaveLength(1);
+      const [home] = await store.list();
+      const placed = ids.map((id) =>
+        store.insert(storedSite(`${id}2`, { address: home?.address ?? "" }), []),
+      );
+      expect((await Promise.all(placed)).filter(Boolean)).toEqual([]);
+    });
+
     test("a state that has fractions of milliseconds is read with whole ones", async () => {
       const sealer = createSealer(["0f".repeat(32)]);
       const site = storedSite("a", { token: sealer.seal("site a token", "t") });
