@@ -1,7 +1,7 @@
 import { startPeriodic } from "../periodic.ts";
 import type { AccessStore, TokenUse } from "./store.ts";
 
-/** Maximum number of pending uses; further ones are recorded a minute later. */
+/** Maximum number of tokens with a pending use; those of others are recorded a minute later. */
 const MAX_WAITING = 10_000;
 
 /** Records the last use of tokens. */
@@ -28,7 +28,8 @@ export function createLastUse(
   const job = startPeriodic(write, options);
   return {
     note: (tokenId, time, peer) => {
-      if (waiting.size < MAX_WAITING) waiting.set(tokenId, { tokenId, time, peer });
+      if (waiting.size < MAX_WAITING || waiting.has(tokenId))
+        waiting.set(tokenId, { tokenId, time, peer });
     },
     close: async () => {
       await job.stop();

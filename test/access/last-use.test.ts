@@ -29,8 +29,11 @@ test("the last use of each token is written once", async () => {
 test("at most 10,000 uses wait for a write", async () => {
   const { lastUse, recordUses } = recording();
   for (let at = 0; at < 10_001; at += 1) lastUse.note(`${at}`, at, "");
+  lastUse.note("0", 20_000, "");
   await lastUse.close();
-  expect(recordUses.mock.lastCall?.[0]).toHaveLength(10_000);
+  const [uses] = recordUses.mock.lastCall ?? [];
+  expect(uses).toHaveLength(10_000);
+  expect(uses?.[0]).toEqual({ tokenId: "0", time: 20_000, peer: "" });
 });
 
 test("uses of a failed write are written by the next one, unless there are later ones", async () => {
