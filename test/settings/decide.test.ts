@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { RevisionConflict } from "../../src/settings/conflict.ts";
+import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { createDraft } from "../../src/settings/draft.ts";
 import { FLAG, type SettingItem } from "../../src/settings/item.ts";
 import {
@@ -181,4 +182,16 @@ test.each([
 ])("an invalid number is answered with an example: the default %j, or 30", (value, example) => {
   const definition = defined({ key: "count", type: "number", default: value });
   expect(String(checkValue(definition, "x"))).toMatch(example);
+});
+
+test.each<[string, Partial<SettingDefinition>, number, boolean]>([
+  ["aaa", {}, 3, true],
+  ["äaa", {}, 3, false],
+  ["5", { type: "number", max: 5 }, 9, true],
+  ["6", { type: "number", max: 5 }, 9, false],
+  ["5".padStart(32, "0"), { type: "number" }, 99, true],
+  ["5".padStart(33, "0"), { type: "number" }, 99, false],
+])("the value %j of %j with %d bytes at most is valid: %s", (value, members, bytes, isValid) => {
+  const definition = defined({ key: "k", ...members });
+  expect(checkValue(definition, value, bytes) === undefined).toBe(isValid);
 });
