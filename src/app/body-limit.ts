@@ -2,7 +2,8 @@ import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { publicMethods } from "../access/authenticate.ts";
 import type { Config } from "../config/config.ts";
 import { memoize } from "../memoize.ts";
-import { isStruct, MESSAGE_LIMITS, type MessageLimits } from "../transport/decode.ts";
+import type { MessageLimits } from "../transport/body.ts";
+import { isStruct, MESSAGE_LIMITS } from "../transport/decode.ts";
 
 /** Longest body of a call that needs no token, in bytes. */
 const PUBLIC_BODY = 4 * 1024;

@@ -13,10 +13,11 @@ import {
   BadRequest,
   type BodyBounds,
   discardRest,
+  type MessageLimits,
   RequestAborted,
   readBody,
 } from "../transport/body.ts";
-import { decodeBinary, type MessageLimits } from "../transport/decode.ts";
+import { decodeBinary } from "../transport/decode.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { Call } from "./call.ts";

@@ -7,8 +7,14 @@ import {
 } from "@bufbuild/protobuf";
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
 import { type PeerOf, plainAddress } from "../transport/address.ts";
-import { type BodyBounds, Buffered, Fault, RequestAborted } from "../transport/body.ts";
-import { MESSAGE_LIMITS, type MessageLimits } from "../transport/decode.ts";
+import {
+  type BodyBounds,
+  Buffered,
+  Fault,
+  type MessageLimits,
+  RequestAborted,
+} from "../transport/body.ts";
+import { MESSAGE_LIMITS } from "../transport/decode.ts";
 import type { Call } from "./call.ts";
 import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";

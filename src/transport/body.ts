@@ -56,6 +56,14 @@ export class Buffered {
   }
 }
 
+/** Bounds of a request message, which are checked before anything is made of its bytes. */
+export interface MessageLimits {
+  /** Maximum number of values: many small ones take more time than their size suggests. */
+  readonly values: number;
+  /** Maximum length of one text or `bytes` value, in bytes. */
+  readonly text: number;
+}
+
 /** Bounds of request bodies. */
 export interface BodyBounds {
   readonly buffered: Buffered;

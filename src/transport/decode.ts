@@ -13,15 +13,7 @@ import {
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { ConnectError } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
-import { BadRequest } from "./body.ts";
-
-/** Bounds of a request message, which are checked before anything is made of its bytes. */
-export interface MessageLimits {
-  /** Maximum number of values: many small ones take more time than their size suggests. */
-  readonly values: number;
-  /** Maximum length of one text or `bytes` value, in bytes. */
-  readonly text: number;
-}
+import { BadRequest, type MessageLimits } from "./body.ts";
 
 /** Default limits; a text is as long as the body. */
 export const MESSAGE_LIMITS: MessageLimits = { values: 100_000, text: Number.POSITIVE_INFINITY };

@@ -1,11 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { BadRequest } from "../../transport/body.ts";
-import {
-  MAX_DEPTH,
-  MESSAGE_LIMITS,
-  type MessageLimits,
-  textTooLong,
-} from "../../transport/decode.ts";
+import { BadRequest, type MessageLimits } from "../../transport/body.ts";
+import { MAX_DEPTH, MESSAGE_LIMITS, textTooLong } from "../../transport/decode.ts";
 import { quote } from "../failure.ts";
 import { readJsonInteger } from "./value.ts";
 

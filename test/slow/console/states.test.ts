@@ -11,7 +11,7 @@ const pages = [
   { address: "history", call: "SettingService/ListRevisions", ready: ".revision" },
   { address: "history?revision=1", call: "SettingService/GetRevision", ready: ".changes" },
   { address: "drivers", call: "DriverService/ListDrivers", ready: ".drivers a" },
-  { address: "sites", call: "SiteService/WatchSites", ready: "text=No site gets its settings" },
+  { address: "sites", call: "SiteService/WatchSites", ready: "text=There are no sites" },
   { address: "tokens", call: "AccessService/ListTokens", ready: "text=There are no tokens" },
   { address: "audit", call: "AuditService/ListAuditEvents", ready: ".event" },
 ];

@@ -41,7 +41,7 @@ func (s *server) send(stream grpc.ServerStream, method protoreflect.MethodDescri
 }
 
 func failure() error {
-	violation := &errdetails.BadRequest_FieldViolation{Field: "text", Description: "is not fit"}
+	violation := &errdetails.BadRequest_FieldViolation{Field: "text", Description: "is not suitable"}
 	detail := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{violation}}
 	failed, err := status.New(codes.InvalidArgument, "it failed: grün").WithDetails(detail)
 	if err != nil {
