@@ -20,7 +20,6 @@ import type { GrpcListener } from "../transport/http2.ts";
 import { createPeerOf } from "../transport/peer.ts";
 import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
-import { createBodyLimit, createMessageLimits } from "./body-limit.ts";
 import { consolePlugin } from "./console.ts";
 import { docsPlugin } from "./docs.ts";
 import {
@@ -36,6 +35,7 @@ import { createHttpServer, type HttpServer, registerReflection } from "./http-se
 import { restContract } from "./legacy.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
+import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
 import { passToUpstream, type UpstreamParts } from "./sites.ts";
 
 export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {

@@ -41,9 +41,9 @@ export interface SitesDeps {
   /** Shorter waits for tests, in milliseconds. */
   readonly times?: WorkerDeps["times"] & {
     readonly beat?: number;
-    /** Between two transactions with states of sites. */
+    /** Interval between two transactions with states of sites. */
     readonly pace?: number;
-    /** Of the lease. */
+    /** Interval of renewals of the lease. */
     readonly renewal?: number;
     /** Validity of rows that only the upstream has. */
     readonly ownRows?: number;

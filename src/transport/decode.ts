@@ -76,23 +76,40 @@ export function textTooLong(what: string, { text }: MessageLimits): ConnectError
   return invalid(`the ${what} has a text of more than ${text} bytes`);
 }
 
-/** Message fields of a message type by number, each with the shape of its type. */
-type Shape = ReadonlyMap<number, () => Shape>;
+/**
+ * Fields of a message type with more than one value, by number: messages, with the shape of their
+ * type, and packed lists, with the fewest bytes of an element.
+ */
+type Shape = ReadonlyMap<number, (() => Shape) | number>;
 
 const shapeOf = memoize(
   (desc: DescMessage): Shape => new Map(desc.fields.flatMap((field) => inner(field))),
 );
 
-function inner(field: DescField): [number, () => Shape][] {
+/** Bytes of the scalar types with a fixed size (protobuf, "Encoding", "Message Structure"). */
+const FIXED: Partial<Record<ScalarType, number>> = {
+  [ScalarType.DOUBLE]: 8,
+  [ScalarType.FIXED64]: 8,
+  [ScalarType.SFIXED64]: 8,
+  [ScalarType.FLOAT]: 4,
+  [ScalarType.FIXED32]: 4,
+  [ScalarType.SFIXED32]: 4,
+};
+
+function inner(field: DescField): [number, (() => Shape) | number][] {
   const { message } = field;
   const own = message && (() => shapeOf(message));
   // An entry of a map is a message with the value as field 2 (protobuf, "Encoding", "Maps").
   if (field.fieldKind === "map") return [[field.number, () => new Map(own ? [[2, own]] : [])]];
-  return own ? [[field.number, own]] : [];
+  if (own) return [[field.number, own]];
+  const { scalar } = field;
+  const isPacked =
+    field.fieldKind === "list" && scalar !== ScalarType.STRING && scalar !== ScalarType.BYTES;
+  return isPacked ? [[field.number, (scalar && FIXED[scalar]) ?? 1]] : [];
 }
 
 /**
- * Number of values in the bytes; elements of a packed list count by their bytes.
+ * Number of values in the bytes; of a packed list the greatest number that its bytes can hold.
  *
  * @throws INVALID_ARGUMENT for a message beyond the limits.
  */
@@ -109,9 +126,12 @@ function countValues(bytes: Uint8Array, shape: Shape, limits: MessageLimits): nu
       else {
         const length = reader.uint32();
         const field = fields.get(number);
-        if (field !== undefined) count(reader.pos + length, field(), depth + 1);
-        else if (length > limits.text) throw textTooLong("request", limits);
-        else reader.pos += length;
+        if (typeof field === "function") count(reader.pos + length, field(), depth + 1);
+        else {
+          if (field !== undefined) values += length / field;
+          else if (length > limits.text) throw textTooLong("request", limits);
+          reader.pos += length;
+        }
       }
       if (values > limits.values)
         throw invalid(`the request holds more than ${limits.values} values`);

@@ -12,11 +12,7 @@ beforeEach(async () => {
 
 const cli: Service["cli"] = (args, given) => service.cli(args, given);
 
-/** Number of the newest revision. */
-async function newest(): Promise<number> {
-  const { out } = await cli(["list", "--json"]);
-  return Number(JSON.parse(out).revision);
-}
+const newest = (): Promise<number> => service.newest();
 
 describe("history, diff and rollback", () => {
   test("history lists revisions, newest first, and can be filtered", async () => {

@@ -18,6 +18,8 @@ export interface Service {
   readonly env: Readonly<Record<string, string>>;
   /** Runs a command against the service, in this process. */
   readonly cli: (args: readonly string[], options?: RunOptions) => Promise<Ended>;
+  /** Number of the newest revision. */
+  newest(): Promise<number>;
   /** Stops the service; the folder is kept. */
   stop(): Promise<void>;
   /** Starts it again at the same address. */
@@ -40,13 +42,15 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
   const address = `127.0.0.1:${running.port}`;
   const clientEnv = { MOORING_ADDRESS: address, MOORING_TOKEN: TOKEN };
   const stop = () => running.stop();
+  const cli: Service["cli"] = (args, options = {}) =>
+    run(args, { cwd: folder, ...options, env: { ...clientEnv, ...options.env } });
   return {
     address,
     folder,
     database: join(folder, "mooring.db"),
     env: clientEnv,
-    cli: (args, options = {}) =>
-      run(args, { cwd: folder, ...options, env: { ...clientEnv, ...options.env } }),
+    cli,
+    newest: async () => Number(JSON.parse((await cli(["list", "--json"])).out).revision),
     stop,
     start: async () => {
       running = await open(address);

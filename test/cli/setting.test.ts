@@ -15,11 +15,7 @@ beforeEach(async () => {
 
 const cli: Service["cli"] = (args, options) => service.cli(args, options);
 
-/** Number of the newest revision. */
-async function newest(): Promise<number> {
-  const { out } = await cli(["list", "--json"]);
-  return Number(JSON.parse(out).revision);
-}
+const newest = (): Promise<number> => service.newest();
 
 describe("get", () => {
   test("prints the bare value of one key", async () => {

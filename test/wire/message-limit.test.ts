@@ -1,10 +1,19 @@
 import { gzipSync } from "node:zlib";
-import { create, type JsonObject, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type JsonObject,
+  type JsonValue,
+  type MessageShape,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   type ImportSettingsRequest,
   ImportSettingsRequestSchema,
   RollbackRequestSchema,
+  SaveSettingsRequestSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { enveloped } from "./raw/cuttable.ts";
 import { type Answer, askHttp2, plainText, saying, textOf } from "./raw/refusal.ts";
@@ -19,6 +28,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const RPC = "/mooring.v1.SettingService/ImportSettings";
+const SAVE_RPC = "/mooring.v1.SettingService/SaveSettings";
 const KEYS_RPC = "/mooring.v1.SettingService/Rollback";
 
 /** A way to send a message: transport, codec and compression. */
@@ -57,8 +67,11 @@ function send({ path, headers, pack }: Way, bytes: Buffer, more = {}): Promise<A
   return askHttp2(service.port, all, pack(bytes));
 }
 
-function encode(codec: Way["codec"], request: ImportSettingsRequest): Buffer {
-  const desc = ImportSettingsRequestSchema;
+function encode<D extends DescMessage>(
+  codec: Way["codec"],
+  desc: D,
+  request: MessageShape<D>,
+): Buffer {
   if (codec === "proto") return Buffer.from(toBinary(desc, request));
   return Buffer.from(JSON.stringify(toJson(desc, request)));
 }
@@ -73,7 +86,8 @@ function nested(levels: number): JsonValue {
 }
 
 describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_name, one) => {
-  const sends = (document: JsonObject) => send(one, encode(one.codec, importing(document)));
+  const sends = (document: JsonObject) =>
+    send(one, encode(one.codec, ImportSettingsRequestSchema, importing(document)));
 
   test("with more than 100,000 values is refused as INVALID_ARGUMENT", async () => {
     const answer = await sends({ a: new Array<number>(100_001).fill(0) });
@@ -86,11 +100,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     const ask = async (count: number): Promise<string> => {
       const keys = Array.from({ length: count }, (_, at) => `key_${at}`);
       const request = create(RollbackRequestSchema, { to: 0n, keys, dryRun: true });
-      const desc = RollbackRequestSchema;
-      const body =
-        one.codec === "proto"
-          ? Buffer.from(toBinary(desc, request))
-          : Buffer.from(JSON.stringify(toJson(desc, request)));
+      const body = encode(one.codec, RollbackRequestSchema, request);
       const answer = await send({ ...one, path }, body);
       expect(textOf(answer)).toMatch(saying("invalid_argument"));
       return plainText(answer);
@@ -98,6 +108,29 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     expect(await ask(2_501)).toMatch(/holds more than 2500 values/);
     // Fewer are decoded, and refused with their field.
     expect(await ask(2_400)).not.toMatch(/values/);
+  });
+
+  test("with a document may have texts of any length: the sealed secrets of a backup are one", async () => {
+    const answer = await sends({ a: "x".repeat(3 * 2 ** 20) });
+    expect(textOf(answer)).toMatch(saying("invalid_argument"));
+    expect(plainText(answer)).not.toMatch(/a text of more than/);
+  });
+
+  test("without a document has no text of more than twice the longest value", async () => {
+    const path = one.path === RPC ? SAVE_RPC : "/api/admin/setting/save";
+    const ask = async (length: number): Promise<string> => {
+      const settings = [{ key: "site_title", value: "x".repeat(length) }];
+      const request = create(SaveSettingsRequestSchema, { settings });
+      const body =
+        one.path === RPC
+          ? encode(one.codec, SaveSettingsRequestSchema, request)
+          : Buffer.from(JSON.stringify(settings));
+      const answer = await send({ ...one, path }, body);
+      expect(textOf(answer)).toMatch(saying("invalid_argument"));
+      return plainText(answer);
+    };
+    expect(await ask(2 ** 21 + 1)).toMatch(/has a text of more than 2097152 bytes/);
+    expect(await ask(2 ** 21)).toMatch(/site_title/);
   });
 
   test("with deep nesting is refused as INVALID_ARGUMENT", async () => {

@@ -1,31 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { postgresServer } from "../../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { contentOf, makeDatabase } from "../../cli/database.ts";
 import { run } from "../../cli/world.ts";
-import { needs } from "../../downloaders/program.ts";
 import { entry } from "../../store/audit-contract.ts";
 import { temporaryPaths } from "../../store/folder.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../store/postgres/server.ts";
+import { serverOfFile } from "../../store/postgres/server.ts";
 import { deleting, setting } from "../../store/sample.ts";
 
 const newPath = temporaryPaths();
 const ofSqlite = async (path: string) => contentOf(await openSqliteSettingStore(path));
 
 describe("database copy to a PostgreSQL server and back", () => {
-  const isInstalled = needs(postgresProgram("postgres"));
-  beforeEach((context) => isInstalled(context));
-  let server: TestServer;
-  beforeAll(async () => {
-    if (hasPostgres) server = await startPostgres();
-  });
-  afterAll(() => server?.remove());
+  const server = serverOfFile();
 
   test("changes nothing, and saves continue afterwards", {
     timeout: 180_000,
@@ -33,7 +21,7 @@ describe("database copy to a PostgreSQL server and back", () => {
     const [from, back, url] = [
       await makeDatabase(newPath(), 1_200),
       newPath(),
-      await server.newDatabase(),
+      await server().newDatabase(),
     ];
     expect(await run(["database", "copy", "--from", from, "--to", url])).toMatchObject({
       code: 0,
@@ -53,10 +41,10 @@ describe("database copy to a PostgreSQL server and back", () => {
     await store.close();
     const database = url.split("/").at(-1);
     expect(await run(["database", "check", "--database", url])).toMatchObject({ code: 0 });
-    await server.query("delete from audit where seq = (select max(seq) from audit)", database);
+    await server().query("delete from audit where seq = (select max(seq) from audit)", database);
     const cut = await run(["database", "check", "--database", url]);
     expect(cut.err).toContain("the newest row of the audit is not the one that was written last");
-    await server.query("update head set revision = 1", database);
+    await server().query("update head set revision = 1", database);
     const { code, err } = await run(["database", "check", "--database", url]);
     expect(code).toBe(1);
     expect(err).toContain(

@@ -1,17 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { run } from "../../cli/world.ts";
 import { needs } from "../../downloaders/program.ts";
 import { testFolder } from "../../process/mooring.ts";
 import { openParts, save } from "../../settings/parts.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../store/postgres/server.ts";
+import { postgresProgram, serverOfFile } from "../../store/postgres/server.ts";
 
 const read = (file: string): string =>
   readFileSync(join(import.meta.dirname, "../../..", file), "utf8");
@@ -27,20 +22,14 @@ describe("docs/postgres.md", () => {
   const page = read("docs/postgres.md");
 
   describe("commands", () => {
-    const isInstalled = needs(postgresProgram("postgres"));
-    beforeEach((context) => isInstalled(context));
-    let server: TestServer;
-    beforeAll(async () => {
-      if (hasPostgres) server = await startPostgres();
-    });
-    afterAll(() => server?.remove());
+    const server = serverOfFile();
 
     test("have the described effect, in the order of the page", async () => {
       const folder = await testFolder();
       const parts = await openParts(join(folder, "mooring.db"));
       await save(parts, { site_title: "Harbour" });
       await parts.close();
-      const url = await server.newDatabase();
+      const url = await server().newDatabase();
       const commands = blocks(page, "sh").flatMap((block) =>
         block.split("\n").filter((line) => line.startsWith("mooring ")),
       );
@@ -48,7 +37,7 @@ describe("docs/postgres.md", () => {
       // The password is prompted for on a terminal, which is not available here.
       for (const command of blocks(page, "sh")[0]?.trim().split("\n") ?? []) {
         const [program = "", ...words] = command.replace(" --pwprompt", "").split(" ");
-        const at = ["-h", "127.0.0.1", "-p", String(server.port), "-U", "mooring"];
+        const at = ["-h", "127.0.0.1", "-p", String(server().port), "-U", "mooring"];
         const name = words.map((word) => word.replace(/^mooring$/, "harbour"));
         const { status, stderr } = spawnSync(postgresProgram(program), [...at, ...name], {
           encoding: "utf8",

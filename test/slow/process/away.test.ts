@@ -4,29 +4,16 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { needs } from "../../downloaders/program.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../store/postgres/server.ts";
+import { serverOfFile } from "../../store/postgres/server.ts";
 
 const HEADER = "mooring-stale-seconds";
 const LONG = { timeout: 90_000 };
 const SOON = { timeout: 20_000, interval: 50 };
-const isInstalled = needs(postgresProgram("postgres"));
-beforeEach((context) => isInstalled(context));
-
-let server: TestServer;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-});
-afterAll(() => server?.remove());
+const server = serverOfFile();
 
 /** The header of a reply to a Connect client. */
 type Reads = (transport: Transport) => Promise<string | null>;
@@ -64,7 +51,7 @@ const fetched = async (url: string, headers: Record<string, string> = {}) => {
 
 describe("the age of a reply while the database is unreachable", () => {
   test("is in replies of every protocol, and in none before and after", LONG, async () => {
-    const url = await server.newDatabase();
+    const url = await server().newDatabase();
     const mooring = await startedMooring({
       folder: await testFolder(),
       env: {
@@ -109,7 +96,7 @@ describe("the age of a reply while the database is unreachable", () => {
     await expect.poll(notStale, SOON).toEqual([null]);
     expect(await measured("mooring_database_up")).toBe(1);
 
-    await server.kill("SIGKILL");
+    await server().kill("SIGKILL");
     await mooring.logged(({ msg }) => String(msg).includes("reads continue from memory"));
     for (const [name, seconds] of Object.entries(await ages())) {
       expect(seconds, name).toMatch(/^\d+$/);
@@ -135,7 +122,7 @@ describe("the age of a reply while the database is unreachable", () => {
     expect(save).toMatchObject({ code: 14, metadata: expect.anything() });
     expect((save as { metadata: Headers }).metadata.get(HEADER)).toBeNull();
 
-    await server.start();
+    await server().start();
     await mooring.logged(({ msg }) => String(msg).includes("is back"));
     await expect.poll(notStale, SOON).toEqual([null]);
     expect(await measured("mooring_database_up")).toBe(1);

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { needs } from "../../downloaders/program.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   checkLoad,
   checkReset,
@@ -9,34 +8,22 @@ import {
   startLoad,
 } from "../../process/instance-group.ts";
 import { TOKEN } from "../../process/mooring.ts";
-import {
-  hasPostgres,
-  postgresProgram,
-  startPostgres,
-  type TestServer,
-} from "../../store/postgres/server.ts";
+import { serverOfFile, startPostgres } from "../../store/postgres/server.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
-const isInstalled = needs(postgresProgram("postgres"));
-beforeEach((context) => isInstalled(context));
-
-let server: TestServer;
-beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
-});
-afterAll(() => server?.remove());
+const server = serverOfFile();
 
 const LONG = { timeout: 120_000 };
 
 describe("three instances, 64 saving clients and a watcher at each", () => {
   test("agree on one history without failures", LONG, async () => {
-    const load = await startLoad(await server.newDatabase());
+    const load = await startLoad(await server().newDatabase());
     await load.savers.more(1_000);
     await checkLoad(load);
   });
 
   test("lose nothing when instances are killed", LONG, async () => {
-    const load = await startLoad(await server.newDatabase());
+    const load = await startLoad(await server().newDatabase());
     for (const instance of load.instances.slice(0, 2)) {
       instance.kill("SIGKILL");
       await load.savers.more(200);
@@ -65,10 +52,10 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
   );
 
   test("lose nothing when connections for notifications are cut repeatedly", LONG, async () => {
-    const load = await startLoad(await server.newDatabase());
+    const load = await startLoad(await server().newDatabase());
     const database = load.url.split("/").at(-1);
     const listeners = async () => {
-      const rows = await server.query(
+      const rows = await server().query(
         "select pid from pg_stat_activity where query like 'listen%' and datname = current_database()",
         database,
       );
@@ -80,7 +67,7 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
       const fresh = async () => (await listeners()).filter((pid) => !cut.has(pid));
       await expect.poll(fresh).toHaveLength(load.instances.length);
       for (const pid of await fresh()) {
-        await server.query(`select pg_terminate_backend(${pid})`);
+        await server().query(`select pg_terminate_backend(${pid})`);
         cut.add(pid);
       }
       await load.savers.more(200);
@@ -90,12 +77,12 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
 
   test("lose nothing when one is halted for longer than its lease", LONG, async () => {
     // For seconds: they need not keep the machine busy in between.
-    const load = await startLoad(await server.newDatabase(), 200);
+    const load = await startLoad(await server().newDatabase(), 200);
     const [halted] = load.instances;
     process.kill(halted?.pid ?? 0, "SIGSTOP");
     await load.savers.more(500);
     const over = () =>
-      server.query(
+      server().query(
         "select from instance where lease_until < clock_timestamp()",
         load.url.split("/").at(-1),
       );
@@ -108,14 +95,14 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
 
 describe("a token that was reset", () => {
   test("is accepted by no instance after the reply", LONG, async () => {
-    await checkReset(await startInstances(await server.newDatabase(), 3), 12);
+    await checkReset(await startInstances(await server().newDatabase(), 3), 12);
   });
 
   test(
     "is refused by an instance that was halted in between as soon as it continues",
     LONG,
     async () => {
-      const instances = await startInstances(await server.newDatabase(), 2);
+      const instances = await startInstances(await server().newDatabase(), 2);
       const [by, halted] = instances;
       if (by === undefined || halted === undefined) throw new Error("no instance");
       expect(await codeAt(halted, TOKEN)).toBe(200);
@@ -133,7 +120,7 @@ test(
   "a read that requires a revision returns what another instance has saved, or fails",
   LONG,
   async () => {
-    const instances = await startInstances(await server.newDatabase(), 2);
+    const instances = await startInstances(await server().newDatabase(), 2);
     const [one, other] = instances.map((instance) => http1Sender(instance.port()));
     if (one === undefined || other === undefined) throw new Error("no instance");
     const headers = { authorization: TOKEN };

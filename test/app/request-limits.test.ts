@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { publicMethods } from "../../src/access/authenticate.ts";
-import { createBodyLimit, createMessageLimits } from "../../src/app/body-limit.ts";
+import { createBodyLimit, createMessageLimits } from "../../src/app/request-limits.ts";
 import { servedServices } from "../../src/app/routes.ts";
 
 const MAX_BODY = 8 * 2 ** 20;
@@ -94,7 +94,12 @@ describe("the number of values of a request", () => {
     expect(namesWith(2_500).length).toBe(methods.length - 7);
   });
 
-  test("is limited in addition to the length of a text: twice the longest value", () => {
-    for (const method of methods) expect(limits(method).text).toBe(2_000);
+  test("is limited beside the length of a text, except in a document", () => {
+    const wide = createMessageLimits({ maxValue: 2 ** 20 });
+    for (const method of methods) {
+      const isDocument = limits(method).values === 100_000;
+      expect(limits(method).text).toBe(isDocument ? Number.POSITIVE_INFINITY : 2 ** 18);
+      expect(wide(method).text).toBe(isDocument ? Number.POSITIVE_INFINITY : 2 ** 21);
+    }
   });
 });

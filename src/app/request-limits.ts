@@ -13,10 +13,7 @@ const PUBLIC_BODY = 4 * 1024;
  */
 const SHORT_BODY = 256 * 1024;
 /** Fields of a request with up to 1,000 names, or the value of a setting or an item. */
-const LONG_FIELDS: ReadonlySet<string> = new Set([
-  ...["keys", "names"],
-  ...["value", "uri", "url", "secret"],
-]);
+const LONG_FIELDS: ReadonlySet<string> = new Set("keys names value uri url secret".split(" "));
 /** Bytes of the longest list of keys: 1,000 of 255 characters of four bytes, in quotes. */
 const KEYS = 1024 * 1024;
 /** Maximum number of values of a request without settings, mounts or a document: lists of 1,000 names. */
@@ -48,14 +45,15 @@ export function createBodyLimit({
 /**
  * Returns the limits of a method's request messages. The number of values is derived from the message:
  * 100,000 with a JSON document, 40,000 with a list of messages or a map, 2,500 otherwise. A text may
- * have twice the longest value, so that the error of a value that is somewhat too long names its key.
+ * have twice the longest value, so that the error of a value that is somewhat too long names its key;
+ * in a document it may be as long as the body, because a backup has all its sealed secrets in one.
  */
 export function createMessageLimits({
   maxValue,
 }: Pick<Config, "maxValue">): (desc: DescMethod) => MessageLimits {
-  const text = 2 * maxValue;
+  const text = Math.max(2 * maxValue, SHORT_BODY);
   return memoize(({ input }: DescMethod) => {
-    if (holdsDocument(input)) return { ...MESSAGE_LIMITS, text };
+    if (holdsDocument(input)) return MESSAGE_LIMITS;
     return { values: holdsMany(input) ? MANY_VALUES : FEW_VALUES, text };
   });
 }
