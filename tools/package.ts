@@ -202,9 +202,10 @@ function copyDeclaration(from: string, to: string, file: string): void {
       file,
     );
   // The compiler indents by four spaces, a tenth of all declarations.
-  const text = (isOpen ? whole : withoutComments(whole)).replace(/^ +/gm, (space) =>
-    " ".repeat(Math.floor(space.length / 4) + (space.length % 4)),
-  );
+  const text = (isOpen ? whole : withoutComments(whole))
+    .replace(/^ +/gm, (space) => " ".repeat(Math.ceil(space.length / 4)))
+    .replace(/^export declare type /gm, "export type ")
+    .trimStart();
   mkdirSync(dirname(join(to, file)), { recursive: true });
   writeFileSync(join(to, file), text);
   for (const [, path = ""] of text.matchAll(/(?:from |import\()"(\.[^"]*)\.js"/g))
