@@ -153,9 +153,10 @@ describe("over HTTP", () => {
   it("tries all addresses of a host name", async ({ skip }) => {
     skip(!hasIpv6(), "this machine has no ::1");
     const peer = await serveHttp((_, response) => response.end(version("1.36.0")), "::1");
+    // Not 127.0.0.1, where a server of another test may have the same port.
     const lookup: LookupFunction = (_host, _options, callback) =>
       setImmediate(callback, null, [
-        { address: "127.0.0.1", family: 4 },
+        { address: "127.98.0.1", family: 4 },
         { address: "::1", family: 6 },
       ]);
     const uri = `http://two.example:${peer.port}/jsonrpc`;
