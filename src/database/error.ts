@@ -7,9 +7,10 @@
  * - `away`: the server reports that it is unavailable, so it is for all clients.
  * - `unsure`: the server did not answer, or the connection broke. Other clients may reach it, and
  *   the statement may have been executed.
+ * - `taken`: another row has the same value of a unique column.
  * - `failed`: reading or writing failed; check the file, the disk or the server.
  */
-export type StoreFailure = "unusable" | "busy" | "full" | "away" | "unsure" | "failed";
+export type StoreFailure = "unusable" | "busy" | "full" | "away" | "unsure" | "taken" | "failed";
 
 /** Failure of the store, with a sentence about the action to take. */
 export class StoreError extends Error {
@@ -19,6 +20,16 @@ export class StoreError extends Error {
   constructor(failure: StoreFailure, message: string, cause?: unknown) {
     super(message, cause === undefined ? {} : { cause });
     this.failure = failure;
+  }
+}
+
+/** Replaces the failure `taken` of a write by a result. */
+export async function unlessTaken<T>(writing: Promise<T>, taken: T): Promise<T> {
+  try {
+    return await writing;
+  } catch (error) {
+    if (error instanceof StoreError && error.failure === "taken") return taken;
+    throw error;
   }
 }
 

@@ -11,6 +11,15 @@ export function writeFailure(error: unknown): unknown {
   return new ServiceError(code, message(id, { reason: error.message }), { cause: error });
 }
 
+/** Converts the failure of a write by {@link writeFailure}. */
+export async function mapWriteError<T>(writing: Promise<T>): Promise<T> {
+  try {
+    return await writing;
+  } catch (error) {
+    throw writeFailure(error);
+  }
+}
+
 /** UNAVAILABLE: it is unknown whether a token is still valid. */
 export function freshFailure(error: StoreError): ServiceError {
   return unavailable(message("TOKEN_STATE_UNKNOWN", { reason: error.message }), error);

@@ -1,5 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
+import { unlessTaken } from "../database/error.ts";
+import type { LockRows } from "../database/row-lock.ts";
 import type { Database, IncidentRow, WebhookDeliveryRow, WebhookRow } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
 import type { IncidentClass, IncidentSource } from "./incident.ts";
@@ -9,6 +11,7 @@ import type {
   StoredDelivery,
   StoredIncident,
   StoredWebhook,
+  WebhookPut,
 } from "./store.ts";
 
 /** Maximum number of kept deliveries per webhook, and of kept closed incidents. */
@@ -22,16 +25,42 @@ export interface IncidentQueryDeps {
   /** Throws when the database must not be written. */
   readonly check?: () => void;
   readonly append: AppendAudit;
+  readonly lockRows: LockRows;
 }
 
 /** Creates the store of incidents for both dialects. */
 export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
-  const { db, attempt, check, append } = deps;
+  const { db, attempt, check, append, lockRows } = deps;
   const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
     attempt(() => {
       check?.();
       return db.transaction().execute(work);
     });
+  /**
+   * Those of the webhooks that exist. All transactions with deliveries lock these rows first, in one
+   * order: a deletion finds what they write, and results of attempts are stored one after the other.
+   */
+  const lockWebhooks = async (
+    trx: Transaction<Database>,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>> => {
+    if (ids.length === 0) return new Set();
+    const rows = await lockRows(
+      trx.selectFrom("webhook").select("id").where("id", "in", ids).orderBy("id"),
+    ).execute();
+    return new Set(rows.map(({ id }) => id));
+  };
+  const addDeliveries = async (
+    trx: Transaction<Database>,
+    deliveries: readonly StoredDelivery[],
+  ): Promise<void> => {
+    const known = await lockWebhooks(trx, [
+      ...new Set(deliveries.map(({ webhookId }) => webhookId)),
+    ]);
+    for (const delivery of deliveries)
+      if (known.has(delivery.webhookId))
+        await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
+  };
   return {
     list: ({ siteId, mountPath, open, before, limit }) =>
       attempt(async () => {
@@ -95,41 +124,33 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
         return rows.map(webhookFromRow);
       }),
     putWebhook: (webhook, { before, audit }) =>
-      writing(async (trx) => {
-        const { id, ...rest } = webhookToRow(webhook);
-        if (before === undefined) {
-          const { numInsertedOrUpdatedRows } = await trx
-            .insertInto("webhook")
-            .values({ id, ...rest })
-            .onConflict((conflict) => conflict.doNothing())
-            .executeTakeFirst();
-          if (numInsertedOrUpdatedRows === 0n) return "taken";
-        } else {
-          const other = await trx
-            .selectFrom("webhook")
-            .select("id")
-            .where("name", "=", webhook.name)
-            .where("id", "!=", id)
-            .executeTakeFirst();
-          if (other !== undefined) return "taken";
-          const read = Object.entries(webhookToRow(before));
-          const { numUpdatedRows } = await trx
-            .updateTable("webhook")
-            .set(rest)
-            .where((eb) => eb.and(Object.fromEntries(read)))
-            .executeTakeFirst();
-          if (numUpdatedRows === 0n) {
-            const found = trx.selectFrom("webhook").select("id").where("id", "=", id);
-            return (await found.executeTakeFirst()) === undefined ? "gone" : "changed";
+      unlessTaken(
+        writing(async (trx): Promise<WebhookPut> => {
+          const { id, ...rest } = webhookToRow(webhook);
+          if (before === undefined)
+            await trx
+              .insertInto("webhook")
+              .values({ id, ...rest })
+              .execute();
+          else {
+            const read = Object.entries(webhookToRow(before));
+            const { numUpdatedRows } = await trx
+              .updateTable("webhook")
+              .set(rest)
+              .where((eb) => eb.and(Object.fromEntries(read)))
+              .executeTakeFirst();
+            if (numUpdatedRows === 0n)
+              return (await lockWebhooks(trx, [id])).size === 0 ? "gone" : "changed";
           }
-        }
-        await append(trx, audit);
-        return "stored";
-      }),
+          await append(trx, audit);
+          return "stored";
+        }),
+        "taken",
+      ),
     deleteWebhook: (id, audit) =>
       writing(async (trx) => {
-        await trx.deleteFrom("webhook_delivery").where("webhook_id", "=", id).execute();
         await trx.deleteFrom("webhook").where("id", "=", id).execute();
+        await trx.deleteFrom("webhook_delivery").where("webhook_id", "=", id).execute();
         await append(trx, audit);
       }),
     deliveries: (webhookId, limit, before) =>
@@ -184,22 +205,23 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
           .execute();
         return rows.map(deliveryFromRow);
       }),
-    putDelivery: (delivery, audit = []) =>
+    changeDelivery: (delivery, change, audit = []) =>
       writing(async (trx) => {
-        const { id, ...rest } = deliveryToRow(delivery);
-        // Deliveries of a deleted webhook are not written.
-        const webhook = await trx
-          .selectFrom("webhook")
-          .select("id")
-          .where("id", "=", delivery.webhookId)
+        if ((await lockWebhooks(trx, [delivery.webhookId])).size === 0) return change(delivery);
+        const row = await trx
+          .selectFrom("webhook_delivery")
+          .selectAll()
+          .where("id", "=", delivery.id)
           .executeTakeFirst();
-        if (webhook === undefined) return;
+        const changed = change(row === undefined ? delivery : deliveryFromRow(row));
+        const { id, ...rest } = deliveryToRow(changed);
         await trx
           .insertInto("webhook_delivery")
           .values({ id, ...rest })
           .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
           .execute();
         await append(trx, audit);
+        return changed;
       }),
     forget: (before) =>
       writing(async (trx) => {
@@ -217,14 +239,6 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
         await trimDeliveries(trx);
       }),
   };
-}
-
-async function addDeliveries(
-  trx: Transaction<Database>,
-  deliveries: readonly StoredDelivery[],
-): Promise<void> {
-  for (const delivery of deliveries)
-    await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
 }
 
 /** Deletes the oldest closed incidents above the maximum number. */

@@ -67,7 +67,7 @@ export interface IncidentStore {
   get(id: string): Promise<StoredIncident | undefined>;
   /**
    * Writes incidents and their notifications in one transaction. The acknowledgement of an existing
-   * incident is not changed.
+   * incident is not changed; notifications of deleted webhooks are not written.
    */
   write(incidents: readonly StoredIncident[], deliveries: readonly StoredDelivery[]): Promise<void>;
   /**
@@ -105,7 +105,18 @@ export interface IncidentStore {
   delivery(id: string): Promise<StoredDelivery | undefined>;
   /** First due delivery of each webhook, oldest first. */
   due(now: number): Promise<readonly StoredDelivery[]>;
-  putDelivery(delivery: StoredDelivery, audit?: readonly AuditEntry[]): Promise<void>;
+  /**
+   * Changes a delivery, or adds it. Nothing is written when its webhook was deleted.
+   *
+   * @param delivery the delivery that was read; another call or process may have changed it since.
+   * @param change returns the changed delivery, from the stored one if there is one.
+   * @returns the changed delivery.
+   */
+  changeDelivery(
+    delivery: StoredDelivery,
+    change: (stored: StoredDelivery) => StoredDelivery,
+    audit?: readonly AuditEntry[],
+  ): Promise<StoredDelivery>;
   /** Deletes closed incidents and completed deliveries from before a time. */
   forget(before: number): Promise<void>;
 }

@@ -1,7 +1,9 @@
 import type { Kysely, Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
+import { unlessTaken } from "../database/error.ts";
 import { dropLease, takeLease } from "../database/job.ts";
 import { markSites, sitesVersion } from "../database/meta-query.ts";
+import type { LockRows } from "../database/row-lock.ts";
 import type { Database, SiteRow } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
 import {
@@ -22,24 +24,20 @@ export interface SiteQueryDeps {
   /** Throws when the database must not be written. */
   readonly check?: () => void;
   readonly append: AppendAudit;
+  readonly lockRows: LockRows;
 }
 
 /** Creates the store of sites for both dialects. */
-export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): SiteStore {
+export function createSiteStore(deps: SiteQueryDeps): SiteStore {
+  const { db, attempt, check, append, lockRows } = deps;
   const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
     attempt(() => {
       check?.();
       return db.transaction().execute(work);
     });
-  const isTaken = async (trx: Transaction<Database>, site: StoredSite): Promise<boolean> => {
-    const other = await trx
-      .selectFrom("site")
-      .select("id")
-      .where((eb) => eb.or([eb("name", "=", site.name), eb("address", "=", site.address)]))
-      .where("id", "!=", site.id)
-      .executeTakeFirst();
-    return other !== undefined;
-  };
+  // In one order in all processes: PostgreSQL locks row after row.
+  const locked = (trx: Transaction<Database>, ids: readonly string[]) =>
+    lockRows(trx.selectFrom("site").where("id", "in", ids).orderBy("id"));
   return {
     version: () => attempt(() => sitesVersion(db)),
     list: () =>
@@ -48,32 +46,35 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
         return rows.map(siteFromRow);
       }),
     insert: (site, audit) =>
-      writing(async (trx) => {
-        const { numInsertedOrUpdatedRows } = await trx
-          .insertInto("site")
-          .values(siteToRow(site))
-          .onConflict((conflict) => conflict.doNothing())
-          .executeTakeFirst();
-        if (numInsertedOrUpdatedRows === 0n) return false;
-        await append(trx, audit);
-        await markSites(trx);
-        return true;
-      }),
+      unlessTaken(
+        writing(async (trx) => {
+          await trx.insertInto("site").values(siteToRow(site)).execute();
+          await append(trx, audit);
+          await markSites(trx);
+          return true;
+        }),
+        false,
+      ),
     update: (site, audit, before) =>
-      writing(async (trx) => {
-        if (before !== undefined && !(await isUnchanged(trx, before))) return undefined;
-        if (await isTaken(trx, site)) return false;
-        const { id, ...rest } = siteToRow(site);
-        const done = await trx
-          .updateTable("site")
-          .set(rest)
-          .where("id", "=", id)
-          .executeTakeFirst();
-        if (done.numUpdatedRows === 0n) return false;
-        await append(trx, audit);
-        await markSites(trx);
-        return true;
-      }),
+      unlessTaken(
+        writing(async (trx): Promise<boolean | undefined> => {
+          if (before !== undefined) {
+            const row = await locked(trx, [site.id]).selectAll().executeTakeFirst();
+            if (row === undefined || !isSameSite(siteFromRow(row), before)) return undefined;
+          }
+          const { id, ...rest } = siteToRow(site);
+          const done = await trx
+            .updateTable("site")
+            .set(rest)
+            .where("id", "=", id)
+            .executeTakeFirst();
+          if (done.numUpdatedRows === 0n) return false;
+          await append(trx, audit);
+          await markSites(trx);
+          return true;
+        }),
+        false,
+      ),
     delete: (id, audit) =>
       writing(async (trx) => {
         await trx.deleteFrom("site").where("id", "=", id).execute();
@@ -95,7 +96,10 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
       }),
     record: (records) =>
       writing(async (trx) => {
-        const known = await knownSites(trx, records);
+        // A deletion of a site waits, so that it finds what is written here.
+        const ids = records.map(({ state }) => state.siteId);
+        const rows = await locked(trx, ids).select("id").execute();
+        const known = new Set(rows.map(({ id }) => id));
         const versions: (number | undefined)[] = [];
         for (const { state } of records)
           versions.push(known.has(state.siteId) ? await writeState(trx, state) : undefined);
@@ -126,27 +130,6 @@ export function createSiteStore({ db, attempt, check, append }: SiteQueryDeps): 
     lease: (name, holder, now, ttl) => writing((trx) => takeLease(trx, name, holder, now, ttl)),
     release: (name, holder) => writing((trx) => dropLease(trx, name, holder)),
   };
-}
-
-async function isUnchanged(trx: Transaction<Database>, site: StoredSite): Promise<boolean> {
-  // An update, as it locks the row and returns its newest version: a select of PostgreSQL does neither.
-  const row = await trx
-    .updateTable("site")
-    .set({ id: site.id })
-    .where("id", "=", site.id)
-    .returningAll()
-    .executeTakeFirst();
-  return row !== undefined && isSameSite(siteFromRow(row), site);
-}
-
-/** Ids of the records' sites that still exist. */
-async function knownSites(
-  trx: Transaction<Database>,
-  records: readonly SiteRecord[],
-): Promise<ReadonlySet<string>> {
-  const ids = records.map(({ state }) => state.siteId);
-  const rows = await trx.selectFrom("site").select("id").where("id", "in", ids).execute();
-  return new Set(rows.map(({ id }) => id));
 }
 
 /** @returns the new version; undefined: another process has written meanwhile. */

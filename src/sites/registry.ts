@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../audit/store.ts";
 import { createReplica } from "../database/replica.ts";
-import { writeFailure } from "../database/store-failure.ts";
+import { mapWriteError } from "../database/store-failure.ts";
 import { notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -149,15 +149,8 @@ export function createSiteRegistry({
       throw error;
     },
   });
-  const writing = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (error) {
-      throw writeFailure(error);
-    }
-  };
   const changed = async <T>(work: Promise<T>): Promise<T> => {
-    const result = await writing(work);
+    const result = await mapWriteError(work);
     await load();
     return result;
   };
@@ -198,7 +191,7 @@ export function createSiteRegistry({
       const state = JSON.stringify(rest);
       const row = { siteId, version: storedVersion, appliedRevision, state };
       const audit = entriesOf(rows.get(siteId)?.site.name ?? siteId, events);
-      const version = await writing(write({ state: row, events, audit }, options));
+      const version = await mapWriteError(write({ state: row, events, audit }, options));
       if (version === undefined) {
         await load();
         return false;
@@ -216,7 +209,7 @@ export function createSiteRegistry({
       while (!isDone && rows.has(id))
         isDone = await registry.record(id, { ...registry.state(id), ...cleared });
     },
-    log: (id, limit, before) => writing(store.log(id, limit, before)),
+    log: (id, limit, before) => mapWriteError(store.log(id, limit, before)),
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,6 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import type { LeaseStore } from "../database/job.ts";
+import { mapWriteError } from "../database/store-failure.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
@@ -72,6 +74,7 @@ export interface SiteService {
 
 export interface SiteServiceDeps {
   readonly registry: SiteRegistry;
+  readonly leases: LeaseStore;
   readonly workers: Workers;
   readonly engine: Engine;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
@@ -92,6 +95,8 @@ export interface SiteServiceDeps {
 
 /** Maximum number of sites: each needs a list of settings in memory and a call per minute. */
 const MAX_SITES = 1_000;
+/** Longest time in which a site gets a name, in milliseconds. */
+const CLAIM = 30_000;
 
 const EMPTY: Site = Object.freeze({
   ...{ id: "", name: "", url: "", token: "", ca: "", pin: "", mode: "observe" as const },
@@ -124,6 +129,27 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
         : message("SITE_ADDRESS_TAKEN", { name: same.name, url: same.url }),
     );
   };
+  /**
+   * Runs work that gives a site a name, and no other call or process does so at the same time: mounts
+   * get the name before the site has it, and would be those of another site.
+   *
+   * @returns false when another one does.
+   */
+  const claiming = async (
+    name: string,
+    work: () => Promise<boolean | undefined>,
+  ): Promise<boolean | undefined> => {
+    const { leases, now } = deps;
+    const [claim, holder] = [`site name ${name}`, deps.newId()];
+    if (!(await mapWriteError(leases.lease(claim, holder, now(), CLAIM)))) return false;
+    try {
+      await mapWriteError(registry.load());
+      return await work();
+    } finally {
+      // It expires.
+      await leases.release(claim, holder).catch(() => undefined);
+    }
+  };
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
@@ -145,7 +171,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       );
       if (site.mode === "follow") throw tooEarly(site);
       const { url, mode } = site;
-      if (!(await registry.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
+      const inserting = () => registry.insert(site, [noted(origin, site, { url, mode })]);
+      if (!(await claiming(site.name, inserting))) throw taken(site);
       try {
         await look(site);
       } catch (error) {
@@ -163,11 +190,14 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
         throw tooEarly(site);
       const changed = changedMembers(before, site);
-      if (site.name !== before.name) {
-        if (registry.sites().some((other) => other.name === site.name)) throw taken(site);
+      const updating = () => registry.update(site, [noted(origin, site, { changed })], before);
+      const renaming = async () => {
+        if (registry.sites().some((other) => other.name === site.name)) return false;
         await deps.onRename?.(before.name, site.name, origin);
-      }
-      const isDone = await registry.update(site, [noted(origin, site, { changed })], before);
+        return updating();
+      };
+      const isDone =
+        site.name === before.name ? await updating() : await claiming(site.name, renaming);
       if (isDone === undefined) {
         await registry.load();
         return service.update(name, input, origin);

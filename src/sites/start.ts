@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createLease } from "../database/job.ts";
-import { writeFailure } from "../database/store-failure.ts";
+import { mapWriteError } from "../database/store-failure.ts";
 import type { ServiceError } from "../messages/error.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
@@ -130,6 +130,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   ignore(followFeed(feed, stopping.signal, onCommits, onBegin));
   const made = createSiteService({
     ...deps,
+    leases: store,
     registry,
     workers,
     stopping: ending.signal,
@@ -172,11 +173,7 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
   const first =
     <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) =>
     async (...args: Args): Promise<T> => {
-      try {
-        await registry.load();
-      } catch (error) {
-        throw writeFailure(error);
-      }
+      await mapWriteError(registry.load());
       return work(...args);
     };
   return {

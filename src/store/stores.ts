@@ -3,6 +3,7 @@ import type { AccessStore } from "../access/store.ts";
 import { type AppendAudit, type AuditQueryDeps, createAuditStore } from "../audit/query.ts";
 import type { AuditStore } from "../audit/store.ts";
 import { tryAcquireJobSlot } from "../database/job.ts";
+import type { LockRows } from "../database/row-lock.ts";
 import type { Database } from "../database/schema.ts";
 import { createIncidentStore } from "../incidents/query.ts";
 import type { IncidentStore } from "../incidents/store.ts";
@@ -44,6 +45,8 @@ export interface DialectParts {
   readonly origin: string;
   /** Locks the head of the audit within a transaction. Default: not needed with a single writer. */
   readonly lock?: AuditQueryDeps["lock"];
+  /** Default: not needed with a single writer. */
+  readonly lockRows?: LockRows;
   readonly revisionsOf: RevisionsOf;
   readonly keysOf: KeysOf;
   /** Number of revisions whose changes one query reads. Default: all. */
@@ -55,8 +58,8 @@ export interface DialectParts {
 /** Creates the stores that both dialects share: nouns, reads of the history, job slots and leases. */
 export function createStores(parts: DialectParts) {
   const { db, attempt, read = attempt, check, append, origin, lock, revisionsOf, keysOf } = parts;
-  const { serverTime = (now) => now } = parts;
-  const deps = { db, attempt, append, ...(check && { check }) };
+  const { serverTime = (now) => now, lockRows = (query) => query } = parts;
+  const deps = { db, attempt, append, lockRows, ...(check && { check }) };
   const sites = createSiteStore(deps);
   /** Leaves out revisions that may have been deleted after they were read and before their changes. */
   const kept = async <T extends { readonly revision: number }>(found: readonly T[]) => {

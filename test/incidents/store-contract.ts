@@ -19,13 +19,16 @@ const incident = (id: string, changes: Partial<StoredIncident> = {}): StoredInci
   ...changes,
 });
 
-const webhook = (id: string, changes: Partial<StoredWebhook> = {}): StoredWebhook => ({
+export const storedWebhook = (id: string, changes: Partial<StoredWebhook> = {}): StoredWebhook => ({
   ...{ id, name: `name ${id}`, url: "u", secret: "s", classes: '["quota"]', sites: "[]" },
   ...{ language: "en", disabled: false, createdAt: 5, createdBy: "admin" },
   ...changes,
 });
 
-const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDelivery => ({
+export const storedDelivery = (
+  id: string,
+  changes: Partial<StoredDelivery> = {},
+): StoredDelivery => ({
   ...{ id, webhookId: "w", incidentId: "i", type: "incident.opened", body: "{}", createdAt: 7 },
   ...{ state: "waiting", attempts: 0, nextTry: 7, status: 0, error: "" },
   ...changes,
@@ -83,7 +86,10 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
 
     test("one of several webhooks that are added at the same time gets a name", async () => {
       const added = Array.from({ length: 20 }, (_, at) =>
-        store.putWebhook(webhook(`w${at}`, { name: "chat" }), { before: undefined, audit: [] }),
+        store.putWebhook(storedWebhook(`w${at}`, { name: "chat" }), {
+          before: undefined,
+          audit: [],
+        }),
       );
       const results = await Promise.all(added);
       expect(results.filter((result) => result === "stored")).toHaveLength(1);
@@ -93,29 +99,31 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     test("webhooks are ordered by name, and names are unique", async () => {
       const put = (row: StoredWebhook, before?: StoredWebhook) =>
         store.putWebhook(row, { before, audit: [] });
-      const b = webhook("b", { disabled: true });
+      const b = storedWebhook("b", { disabled: true });
       expect(await put(b)).toBe("stored");
-      expect(await put(webhook("a"))).toBe("stored");
-      expect(await put(webhook("c", { name: "name a" }))).toBe("taken");
+      expect(await put(storedWebhook("a"))).toBe("stored");
+      expect(await put(storedWebhook("c", { name: "name a" }))).toBe("taken");
       expect(await put({ ...b, name: "name a" }, b)).toBe("taken");
-      expect(await put(webhook("a", { language: "zh-CN" }), webhook("a"))).toBe("stored");
+      expect(await put(storedWebhook("a", { language: "zh-CN" }), storedWebhook("a"))).toBe(
+        "stored",
+      );
       // Another call has changed it in between.
-      expect(await put(webhook("a", { disabled: true }), webhook("a"))).toBe("changed");
+      expect(await put(storedWebhook("a", { disabled: true }), storedWebhook("a"))).toBe("changed");
       // A webhook deleted in between is not restored.
-      expect(await put(webhook("gone"), webhook("gone"))).toBe("gone");
+      expect(await put(storedWebhook("gone"), storedWebhook("gone"))).toBe("gone");
       expect(await store.webhooks()).toEqual([
-        webhook("a", { language: "zh-CN" }),
-        webhook("b", { disabled: true }),
+        storedWebhook("a", { language: "zh-CN" }),
+        storedWebhook("b", { disabled: true }),
       ]);
     });
 
     test("due deliveries are ordered oldest first, and are deleted with their webhook", async () => {
-      await store.putWebhook(webhook("w"), { before: undefined, audit: [] });
+      await store.putWebhook(storedWebhook("w"), { before: undefined, audit: [] });
       const all = [
-        delivery("a", { nextTry: 9 }),
-        delivery("b", { nextTry: 8 }),
-        delivery("c", { nextTry: 20 }),
-        delivery("d", { state: "failed", nextTry: 0, createdAt: 8 }),
+        storedDelivery("a", { nextTry: 9 }),
+        storedDelivery("b", { nextTry: 8 }),
+        storedDelivery("c", { nextTry: 20 }),
+        storedDelivery("d", { state: "failed", nextTry: 0, createdAt: 8 }),
       ];
       await store.write([], all);
       expect((await store.due(10)).map(({ id }) => id)).toEqual(["b"]);
@@ -125,31 +133,41 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       const rest = await store.deliveries("w", 9, { createdAt: 7, id: "c" });
       expect(rest.map(({ id }) => id)).toEqual(["b", "a"]);
       expect(await store.delivery("c")).toEqual(all[2]);
-      await store.putDelivery({ ...delivery("a"), state: "delivered", attempts: 1, nextTry: 0 });
-      expect(await store.delivery("a")).toMatchObject({ state: "delivered", attempts: 1 });
+      const deliver = (read: StoredDelivery) =>
+        store.changeDelivery(read, (stored) => ({
+          ...stored,
+          ...{ state: "delivered", attempts: stored.attempts + 1, nextTry: 0 },
+        }));
+      expect(await deliver(storedDelivery("a"))).toMatchObject({ attempts: 1 });
+      // The stored attempts are counted, not those that were read.
+      expect(await deliver(storedDelivery("a"))).toMatchObject({ attempts: 2 });
+      expect(await store.delivery("a")).toMatchObject({ state: "delivered", attempts: 2 });
       await store.deleteWebhook("w", []);
       expect(await store.deliveries("w", 9)).toEqual([]);
-      await store.putDelivery(delivery("a"));
-      expect(await store.delivery("a")).toBeUndefined();
+      await deliver(storedDelivery("a"));
+      await store.write([], [storedDelivery("e")]);
+      for (const id of ["a", "e"]) expect(await store.delivery(id)).toBeUndefined();
     });
 
     test("the first due delivery of each webhook is returned, for any backlog of another webhook", async () => {
       for (const id of ["v", "w"])
-        await store.putWebhook(webhook(id), { before: undefined, audit: [] });
-      const backlog = Array.from({ length: 300 }, (_, at) => delivery(`w${at}`, { nextTry: 2 }));
-      await store.write([], [...backlog, delivery("late", { webhookId: "v", nextTry: 9 })]);
+        await store.putWebhook(storedWebhook(id), { before: undefined, audit: [] });
+      const backlog = Array.from({ length: 300 }, (_, at) =>
+        storedDelivery(`w${at}`, { nextTry: 2 }),
+      );
+      await store.write([], [...backlog, storedDelivery("late", { webhookId: "v", nextTry: 9 })]);
       expect((await store.due(10)).map(({ id }) => id)).toEqual(["w0", "late"]);
       for (const id of ["v", "w"]) await store.deleteWebhook(id, []);
     });
 
     test("closed incidents and finished deliveries are deleted, and no others", async () => {
-      await store.putWebhook(webhook("w"), { before: undefined, audit: [] });
+      await store.putWebhook(storedWebhook("w"), { before: undefined, audit: [] });
       await store.write(
         [incident("a"), incident("b", { closedAt: 50 }), incident("c", { closedAt: 150 })],
         [
-          delivery("a", { createdAt: 50 }),
-          delivery("b", { createdAt: 50, state: "delivered" }),
-          delivery("c", { createdAt: 150, state: "failed" }),
+          storedDelivery("a", { createdAt: 50 }),
+          storedDelivery("b", { createdAt: 50, state: "delivered" }),
+          storedDelivery("c", { createdAt: 150, state: "failed" }),
         ],
       );
       await store.forget(100);

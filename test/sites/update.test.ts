@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { Code } from "@connectrpc/connect";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { failureOf } from "../backup/setting.ts";
 import {
   type Follower,
   type FollowerOptions,
@@ -31,8 +33,8 @@ afterEach(async () => {
   await site.stop();
 });
 
-async function anotherProcess(onQuery?: FollowerOptions["onQuery"]): Promise<Follower> {
-  const other = await startFollower({ folder: mooring.folder, times, ...(onQuery && { onQuery }) });
+async function anotherProcess(options: FollowerOptions = {}): Promise<Follower> {
+  const other = await startFollower({ folder: mooring.folder, times, ...options });
   others.push(other);
   return other;
 }
@@ -40,10 +42,12 @@ async function anotherProcess(onQuery?: FollowerOptions["onQuery"]): Promise<Fol
 test("a new token clears the error that another process stores in between for the old one", async () => {
   const { service } = mooring.sites;
   const [failed, cleared] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const other = await anotherProcess(async (name) => {
-    if (name !== "record") return;
-    failed.resolve();
-    await cleared.promise;
+  const other = await anotherProcess({
+    onQuery: async (name) => {
+      if (name !== "record") return;
+      failed.resolve();
+      await cleared.promise;
+    },
   });
   site.settings.resetToken();
   const checked = other.sites.service.check("one").catch(String);
@@ -92,3 +96,40 @@ test("a change by the program keeps a change by an operator in another process",
   expect(isFirst).toBe(false);
   expect(service.get("one").site).toMatchObject({ token: "renewed", exclude: ["site_logo"] });
 });
+
+test.each(["process", "call"])(
+  "during a rename another %s can give the new name to no site, whose mounts would be those of the first",
+  async (kind) => {
+    const second = await startStandIn();
+    onTestFinished(() => second.stop());
+    const renames: (readonly string[])[] = [];
+    let during = async (): Promise<void> => undefined;
+    const renaming = await anotherProcess({
+      onRename: async (from, to) => {
+        renames.push([from, to]);
+        await during();
+      },
+    });
+    const other = kind === "call" ? renaming : mooring;
+    await other.sites.service.create(
+      { name: "two", url: second.url, token: second.token() },
+      ORIGIN,
+    );
+    const failures: unknown[] = [];
+    during = async () => {
+      during = async () => undefined;
+      const { service } = other.sites;
+      failures.push(await failureOf(() => service.update("two", { name: "new" }, ORIGIN)));
+      const input = { name: "new", url: "http://127.0.0.1:9", token: "t" };
+      failures.push(await failureOf(() => service.create(input, ORIGIN)));
+    };
+    await renaming.sites.service.update("one", { name: "new" }, ORIGIN);
+    expect(failures).toMatchObject([{ code: Code.AlreadyExists }, { code: Code.AlreadyExists }]);
+    expect(renames).toEqual([["one", "new"]]);
+    await other.sites.registry.load();
+    expect(other.sites.service.list().map(({ site: { name } }) => name)).toEqual(["new", "two"]);
+    // The name is free again after the rename.
+    await renaming.sites.service.update("new", { name: "one" }, ORIGIN);
+    await other.sites.service.update("two", { name: "new" }, ORIGIN);
+  },
+);

@@ -41,6 +41,7 @@ const EXPLAINED: Readonly<Record<string, readonly [StoreFailure, string]>> = {
   "57014": ["busy", "canceled the statement: try again in a moment"],
   "40001": ["busy", "had a conflict of two transactions: try again"],
   "40P01": ["busy", "had a conflict of two transactions: try again"],
+  "23505": ["taken", "has another row with the same unique value"],
   "22021": ["failed", "cannot store a text with a NUL character: remove it"],
 };
 

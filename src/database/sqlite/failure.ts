@@ -35,6 +35,8 @@ function explain(code: string): [StoreFailure, string] {
     return ["failed", "is not a SQLite database (or is encrypted): restore it from a backup"];
   if (code.startsWith("SQLITE_CORRUPT"))
     return ["failed", "is damaged: stop the service and restore the file from a backup"];
+  if (code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY")
+    return ["taken", "has another row with the same unique value"];
   if (code.startsWith("SQLITE_IOERR"))
     return ["failed", `could not be read or written (${code}): check its disk`];
   return ["failed", `failed${code === "" ? "" : ` (${code})`}`];

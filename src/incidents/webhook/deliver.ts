@@ -19,7 +19,7 @@ export interface OpenWebhook {
 }
 
 export interface DelivererDeps {
-  readonly store: Pick<IncidentStore, "due" | "putDelivery">;
+  readonly store: Pick<IncidentStore, "due" | "changeDelivery">;
   readonly webhook: (id: string) => OpenWebhook | undefined;
   readonly send: (
     url: string,
@@ -48,19 +48,22 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const { id, body } = delivery;
     const headers = signedHeaders(webhook.secret, { id, time: now(), body });
     const { status, error } = await deps.send(webhook.url, body, headers);
-    const attempts = delivery.attempts + 1;
-    const pause = status === 410 ? undefined : pauses[attempts - 1];
-    const done: StoredDelivery = {
-      ...delivery,
-      ...{ attempts, status, error },
-      ...(error === ""
-        ? { state: "delivered", nextTry: 0 }
-        : pause === undefined
-          ? { state: "failed", nextTry: 0 }
-          : // Up to a tenth longer, at random, so that retries to a recovered target are spread.
-            { nextTry: now() + Math.round(pause * (1 + deps.random() / 10)) }),
-    };
-    await store.putDelivery(done);
+    const done = await store.changeDelivery(delivery, (stored) => {
+      const attempts = stored.attempts + 1;
+      // A resent message was accepted, or given up, during this attempt.
+      if (error !== "" && stored.state !== "waiting") return { ...stored, attempts };
+      const pause = status === 410 ? undefined : pauses[attempts - 1];
+      return {
+        ...stored,
+        ...{ attempts, status, error },
+        ...(error === ""
+          ? { state: "delivered", nextTry: 0 }
+          : pause === undefined
+            ? { state: "failed", nextTry: 0 }
+            : // Up to a tenth longer, at random, so that retries to a recovered target are spread.
+              { nextTry: now() + Math.round(pause * (1 + deps.random() / 10)) }),
+      };
+    });
     if (status === 410) await deps.disable(webhook.id);
     deps.onAttempt(done);
   };
@@ -72,10 +75,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         const webhook = deps.webhook(delivery.webhookId);
         if (webhook === undefined || running.has(webhook.id)) continue;
         if (webhook.disabled) {
-          await store.putDelivery({
-            ...delivery,
-            ...{ state: "failed", nextTry: 0, error: message("DELIVERY_WEBHOOK_DISABLED") },
-          });
+          const error = message("DELIVERY_WEBHOOK_DISABLED");
+          await store.changeDelivery(delivery, (stored) =>
+            stored.state === "waiting" ? { ...stored, state: "failed", nextTry: 0, error } : stored,
+          );
           continue;
         }
         if (running.size >= MAX_RUNNING) break;

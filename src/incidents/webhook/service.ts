@@ -91,20 +91,24 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         Code.ResourceExhausted,
         message("WEBHOOK_BUSY", { name: webhook.name }),
       );
-    const { id, body, attempts } = delivery;
+    const { id, body } = delivery;
     const headers = signedHeaders(webhook.secret, { id, time: now(), body });
     sending.add(webhook.id);
     const { status, error } = await deps
       .send(webhook.url, body, headers)
       .finally(() => sending.delete(webhook.id));
-    const done: StoredDelivery = {
-      ...delivery,
-      ...{ state: error === "" ? "delivered" : "failed", nextTry: 0 },
-      ...{ attempts: attempts + 1, status, error },
-    };
-    await store.putDelivery(done, [
-      doneEntry(origin, now(), [webhook.name], { delivery: id, status }),
-    ]);
+    const done = await store.changeDelivery(
+      delivery,
+      (stored) => ({
+        ...stored,
+        ...{ attempts: stored.attempts + 1, status, error },
+        ...(error === ""
+          ? { state: "delivered", nextTry: 0 }
+          : // A planned attempt is still made.
+            stored.nextTry === 0 && { state: "failed" }),
+      }),
+      [doneEntry(origin, now(), [webhook.name], { delivery: id, status })],
+    );
     return { ...done, webhook: webhook.name };
   };
   const service: WebhookService = {

@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import type { LockRows } from "../../database/row-lock.ts";
 import type { Database } from "../../database/schema.ts";
 import { type MountStateStore, REQUEST } from "./registry.ts";
 
@@ -8,6 +9,7 @@ export interface MountStateQueryDeps {
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
   /** Throws when the database must not be written. */
   readonly check?: () => void;
+  readonly lockRows: LockRows;
 }
 
 /** Creates the store of mount states for both dialects. */
@@ -15,6 +17,7 @@ export function createMountStateStore({
   db,
   attempt,
   check,
+  lockRows,
 }: MountStateQueryDeps): MountStateStore {
   return {
     list: (only) =>
@@ -28,6 +31,10 @@ export function createMountStateStore({
       attempt(() => {
         check?.();
         return db.transaction().execute(async (trx) => {
+          // A deletion of a site waits, so that it finds what is written here.
+          const ids = [...new Set(changes.map(({ siteId }) => siteId))];
+          const sites = trx.selectFrom("site").select("id").where("id", "in", ids).orderBy("id");
+          const known = new Set((await lockRows(sites).execute()).map(({ id }) => id));
           for (const { siteId, name, state } of changes)
             if (state === undefined)
               await trx
@@ -35,7 +42,7 @@ export function createMountStateStore({
                 .where("site_id", "=", siteId)
                 .where("name", "=", name)
                 .execute();
-            else
+            else if (known.has(siteId))
               await trx
                 .insertInto("mount_state")
                 .values({ site_id: siteId, name, state })

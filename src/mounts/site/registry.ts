@@ -33,7 +33,10 @@ const MAX_WAITING = 32;
 export interface MountStateStore {
   /** Lists states by name. @param only `requests`: those of `ask`; undefined: all. */
   list(only?: "requests"): Promise<readonly StoredMountState[]>;
-  /** Writes and removes states in one transaction. A text of undefined removes. */
+  /**
+   * Writes and removes states in one transaction, those of deleted sites excepted. A text of
+   * undefined removes.
+   */
   write(
     changes: readonly { readonly siteId: string; readonly name: string; readonly state?: string }[],
   ): Promise<void>;

@@ -109,6 +109,7 @@ export async function openPostgresSettingStore(
     return {
       ...createStores({
         ...{ db, attempt, read: reading, append: appendAudit, origin: databaseId },
+        lockRows: (query) => query.forUpdate(),
         lock: (trx) => sql`select from audit_head where id = 1 for update`.execute(trx),
         ...{ revisionsOf: byIndex, keysOf, serverTime: (at) => follower.serverTime(at) },
       }),

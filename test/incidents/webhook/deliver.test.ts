@@ -144,3 +144,27 @@ test("deliveries of a webhook that was deleted in between are not stored again",
   await deliverer.run();
   expect(await get("one")).toBeUndefined();
 });
+
+test.each([
+  ["accepted", { state: "delivered", nextTry: 0, status: 204, error: "" }],
+  ["rejected", { state: "waiting", status: 500, error: "HTTP 500" }],
+] as const)(
+  "a message that is resent and %s during a failing attempt has both attempts",
+  async (_result, resent) => {
+    await store.incidents.write([], [delivery("one")]);
+    const { deliverer, clock } = desk(async () => {
+      await store.incidents.changeDelivery(delivery("one"), (stored) => ({
+        ...stored,
+        ...{ attempts: stored.attempts + 1 },
+        ...resent,
+      }));
+      return { status: 500, error: "HTTP 500" };
+    });
+    await deliverer.run();
+    expect(await get("one")).toMatchObject({
+      ...{ nextTry: clock.now + 300_000 },
+      ...resent,
+      attempts: 2,
+    });
+  },
+);

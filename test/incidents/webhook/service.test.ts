@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { StoredDelivery } from "../../../src/incidents/store.ts";
 import { createWebhookRegistry } from "../../../src/incidents/webhook/registry.ts";
 import type { Attempt } from "../../../src/incidents/webhook/send.ts";
 import { createWebhookService } from "../../../src/incidents/webhook/service.ts";
@@ -61,6 +62,38 @@ test("a hanging target has one message in progress over all calls, and blocks no
   await expect.poll(() => hanging.length).toBe(2);
   hanging[1]?.({ status: 204, error: "" });
   expect(await again).toMatchObject({ state: "delivered", attempts: 2 });
+});
+
+test("a resent message keeps an attempt that another process stores meanwhile, and its planned one", async () => {
+  let during = async (): Promise<void> => undefined;
+  const webhooks = createWebhookService({
+    store: store.incidents,
+    registry: createWebhookRegistry({
+      store: store.incidents,
+      sealer: createSealer([]),
+      onClosed: () => undefined,
+    }),
+    send: async () => {
+      await during();
+      return { status: 500, error: "HTTP 500" };
+    },
+    ...{ now: () => 1, newId: () => "id" },
+  });
+  await webhooks.create({ name: "hook", url: "https://a.example/", secret: "" }, origin);
+  const waiting: StoredDelivery = {
+    ...{ id: "one", webhookId: "id", incidentId: "i", type: "incident.opened", body: "{}" },
+    ...{ createdAt: 1, state: "waiting", attempts: 0, nextTry: 5, status: 0, error: "" },
+  };
+  await store.incidents.write([], [waiting]);
+  during = async () => {
+    await store.incidents.changeDelivery(waiting, (stored) => ({
+      ...stored,
+      ...{ attempts: stored.attempts + 1, nextTry: 9 },
+    }));
+  };
+  const expected = { state: "waiting", attempts: 2, nextTry: 9, error: "HTTP 500" };
+  expect(await webhooks.resend("one", origin)).toMatchObject(expected);
+  expect(await store.incidents.delivery("one")).toMatchObject(expected);
 });
 
 test("a change keeps what another process changed between the read and the write", async () => {

@@ -31,6 +31,9 @@ export function mount(changes: Partial<WantedMount> = {}): WantedMount {
   };
 }
 
+/** Id of the site of a desk. */
+export const SITE = "s";
+
 /** States of mounts in memory, which outlive a process as in a database. */
 export function memoryStore(): MountStateStore {
   const rows = new Map<string, { siteId: string; name: string; state: string }>();
@@ -78,7 +81,7 @@ export async function openDesk(
     wanted: [],
     round: ({ aim = "push", insist = [] } = {}) =>
       runMountRound(
-        { siteId: "s", aim, insist },
+        { siteId: SITE, aim, insist },
         {
           ...{
             pace: async () => undefined,

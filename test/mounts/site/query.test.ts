@@ -5,6 +5,7 @@ import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import { NEW_MOUNT, NEW_SITE_MOUNTS } from "../../../src/mounts/site/state.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { newDatabaseFolder } from "../../store/folder.ts";
+import { storedSite } from "../../store/site-contract.ts";
 
 let folder: string;
 
@@ -17,6 +18,7 @@ afterAll(() => rm(folder, { recursive: true }));
 test("states are stored, an equal one is not written, and a deleted site's states are deleted", async () => {
   const file = join(folder, "a.db");
   const first = await openSqliteSettingStore(file);
+  for (const id of ["a", "b"]) await first.sites.insert(storedSite(id), []);
   let writes = 0;
   const registry = createMountRegistry({
     list: first.mountStates.list,
@@ -46,6 +48,8 @@ test("states are stored, an equal one is not written, and a deleted site's state
   expect(again.site("a").met).toBe(true);
   expect(again.site("b").met).toBe(false);
   await second.sites.delete("a", []);
+  // A round that ends afterwards.
+  await again.put("a", { mounts: { late: state } });
   await again.load();
   expect(again.mounts("a").size).toBe(0);
   expect(again.mounts("b").size).toBe(1);
@@ -54,6 +58,7 @@ test("states are stored, an equal one is not written, and a deleted site's state
 
 test("a request of another process waits for the writer of states", async () => {
   const store = await openSqliteSettingStore(join(folder, "b.db"));
+  for (const id of ["a", "b"]) await store.sites.insert(storedSite(id), []);
   const [leader, other] = [
     createMountRegistry(store.mountStates),
     createMountRegistry(store.mountStates),

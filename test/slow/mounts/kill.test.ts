@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { finish, spendTokens, stories } from "../../mounts/site/crash.ts";
-import { driverByName, openDesk } from "../../mounts/site/desk.ts";
+import { driverByName, openDesk, SITE } from "../../mounts/site/desk.ts";
 import { startStorages } from "../../mounts/site/stand-in.ts";
+import { storedSite } from "../../store/site-contract.ts";
 import type { Task } from "./round-process.ts";
 
 const PROGRAM = join(import.meta.dirname, "round-process.ts");
@@ -35,6 +36,7 @@ test("kill -9 in create, change and delete leaves no mount emptied or incomplete
           const site = await startStorages(driverByName);
           const file = join(folder, `${runs}.db`);
           const store = await openSqliteSettingStore(file);
+          await store.sites.insert(storedSite(SITE), []);
           const newest = spendTokens(site);
           const first = await openDesk(site, { store: store.mountStates });
           first.wanted = [...story.before];
