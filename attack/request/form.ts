@@ -29,15 +29,17 @@ export interface Form {
 export interface Size {
   /** Bytes of a text. */
   readonly text: number;
-  /** Elements of a list or a map. */
+  /** Elements of a list. */
   readonly elements: number;
+  /** Entries of a map. */
+  readonly entries: number;
 }
 
 const DEFAULTS = { maxBody: 8 * 2 ** 20, maxValue: 2 ** 20 };
 const bodyLimit = createBodyLimit(DEFAULTS);
 const messageLimits = createMessageLimits(DEFAULTS);
 /** Values of a request without lists of messages, at most. */
-const LONG = 10_000;
+const LONG = 2_500;
 
 /** Just below the bounds of a method's requests. */
 export function wholeSize(method: DescMethod): Size {
@@ -46,10 +48,12 @@ export function wholeSize(method: DescMethod): Size {
     text: Math.floor(Math.min(text, bodyLimit(method)) * 0.9),
     // Elements of long lists are messages of at least two values.
     elements: Math.floor(values * (values > LONG ? 0.49 : 0.98)),
+    // An entry, its key and its value are counted.
+    entries: Math.floor(values * 0.32),
   };
 }
 /** Within most bounds of single fields, so that the request is accepted and executed. */
-export const ACCEPTED: Size = { text: 200, elements: 1_000 };
+export const ACCEPTED: Size = { text: 200, elements: 1_000, entries: 1_000 };
 
 /** Valid values by field name, so that a request passes its first checks. */
 const USUAL: Readonly<Record<string, unknown>> = {
@@ -221,13 +225,17 @@ function listed(desc: DescMessage, kind: Kind, at: number): Message {
 }
 
 function map(kind: Kind, size: Size): Record<string, string> {
-  const count = kind === "largest" ? size.elements : Math.min(size.elements, 40);
+  const count = kind === "largest" ? size.entries : Math.min(size.entries, 40);
   const value = kind === "largest" ? "" : text(kind, { ...size, text: size.text / count });
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, value]));
 }
 
-/** Many settings or mounts as in a backup, or deeply nested values. */
+/** Many settings or mounts as in a backup, many items of a driver, or deeply nested values. */
 function struct({ typeName }: DescMessage, kind: Kind, size: Size): Members {
+  // A value of a document is a message with one field.
+  const items = { ...size, entries: Math.floor(size.entries * 0.7) };
+  if (kind === "largest" && typeName === "mooring.v1.ValidateDriverConfigRequest")
+    return map(kind, items);
   const isOfMounts = typeName === "mooring.v1.ImportMountsRequest";
   const count = Math.min(size.elements, isOfMounts ? 5_000 : 16_000);
   const element = (at: number): object =>

@@ -1,6 +1,7 @@
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { publicMethods } from "../access/authenticate.ts";
 import type { Config } from "../config/config.ts";
+import { LIMITS } from "../drivers/limits.ts";
 import { memoize } from "../memoize.ts";
 import type { MessageLimits } from "../transport/body.ts";
 import { isStruct, MESSAGE_LIMITS } from "../transport/decode.ts";
@@ -20,13 +21,19 @@ const KEYS = 1024 * 1024;
 const FEW_VALUES = 2_500;
 /** The same for a list of settings: 1,000 of about 30 values, as a list of settings shows them. */
 const MANY_VALUES = 40_000;
+/** Fields of a request with the values of one driver's items. */
+const ITEM_FIELDS = new Set(["values", "text_values"]);
+/** The same for such a request: 1,000 items, which are four to five values each in a document. */
+const ITEM_VALUES = 10_000;
+/** Bytes of the longest value of an item, in characters of four bytes. */
+const ITEM = 4 * LIMITS.longValue;
 /** Bytes in addition to a list of keys or a value. */
 const BESIDE = 64 * 1024;
 
 /**
  * Returns the maximum body size of a method in bytes, derived from its request message: `maxBody` for
- * values of many settings, about 1 MiB for names of many or one value (by LONG_FIELDS), 256 KiB
- * otherwise. Larger bodies are refused before decoding.
+ * values of many settings, about 2 MiB for the items of one driver, about 1 MiB for names of many or
+ * one value (by LONG_FIELDS), 256 KiB otherwise. Larger bodies are refused before decoding.
  */
 export function createBodyLimit({
   maxBody,
@@ -36,6 +43,7 @@ export function createBodyLimit({
   return memoize((desc: DescMethod) => {
     if (publicMethods.has(desc)) return Math.min(maxBody, PUBLIC_BODY);
     if (desc.methodKind === "server_streaming") return Math.min(maxBody, SHORT_BODY);
+    if (holdsItems(desc.input)) return Math.min(maxBody, ITEM + BESIDE);
     if (holdsMany(desc.input)) return maxBody;
     const isLong = desc.input.fields.some(({ name }) => LONG_FIELDS.has(name));
     return Math.min(maxBody, isLong ? least : SHORT_BODY);
@@ -44,18 +52,27 @@ export function createBodyLimit({
 
 /**
  * Returns the limits of a method's request messages. The number of values is derived from the message:
- * 100,000 with a JSON document, 40,000 with a list of messages or a map, 2,500 otherwise. A text may
- * have twice the longest value, so that the error of a value that is somewhat too long names its key;
- * in a document it may be as long as the body, because a backup has all its sealed secrets in one.
+ * 100,000 with a JSON document, 40,000 with a list of messages or a map, 10,000 with the items of one
+ * driver, 2,500 otherwise. A text may have twice the longest value, so that the error of a value that
+ * is somewhat too long names its key, and as many bytes as the longest item where the message has
+ * items. In a message that is a document it may be as long as the body, because a backup has all its
+ * sealed secrets in one.
  */
 export function createMessageLimits({
   maxValue,
 }: Pick<Config, "maxValue">): (desc: DescMethod) => MessageLimits {
   const text = Math.max(2 * maxValue, SHORT_BODY);
+  const itemText = Math.max(text, ITEM);
   return memoize(({ input }: DescMethod) => {
-    if (holdsDocument(input)) return MESSAGE_LIMITS;
+    if (holdsItems(input)) return { values: ITEM_VALUES, text: itemText };
+    if (input.fields.some(isStruct)) return MESSAGE_LIMITS;
+    if (holdsDocument(input)) return { values: MESSAGE_LIMITS.values, text: itemText };
     return { values: holdsMany(input) ? MANY_VALUES : FEW_VALUES, text };
   });
+}
+
+function holdsItems({ fields }: DescMessage): boolean {
+  return fields.some(({ name }) => ITEM_FIELDS.has(name));
 }
 
 /** Reports whether a message has a field of type google.protobuf.Struct, also in nested messages. */

@@ -36,7 +36,7 @@ export interface EngineDeps {
   /** Bounds of all settings together. Default: none. */
   readonly limits?: SettingLimits;
   /** Called between large changes, to collect their garbage. Default: none. */
-  readonly collect?: () => void;
+  readonly collect?: () => void | Promise<void>;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Called when the database cannot be read; reads continue from memory. */

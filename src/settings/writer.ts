@@ -72,7 +72,7 @@ export interface WriterDeps {
   /** Called after the commit, before any change of it is acknowledged. */
   readonly publish: (committed: readonly Committed[]) => void;
   /** Called after a large change, before the next change is applied. */
-  readonly collect: () => void;
+  readonly collect: () => void | Promise<void>;
 }
 
 export interface Writer {
@@ -145,7 +145,7 @@ export function createWriter(deps: WriterDeps): Writer {
     const { settle, isLarge } = decisions;
     waiting.splice(0, settle.length);
     for (const each of settle) each();
-    if (isLarge && waiting.length > 0) deps.collect();
+    if (isLarge && waiting.length > 0) await deps.collect();
   };
 
   return {

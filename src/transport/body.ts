@@ -10,13 +10,13 @@ import { release } from "./release.ts";
  */
 export class Buffered {
   readonly #max: number;
-  readonly #collect: () => void;
+  readonly #collect: () => unknown;
   readonly #peers = new Map<string, number>();
   #bytes = 0;
   #last: Promise<unknown> = Promise.resolve();
 
   /** @param collect called before a large body is decoded, to collect the garbage of earlier ones. */
-  constructor(max: number, collect: () => void = ignore) {
+  constructor(max: number, collect: () => unknown = ignore) {
     this.#max = max;
     this.#collect = collect;
   }
@@ -46,10 +46,8 @@ export class Buffered {
   /** Runs work on large bodies one at a time, with an event-loop tick between two. */
   inTurn<T>(work: () => T | Promise<T>): Promise<T> {
     const done = this.#last
-      .then(() => {
-        this.#collect();
-        return nextTurn();
-      })
+      .then(this.#collect)
+      .then(() => nextTurn())
       .then(work);
     this.#last = done.catch(ignore);
     return done;

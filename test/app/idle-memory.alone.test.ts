@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { constants, PerformanceObserver } from "node:perf_hooks";
 import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -36,20 +37,47 @@ test("a process out of file descriptors continues", async () => {
   expect(stdout).toBe("EMFILE\nalive\n");
 });
 
-test("garbage between large requests is collected above a threshold", () => {
+test("garbage between large requests is collected above a threshold", async () => {
   let collected = 0;
-  const collect = createCollector(8 * MIB, () => {
+  const collect = createCollector(8 * MIB, async () => {
     collected += 1;
   });
-  collect();
+  await collect();
   expect(collected).toBe(0);
   const retained = Array.from({ length: 10 }, () => Buffer.alloc(MIB));
-  collect();
+  await collect();
   expect(collected).toBe(1);
   // Retained buffers are no garbage: no further collection.
-  collect();
+  await collect();
   expect(collected).toBe(1);
   expect(retained).toHaveLength(10);
+});
+
+test("garbage is collected beside other work, not in one stop of the event loop", async () => {
+  const details: { readonly kind: number; readonly flags: number }[] = [];
+  const observer = new PerformanceObserver((list) =>
+    details.push(...list.getEntries().map((entry) => Reflect.get(entry, "detail"))),
+  );
+  observer.observe({ entryTypes: ["gc"] });
+  onTestFinished(() => observer.disconnect());
+  const warnings: Error[] = [];
+  const note = (warning: Error): number => warnings.push(warning);
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  const collect = createCollector(8 * MIB);
+  waste();
+  const littered = process.memoryUsage().arrayBuffers;
+  await collect();
+  expect(process.memoryUsage().arrayBuffers).toBeLessThan(littered - 30 * MIB);
+  // Entries are delivered in a later tick.
+  await expect
+    .poll(() => details.map(({ kind }) => kind))
+    .toEqual(expect.arrayContaining([constants.NODE_PERFORMANCE_GC_INCREMENTAL]));
+  const forced = details.filter(
+    ({ flags }) => (flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0,
+  );
+  expect(forced).toEqual([]);
+  expect(warnings).toEqual([]);
 });
 
 test("stopped services are not retained in memory", async () => {

@@ -3,12 +3,13 @@ import { describe, expect, test } from "vitest";
 import { publicMethods } from "../../src/access/authenticate.ts";
 import { createBodyLimit, createMessageLimits } from "../../src/app/request-limits.ts";
 import { servedServices } from "../../src/app/routes.ts";
+import { LIMITS } from "../../src/drivers/limits.ts";
 
 const MAX_BODY = 8 * 2 ** 20;
 const limit = createBodyLimit({ maxBody: MAX_BODY, maxValue: 2 ** 20 });
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
-/** Requests that have values of many settings or mounts, or of a driver's items. */
+/** Requests that have values of many settings or mounts. */
 const LARGE = [
   "CreateSite",
   "ImportMounts",
@@ -16,8 +17,10 @@ const LARGE = [
   "SaveMounts",
   "SaveSettings",
   "UpdateSite",
-  "ValidateDriverConfig",
 ];
+
+/** Requests with the values of one driver's items. */
+const ITEMS = ["ValidateDriverConfig"];
 
 /** Requests with up to 1,000 names, or one value. */
 const LONG = [
@@ -58,10 +61,20 @@ describe("the body limit of a method", () => {
     expect(long.map(({ name }) => name).sort()).toEqual(LONG);
   });
 
+  test("covers the longest value of an item", () => {
+    const text = "\u{20000}".repeat(LIMITS.longValue);
+    const values = { private_key: text, user: "u".repeat(1_000) };
+    const largest = JSON.stringify({ driver: "SFTP", values });
+    const items = methods.filter((method) => limit(method) === 2 ** 21 + 65_536);
+    expect(items.map(({ name }) => name)).toEqual(ITEMS);
+    expect(Buffer.byteLength(largest)).toBeLessThanOrEqual(2 ** 21 + 65_536);
+  });
+
   test("is small for streams, which retain their request, for public methods, and for short texts", () => {
     for (const method of methods) {
       if (publicMethods.has(method)) expect(limit(method)).toBe(4_096);
-      else if (![...LARGE, ...LONG].includes(method.name)) expect(limit(method)).toBe(262_144);
+      else if (![...LARGE, ...LONG, ...ITEMS].includes(method.name))
+        expect(limit(method)).toBe(262_144);
     }
   });
 
@@ -81,12 +94,11 @@ describe("the number of values of a request", () => {
     methods.flatMap((method) => (limits(method).values === most ? [method.name] : [])).sort();
 
   test("is 100,000 only with a JSON document", () => {
-    expect(namesWith(100_000)).toEqual([
-      "ImportMounts",
-      "ImportSettings",
-      "SaveMounts",
-      "ValidateDriverConfig",
-    ]);
+    expect(namesWith(100_000)).toEqual(["ImportMounts", "ImportSettings", "SaveMounts"]);
+  });
+
+  test("is 10,000 for the items of one driver", () => {
+    expect(namesWith(10_000)).toEqual(ITEMS);
   });
 
   test("is 40,000 for settings and overrides of sites, and 2,500 otherwise", () => {
@@ -97,8 +109,11 @@ describe("the number of values of a request", () => {
   test("is limited beside the length of a text, except in a document", () => {
     const wide = createMessageLimits({ maxValue: 2 ** 20 });
     for (const method of methods) {
-      const isDocument = limits(method).values === 100_000;
-      expect(limits(method).text).toBe(isDocument ? Number.POSITIVE_INFINITY : 2 ** 18);
+      const isDocument = ["ImportMounts", "ImportSettings"].includes(method.name);
+      const hasItems = ["SaveMounts", ...ITEMS].includes(method.name);
+      expect(limits(method).text).toBe(
+        isDocument ? Number.POSITIVE_INFINITY : hasItems ? 2 ** 21 : 2 ** 18,
+      );
       expect(wide(method).text).toBe(isDocument ? Number.POSITIVE_INFINITY : 2 ** 21);
     }
   });

@@ -2,10 +2,12 @@ import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { ScalarType, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { attacks } from "../../attack/attacks.ts";
-import { ACCEPTED, formsOf, wholeSize } from "../../attack/request/form.ts";
+import { ACCEPTED, type Form, formsOf, wholeSize } from "../../attack/request/form.ts";
 import { TRANSPORTS, wireOf } from "../../attack/request/send.ts";
 import { nameOf, services } from "../../attack/request/services.ts";
+import { createMessageLimits } from "../../src/app/request-limits.ts";
 import { servedServices } from "../../src/app/routes.ts";
+import { decodeBinary } from "../../src/transport/decode.ts";
 
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
@@ -61,10 +63,26 @@ describe("costly requests", () => {
           expect(toBinary(method.input, form.build(wholeSize(method))).length).toBeLessThan(
             8 * 2 ** 20,
           );
-        const message = form.build({ ...ACCEPTED, elements: 20 });
+        const message = form.build({ ...ACCEPTED, elements: 20, entries: 20 });
         for (const transport of TRANSPORTS)
           expect(wireOf(method, message, transport, "token"), transport).toBeDefined();
       }
     },
   );
+
+  test.each([
+    ["ValidateDriverConfig", "text_values"],
+    ["ValidateDriverConfig", "values"],
+    ["UpdateSite", "site.overrides.values"],
+  ])("of %s have as many entries in %s as are decoded", async (name, path) => {
+    const method = methods.find((each) => each.name === name);
+    const form = formsOf(method as DescMethod).find((each) => each.path === path);
+    const { input } = method as DescMethod;
+    const limits = createMessageLimits({ maxValue: 2 ** 20 })(method as DescMethod);
+    const whole = wholeSize(method as DescMethod);
+    const decode = async (entries: number) =>
+      decodeBinary(input, toBinary(input, (form as Form).build({ ...whole, entries })), limits);
+    await expect(decode(whole.entries)).resolves.toBeDefined();
+    await expect(decode(whole.entries * 1.5)).rejects.toThrow(`more than ${limits.values} values`);
+  });
 });
