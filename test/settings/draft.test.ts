@@ -2,23 +2,15 @@ import { describe, expect, test } from "vitest";
 import { createDraft, createTrial } from "../../src/settings/draft.ts";
 import { knownItem, type SettingItem } from "../../src/settings/item.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
-import { createSnapshot, type Snapshot } from "../../src/settings/snapshot.ts";
+import { createSnapshot } from "../../src/settings/snapshot.ts";
 import { defined } from "./parts.ts";
+import { baseOf } from "./staged.ts";
 
 function item(key: string, value = "", position = 0): SettingItem {
   return { ...knownItem(defined({ key }), value), position };
 }
 
-const onto = (snapshot: Snapshot) => ({
-  revision: snapshot.revision,
-  lastPosition: snapshot.lastPosition,
-  get: (key: string) => snapshot.get(key),
-  mount: (key: string) => snapshot.mounts.get(key),
-  keys: () => [...snapshot.items()].map(({ key }) => key),
-  mountKeys: () => [...snapshot.mounts.keys()],
-});
-
-const base = () => onto(createSnapshot(4, [item("a", "1"), item("b", "1"), item("z", "1", 6)]));
+const base = () => baseOf(createSnapshot(4, [item("a", "1"), item("b", "1"), item("z", "1", 6)]));
 
 describe("a draft", () => {
   test("reads items of its base", () => {
@@ -83,7 +75,7 @@ describe("a draft", () => {
 describe("mounts in a draft", () => {
   const mount = (key: string, value = "{}") => mountItem(key, value, false);
   const drafted = () =>
-    createDraft(onto(createSnapshot(4, [item("a", "1")], [mount("mount:m"), mount("mount:o")])));
+    createDraft(baseOf(createSnapshot(4, [item("a", "1")], [mount("mount:m"), mount("mount:o")])));
 
   test("are read, set and deleted separately from settings", () => {
     const draft = drafted();

@@ -18,20 +18,8 @@ const wrapped =
     Object.create(store, Object.getOwnPropertyDescriptors(methods(store)));
 
 const unsure = () => Promise.reject(new StoreError("unsure", "the database did not answer"));
-const fail = () => Promise.reject(new StoreError("away", "the database is down"));
 
 describe("a database that does not answer", () => {
-  test("serves from memory when the server is down: no other process can commit", async () => {
-    const failures: unknown[] = [];
-    const parts = await testParts(newPath(), {
-      wrap: wrapped(() => ({ changedElsewhere: () => true, delta: fail })),
-      onReadFailure: (error) => failures.push(error),
-    });
-    await save(parts, { site_title: "Harbour" });
-    expect((await parts.engine.fresh()).get("site_title")?.value).toBe("Harbour");
-    expect(failures).toMatchObject([{ failure: "away" }]);
-  });
-
   test("admits no call when the server hangs: another process may have revoked a right", async () => {
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({ changedElsewhere: () => true, delta: unsure })),

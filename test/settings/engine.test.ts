@@ -53,16 +53,6 @@ describe("a change", () => {
     expect(parts.engine.snapshot()).toBe(snapshot);
   });
 
-  test("in a dry run reports its effect and changes nothing", async () => {
-    const parts = await testParts(newPath());
-    const inputs = [{ key: "site_title", value: "Harbour" }];
-    const { revision, commit } = await parts.settings.save(inputs, tester, { dryRun: true });
-    expect(revision).toBe(0);
-    expect(commit?.changes).toMatchObject([{ key: "site_title", newValue: "Harbour" }]);
-    expect(parts.engine.snapshot().revision).toBe(0);
-    expect(await parts.store.load()).toEqual({ revision: 0, settings: [] });
-  });
-
   test("in a dry run is refused like a real one", async () => {
     const parts = await testParts(newPath());
     const inputs = [{ key: "default_page_size", value: "many" }];
@@ -111,20 +101,6 @@ describe("changes of another process", () => {
 });
 
 describe("settings without a definition", () => {
-  test("are custom ones when a client created them, in the order of creation", async () => {
-    const path = newPath();
-    const parts = await testParts(path);
-    await save(parts, { zebra: "1" });
-    await save(parts, { apple: "2", mango: "3" });
-    const custom = (all: Iterable<{ key: string }>) => [...all].map(({ key }) => key).slice(-3);
-    expect(custom(parts.engine.snapshot().items())).toEqual(["zebra", "apple", "mango"]);
-    const again = await testParts(path);
-    expect(custom(again.engine.snapshot().items())).toEqual(["zebra", "apple", "mango"]);
-    expect(again.settings.get("zebra")).toMatchObject({
-      ...{ flag: FLAG.private, group: 0, type: "string", secret: false, definition: undefined },
-    });
-  });
-
   describe("with a definition in an earlier version", () => {
     const earlier = [
       defined({ key: "site_title" }),
@@ -183,13 +159,5 @@ describe("settings without a definition", () => {
         ...{ value: "another", flag: FLAG.private, secret: true },
       });
     });
-  });
-
-  test("get the definition of a later version", async () => {
-    const path = newPath();
-    await save(await testParts(path), { future: "value" });
-    const definition = defined({ key: "future", flag: FLAG.public });
-    const { settings } = await testParts(path, { definitions: [...definitions, definition] });
-    expect(settings.get("future")).toMatchObject({ value: "value", flag: FLAG.public, definition });
   });
 });

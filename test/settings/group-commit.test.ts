@@ -82,25 +82,6 @@ describe("a change in a group commit", () => {
     ]);
   });
 
-  test("that arrives a tick later shares the commit", async () => {
-    const { counts, wrap } = counted();
-    const parts = await testParts(newPath(), { wrap });
-    const saves: Promise<unknown>[] = [];
-    const done = new Promise<void>((resolve) => {
-      setImmediate(() => {
-        saves.push(save(parts, { b: "1" }));
-        setImmediate(() => {
-          saves.push(save(parts, { c: "1" }));
-          resolve();
-        });
-      });
-    });
-    saves.push(save(parts, { a: "1" }));
-    await done;
-    await Promise.all(saves);
-    expect(counts.transactions).toBe(1);
-  });
-
   test("that changes nothing is not published", async () => {
     const parts = await testParts(newPath());
     const listener = { append: vi.fn(), skipTo: vi.fn(), reset: vi.fn() };
@@ -146,29 +127,6 @@ describe("a process without a sealing key", () => {
 });
 
 describe("the engine", () => {
-  const listening = ({ engine }: Parts) => {
-    const listener = { append: vi.fn(), skipTo: vi.fn(), reset: vi.fn() };
-    engine.listen(listener);
-    return listener;
-  };
-
-  test("skips to the revision of a full read, and is reset only by an older one", async () => {
-    let isWhole = false;
-    const parts = await testParts(newPath(), {
-      wrap: (store) => ({
-        ...store,
-        delta: async (after) => (isWhole ? undefined : store.delta(after)),
-      }),
-    });
-    await save(parts, { a: "1" });
-    isWhole = true;
-    const listener = listening(parts);
-    const snapshot = await parts.engine.refresh();
-    expect([snapshot.revision, snapshot]).toEqual([1, parts.engine.snapshot()]);
-    expect(listener.skipTo.mock.calls).toEqual([[1]]);
-    expect(listener.reset).not.toHaveBeenCalled();
-  });
-
   test("resets a setting to its default when another process has deleted its row", async () => {
     const path = newPath();
     const [a, b] = [await testParts(path), await testParts(path)];

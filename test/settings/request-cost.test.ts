@@ -28,14 +28,6 @@ function counting() {
 const many = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-describe("a batch of keys", () => {
-  test("answers a repeated key once", async () => {
-    const { settings } = await testParts(newPath());
-    const batch = [...many(500, () => "version"), "site_title", ...many(499, () => "version")];
-    expect(settings.batchGet(batch).map(({ key }) => key)).toEqual(["version", "site_title"]);
-  });
-});
-
 describe("a rollback of many keys", () => {
   test("looks up deleted keys in one query, also repeated ones", async () => {
     const { queries, wrap } = counting();
@@ -51,15 +43,6 @@ describe("a rollback of many keys", () => {
     expect(commit?.changes).toHaveLength(300);
     expect(queries.filter((name) => name === "knownKeys")).toHaveLength(1);
     expect(queries).not.toContain("listRevisions");
-  });
-
-  test("names the first key that never was a setting", async () => {
-    const parts = await testParts(newPath());
-    await save(parts, { site_title: "one" });
-    const keys = ["site_title", "nor_this", "nor_that"];
-    const failure = await failureOf(() => parts.settings.rollback({ revision: 0, keys }, tester));
-    expect(failure).toMatchObject({ code: Code.NotFound });
-    expect(failure.message).toContain('"nor_this"');
   });
 
   test("accepts at most 1,000, and reads nothing for more", async () => {
@@ -93,30 +76,5 @@ describe("a page of settings with as many revisions", () => {
     expect(commit).toBeUndefined();
     expect(queries.filter((name) => name === "firstChanges")).toHaveLength(1);
     expect(queries).not.toContain("changesBetween");
-  });
-});
-
-describe("a page of the history", () => {
-  test("ends early with large revisions, and the next one continues", async () => {
-    const parts = await testParts(newPath());
-    const long = "k".repeat(200);
-    for (let at = 0; at < 12; at += 1)
-      await parts.settings.save(
-        many(1_000, (index) => ({ key: `${long}${index}`, value: `${at}` })),
-        tester,
-      );
-    const seen: number[] = [];
-    let before: number | undefined;
-    let pages = 0;
-    do {
-      const page = await parts.history.list({ pageSize: 1_000, before });
-      const names = page.revisions.flatMap(({ changes }) => changes);
-      expect(names.length).toBeLessThan(9_000);
-      seen.push(...page.revisions.map(({ revision }) => revision));
-      before = page.next;
-      pages += 1;
-    } while (before !== undefined);
-    expect(seen).toEqual(many(12, (at) => 12 - at));
-    expect(pages).toBeGreaterThan(1);
   });
 });

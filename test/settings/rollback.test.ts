@@ -46,15 +46,6 @@ describe("a rollback", () => {
     expect(values(parts)).toEqual({ site_title: "two", logo: "l", default_page_size: "5" });
   });
 
-  test("in a dry run reports its effect and changes nothing", async () => {
-    const parts = await testParts(newPath());
-    await save(parts, { site_title: "one" });
-    const { revision, commit } = await back(parts, 0, [], true);
-    expect(revision).toBe(1);
-    expect(commit?.changes).toMatchObject([{ key: "site_title", oldValue: "one" }]);
-    expect(values(parts)).toEqual({ site_title: "one" });
-  });
-
   test("to the newest revision, or of unchanged keys, creates no revision", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one" });
@@ -217,17 +208,6 @@ describe("a rollback", () => {
       expect(code).toBe(Code.NotFound);
       expect(message).toMatch(reason);
     }
-  });
-
-  test("is refused beyond the kept revisions, and names the oldest", async () => {
-    const parts = await testParts(newPath());
-    for (let at = 1; at <= 6; at += 1) await save(parts, { site_title: `${at}` });
-    await parts.store.compact({ count: 3, notBefore: 0 }, 100);
-    const { code, message } = await failureOf(() => back(parts, 2));
-    expect(code).toBe(Code.OutOfRange);
-    expect(message).toMatch(/revision 2 has been deleted; the oldest revision is 4/);
-    await back(parts, 3);
-    expect(values(parts)).toEqual({ site_title: "3" });
   });
 
   test("of settings of a later version restores the default, and the setting is kept", async () => {

@@ -19,22 +19,6 @@ describe("a snapshot", () => {
     expect([snapshot.indexOf("c"), snapshot.indexOf("nobody")]).toEqual([2, -1]);
   });
 
-  test("is unchanged by the next one, which has new settings last", () => {
-    const before = createSnapshot(1, many(200));
-    const after = before.with(2, [
-      ["k70", item("k70", "changed", 2)],
-      ["k130", undefined],
-      ["new", item("new", "", 2, 1)],
-    ]);
-    expect(keys(before)).toEqual(many(200).map(({ key }) => key));
-    expect(before.get("k70")?.value).toBe("");
-    expect(before.get("new")).toBeUndefined();
-    expect(after.get("k70")?.value).toBe("changed");
-    expect(after.get("k130")).toBeUndefined();
-    expect(keys(after).at(-1)).toBe("new");
-    expect(after).toMatchObject({ revision: 2, size: 200, lastPosition: 1 });
-  });
-
   test("shares unchanged items with the next one", () => {
     const before = createSnapshot(1, many(200));
     const after = before.with(2, [["k0", item("k0", "changed", 2)]]);

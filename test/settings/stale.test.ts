@@ -34,14 +34,6 @@ describe("a group that is sent back as a whole", () => {
     expect(stored(parts, "announcement")).toBe("since");
   });
 
-  test("is compared with the read state after several changes, and with the default", async () => {
-    const parts = await testParts(newPath());
-    const page = groupOf(parts, "site_title");
-    for (const value of ["one", "two", "three"]) await save(parts, { site_title: value });
-    expect((await parts.settings.save(page, tester)).commit).toBeUndefined();
-    expect(stored(parts, "site_title")).toBe("three");
-  });
-
   test("is compared for a secret too, whose value the history does not have", async () => {
     const parts = await testParts(newPath());
     await save(parts, { s3_secret_access_key: "read then" });

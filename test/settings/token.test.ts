@@ -20,16 +20,20 @@ describe("a token", () => {
     expect(generateToken(randomBytes)).not.toBe(token);
   });
 
-  test.each<[string, boolean]>([
-    ["x".repeat(31), false],
-    ["x".repeat(32), true],
-    ["!~".repeat(256), true],
-    ["x".repeat(513), false],
-    [`${"x".repeat(40)}\n`, false],
-    ["", false],
-    ["é".repeat(40), false],
-  ])("is validated: %.45j", (token, right) => {
-    expect(checkToken(token) === undefined).toBe(right);
+  test.each(["x".repeat(32), "!~".repeat(256)])("may be %.45j", (token) => {
+    expect(checkToken(token)).toBeUndefined();
+  });
+
+  test.each([
+    ["", /at least 32 characters \(this one has 0\)/],
+    ["x".repeat(31), /at least 32 characters \(this one has 31\)/],
+    ["x".repeat(513), /at most 512 characters/],
+    [`${"x".repeat(40)}\n`, /visible ASCII/],
+    [`${"x".repeat(40)} `, /visible ASCII/],
+    ["é".repeat(40), /visible ASCII/],
+  ])("is refused as %.45j, and the reason does not quote it", (token, reason) => {
+    expect(checkToken(token)).toMatch(reason);
+    if (token !== "") expect(checkToken(token)).not.toContain(token.trim());
   });
 
   test.each([

@@ -117,29 +117,15 @@ describe("a value", () => {
   });
 });
 
-describe("a value of a custom setting", () => {
-  const custom = (type: string, options = ""): SettingDefinition =>
-    customDefinition({ key: "k", type, options, group: 1, flag: 1, help: "" });
-
-  it.each([
-    ["string", "", "anything"],
-    ["text", "", "any\nthing"],
-    ["number", "", "-12.5"],
-    ["bool", "", "true"],
-    ["select", "a,b", "b"],
-    ["select", "a,b", ""],
-    ["float", "", "an old type is text"],
-  ])("of type %s with options %j may be %j", (type, options, value) => {
-    expect(checkValue(custom(type, options), value)).toBeUndefined();
+it.each([
+  ["number", "-12.5"],
+  ["select", ""],
+  ["float", "an old type is text"],
+])("a value of a custom setting of type %s may be %j", (type, value) => {
+  const definition = customDefinition({
+    ...{ key: "k", type, options: type === "select" ? "a,b" : "", group: 1, flag: 1, help: "" },
   });
-
-  it.each([
-    ["number", "", "x", "must be a number in digits, such as 30"],
-    ["bool", "", "yes", "must be true or false"],
-    ["select", "a,b", "c", "must be one of a, b"],
-  ])("of type %s with options %j may not be %j", (type, options, value, problem) => {
-    expect(checkValue(custom(type, options), value)).sentence(problem);
-  });
+  expect(checkValue(definition, value)).toBeUndefined();
 });
 
 describe("normalizing", () => {

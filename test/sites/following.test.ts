@@ -1,15 +1,14 @@
 import { afterEach, expect, test } from "vitest";
 import { type Follower, type FollowerOptions, ORIGIN, startFollower } from "./follower.ts";
 import {
-  another,
   anotherFollower,
   following,
   mooring,
-  SYNC,
   service,
   site,
   soon,
   state,
+  upToDate,
   useOneSite,
 } from "./one-site.ts";
 
@@ -35,24 +34,8 @@ test("a save is pushed promptly, as the site's own row with another value, and n
   await mooring.save("site_title", "from Mooring");
   await soon(() => site.value("site_title")).toBe("from Mooring");
   expect(site.saves).toEqual([[{ ...row, value: "from Mooring" }]]);
-  await soon(() => state().appliedRevision).toBe(service().revision());
+  await upToDate();
   expect(mooring.events.at(-1)).toMatchObject({ action: "push", keys: ["site_title"] });
-});
-
-test("settings without a hook are sent in one call, each other one alone", async () => {
-  await following();
-  await mooring.settings.settings.save(
-    [
-      { key: "site_title", value: "a" },
-      { key: "search_index", value: "database" },
-      { key: "multipart_chunk_size", value: "7" },
-      { key: "robots_txt", value: "b" },
-    ],
-    ORIGIN,
-  );
-  await soon(() => state().appliedRevision).toBe(service().revision());
-  const keys = site.saves.map((save) => (save as { key: string }[]).map(({ key }) => key));
-  expect(keys).toEqual([["site_title", "robots_txt"], ["multipart_chunk_size"], ["search_index"]]);
 });
 
 test("pushed values are read back, by group if there is one", async () => {
@@ -60,7 +43,7 @@ test("pushed values are read back, by group if there is one", async () => {
   const lists = () => site.seen.map(({ url }) => url).filter((url) => url.includes("/list"));
   const from = lists().length;
   await mooring.save("site_title", "one group");
-  await soon(() => state().appliedRevision).toBe(service().revision());
+  await upToDate();
   expect(lists().slice(from)).toContain("/api/admin/setting/list?group=1");
   // A program of the operator saves a row without a group.
   site.hold = (stage) => {
@@ -70,7 +53,7 @@ test("pushed values are read back, by group if there is one", async () => {
     site.hold = undefined;
   };
   await mooring.save("site_title", "in another group");
-  await soon(() => state().appliedRevision).toBe(service().revision());
+  await upToDate();
   expect([state().drift, state().refused]).toEqual([[], {}]);
 });
 
@@ -111,42 +94,6 @@ test("a value that the site refuses is recorded and tried once, and the site is 
   await soon(() => state().refused).toEqual({});
 });
 
-test.each(["openlist", "alist"] as const)(
-  "%s: one refused value of a call does not hold up the others",
-  async (manner) => {
-    await another({ manner });
-    await following();
-    const hook = site.settings.save;
-    // A server with an unexpected refusal.
-    site.settings.save = async (body) => {
-      const rows = body as { key: string }[];
-      const refusal = { code: 500, message: "no such title\n\tat /build/x.go" };
-      if (!rows.some(({ key }) => key === "site_title")) return hook(body);
-      if (manner === "alist") await hook(rows.filter(({ key }) => key !== "site_title"));
-      return refusal;
-    };
-    await mooring.settings.settings.save(
-      [
-        { key: "site_title", value: "a" },
-        { key: "robots_txt", value: "b" },
-      ],
-      ORIGIN,
-    );
-    await soon(() => site.value("robots_txt")).toBe("b");
-    await soon(() => state().refused["site_title"]?.reason).toBe("no such title");
-  },
-);
-
-test("a rewritten value is no drift and is not sent again", async () => {
-  await following();
-  await mooring.save("logo", "https://retired.example/logo.svg");
-  await soon(() => Object.keys(state().rewritten)).toEqual(["logo"]);
-  const saves = site.saves.length;
-  await service().sync("one", SYNC, "test");
-  expect(site.saves.length).toBe(saves);
-  expect(state().drift).toEqual([]);
-});
-
 test("drift is corrected and recorded", async () => {
   await following();
   site.put("site_title", "changed behind one's back");
@@ -159,7 +106,7 @@ test("drift that a check finds is corrected promptly, and no check delays the ne
   await anotherFollower({ times: { look: 60_000, lookAgain: 300 } });
   await following();
   await mooring.save("site_title", "pushed");
-  await soon(() => state().appliedRevision).toBe(service().revision());
+  await upToDate();
   await service().check("one");
   site.put("site_title", "theirs");
   await soon(() => site.value("site_title")).toBe("pushed");
@@ -167,21 +114,6 @@ test("drift that a check finds is corrected promptly, and no check delays the ne
   site.put("robots_txt", "theirs");
   await service().check("one");
   await soon(() => site.value("robots_txt")).toBe(mooring.value("robots_txt"));
-});
-
-test("two competing writers are detected: after three corrections the key is pinned until the next save", async () => {
-  await following();
-  for (let round = 0; round < 3; round += 1) {
-    site.put("site_title", `theirs ${round}`);
-    await soon(() => site.value("site_title")).toBe(mooring.value("site_title"));
-  }
-  site.put("site_title", "theirs for good");
-  await soon(() => mooring.events.at(-1)?.action).toBe("fight");
-  await soon(() => state().drift).toEqual(["site_title"]);
-  expect(site.value("site_title")).toBe("theirs for good");
-  await mooring.save("site_title", "a new word");
-  await soon(() => site.value("site_title")).toBe("a new word");
-  await soon(() => state().drift).toEqual([]);
 });
 
 test("a site with mode observe is listed, and not corrected", async () => {
@@ -200,30 +132,6 @@ test("settings that the site does not have are reported and never sent", async (
   await soon(() => site.value("robots_txt")).toBe("known there");
   expect(state().missing).toContain("site_title");
   expect(site.value("site_title")).toBeUndefined();
-});
-
-test("overrides and patterns: the site has its own value, and excluded keys are unchanged", async () => {
-  await following();
-  await service().update(
-    "one",
-    {
-      overrides: { site_title: "its own" },
-      exclude: ["robots_*", "group:9"],
-    },
-    ORIGIN,
-  );
-  await mooring.settings.settings.save(
-    [
-      { key: "site_title", value: "Mooring's" },
-      { key: "robots_txt", value: "left out" },
-      { key: "s3_buckets", value: "[]" },
-      { key: "main_color", value: "#000000" },
-    ],
-    ORIGIN,
-  );
-  await soon(() => site.value("main_color")).toBe("#000000");
-  expect(site.value("site_title")).toBe("its own");
-  expect(site.value("robots_txt")).not.toBe("left out");
 });
 
 test("a restarted process continues, and pushes values saved in between", async () => {

@@ -1,26 +1,25 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createSiteClient } from "../../src/sites/client.ts";
 import { push } from "../../src/sites/push.ts";
-import { ALL, type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
-import { type StandIn, startStandIn } from "./stand-in.ts";
+import { ALL, ORIGIN } from "./follower.ts";
+import {
+  add,
+  another,
+  anotherFollower,
+  following,
+  mooring,
+  SYNC,
+  service,
+  site,
+  soon,
+  state,
+  upToDate,
+  useOneSite,
+} from "./one-site.ts";
 import { RETIRED } from "./stand-in-setting.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look);
+useOneSite();
 
-let mooring: Follower;
-let site: StandIn;
-
-beforeEach(async () => {
-  [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
-});
-
-afterEach(async () => {
-  await mooring.close();
-  await site.stop();
-});
-
-const state = () => mooring.sites.service.get("one").state;
-const upToDate = () => soon(() => state().appliedRevision).toBe(mooring.sites.service.revision());
 /** Keys of each save, in order. */
 const sent = () => site.saves.map((rows) => (rows as { key: string }[]).map(({ key }) => key));
 
@@ -32,7 +31,7 @@ describe("keys with special behavior on the site", () => {
     ["filename_char_mapping", '{"/":"|"}'],
     ["ignore_paths", "/a"],
   ])("%s is sent alone", async (key, value) => {
-    await followSite(mooring, site);
+    await following();
     await mooring.settings.settings.save(
       [
         { key, value },
@@ -59,7 +58,7 @@ describe("keys with special behavior on the site", () => {
   });
 
   test("ignore_paths is sent only when it differs", async () => {
-    await followSite(mooring, site);
+    await following();
     site.saves.length = 0;
     await mooring.save("site_title", "another");
     await upToDate();
@@ -69,41 +68,41 @@ describe("keys with special behavior on the site", () => {
   test.each(Object.entries(RETIRED))(
     "%s: the site replaces a retired default by the current one",
     async (key, old) => {
-      await followSite(mooring, site);
+      await following();
       const now = site.value(key);
       await mooring.save(key, old);
       await soon(() => Object.keys(state().rewritten)).toEqual([key]);
       expect([site.value(key), state().drift]).toEqual([now, []]);
       expect(mooring.events.at(-1)?.result).sentence(/^rewritten: /);
       const saves = site.saves.length;
-      await mooring.sites.service.check("one");
-      await mooring.sites.service.sync("one", { ...ALL, connectDownloaders: false }, "test");
+      await service().check("one");
+      await service().sync("one", SYNC, "test");
       expect(site.saves.length).toBe(saves);
     },
   );
 
   test("white space that the site removes is no drift", async () => {
-    await followSite(mooring, site);
+    await following();
     site.put("multipart_chunk_size", " 5 ");
-    await mooring.sites.service.update("one", { overrides: { multipart_chunk_size: "5" } }, ORIGIN);
-    await mooring.sites.service.check("one");
+    await service().update("one", { overrides: { multipart_chunk_size: "5" } }, ORIGIN);
+    await service().check("one");
     expect([state().drift, site.saves]).toEqual([[], []]);
   });
 
   test.each(["token", "version", "index_progress"])(
     "%s is neither pushed, adopted nor drift",
     async (key) => {
-      await followSite(mooring, site);
+      await following();
       const [own, remote] = [mooring.value(key), site.value(key)];
       site.put(key, key === "token" ? (remote ?? "") : "changed by the site");
-      await mooring.sites.service.sync("one", { ...ALL, connectDownloaders: false }, "test");
-      await mooring.sites.service.adopt("one", ALL, ORIGIN);
+      await service().sync("one", SYNC, "test");
+      await service().adopt("one", ALL, ORIGIN);
       expect([mooring.value(key), state().drift, site.saves]).toEqual([own, [], []]);
     },
   );
 
   test("a refusal that repeats a secret value is stored without it", async () => {
-    await followSite(mooring, site);
+    await following();
     const save = site.settings.save;
     site.settings.save = async (body) =>
       (body as { key: string }[]).some(({ key }) => key === "sso_client_secret")
@@ -114,20 +113,21 @@ describe("keys with special behavior on the site", () => {
     expect(JSON.stringify(mooring.events)).not.toContain("my-own-secret");
   });
 
-  test("a save of a download manager's address connects none; a later failure is reported", async () => {
-    await followSite(mooring, site);
+  test("a save of a download manager's address connects none: that is a separate step", async () => {
+    await following();
     await mooring.save("aria2_uri", "http://127.0.0.1:1/jsonrpc");
     await upToDate();
     expect(site.count("POST /api/admin/setting/set_aria2")).toBe(0);
+    const connect = () => service().sync("one", { ...ALL, connectDownloaders: true }, "test");
+    expect((await connect()).connected).toContain("aria2");
     site.managersAnswer = false;
-    const connect = mooring.sites.service.sync("one", { ...ALL, connectDownloaders: true }, "test");
-    await expect(connect).rejects.toThrow(/^dial tcp .* connection refused$/);
+    await expect(connect()).rejects.toThrow(/^dial tcp .* connection refused$/);
   });
 
   test("a key that the site has abandoned is no setting of its own", async () => {
     await site.settings.save([{ key: "made_up", value: "1" }]);
     site.settings.start();
-    await followSite(mooring, site);
+    await following();
     expect(mooring.value("made_up")).toBeUndefined();
     expect(state().known).not.toContain("made_up");
   });
@@ -135,11 +135,9 @@ describe("keys with special behavior on the site", () => {
 
 describe.each(["alist", "openlist"])("default_role of AList, in a Mooring for %s", (family) => {
   beforeEach(async () => {
-    await mooring.close();
-    await site.stop();
-    mooring = await startFollower({ env: { MOORING_FAMILY: family } });
-    site = await startStandIn({ manner: "alist", version: "v3.52.0" });
-    await followSite(mooring, site);
+    await anotherFollower({ env: { MOORING_FAMILY: family } });
+    await another({ manner: "alist", version: "v3.52.0" });
+    await following();
   });
 
   test("the number of the guests' role and its name are one value at first contact", async () => {
@@ -155,7 +153,7 @@ describe.each(["alist", "openlist"])("default_role of AList, in a Mooring for %s
     await upToDate();
     expect(sent()).toEqual([["site_title"], ["default_role"]]);
     expect([site.value("default_role"), state().drift, state().rewritten]).toEqual(["3", [], {}]);
-    await mooring.sites.service.adopt("one", ALL, ORIGIN);
+    await service().adopt("one", ALL, ORIGIN);
     expect(mooring.value("default_role")).toBe("editor");
   });
 
@@ -183,7 +181,7 @@ test.each([
   ["aria2_uri", /a separate step/],
   ["filename_char_mapping", /until the site restarts/],
 ])("a comparison has the note on %s", async (key, note) => {
-  await mooring.sites.service.create({ name: "one", url: site.url, token: site.token() }, ORIGIN);
-  const { comparisons } = await mooring.sites.service.compare("one");
+  await add();
+  const { comparisons } = await service().compare("one");
   expect(comparisons.find((each) => each.key === key)?.note).sentence(note);
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from "vitest";
-import { type Follower, ORIGIN, startFollower } from "./follower.ts";
+import { ALL, type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
 
 /** The process that follows sites. */
@@ -32,7 +32,6 @@ export async function another(options: StandInOptions): Promise<void> {
 
 export const soon = <T>(look: () => T) => expect.poll(look);
 export const service = () => mooring.sites.service;
-export const ALL = { keys: [], dryRun: false };
 export const SYNC = { ...ALL, connectDownloaders: false };
 
 export async function add(input: Parameters<ReturnType<typeof service>["create"]>[0] = {}) {
@@ -40,10 +39,8 @@ export async function add(input: Parameters<ReturnType<typeof service>["create"]
 }
 
 /** A site with Mooring's values and mode follow. */
-export async function following(): Promise<void> {
-  await add();
-  await service().adopt("one", ALL, ORIGIN);
-  await service().update("one", { mode: "follow" }, ORIGIN);
-}
+export const following = (): Promise<void> => followSite(mooring, site);
 
 export const state = () => service().get("one").state;
+/** Waits until the site has the newest revision. */
+export const upToDate = () => soon(() => state().appliedRevision).toBe(service().revision());

@@ -13,8 +13,6 @@ export interface User {
 export interface SessionRules {
   /** AList from 3.46 on sends the role as an array. */
   readonly roleAsArray: boolean;
-  /** Old AList: neither a restart nor a logout nor a new password ends a session. */
-  readonly sessionsOutlive: boolean;
   /** AList from 3.52 on: maximum devices of a user; 0: any number. */
   readonly maxDevices: number;
 }
@@ -79,7 +77,7 @@ export function createSessions(rules: SessionRules): Sessions {
       return { token };
     },
     logout: (token) => {
-      if (!rules.sessionsOutlive) issued.delete(token);
+      issued.delete(token);
     },
     userOf: (request, permanent) => {
       const token = request.headers.authorization ?? "";
@@ -90,7 +88,7 @@ export function createSessions(rules: SessionRules): Sessions {
       const user = users.get(session?.user ?? "");
       if (session === undefined || user === undefined)
         return { code: 401, message: "token is invalidated" };
-      if (session.password !== user.password && !rules.sessionsOutlive)
+      if (session.password !== user.password)
         return { code: 401, message: "Password has been changed, login please" };
       if (user.disabled) return { code: 401, message: "Current user is disabled, replace please" };
       return register(user, request) ?? user;
@@ -99,7 +97,7 @@ export function createSessions(rules: SessionRules): Sessions {
       user.password = password;
     },
     restart: () => {
-      if (!rules.sessionsOutlive) issued = new Map();
+      issued = new Map();
     },
     me: ({ name, role, disabled }) => ({
       id: 1,

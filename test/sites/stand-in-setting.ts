@@ -28,8 +28,6 @@ export interface SettingsOfSite {
   engine: string | undefined;
   /** Patterns that are masked in messages. */
   privacy: RegExp[];
-  /** Duration of a save of ignore_paths in milliseconds: the server calls each mounted storage. */
-  ignorePathsMs: number;
   /** Keys whose saves are refused, with the message. */
   readonly refusals: Map<string, string>;
   save(body: unknown): Promise<SaveResult>;
@@ -120,7 +118,6 @@ export function createSettingsOfSite(
     rows,
     engine: "none",
     privacy: [],
-    ignorePathsMs: 0,
     refusals: new Map(),
     listed: (each) => {
       if (each.key !== "default_role" || !initial.has(each.key)) return each;
@@ -172,7 +169,7 @@ async function save(
     if (RETIRED[item.key] !== undefined && item.value === RETIRED[item.key])
       item.value = initial.get(item.key)?.value ?? item.value;
     try {
-      await hook(site, item);
+      hook(site, item);
       stored.push(item);
     } catch (error) {
       const text = `failed to execute hook on ${item.key}: ${error instanceof Error ? error.message : ""}`;
@@ -223,7 +220,7 @@ function read(body: unknown): Row[] | string {
 }
 
 /** Takes effect in memory at once, even if the rest of the save fails. */
-async function hook(site: SettingsOfSite, item: Row): Promise<void> {
+function hook(site: SettingsOfSite, item: Row): void {
   const refusal = site.refusals.get(item.key);
   if (refusal !== undefined) throw new Error(refusal);
   switch (item.key) {
@@ -258,10 +255,6 @@ async function hook(site: SettingsOfSite, item: Row): Promise<void> {
       item.value = id;
       return;
     }
-    case "ignore_paths":
-      if (site.ignorePathsMs > 0)
-        await new Promise((resolve) => setTimeout(resolve, site.ignorePathsMs).unref());
-      return;
   }
 }
 

@@ -102,45 +102,6 @@ describe("a save at the site", () => {
     expect(site.value("site_title")).not.toBe("new");
   });
 
-  test("with a refused item at AList stores the others, with code 500", async () => {
-    await another({ manner: "alist" });
-    const chunk = { ...(await rowOf("multipart_chunk_size")), value: "no" };
-    const title = { ...(await rowOf("site_title")), value: "new" };
-    expect((await save([chunk, title])).code).toBe(500);
-    expect(site.value("site_title")).toBe("new");
-  });
-
-  test.each([
-    ["multipart_chunk_size", " 7 ", "7"],
-    ["logo", "https://retired.example/logo.svg", undefined],
-    ["customize_head", "<script>retired()</script>", undefined],
-  ])("rewrites %s", async (key, sent, stored) => {
-    const row = await rowOf(key);
-    expect((await save([{ ...row, value: sent }])).code).toBe(200);
-    expect(site.value(key)).toBe(stored ?? row.value);
-  });
-
-  test.each([
-    ["multipart_chunk_size", "0"],
-    ["privacy_regs", "(?=x)"],
-    ["filename_char_mapping", "[1]"],
-    ["search_index", "meilisearch"],
-  ])("of %s refuses %s", async (key, value) => {
-    const row = await rowOf(key);
-    const { code, message } = await save([{ ...row, value }]);
-    expect(code).toBe(500);
-    expect(message).toContain(`failed to execute hook on ${key}`);
-    expect(site.value(key)).toBe(row.value);
-  });
-
-  test("with a refused search_index leaves the search off until the old value is saved again", async () => {
-    const row = await rowOf("search_index");
-    await save([{ ...row, value: "meilisearch" }]);
-    expect((await call("POST", "/api/fs/search", { body: {} })).status).toBe(500);
-    await save([row]);
-    expect((await call("POST", "/api/fs/search", { body: {} })).code).toBe(200);
-  });
-
   test("of unknown keys gets flag 3 and repaired metadata at a restart; values are kept", async () => {
     await save([
       { key: "made_up", value: "1" },
@@ -172,88 +133,15 @@ describe("a save at the site", () => {
     expect(new Set([...tokens, site.token()]).size).toBe(3);
   });
 
-  test("of ignore_paths is slow; other saves continue", async () => {
-    site.settings.ignorePathsMs = 300;
-    const row = { ...(await rowOf("ignore_paths")), value: "/a" };
-    let isOver = false;
-    const slow = save([row]).then(() => {
-      isOver = true;
-    });
-    await expect.poll(() => site.saves.length).toBe(1);
-    expect((await save([{ ...(await rowOf("site_title")), value: "quick" }])).code).toBe(200);
-    expect(isOver).toBe(false);
-    await slow;
-    expect(site.value("ignore_paths")).toBe("/a");
-  });
-
-  test("of an unreachable download manager is stored, at index 0", async () => {
-    site.managersAnswer = false;
-    const body = { uri: "http://127.0.0.1:1/jsonrpc", secret: "s" };
-    const reply = await call("POST", "/api/admin/setting/set_aria2", { body });
-    expect([reply.code, site.value("aria2_uri")]).toEqual([500, body.uri]);
-    expect((await rowOf("aria2_uri")).index).toBe(0);
-  });
-
-  test("of default_role at AList from 3.51 on accepts the role's name and stores its id", async () => {
-    expect((await rows()).some(({ key }) => key === "default_role")).toBe(false);
-    await another({ manner: "alist", version: "v3.52.0" });
-    const row = await rowOf("default_role");
-    expect(row).toMatchObject({ value: "guest", type: "select", options: "editor,reader" });
-    const { data } = await call("GET", "/api/public/settings", { token: "" });
-    expect(data).toMatchObject({ default_role: "1" });
-    expect((await save([{ ...row, value: "editor" }])).code).toBe(200);
-    expect(site.value("default_role")).toBe("3");
-    expect((await rowOf("default_role")).value).toBe("editor");
-    for (const value of ["guest", "admin", "4", "nobody"]) {
-      const { code, message } = await save([{ ...row, value }]);
-      expect(code).toBe(500);
-      expect(message).toContain("failed to execute hook on default_role");
-    }
-    expect(site.value("default_role")).toBe("3");
-  });
-
   test("of version is kept until the next start", async () => {
     await save([{ ...(await rowOf("version")), value: "v0" }]);
     expect(site.value("version")).toBe("v0");
     await site.restart();
     expect(site.value("version")).toContain("v4.2.5");
   });
-
-  test("whose caller has disconnected is stored later", async () => {
-    const row = await rowOf("site_title");
-    const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    site.hold = (stage) => {
-      if (stage !== "save") return undefined;
-      reached.resolve();
-      return release.promise;
-    };
-    const caller = new AbortController();
-    const request = fetch(`${site.url}/api/admin/setting/save`, {
-      method: "POST",
-      headers: { authorization: site.token(), "content-type": "application/json" },
-      body: JSON.stringify([{ ...row, value: "late" }]),
-      signal: caller.signal,
-    });
-    const failure = expect(request).rejects.toThrow();
-    await reached.promise;
-    caller.abort();
-    await failure;
-    release.resolve();
-    await expect.poll(() => site.value("site_title")).toBe("late");
-  });
 });
 
 describe("states", () => {
-  test("while storages load only /ping and / answer", async () => {
-    site.mode = { kind: "hang" };
-    expect((await fetch(`${site.url}/ping`)).status).toBe(200);
-    expect((await fetch(`${site.url}/`)).status).toBe(200);
-    const list = fetch(`${site.url}/api/admin/setting/list`, { signal: AbortSignal.timeout(100) });
-    await expect(list).rejects.toThrow();
-    site.mode = { kind: "please-wait" };
-    expect(await call("GET", "/api/admin/setting/list")).toMatchObject({ status: 200, code: 500 });
-  });
-
   test("unmatched GET and POST are HTML with 200, other methods 405 without a body", async () => {
     for (const method of ["GET", "POST"]) {
       const reply = await fetch(`${site.url}/api/nothing`, { method });
@@ -272,26 +160,6 @@ describe("states", () => {
     expect(text).toBe(
       "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
     );
-  });
-
-  test("with force_https the API answers as before, wrong paths redirect", async () => {
-    await another({ forceHttps: true });
-    expect((await call("GET", "/api/admin/setting/list")).code).toBe(200);
-    const wrong = await fetch(`${site.url}/sub/api/admin/setting/list`, { redirect: "manual" });
-    expect([wrong.status, wrong.headers.get("location")]).toEqual([
-      302,
-      `https://127.0.0.1:${site.port}/sub/api/admin/setting/list`,
-    ]);
-  });
-
-  test("with a base path the API is only below it, and / redirects", async () => {
-    await another({ basePath: "/sub" });
-    expect((await call("GET", "/api/admin/setting/list")).code).toBe(200);
-    const root = `http://127.0.0.1:${site.port}`;
-    expect((await fetch(`${root}/`, { redirect: "manual" })).status).toBe(302);
-    const wrong = await fetch(`${root}/api/admin/setting/list`);
-    expect(wrong.headers.get("content-type")).toBe("text/html");
-    await wrong.body?.cancel();
   });
 });
 
@@ -314,11 +182,6 @@ describe("the user of a request", () => {
     expect(answer).toMatchObject({ status: 200, code });
   });
 
-  test("with an emptied token is an admin", async () => {
-    site.put("token", "");
-    expect((await call("GET", "/api/me", { token: "" })).data).toMatchObject({ role: 2 });
-  });
-
   test("is logged out by logout, restart and a new password; two logins within a second share a token", async () => {
     const me = async (token: string) => (await call("GET", "/api/me", { token })).code;
     const first = await tokenOf();
@@ -334,33 +197,11 @@ describe("the user of a request", () => {
     expect(await me(site.token())).toBe(200);
   });
 
-  test("has a role that is a number, or an array at AList", async () => {
-    expect((await call("GET", "/api/me")).data).toMatchObject({ role: 2 });
-    await another({ manner: "alist", roleAsArray: true });
-    expect((await call("GET", "/api/me")).data).toMatchObject({ role: [2] });
-  });
-
   test("is locked by five wrong passwords, by the leftmost address of X-Forwarded-For", async () => {
     for (let at = 0; at < 5; at += 1)
       expect((await login("no", "9.9.9.9, 1.1.1.1")).code).toBe(400);
     expect((await login("admin-password", "9.9.9.9")).code).toBe(429);
     expect((await login("admin-password", "8.8.8.8")).code).toBe(200);
-  });
-
-  test("keeps its session on an old AList", async () => {
-    await another({ manner: "alist", sessionsOutlive: true });
-    const token = await tokenOf();
-    await call("GET", "/api/auth/logout", { token });
-    await call("POST", "/api/me/update", { token, body: { password: "another" } });
-    await site.restart();
-    expect((await call("GET", "/api/me", { token })).code).toBe(200);
-  });
-
-  test("with one device too many is refused with 403", async () => {
-    await another({ manner: "alist", maxDevices: 1 });
-    const as = async (id: string) =>
-      (await call("GET", "/api/admin/setting/list", { headers: { "client-id": id } })).code;
-    expect([await as("a"), await as("a"), await as("b")]).toEqual([200, 200, 403]);
   });
 });
 

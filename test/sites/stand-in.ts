@@ -51,7 +51,6 @@ export interface StandInOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly forceHttps?: boolean;
   readonly roleAsArray?: boolean;
-  readonly sessionsOutlive?: boolean;
   readonly maxDevices?: number;
 }
 
@@ -115,7 +114,6 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
   const settings = createSettingsOfSite(manner, options.version ?? LABELS[manner], options.lacks);
   const sessions = createSessions({
     roleAsArray: options.roleAsArray ?? false,
-    sessionsOutlive: options.sessionsOutlive ?? false,
     maxDevices: options.maxDevices ?? 0,
   });
   const files: Files = new Map([["/hello.txt", Buffer.from("hello from the site")]]);
@@ -283,10 +281,6 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       });
     }),
     ...accountRoutes(sessions, { asUser, asAdmin }),
-    "POST /api/fs/search": asUser((_user, _request, response) => {
-      if (settings.engine === undefined) return void response.writeHead(500).end();
-      envelope(response, { code: 200, message: "success", data: { content: [], total: 0 } });
-    }),
     "POST /api/fs/get": asUser(async (_user, request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, unknown>;
       const host = request.headers["x-forwarded-host"] ?? request.headers.host ?? "";

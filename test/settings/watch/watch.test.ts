@@ -1,10 +1,7 @@
-import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
-import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FLAG } from "../../../src/settings/item.ts";
 import { MASK } from "../../../src/settings/value.ts";
-import { failureOf } from "../../backup/setting.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { type Parts, save, tester, testParts } from "../parts.ts";
 import { broken } from "./guarantee.ts";
@@ -216,67 +213,5 @@ describe("the guarantees, with many writers and readers in one process", () => {
       for (let times = 0; times < 3; times += 1)
         expect(await next(stream)).toEqual({ kind: "bookmark", revision: 1, values: {} });
     expect(await publicNext(publicSettings({ after: 1 }))).toMatchObject({ kind: "bookmark" });
-  });
-
-  test("a revision that is not kept any more ends with OUT_OF_RANGE and names the oldest", async () => {
-    const path = newPath();
-    await (await written(8, path)).store.compact({ count: 3, notBefore: 0 }, 100);
-    const again = await testParts(path);
-    for (const stream of [
-      openStreams(again).settings({ after: 2 }),
-      openStreams(again).publicSettings({ after: 0 }),
-    ]) {
-      const { code, message } = await failureOf(() => stream.next());
-      expect(code).toBe(Code.OutOfRange);
-      expect(message).toMatch(/the oldest revision is 6/);
-    }
-    const stream = openStreams(again).settings({ after: 5 });
-    const history = await readUntil(stream, recorded, 8);
-    expect(history.map(({ revision }) => revision)).toEqual([6, 7, 8]);
-  });
-});
-
-describe("a reader that is too slow", () => {
-  test("is dropped with RESOURCE_EXHAUSTED; the others get every event, and it may resume", async () => {
-    const parts = await testParts(newPath());
-    const { settings } = openStreams(parts);
-    const [slow, quick] = [settings({ after: 0 }), settings({ after: 0 })];
-    await save(parts, { k1: "1" });
-    await Promise.all([slow.next(), quick.next()]);
-    const history = [];
-    const value = "v".repeat(60_000);
-    for (let at = 2; at <= 60; at += 1) {
-      await save(parts, { k1: `${at}${value}` });
-      history.push(...(await readUntil(quick, recorded, at)));
-    }
-    const { code, message } = await failureOf(() => slow.next());
-    expect(code).toBe(Code.ResourceExhausted);
-    expect(message).toMatch(/resume after revision 1$/);
-    const truth = await truthOf(parts.store);
-    expect(broken(history, truth)).toEqual([]);
-    expect(broken(await readUntil(settings({ after: 1 }), recorded, 60), truth)).toEqual([]);
-  });
-});
-
-describe("a thousand readers that end", () => {
-  test("leave nothing behind", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const parts = await testParts(newPath());
-    const { settings, publicSettings, stop } = openStreams(parts);
-    const streams = Array.from({ length: 1_000 }, (_, at) =>
-      at % 2 === 0 ? settings({ after: 0 }) : publicSettings({ after: 0 }),
-    );
-    const first = streams.map((stream) => stream.next());
-    await save(parts, { site_title: "x" });
-    for (const event of await Promise.all(first))
-      expect(event.value).toMatchObject({ revision: 1n });
-    const ends = streams.map((stream) => stream.next());
-    await vi.advanceTimersByTimeAsync(0);
-    const timers = vi.getTimerCount();
-    stop.abort();
-    for (const end of await Promise.all(ends)) expect(end.done).toBe(true);
-    // The store has a timer of its own.
-    expect(timers - vi.getTimerCount()).toBe(1_000);
-    expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
 });
