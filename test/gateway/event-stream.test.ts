@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import type { Call } from "../../src/gateway/call.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 import { defineRpc, type Rpc } from "./contract.ts";
-import { type GatewayServer, startGateway, streaming } from "./gateway-server.ts";
+import { countReads, type GatewayServer, startGateway, streaming } from "./gateway-server.ts";
 
 const gateways: GatewayServer[] = [];
 
@@ -133,20 +133,14 @@ test("a disconnect ends the iteration", async () => {
 });
 
 test("a message is encoded once for all readers", async () => {
-  let reads = 0;
-  const shared = new Proxy(box(1, "a"), {
-    get: (target, name, receiver) => {
-      if (name === "word") reads++;
-      return Reflect.get(target, name, receiver);
-    },
-  });
+  const { counted, reads } = countReads(box(1, "a"), "word");
   const gateway = await open(async function* () {
-    yield shared;
+    yield counted;
   });
   await gateway.send("/watch");
-  const once = reads;
+  const once = reads();
   await Promise.all([gateway.send("/watch"), gateway.send("/watch")]);
-  expect(reads).toBe(once);
+  expect(reads()).toBe(once);
 });
 
 test("the stream waits for a slow reader, and disconnects a stalled one", async () => {

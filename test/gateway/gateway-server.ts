@@ -150,6 +150,18 @@ export function unary(
   };
 }
 
+/** A message that counts the reads of a member, each of which is an encoding. */
+export function countReads(message: Message, member: string) {
+  let count = 0;
+  const counted = new Proxy(message, {
+    get: (target, name, receiver) => {
+      if (name === member) count++;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  return { counted, reads: () => count };
+}
+
 /** A method that echoes its request: the box's `word` is the request as JSON. */
 export function echo(desc: DescMethod): Method {
   const jsonOf = (request: Message): string =>

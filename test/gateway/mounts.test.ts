@@ -106,188 +106,87 @@ const ONE = '{"names":[],"labels":{},"word":"a","revision":"0","version":"","yes
 const TWO = ONE.replace('"a"', '"b"');
 const type = (name: string) => ({ "content-type": name });
 
-/** Name, path, request, status, some headers, and the body as text or JSON. */
-const CASES: readonly [string, string, RequestInit, number, Record<string, string>, unknown][] = [
-  ["a read", "/v1/things/a%20b?small=1", {}, 200, {}, '{"text":"a b","small":1}'],
-  ["HEAD", "/v1/things/a", { method: "HEAD" }, 200, { "content-length": "18" }, ""],
-  [
-    "a write",
-    "/v1/things",
-    { method: "POST", headers: json, body: '{"yes":true}' },
-    200,
-    {},
-    '{"yes":true}',
-  ],
-  ["a wrong value", "/v1/things/a?small=x", {}, 400, {}, status(Code.InvalidArgument)],
-  [
-    "a body that is not JSON",
-    "/v1/things",
-    { method: "POST", headers: json, body: "{" },
-    400,
-    {},
-    status(Code.InvalidArgument),
-  ],
-  [
-    "a body of another type",
-    "/v1/things",
-    { method: "POST", headers: type("text/plain"), body: "x" },
-    415,
-    {},
-    status(Code.InvalidArgument),
-  ],
-  [
-    "a body over the bound",
-    "/v1/things",
-    { method: "POST", headers: json, body: `"${"a".repeat(70_000)}"` },
-    413,
-    {},
-    status(Code.ResourceExhausted),
-  ],
-  ["an error of the rpc", "/v1/fail", { method: "POST" }, 400, {}, { code: 9, message: "not now" }],
+const post = (body?: RequestInit["body"], headers: Record<string, string> = json): RequestInit => ({
+  ...{ method: "POST", headers },
+  ...(body !== undefined && { body }),
+});
+const lines = (body: string) => post(body, type("application/x-ndjson"));
+const withHeader = (name: string, value: string): RequestInit => ({ headers: { [name]: value } });
+const asArray = withHeader("accept", "application/json");
+const asEvents = withHeader("accept", "text/event-stream");
+const late = withHeader("grpc-timeout", "20m");
+const unclear = withHeader("x-server-timeout", "soon");
+const LONG = `"${"a".repeat(70_000)}"`;
+const QUERY = `encoding=json&message=${encodeURIComponent('{"text":"a"}')}`;
+const GRPC_WEB = type("application/grpc-web+proto");
+
+const word = (text: string) => expect.objectContaining({ word: text });
+const INVALID = status(Code.InvalidArgument);
+const TOO_LARGE = status(Code.ResourceExhausted);
+const UNKNOWN = status(Code.NotFound);
+const UNIMPLEMENTED = status(Code.Unimplemented);
+const ARRAY = `[${ONE},\n${TWO}]`;
+const EVENTS = `data: ${ONE}\n\ndata: ${TWO}\n\n`;
+const FAILED = `${ONE}\n{"error":{"code":5,"message":"no more"}}\n`;
+const FAILED_EVENTS = `data: ${ONE}\n\nevent: error\ndata: {"code":5,"message":"no more"}\n\n`;
+
+/** Name, path, request, status, the body as text or JSON, and some headers. */
+const CASES: readonly [string, string, RequestInit, number, unknown, Record<string, string>?][] = [
+  ["a read", "/v1/things/a%20b?small=1", {}, 200, '{"text":"a b","small":1}'],
+  ["HEAD", "/v1/things/a", { method: "HEAD" }, 200, "", { "content-length": "18" }],
+  ["a write", "/v1/things", post('{"yes":true}'), 200, '{"yes":true}'],
+  ["a wrong value", "/v1/things/a?small=x", {}, 400, INVALID],
+  ["a body that is not JSON", "/v1/things", post("{"), 400, INVALID],
+  ["a body of another type", "/v1/things", post("x", type("text/plain")), 415, INVALID],
+  ["a body over the bound", "/v1/things", post(LONG), 413, TOO_LARGE],
+  ["an error of the rpc", "/v1/fail", post(), 400, { code: 9, message: "not now" }],
   [
     "another method",
     "/v1/things",
     { method: "PUT" },
     405,
+    UNIMPLEMENTED,
     { allow: "POST, OPTIONS" },
-    status(Code.Unimplemented),
   ],
-  ["OPTIONS", "/v1/things/a", { method: "OPTIONS" }, 204, { allow: "GET, HEAD, OPTIONS" }, ""],
-  ["an unknown path below a rule's", "/v1/things/a/b", {}, 404, {}, status(Code.NotFound)],
-  [
-    "a deadline",
-    "/v1/wait",
-    { headers: { "grpc-timeout": "20m" } },
-    504,
-    {},
-    status(Code.DeadlineExceeded),
-  ],
-  [
-    "a wrong deadline",
-    "/v1/wait",
-    { headers: { "x-server-timeout": "soon" } },
-    400,
-    {},
-    status(Code.InvalidArgument),
-  ],
-  ["a stream of lines", "/v1/read/x", {}, 200, type("application/x-ndjson"), `${ONE}\n${TWO}\n`],
-  [
-    "a stream as array",
-    "/v1/read/x",
-    { headers: { accept: "application/json" } },
-    200,
-    type("application/json; charset=utf-8"),
-    `[${ONE},\n${TWO}]`,
-  ],
-  ["an empty array", "/v1/read/none", { headers: { accept: "application/json" } }, 200, {}, "[]"],
-  [
-    "a stream of events",
-    "/v1/read/x",
-    { headers: { accept: "text/event-stream" } },
-    200,
-    type("text/event-stream"),
-    `data: ${ONE}\n\ndata: ${TWO}\n\n`,
-  ],
-  [
-    "a stream that fails",
-    "/v1/read/fail",
-    {},
-    200,
-    {},
-    `${ONE}\n{"error":{"code":5,"message":"no more"}}\n`,
-  ],
-  [
-    "events that fail",
-    "/v1/read/fail",
-    { headers: { accept: "text/event-stream" } },
-    200,
-    {},
-    `data: ${ONE}\n\nevent: error\ndata: {"code":5,"message":"no more"}\n\n`,
-  ],
-  [
-    "a client stream",
-    "/v1/send/p",
-    { method: "POST", body: '{"name":"a"}\n\n{"name":"b"}' },
-    200,
-    {},
-    expect.objectContaining({ word: "p/a p/b" }),
-  ],
-  [
-    "an empty client stream",
-    "/v1/send/p",
-    { method: "POST" },
-    200,
-    {},
-    expect.objectContaining({ word: "" }),
-  ],
+  ["OPTIONS", "/v1/things/a", { method: "OPTIONS" }, 204, "", { allow: "GET, HEAD, OPTIONS" }],
+  ["an unknown path below a rule's", "/v1/things/a/b", {}, 404, UNKNOWN],
+  ["a deadline", "/v1/wait", late, 504, status(Code.DeadlineExceeded)],
+  ["a wrong deadline", "/v1/wait", unclear, 400, INVALID],
+  ["a stream of lines", "/v1/read/x", {}, 200, `${ONE}\n${TWO}\n`, type("application/x-ndjson")],
+  ["an array", "/v1/read/x", asArray, 200, ARRAY, type("application/json; charset=utf-8")],
+  ["an empty array", "/v1/read/none", asArray, 200, "[]"],
+  ["a stream of events", "/v1/read/x", asEvents, 200, EVENTS, type("text/event-stream")],
+  ["a stream that fails", "/v1/read/fail", {}, 200, FAILED],
+  ["events that fail", "/v1/read/fail", asEvents, 200, FAILED_EVENTS],
+  ["a client stream", "/v1/send/p", lines('{"name":"a"}\n\n{"name":"b"}'), 200, word("p/a p/b")],
+  ["an empty client stream", "/v1/send/p", post(undefined, {}), 200, word("")],
   [
     "a client stream with a wrong line",
     "/v1/send/p",
-    { method: "POST", body: '{"name":"a"}\n{"name":' },
+    lines('{"name":"a"}\n{"name":'),
     400,
-    {},
-    status(Code.InvalidArgument),
+    INVALID,
   ],
-  [
-    "a client stream with a line over the bound",
-    "/v1/send/p",
-    { method: "POST", body: `{"name":"${"a".repeat(70_000)}"}` },
-    413,
-    {},
-    status(Code.ResourceExhausted),
-  ],
-  [
-    "a client stream with blank lines over the bound",
-    "/v1/send/p",
-    { method: "POST", body: "\n".repeat(70_000) },
-    413,
-    {},
-    status(Code.ResourceExhausted),
-  ],
-  [
-    "Connect",
-    CONNECT,
-    { method: "POST", headers: json, body: '{"text":"a"}' },
-    200,
-    json,
-    expect.objectContaining({ word: '{"text":"a"}' }),
-  ],
-  [
-    "Connect by GET",
-    `${CONNECT}?encoding=json&message=${encodeURIComponent('{"text":"a"}')}`,
-    {},
-    200,
-    json,
-    expect.objectContaining({ word: '{"text":"a"}' }),
-  ],
-  ["Connect with another method", CONNECT, { method: "PUT" }, 405, { allow: "GET, POST" }, ""],
-  [
-    "Connect with another type",
-    CONNECT,
-    { method: "POST", headers: type("x/y"), body: "x" },
-    415,
-    {},
-    "",
-  ],
+  ["a line over the bound", "/v1/send/p", lines(`{"name":${LONG}}`), 413, TOO_LARGE],
+  ["blank lines over the bound", "/v1/send/p", lines("\n".repeat(70_000)), 413, TOO_LARGE],
+  ["Connect", CONNECT, post('{"text":"a"}'), 200, word('{"text":"a"}'), json],
+  ["Connect by GET", `${CONNECT}?${QUERY}`, {}, 200, word('{"text":"a"}'), json],
+  ["Connect with another method", CONNECT, { method: "PUT" }, 405, "", { allow: "GET, POST" }],
+  ["Connect with another type", CONNECT, post("x", type("x/y")), 415, ""],
   [
     "gRPC-Web",
     CONNECT,
-    { method: "POST", headers: type("application/grpc-web+proto"), body: new Uint8Array(5) },
+    post(new Uint8Array(5), GRPC_WEB),
     200,
-    type("application/grpc-web+proto"),
     expect.stringContaining("grpc-status: 0"),
+    GRPC_WEB,
   ],
 ];
 
 describe.each(MOUNTS)("over %s", (_, mount) => {
-  test.each(CASES)("%s", async (_name, path, init, code, headers, body) => {
+  test.each(CASES)("%s", async (_name, path, init, code, body, headers = {}) => {
     const ask = await mount({ methods: service().methods, bounds: bodiesOf(65_536) });
-    // A body without a type is bytes.
-    const sent =
-      typeof init.body === "string" && init.headers === undefined
-        ? { ...init, headers: type("application/x-ndjson") }
-        : init;
-    const response = await ask(path, sent);
+    const response = await ask(path, init);
     const text = await response.text();
     expect([response.status, text]).toEqual([code, expect.anything()]);
     expect(Object.fromEntries(response.headers)).toMatchObject(headers);

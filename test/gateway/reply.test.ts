@@ -112,15 +112,6 @@ test.each([100, 101, 1_000, 1_001])(
   },
 );
 
-test("a long list that cannot be encoded is masked", async () => {
-  answer = () => ({ names: Array.from({ length: 1_000 }, (_, index) => index) });
-  expect((await gateway.send("/names")).json).toMatchObject({
-    code: 500,
-    message: "internal error",
-  });
-  expect(reported).toHaveLength(1);
-});
-
 test("every reply has the request id", async () => {
   answer = () => ({});
   expect((await gateway.send("/word")).headers["x-request-id"]).toMatch(/^id-\d+$/);
@@ -191,12 +182,13 @@ test.each<[string, unknown]>([
   expect(reported).toEqual([error]);
 });
 
-test("a reply that cannot be encoded is masked", async () => {
-  answer = () => ({ thing: { at: { seconds: 10n ** 15n } } });
-  expect((await gateway.send("/thing")).json).toMatchObject({
-    code: 500,
-    message: "internal error",
-  });
+test.each<[string, Fields]>([
+  ["/thing", { thing: { at: { seconds: 10n ** 15n } } }],
+  ["/names", { names: Array.from({ length: 1_000 }, (_, index) => index) }],
+])("a reply that cannot be encoded is masked, also a long one: %s", async (path, fields) => {
+  answer = () => fields;
+  const masked = { code: 500, message: "internal error" };
+  expect((await gateway.send(path)).json).toMatchObject(masked);
   expect(reported).toHaveLength(1);
 });
 
