@@ -5,7 +5,7 @@ import { isStorageRow, type StorageRow } from "./row.ts";
 
 /** Time limit of a call that mounts, in milliseconds: a hanging provider takes 121 s. */
 export const MOUNT_LIMIT = 130_000;
-/** Time limit of a list, in milliseconds: a server that adds details of its mounts takes up to 3 s. */
+/** Time limit of a read, in milliseconds: a server that adds details of its mounts takes up to 3 s. */
 const LIST_LIMIT = 20_000;
 
 /** Kind of a server's refusal of a call about a mount. */
@@ -33,7 +33,7 @@ export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): St
   return {
     list: async () => {
       const data = await client.call("GET", `${at}/list?page=1&per_page=0`, undefined, {
-        limit: Math.min(limit, LIST_LIMIT),
+        limit: LIST_LIMIT,
       });
       const rows = (data as { readonly content?: unknown } | null)?.content ?? [];
       if (!Array.isArray(rows) || !rows.every(isStorageRow))
@@ -43,7 +43,7 @@ export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): St
     get: async (id) => {
       try {
         const row = await client.call("GET", `${at}/get?id=${known(id)}`, undefined, {
-          limit: Math.min(limit, LIST_LIMIT),
+          limit: LIST_LIMIT,
         });
         // A server answers with its first row when the id is invalid.
         if (!isStorageRow(row) || row.id !== id)

@@ -74,7 +74,7 @@ export async function openDesk(
 ): Promise<Desk> {
   const registry = createMountRegistry(options.store ?? memoryStore(), 0);
   await registry.load();
-  const raw = createSiteClient({ url: site.url, token: site.token, ca: "", pin: "" });
+  const raw = createSiteClient({ url: site.url, token: site.token, ca: "", pin: "" }, 2);
   const plain = createStorageClient(raw, options.limit);
   const client = options.wrap?.(plain) ?? plain;
   const desk: Desk = {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
+import { SiteFailure } from "../../../src/sites/failure.ts";
 import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 
@@ -11,7 +13,7 @@ let time = 1_000_000;
 beforeEach(async () => {
   site = await startStorages(driverByName);
   store = memoryStore();
-  desk = await openDesk(site, { store, now: () => time, limit: 300 });
+  desk = await openDesk(site, { store, now: () => time });
   desk.wanted = [mount({ members: { remark: "kept" } })];
   await desk.round();
 });
@@ -20,6 +22,23 @@ afterEach(async () => {
   desk.close();
   await site.stop();
 });
+
+/** Makes each mount of AList V3 hang; its creation is without an answer as soon as it hangs. */
+async function hang(start: Promise<unknown>): Promise<void> {
+  const started = Promise.withResolvers<never>();
+  site.providers.set("AList V3", async () => {
+    started.reject(new SiteFailure("silent", "no answer"));
+    await start;
+  });
+  const wrap = (client: StorageClient): StorageClient => ({
+    ...client,
+    create: (row, secrets) => Promise.race([client.create(row, secrets), started.promise]),
+  });
+  const { wanted } = desk;
+  desk.close();
+  desk = await openDesk(site, { store, now: () => time, wrap });
+  desk.wanted = wanted;
+}
 
 const change = () => mount({ revision: 2, members: { remark: "kept", order: 4 } });
 
@@ -94,7 +113,7 @@ test("a row that is restored when its hanging mount ends is deleted again", asyn
 
 test("with a hanging provider the row is kept, other mounts continue, and the mount is not sent twice", async () => {
   const gate = Promise.withResolvers<void>();
-  site.providers.set("AList V3", () => gate.promise);
+  await hang(gate.promise);
   const items = { url: "https://slow.example", token: "t" };
   desk.wanted = [
     mount({ name: "slow", path: "/slow", driver: "AList V3", items }),
@@ -118,7 +137,7 @@ test("with a hanging provider the row is kept, other mounts continue, and the mo
 });
 
 test("a row of a server that is killed during a hanging start is finished by a later round", async () => {
-  site.providers.set("AList V3", () => new Promise(() => undefined));
+  await hang(new Promise(() => undefined));
   const items = { url: "https://slow.example", token: "t" };
   desk.wanted = [...desk.wanted, mount({ name: "slow", path: "/slow", driver: "AList V3", items })];
   await desk.round();
