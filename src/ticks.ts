@@ -1,27 +1,45 @@
+import { setImmediate } from "node:timers";
 import { setImmediate as nextTick } from "node:timers/promises";
 
-/** Maximum time of a job in one tick of the event loop, in milliseconds. */
+/** Maximum time of jobs in one tick of the event loop, in milliseconds. */
 const LONGEST = 8;
 
 /**
  * Divides a job among ticks of the event loop, so that other requests are served in between. A loop
- * of the job begins each step with `if (ticks.isDue()) await ticks.next()`.
+ * of the job begins each step with `if (ticks.isDue()) await ticks.next()`. The jobs of the process
+ * share the time of a tick, and of those that wait one continues in each tick.
  */
 export interface Ticks {
-  /** Reports whether the job has used its time in this tick. */
+  /** Reports whether jobs have used their time in this tick. */
   isDue(): boolean;
-  /** Resolves in the next tick. */
+  /** Resolves in a later tick: the next one, unless other jobs wait. */
   next(): Promise<void>;
 }
 
+/** When the jobs of this tick began; undefined: none has. */
+let begun: number | undefined;
+/** Tick of the last job that waits. */
+let last: Promise<unknown> = Promise.resolve();
+
 /** Begins a job. @param longest maximum time per tick, in milliseconds. Default: 8. */
 export function createTicks(longest = LONGEST): Ticks {
-  let begun = performance.now();
+  beginTick();
   return {
-    isDue: () => performance.now() - begun >= longest,
+    isDue: () => performance.now() - beginTick() >= longest,
     next: async () => {
-      await nextTick();
-      begun = performance.now();
+      last = last.then(() => nextTick());
+      await last;
+      beginTick();
     },
   };
+}
+
+function beginTick(): number {
+  if (begun === undefined) {
+    begun = performance.now();
+    setImmediate(() => {
+      begun = undefined;
+    });
+  }
+  return begun;
 }

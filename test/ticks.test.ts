@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createTicks } from "../src/ticks.ts";
 
 test("a job yields to the next tick when it has used its time, which then begins again", async () => {
@@ -17,4 +17,36 @@ test("a job yields to the next tick when it has used its time, which then begins
   expect(served).toBe(1);
   expect(ticks.isDue()).toBe(false);
   clock.mockRestore();
+});
+
+test("one job continues in each tick of the event loop, in turn", async () => {
+  const loops = (): number => performance.nodeTiming.uvMetricsInfo.loopCount;
+  const steps: { readonly job: number; readonly loop: number }[] = [];
+  const run = async (job: number): Promise<void> => {
+    const ticks = createTicks();
+    for (let step = 0; step < 5; step += 1) {
+      await ticks.next();
+      steps.push({ job, loop: loops() });
+    }
+  };
+  await Promise.all([0, 1, 2, 3].map(run));
+  expect(new Set(steps.map(({ loop }) => loop)).size).toBe(20);
+  expect(steps.map(({ job }) => job)).toEqual(Array.from({ length: 20 }, (_, at) => at % 4));
+});
+
+test("jobs that begin in one tick share its time", async () => {
+  await new Promise(setImmediate);
+  let now = 1_000;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const first = createTicks(8);
+  now += 8;
+  expect(first.isDue()).toBe(true);
+  const second = createTicks(8);
+  expect(second.isDue()).toBe(true);
+  await second.next();
+  expect(second.isDue()).toBe(false);
+  now += 8;
+  await new Promise(setImmediate);
+  expect(createTicks(8).isDue()).toBe(false);
 });

@@ -130,6 +130,8 @@ async function work(config: Config): Promise<void> {
     "serving",
   );
   releaseWhenIdle();
+  // Node.js loads its Fetch API at the first use, 30 ms in the first call that fails (ConnectError).
+  setTimeout(() => Reflect.get(globalThis, "Headers"), 1_000).unref();
   // The cache is also written at the exit, but a process may be killed.
   setTimeout(flushCompileCache, 5_000).unref();
 }

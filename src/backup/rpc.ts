@@ -17,6 +17,7 @@ import { message } from "../messages/message.ts";
 import { changeOriginOf } from "../settings/message.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
+import { createTicks } from "../ticks.ts";
 import type { BackupService } from "./backup.ts";
 import type { Outcome } from "./plan.ts";
 import type { SecretsMode } from "./write.ts";
@@ -51,6 +52,8 @@ export function backupImpl(
       const isNeeded = mode.mode !== "omit";
       const detail = { secrets: mode.mode };
       await audit.record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
+      // Exports are recorded together; their replies of up to 8 MiB are written in a tick each.
+      await createTicks().next();
       // createBackup returns plain JSON.
       return create(ExportSettingsResponseSchema, { document: document as unknown as JsonObject });
     },

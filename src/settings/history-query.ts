@@ -116,12 +116,12 @@ export async function readChangesBetween(
   const ticks = createTicks();
   const found = new Map<string, StoredChange>();
   for (let start = after; start < upTo; start += step) {
+    if (ticks.isDue()) await ticks.next();
     const range = { after: start, upTo: Math.min(start + step, upTo), prefix };
     for (const change of await readChanges(db, range)) {
       const before = found.get(change.key);
       found.set(change.key, before === undefined ? change : joined(before, change));
     }
-    if (ticks.isDue()) await ticks.next();
   }
   return [...found.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
