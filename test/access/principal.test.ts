@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { checkName } from "../../src/access/principal.ts";
+import { checkName, createPrincipalService } from "../../src/access/principal.ts";
 import { callerOf, openedAccess, refusalOf, START } from "./opened.ts";
 
 const page = (pageToken = "", pageSize = 0) => ({ pageSize, pageToken });
@@ -27,6 +27,16 @@ test.each([
 test.each(["root", "admin", "cli", "mooring", "system"])("the name %s is invalid", async (name) => {
   const refused = (async () => checkName(name))();
   expect((await refusalOf(refused)).id).toBe("PRINCIPAL_NAME_RESERVED");
+});
+
+test("at most 100,000 principals are kept", async () => {
+  const service = createPrincipalService({
+    registry: { principals: () => Array.from({ length: 100_000 }), now: () => START } as never,
+    change: () => Promise.reject(new Error("the database must not be called")),
+    randomBytes: Buffer.alloc,
+  });
+  const made = service.createPrincipal("one-more", "program", callerOf());
+  await expect(made).rejects.toMatchObject({ code: Code.ResourceExhausted });
 });
 
 describe("principals", () => {

@@ -1,15 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Service, startService } from "./service.ts";
+import { expect, test } from "vitest";
+import { cli, service, useService } from "./service.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
-
-const cli: Service["cli"] = (args, options) => service.cli(args, options);
+useService();
 
 test("a token is created, used, listed, rotated and revoked", async () => {
   const made = await cli([

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashOf, tailOf, type UnchainedRow } from "../../src/audit/chain.ts";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { cli, type Service, service, startService, TOKEN, useService } from "./service.ts";
 
-let service: Service;
+useService();
+
 /** The newest row at the time of the checkpoint. */
 let newest = 0;
 beforeAll(async () => {
-  service = await startService();
   for (let at = 0; at < 8; at += 1) await cli(["set", `site_title=Title ${at}`, "--reason", "why"]);
   await cli(["audit", "checkpoint", "--output", "before.checkpoint"]);
   newest = Number(
@@ -18,9 +18,6 @@ beforeAll(async () => {
   );
   for (let at = 0; at < 3; at += 1) await cli(["set", `announcement=News ${at}`]);
 });
-afterAll(() => service.remove());
-
-const cli: Service["cli"] = (args, options) => service.cli(args, options);
 
 test("list prints matching rows, newest first", async () => {
   const all = await cli(["audit", "list"]);
@@ -210,14 +207,6 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
         ),
       "row 5 was changed after it was written",
     ],
-    [
-      "two rows whose texts were swapped",
-      (db) =>
-        db.exec(
-          "update audit as a set (time, detail) = (select b.time, b.detail from audit as b where b.seq = 11 - a.seq) where seq in (5, 6)",
-        ),
-      "row 5 was changed after it was written",
-    ],
   ])("names the row: %s", async (_what, tamper, problem) => {
     expect(await verify(tamper)).toMatchObject({
       ...{ code: 1, out: "" },
@@ -264,9 +253,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
 
   test.each<[string, Tamper]>([
     ["a time with a fraction", (db) => db.exec("update audit set time = time + 0.5 where seq = 5")],
-    ["a time that is not a number", (db) => db.exec("update audit set time = 'x' where seq = 5")],
     ["a time before 1970", (db) => db.exec("update audit set time = -1 where seq = 5")],
-    ["a time after 9999", (db) => db.exec("update audit set time = 1e300 where seq = 5")],
     [
       "a time with a fraction, with its row's hash",
       (db) => {

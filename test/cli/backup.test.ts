@@ -2,20 +2,15 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { cli, service, TOKEN, useService } from "./service.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
+useService();
 beforeEach(async () => {
   await cli(["unset", "site_title", "aria2_secret"]);
   for (const name of ["site.json", "sealed.json"]) await rm(inFolder(name), { force: true });
 });
 
-const cli: Service["cli"] = (args, options) => service.cli(args, options);
 const inFolder = (name: string) => join(service.folder, name);
 const readJson = async (name: string) => JSON.parse(await readFile(inFolder(name), "utf8"));
 

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Service, startService } from "./service.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { cli, service, useService } from "./service.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
+useService();
 beforeEach(async () => {
   await service.cli(["unset", "site_title", "announcement", "aria2_secret"]);
 });
-
-const cli: Service["cli"] = (args, given) => service.cli(args, given);
 
 const newest = (): Promise<number> => service.newest();
 

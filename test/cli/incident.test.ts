@@ -4,9 +4,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { type Service, startService } from "./service.ts";
+import { service, useService } from "./service.ts";
 
-let service: Service;
+useService({ MOORING_WEBHOOK_TARGETS: "any" });
+
 let site: StandIn;
 let target: Server;
 let urlFile: string;
@@ -18,10 +19,7 @@ beforeAll(async () => {
     response.writeHead(status).end();
   });
   await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
-  [service, site] = await Promise.all([
-    startService({ MOORING_WEBHOOK_TARGETS: "any" }),
-    startStandIn(),
-  ]);
+  site = await startStandIn();
   site.mounts.push({
     ...{ id: 1, mount_path: "/films", driver: "PikPak", status: "invalid_grant", disabled: false },
     addition: "{}",
@@ -37,7 +35,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await service.remove();
   await site.stop();
   target.close();
 });
@@ -65,14 +62,8 @@ test("incidents are listed, shown and acknowledged", async () => {
 });
 
 test("webhooks are added, tested, changed and removed", async () => {
-  const added = await webhook(
-    "add",
-    "chat",
-    "--url-file",
-    urlFile,
-    "--classes",
-    "credential,quota",
-  );
+  const classes = ["--classes", "credential,quota"];
+  const added = await webhook("add", "chat", "--url-file", urlFile, ...classes);
   expect(added.out).toMatch(/^whsec_\S+\n$/);
   expect((await webhook("list")).out).toMatch(
     /^chat +http:\/\/127.0.0.1:\d+ +credential,quota +all +en +enabled$/m,
@@ -96,16 +87,8 @@ test("webhooks are added, tested, changed and removed", async () => {
   ).toEqual(["failed", "delivered"]);
   const [{ id }] = JSON.parse((await webhook("deliveries", "chat", "--json")).out).deliveries;
   expect((await webhook("resend", id)).out).toBe(`${id}: delivered (HTTP 204)\n`);
-  const set = await webhook(
-    "set",
-    "chat",
-    "--disabled",
-    "true",
-    "--classes",
-    "all",
-    "--site",
-    "one",
-  );
+  const changes = ["--disabled", "true", "--classes", "all", "--site", "one"];
+  const set = await webhook("set", "chat", ...changes);
   expect(set.out).toMatch(/^chat +\S+ +all +one +en +disabled$/m);
   expect((await webhook("test", "chat")).err).toContain("is disabled: enable it first");
   expect(await webhook("remove", "chat", "--yes")).toMatchObject({

@@ -2,18 +2,15 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { service, TOKEN, useService } from "./service.ts";
 
-let service: Service;
+useService();
+
 let harbour: WholeSite;
 let quay: WholeSite;
 
 beforeAll(async () => {
-  [service, harbour, quay] = await Promise.all([
-    startService(),
-    startWholeSite(),
-    startWholeSite(),
-  ]);
+  [harbour, quay] = await Promise.all([startWholeSite(), startWholeSite()]);
   await writeFile(join(service.folder, "harbour.token"), harbour.token());
   await writeFile(join(service.folder, "quay.token"), quay.token());
   for (const [path, root] of [
@@ -31,7 +28,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await service.remove();
   await Promise.all([harbour.stop(), quay.stop()]);
 });
 

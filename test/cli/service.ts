@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
 import { programVersion } from "../../src/app/version.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import { startService as startMooring } from "../wire/service.ts";
@@ -26,6 +27,20 @@ export interface Service {
   start(): Promise<void>;
   /** Stops the service and removes its folder. */
   remove(): Promise<void>;
+}
+
+/** The service of a file that calls `useService`. */
+export let service: Service;
+
+/** Runs a command against it. */
+export const cli: Service["cli"] = (args, options) => service.cli(args, options);
+
+/** Starts a service before the tests of a file, and removes it after them. */
+export function useService(env?: Record<string, string>): void {
+  beforeAll(async () => {
+    service = await startService(env);
+  });
+  afterAll(() => service.remove());
 }
 
 /** Starts a service on a free port. */

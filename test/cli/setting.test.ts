@@ -1,19 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { cli, service, startService, TOKEN, useService } from "./service.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
+useService();
 beforeEach(async () => {
   await service.cli(["unset", "site_title", "announcement", "aria2_secret"]);
 });
-
-const cli: Service["cli"] = (args, options) => service.cli(args, options);
 
 const newest = (): Promise<number> => service.newest();
 

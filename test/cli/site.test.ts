@@ -2,22 +2,20 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { type Service, startService } from "./service.ts";
+import { service, useService } from "./service.ts";
 
-let service: Service;
+useService();
+
 let site: StandIn;
 let tokenFile: string;
 
 beforeAll(async () => {
-  [service, site] = await Promise.all([startService(), startStandIn()]);
+  site = await startStandIn();
   tokenFile = join(service.folder, "site-token");
   await writeFile(tokenFile, `${site.token()}\n`);
 });
 
-afterAll(async () => {
-  await service.remove();
-  await site.stop();
-});
+afterAll(() => site.stop());
 
 const cli = (...args: string[]) => service.cli(["site", ...args]);
 const add = (...args: string[]) => cli("add", ...args, "--site-token-file", tokenFile);

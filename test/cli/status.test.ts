@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Service, startService } from "./service.ts";
+import { expect, test } from "vitest";
+import { service, useService } from "./service.ts";
 import { run } from "./world.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
+useService();
 
 test("status prints the version, start time and readiness", async () => {
   const { code, out } = await service.cli(["status"]);

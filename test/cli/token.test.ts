@@ -1,17 +1,13 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Service, startService, TOKEN } from "./service.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, service, startService, TOKEN, useService } from "./service.ts";
 import { run } from "./world.ts";
 
 const OTHER = "another-token-0123456789-0123456789";
 
-let service: Service;
 let stopped = false;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
+useService();
 beforeEach(async () => {
   const args = ["token", "set", "--database", service.database];
   expect((await run(args, { stdin: TOKEN })).code).toBe(0);
@@ -27,7 +23,6 @@ async function stop(): Promise<void> {
   stopped = true;
 }
 
-const cli: Service["cli"] = (args, options) => service.cli(args, options);
 /** A command with the database and no service. */
 const offline = (...args: string[]) => run([...args, "--database", service.database]);
 

@@ -101,40 +101,6 @@ describe("with a fake service, for rare failures", () => {
     expect((await watch([], fake.env).running).code).toBe(6);
   });
 
-  test("reconnects after each transient failure, with growing pauses until an event", async () => {
-    const afters: (bigint | undefined)[] = [];
-    const fake = await startFake({
-      watchSettings: (call) => {
-        afters.push(afterOf(call));
-        if (afters.length === 1) call.write(event(5n));
-        if (afters.length === 5) call.write(event(6n));
-        else call.emit("error", failure(status.RESOURCE_EXHAUSTED, "too slow"));
-      },
-    });
-    const watching = watch(["--json"], fake.env);
-    await watching.until('"6"');
-    expect((await watching.interrupt()).code).toBe(0);
-    fake.stop();
-    expect(afters).toEqual([undefined, 5n, 5n, 5n, 5n]);
-    expect(watching.pauses).toEqual([187.5, 375, 750, 1500]);
-  });
-
-  test("resumes after ABORTED", async () => {
-    const afters: (bigint | undefined)[] = [];
-    const fake = await startFake({
-      watchSettings: (call) => {
-        afters.push(afterOf(call));
-        call.write(event(BigInt(afters.length)));
-        if (afters.length === 1) call.emit("error", failure(status.ABORTED, "moved"));
-      },
-    });
-    const watching = watch(["--json"], fake.env);
-    await watching.until('"2"');
-    expect((await watching.interrupt()).code).toBe(0);
-    fake.stop();
-    expect(afters).toEqual([undefined, 1n]);
-  });
-
   test("begins with all values when its revision is not kept any more", async () => {
     const afters: (bigint | undefined)[] = [];
     const fake = await startFake({

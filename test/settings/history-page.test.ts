@@ -79,6 +79,17 @@ describe("a difference", () => {
     return { changesBetween, found: history.diff(from, to) };
   };
 
+  test.each<[number, number, Code]>([
+    [-1, 5, Code.NotFound],
+    [5, 1_001, Code.NotFound],
+    [1, 5, Code.OutOfRange],
+    [5, 1, Code.OutOfRange],
+  ])("from %d to %d is refused before the history is read", async (from, to, code) => {
+    const { found, changesBetween } = diff([from, to], () => 3);
+    expect((await failureOf(() => found)).code).toBe(code);
+    expect(changesBetween).not.toHaveBeenCalled();
+  });
+
   test("whose first revisions are deleted during the read is refused", async () => {
     let oldest = 3;
     const changesBetween = vi.fn(async () => {

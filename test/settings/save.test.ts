@@ -68,10 +68,12 @@ describe("a save", () => {
     expect(await parts.settings.save(masked, tester)).toMatchObject({ revision: 1 });
   });
 
-  test("accepts each key once", async () => {
+  test("accepts each key once, and reports all errors at once", async () => {
     const parts = await testParts(newPath());
     const twice = { key: "site_title", value: "x" };
-    expect(await violations(parts, [twice, { key: "logo", value: "l" }, twice])).toEqual([
+    const wrong = { key: "allow_indexed", value: "yes" };
+    expect(await violations(parts, [twice, wrong, twice])).toEqual([
+      ["settings[1].value", expect.sentence(/^allow_indexed: must be true or false/)],
       ["settings[2].key", expect.sentence(/^site_title occurs twice/)],
     ]);
   });

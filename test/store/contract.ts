@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { SettingStore, StoredWrite } from "../../src/settings/store.ts";
 import { describeHistory } from "./history-contract.ts";
-import { changed, commit, deleting, setting, stored } from "./sample.ts";
+import { changed, commit, deleting, setting, stored, writing } from "./sample.ts";
 
 /** A new, empty database that can be opened several times. */
 export interface Place {
@@ -67,12 +67,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           origin: "known",
           position: 3,
         });
-        await write({
-          revisions: [commit({ revision: 1 })],
-          upserts: [one],
-          deletes: [],
-          audit: [],
-        });
+        await write(writing({ revisions: [commit({ revision: 1 })], upserts: [one] }));
         expect(await store.load()).toEqual({ revision: 1, settings: [one] });
       });
 
@@ -87,18 +82,13 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       test("are replaced with all members by a second write", async () => {
         await write(setting(1, { a: "1" }));
         const replaced = stored({ key: "a", value: "2", type: "text", flag: 0, revision: 2 });
-        await write({
-          revisions: [commit({ revision: 2 })],
-          upserts: [replaced],
-          deletes: [],
-          audit: [],
-        });
+        await write(writing({ revisions: [commit({ revision: 2 })], upserts: [replaced] }));
         expect((await store.load()).settings).toEqual([replaced]);
       });
 
       test("are ordered by position if they are custom ones", async () => {
         const upserts = ["c", "a", "b"].map((key, at) => stored({ key, position: at + 1 }));
-        await write({ revisions: [commit({ revision: 1 })], upserts, deletes: [], audit: [] });
+        await write(writing({ revisions: [commit({ revision: 1 })], upserts }));
         expect((await store.load()).settings.map(({ key }) => key)).toEqual(["c", "a", "b"]);
       });
 
@@ -179,23 +169,12 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
     describe("a text with a NUL character", () => {
       test.each([
         ["value", setting(1, { a: "x\0y" })],
-        [
-          "reason",
-          {
-            revisions: [commit({ revision: 1, reason: "\0" })],
-            upserts: [],
-            deletes: [],
-            audit: [],
-          },
-        ],
+        ["reason", writing({ revisions: [commit({ revision: 1, reason: "\0" })] })],
         [
           "former value",
-          {
+          writing({
             revisions: [commit({ revision: 1, changes: [changed({ key: "a", oldValue: "\0" })] })],
-            upserts: [],
-            deletes: [],
-            audit: [],
-          },
+          }),
         ],
       ])(
         "as a %s is refused as a whole with its own error, and the next write succeeds",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { entry } from "./audit-contract.ts";
 import type { OpenStore } from "./contract.ts";
-import { changed, commit, deleting, setting, stored } from "./sample.ts";
+import { changed, commit, deleting, setting, stored, writing } from "./sample.ts";
 
 /** Part of the contract about revisions: differences, history, compaction, rewriting. */
 export function describeHistory(at: OpenStore): void {
@@ -45,7 +45,7 @@ export function describeHistory(at: OpenStore): void {
         commit({ revision: at + 1, changes: [changed({ key: "a" })] }),
       );
       const upserts = [stored({ key: "a", revision: 1_200 })];
-      await write({ revisions, upserts, deletes: [], audit: [] });
+      await write(writing({ revisions, upserts }));
       expect(await at.store.delta(0)).toMatchObject({ revision: 1_200, commits: undefined });
       expect((await at.store.delta(0))?.changed).toHaveLength(1);
       expect((await at.store.delta(1_000))?.commits).toHaveLength(200);
@@ -56,12 +56,7 @@ export function describeHistory(at: OpenStore): void {
     const five = async (): Promise<void> => {
       await write(setting(1, { a: "1", b: "1" }));
       await write(setting(2, { a: "2" }, { a: "1" }));
-      await write({
-        revisions: [commit({ revision: 3, actor: "other" })],
-        upserts: [],
-        deletes: [],
-        audit: [],
-      });
+      await write(writing({ revisions: [commit({ revision: 3, actor: "other" })] }));
       await write(deleting(4, ["b"]));
       await write(setting(5, { a: "5" }, { a: "2" }));
     };
@@ -122,7 +117,7 @@ export function describeHistory(at: OpenStore): void {
           changes: ["often", ...(touched.get(at + 1) ?? [])].map((key) => changed({ key })),
         }),
       );
-      await write({ revisions, upserts: [], deletes: [], audit: [] });
+      await write(writing({ revisions }));
       expect(await listed({ key: "rare" })).toEqual([...touched.keys()].reverse());
       expect(await listed({ key: "rare", before: 2_500, limit: 2 })).toEqual([1_024, 1_023]);
       expect(await listed({ key: "often", before: 2_049, limit: 2 })).toEqual([2_048, 2_047]);
@@ -167,7 +162,7 @@ export function describeHistory(at: OpenStore): void {
           ],
         }),
       );
-      await write({ revisions, upserts: [], deletes: [], audit: [] });
+      await write(writing({ revisions }));
       expect(await at.store.changesBetween(0, 57)).toEqual([
         changed({ key: "b", oldHash: "h5", newHash: "h57" }),
         changed({ key: "each", oldValue: "0", newValue: "57" }),
@@ -224,12 +219,7 @@ export function describeHistory(at: OpenStore): void {
     test("handles a clock that was set back: no gap, and no recent revision is deleted", async () => {
       const times = [5_000, 6_000, 1_000, 7_000, 8_000];
       for (const [at, time] of times.entries())
-        await write({
-          revisions: [commit({ revision: at + 1, time })],
-          upserts: [],
-          deletes: [],
-          audit: [],
-        });
+        await write(writing({ revisions: [commit({ revision: at + 1, time })] }));
       expect(await at.store.compact({ count: 100, notBefore: 4_000 }, 100)).toBe(0);
       expect(await kept()).toEqual([1, 2, 3, 4, 5]);
       expect(await at.store.compact({ count: 100, notBefore: 6_500 }, 100)).toBe(3);

@@ -49,6 +49,12 @@ export function commit(members: Partial<RevisionCommit> & { revision: number }):
   };
 }
 
+/** A write of these rows only. */
+export const writing = (rows: Partial<StoredWrite>): StoredWrite => ({
+  ...{ revisions: [], upserts: [], deletes: [], audit: [] },
+  ...rows,
+});
+
 /** A write that sets some keys as one revision. */
 export function setting(
   revision: number,

@@ -176,41 +176,7 @@ test("a short lock of another program is waited for, at the start and later", as
   expect(await store.load()).toMatchObject({ revision: 2 });
 });
 
-test("a lasting lock is a failure with its own message, and calls succeed once it is released", async () => {
-  const path = await made();
-  const store = await open(path, { lockWait: 100 });
-  const other = startProcess(program);
-  await other.call("lock", path, "begin immediate");
-  const write = () => store.transact((trx) => trx.write(setting(2, { a: "2" })));
-  const { failure, message } = await failureOf(write);
-  expect(failure).toBe("busy");
-  expect(message).toMatch(/is locked by another program/);
-  expect(await store.load()).toMatchObject({ revision: 1 });
-  await other.call("release", "commit");
-  await write();
-  expect(await store.load()).toMatchObject({ revision: 2 });
-});
-
 describe.skipIf(!canMount)("on a full disk (needs the right to mount one)", () => {
-  test("a write fails with its own error, reads continue, and writes too once there is space", async () => {
-    const { path, fill, free } = mountSmallDisk();
-    const store = await open(path);
-    const value = "v".repeat(50_000);
-    await store.transact((trx) => trx.write(setting(1, { a: value })));
-    fill();
-    const write = () =>
-      store.transact((trx) => trx.write(setting(2, { a: `2${value}`, b: value })));
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      const { failure, message } = await failureOf(write);
-      expect(failure).toBe("full");
-      expect(message).toMatch(/its disk is full: free some space, then try again/);
-    }
-    expect(await store.load()).toMatchObject({ revision: 1, settings: [{ key: "a", value }] });
-    free();
-    await write();
-    expect(await store.load()).toMatchObject({ revision: 2 });
-  });
-
   test("a new database cannot be created, and the message has the reason", async () => {
     const { path, fill, free } = mountSmallDisk();
     fill();
