@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Incident, IncidentEvent } from "../../src/incidents/incident.ts";
 import { createIncidentRegistry } from "../../src/incidents/registry.ts";
 import { createIncidentService } from "../../src/incidents/service.ts";
@@ -8,21 +8,19 @@ import type { StorageRow } from "../../src/mounts/site/row.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { failureOf } from "../backup/setting.ts";
+import { startedForEach } from "../started.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
 const origin = { actor: "ann", transport: "test", method: "Acknowledge", requestId: "r", peer: "" };
 const site = { id: "s", name: "home" } as Site;
 const row = { id: 1, mount_path: "/a", driver: "S3", status: "work", addition: "{}" } as StorageRow;
-let store: Awaited<ReturnType<typeof openSqliteSettingStore>>;
+const store = startedForEach(() => openSqliteSettingStore(newPath()));
 let announced: [IncidentEvent, Incident][];
 
 beforeEach(async () => {
-  store = await openSqliteSettingStore(newPath());
   announced = [];
 });
-
-afterEach(() => store.close());
 
 const announce = (event: IncidentEvent, incident: Incident): [] => {
   announced.push([event, incident]);

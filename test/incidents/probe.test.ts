@@ -1,25 +1,18 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createProbes } from "../../src/incidents/probe.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
-import { createSiteClient, type SiteClient } from "../../src/sites/client.ts";
+import { createSiteClient } from "../../src/sites/client.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { driverByName } from "../mounts/site/desk.ts";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
+import { startedForEach } from "../started.ts";
 
 const INTERVAL = 900_000;
 
-let server: StandIn;
-let client: SiteClient;
-
-beforeEach(async () => {
-  server = await startStandIn();
-  client = createSiteClient({ url: server.url, token: server.token(), ca: "", pin: "" }, 4);
-});
-
-afterEach(async () => {
-  client.close();
-  await server.stop();
-});
+const server = startedForEach(startStandIn);
+const client = startedForEach(() =>
+  createSiteClient({ url: server.url, token: server.token(), ca: "", pin: "" }, 4),
+);
 
 const site = { id: "s", name: "one" } as Site;
 

@@ -1,12 +1,13 @@
 import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SCOPES } from "../../src/access/grant.ts";
 import { requirementOf } from "../../src/access/requirement.ts";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService } from "./service.ts";
+import { startService } from "./service.ts";
 import { type Transport, WireFailure } from "./transport/transport.ts";
 
 /** Part of every key and value outside the limits, and of no request except for them. */
@@ -16,7 +17,7 @@ const ROUNDS = 150;
 const { method } = SettingService;
 const scopes = SCOPES.filter((scope) => /^(settings|history|backup|drivers):/.test(scope));
 
-let service: TestService;
+const service = startedForAll(startService);
 let byKey: string;
 let byGroup: string;
 /** The newest revision of the earlier changes. */
@@ -25,7 +26,6 @@ let last: bigint;
 const secret = new RegExp(OUTSIDE);
 
 beforeAll(async () => {
-  service = await startService();
   const root = as(service.port);
   const custom = (key: string, group: number, value: string) => ({ key, group, value, flag: 1 });
   const settings = [
@@ -58,7 +58,6 @@ beforeAll(async () => {
   byKey = (await give(root, scopes, ["key:in_*"], "by-key")).text;
   byGroup = (await give(root, scopes, ["group:77"], "by-group")).text;
 });
-afterAll(() => service.stop());
 
 const key = fc.constantFrom(
   "in_a",

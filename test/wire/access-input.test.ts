@@ -1,21 +1,21 @@
 import { create, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
 const { method } = AccessService;
 const scopes = ["drivers:read"];
 const future = { seconds: 9_999_999_999n };
 
-let service: TestService;
+const service = startedForAll(startService);
 let manager: string;
 let ended: string;
 let rotated: string;
 beforeAll(async () => {
-  service = await startService();
   const root = as(service.port);
   manager = (await give(root, ["tokens:manage", "drivers:read"], [], "manager")).text;
   ended = (await give(root, ["settings:read"], [], "ended")).id;
@@ -26,7 +26,6 @@ beforeAll(async () => {
   await root.access.createPrincipal({ name: "disabled" });
   await root.access.disablePrincipal({ name: "disabled" });
 });
-afterAll(() => service.stop());
 
 type Case = readonly [what: string, DescMethodUnary, () => object, Code, RegExp];
 const make = (members: object) => () => ({ principal: "x", scopes, ...members });

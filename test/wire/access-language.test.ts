@@ -10,19 +10,19 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { http1Sender } from "./transport/http.ts";
 
-let service: TestService;
+const service = startedForAll(startService);
 const tokens: Record<string, string> = { root: TOKEN };
 let ended: string;
 beforeAll(async () => {
-  service = await startService();
   const root = as(service.port);
   const managing = ["tokens:manage", "settings:delete"];
   const make = async (name: string, scopes: readonly string[], limits: string[] = []) => {
@@ -39,7 +39,6 @@ beforeAll(async () => {
   await root.access.createPrincipal({ name: "taken" });
   await root.access.disablePrincipal({ name: "taken" });
 });
-afterAll(() => service.stop());
 
 interface Clients {
   readonly settings: Client<typeof SettingService>;

@@ -1,19 +1,16 @@
 import { request } from "node:http";
 import { connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   SaveSettingsRequestSchema,
   WatchSettingsRequestSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { startService, type TestService } from "./service.ts";
+import { startService } from "./service.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 /** A call whose headers and part of its body have been sent. */
 interface Begun {

@@ -1,28 +1,27 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
 const { listTokens, listPrincipals } = AccessService.method;
 const COUNT = 23;
 const names = Array.from({ length: COUNT }, (_, at) => `p${String(at).padStart(2, "0")}`);
 
-let service: TestService;
+const service = startedForAll(startService);
 /** All tokens, newest first. */
 let ids: readonly string[];
 let ended: string;
 beforeAll(async () => {
-  service = await startService();
   const root = as(service.port);
   for (const name of names.toReversed()) await give(root, ["settings:read"], [], name);
   ids = (await root.access.listTokens({})).tokens.map(({ id }) => id);
   ended = ids[4] ?? "";
   await root.access.revokeToken({ id: ended });
 });
-afterAll(() => service.stop());
 
 const rest = async (path: string) => {
   const url = `http://127.0.0.1:${service.port}/api/admin/access/${path}`;

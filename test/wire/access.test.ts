@@ -5,6 +5,7 @@ import { createGrant, SCOPES } from "../../src/access/grant.ts";
 import { requirementOf } from "../../src/access/requirement.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { MASK } from "../../src/settings/value.ts";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
@@ -180,16 +181,8 @@ describe("a token", () => {
 });
 
 describe("a right that ends", () => {
-  let first: TestService;
-  let second: TestService;
-  beforeAll(async () => {
-    first = await startService();
-    second = await startService({ folder: first.folder });
-  });
-  afterAll(async () => {
-    await second.stop();
-    await first.stop();
-  });
+  const first = startedForAll(startService);
+  const second = startedForAll(() => startService({ folder: first.folder }));
 
   const ends: readonly (readonly [string, (id: string, principal: string) => Promise<unknown>])[] =
     [

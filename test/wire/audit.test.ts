@@ -1,11 +1,12 @@
 import { create, type DescMethodUnary, type JsonObject, type Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
 
 const { listAuditEvents, watchAudit, getCheckpoint } = AuditService.method;
@@ -13,11 +14,7 @@ const { saveSettings } = SettingService.method;
 const headers = { authorization: TOKEN };
 
 describe("the audit", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const service = startedForAll(startService);
 
   test.each(sharedPortTransports)("is read and watched over $name", async ({ name, open }) => {
     const transport = open(service);

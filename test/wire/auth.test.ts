@@ -6,13 +6,14 @@ import {
   type JsonObject,
 } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { publicMethods } from "../../src/access/authenticate.ts";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports, transports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import {
   type CallOptions,
   type Outcome,
@@ -51,18 +52,8 @@ describe("the contract", () => {
 });
 
 describe.each(transports)("over $name", ({ open, env = {} }) => {
-  let service: TestService;
-  let transport: Transport;
-
-  beforeAll(async () => {
-    service = await startService({ env });
-    transport = open(service);
-  });
-
-  afterAll(async () => {
-    transport.close();
-    await service.stop();
-  });
+  const service = startedForAll(() => startService({ env }));
+  const transport = startedForAll(() => open(service));
 
   test.each(intruders)(
     "%s is refused by every method of the contract",
@@ -89,20 +80,10 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
 });
 
 describe("a token that was reset", () => {
-  let first: TestService;
-  let second: TestService;
+  const first = startedForAll(startService);
+  const second = startedForAll(() => startService({ folder: first.folder }));
   /** The current token. */
   let token = TOKEN;
-
-  beforeAll(async () => {
-    first = await startService();
-    second = await startService({ folder: first.folder });
-  });
-
-  afterAll(async () => {
-    await second.stop();
-    await first.stop();
-  });
 
   test("is refused at once on every transport, in every process on the database", async () => {
     const old = { authorization: TOKEN };

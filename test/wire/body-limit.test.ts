@@ -1,17 +1,12 @@
 import { create, type DescMethod, type MessageShape, toBinary, toJson } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { askHttp2, plainText, saying, textOf } from "./raw/refusal.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 /** Encoding of a request, and its limit when it has keys or one value. */
 const forms = [

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { type Cuttable, cuttables, enveloped } from "./raw/cuttable.ts";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";
@@ -21,13 +22,7 @@ function fieldsOf({ method, path, headers }: Cuttable): Record<string, string> {
 }
 
 describe("a body that is not complete in time", () => {
-  let witness: Witness;
-
-  beforeAll(async () => {
-    witness = await Witness.start({ MOORING_BODY_TIMEOUT: "200ms" });
-  });
-
-  afterAll(() => witness.stop());
+  const witness = startedForAll(() => Witness.start({ MOORING_BODY_TIMEOUT: "200ms" }));
 
   test.each(cases)("over HTTP/2 is refused, and nothing is changed: %s", async (_name, request) => {
     const before = await witness.state();

@@ -1,17 +1,29 @@
 import { once } from "node:events";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
-import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
-import type { Transport } from "./transport/transport.ts";
+import { serveRoutes } from "./serve-routes.ts";
 
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
 
-let served: ServedRoutes;
+const served = startedForAll(() =>
+  serveRoutes((router) =>
+    router.service(PublicService, {
+      getPublicSettings: async (_, context) => {
+        throw await enter(context);
+      },
+      async *watchPublicSettings(_, context) {
+        yield { revision: 1n };
+        await enter(context);
+      },
+    }),
+  ),
+);
 
 /** A handler that waits only for its own end. */
 interface Waiting {
@@ -30,35 +42,16 @@ function enter(context: HandlerContext): Promise<unknown> {
   return ended;
 }
 
-beforeAll(async () => {
-  served = await serveRoutes((router) =>
-    router.service(PublicService, {
-      getPublicSettings: async (_, context) => {
-        throw await enter(context);
-      },
-      async *watchPublicSettings(_, context) {
-        yield { revision: 1n };
-        await enter(context);
-      },
-    }),
-  );
-});
-
-afterAll(() => served.close());
-
 async function reasonOf({ ended }: Waiting): Promise<Code> {
   return ConnectError.from(await ended).code;
 }
 
 describe.each(sharedPortTransports)("over $name", ({ open }) => {
-  let transport: Transport;
+  const transport = startedForAll(() => open(served));
 
   beforeAll(() => {
-    transport = open(served);
     entered = Promise.withResolvers();
   });
-
-  afterAll(() => transport.close());
 
   test("a client that disconnects cancels its call", async () => {
     entered = Promise.withResolvers();

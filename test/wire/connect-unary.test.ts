@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startedForAll } from "../started.ts";
+import { startService, TOKEN } from "./service.ts";
 import { type HttpReply, type HttpRequest, http1Sender, http2Sender } from "./transport/http.ts";
 
 const PUBLIC = "/mooring.v1.PublicService/GetPublicSettings";
@@ -47,20 +48,16 @@ describe.each([
   ["HTTP/1.1 with listed origins", { MOORING_CORS_ORIGINS: "https://a.example" }],
   ["HTTP/2", {}],
 ])("a plain call over %s is answered like the library does", (version, env) => {
-  let service: TestService;
+  const service = startedForAll(() => startService({ env }));
   let close = (): void => {};
   let send = http1Sender(0);
 
   beforeAll(async () => {
-    service = await startService({ env });
     if (version === "HTTP/2") ({ send, close } = http2Sender(service.port));
     else send = http1Sender(service.port);
   });
 
-  afterAll(async () => {
-    close();
-    await service.stop();
-  });
+  afterAll(() => close());
 
   test.each(calls)("%s", async (_name, path, request) => {
     const [plain, library] = [await send(path, request), await send(`${path}?`, request)];

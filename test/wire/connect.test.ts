@@ -1,8 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveTcp } from "../downloaders/loopback.ts";
+import { startedForAll } from "../started.ts";
 import { checkReply } from "./rest-case.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { type HttpRequest, http1Sender, http2Sender, type SendHttp } from "./transport/http.ts";
 
 const SETTINGS = "/mooring.v1.SettingService";
@@ -16,20 +17,16 @@ function rpc(body: string, headers: Record<string, string> = {}): HttpRequest {
 }
 
 describe.each(["HTTP/1.1", "HTTP/2"])("Connect on the wire over %s", (version) => {
-  let service: TestService;
+  const service = startedForAll(startService);
   let send: SendHttp;
   let close = (): void => {};
 
   beforeAll(async () => {
-    service = await startService();
     if (version === "HTTP/1.1") send = http1Sender(service.port);
     else ({ send, close } = http2Sender(service.port));
   });
 
-  afterAll(async () => {
-    close();
-    await service.stop();
-  });
+  afterAll(() => close());
 
   test("an error has the protocol's own form, status and details", async () => {
     const body = '{"settings":[{"key":"default_page_size","value":"x"}]}';

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { PUBLIC_MEMBERS } from "./case/public.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { http1Sender, type SendHttp } from "./transport/http.ts";
 
 // Members of JSON replies: those of the contract, followed by those that this service adds.
@@ -59,15 +60,12 @@ const CONFIG = {
   more: ["only_indices", "prefer_proxy"],
 };
 
-let service: TestService;
+const service = startedForAll(startService);
 let send: SendHttp;
 
 beforeAll(async () => {
-  service = await startService();
   send = http1Sender(service.port);
 });
-
-afterAll(() => service.stop());
 
 const headers = { authorization: TOKEN };
 

@@ -1,13 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { checkReply } from "./rest-case.ts";
-import { startService, type TestService } from "./service.ts";
+import { startService } from "./service.ts";
 import { http1Sender } from "./transport/http.ts";
 
 const SAVE = "/api/admin/setting/save";
 
 describe("cross-origin requests", () => {
-  let open: TestService;
-  let listed: TestService;
+  const open = startedForAll(startService);
+  const listed = startedForAll(() =>
+    startService({
+      env: { MOORING_CORS_ORIGINS: "https://other.example,http://localhost:3000" },
+    }),
+  );
   const origin = "https://files.example";
   const preflight = (method: string) => ({
     method: "OPTIONS",
@@ -23,18 +28,6 @@ describe("cross-origin requests", () => {
     "/mooring.v1.SettingService/SaveSettings",
     "/nowhere",
   ];
-
-  beforeAll(async () => {
-    open = await startService();
-    listed = await startService({
-      env: { MOORING_CORS_ORIGINS: "https://other.example,http://localhost:3000" },
-    });
-  });
-
-  afterAll(async () => {
-    await open.stop();
-    await listed.stop();
-  });
 
   test("a preflight allows Authorization on every transport", async () => {
     const send = http1Sender(open.port);

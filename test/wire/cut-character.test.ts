@@ -1,17 +1,12 @@
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { askHttp2, textOf } from "./raw/refusal.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 // An error message has a key up to its 255th unit, which may be half of a character.
 const { getSetting } = SettingService.method;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { type Cuttable, cuttables } from "./raw/cuttable.ts";
 import { RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";
@@ -24,13 +25,7 @@ const http2Cuts: readonly (readonly [string, (client: RawHttp2) => void])[] = [
 ];
 
 describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
-  let witness: Witness;
-
-  beforeAll(async () => {
-    witness = await Witness.start();
-  });
-
-  afterAll(() => witness.stop());
+  const witness = startedForAll(() => Witness.start());
 
   const { first, rest } = request.body;
   const all = Buffer.concat([first, rest]);

@@ -1,16 +1,18 @@
 // google.rpc.ErrorInfo on every transport: reason, domain and metadata of an error.
+
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { failedPrecondition, invalid, type ServiceError } from "../../src/messages/error.ts";
 import { message } from "../../src/messages/message.ts";
-import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
+import { startedForAll } from "../started.ts";
+import { serveRoutes } from "./serve-routes.ts";
 import { http1Sender } from "./transport/http.ts";
 
 const LONG = "k".repeat(5_000);
@@ -91,11 +93,8 @@ const many = invalid(
   })) as unknown as Parameters<typeof invalid>[0],
 );
 
-let served: ServedRoutes;
-let thrown: ServiceError;
-
-beforeAll(async () => {
-  served = await serveRoutes((router) =>
+const served = startedForAll(() =>
+  serveRoutes((router) =>
     router.service(PublicService, {
       getPublicSettings: () => {
         throw thrown;
@@ -105,10 +104,9 @@ beforeAll(async () => {
         throw thrown;
       },
     }),
-  );
-});
-
-afterAll(() => served.close());
+  ),
+);
+let thrown: ServiceError;
 
 type Options = { readonly baseUrl: string };
 

@@ -4,24 +4,15 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
+import { startedForAll } from "../started.ts";
+import { serveRoutes } from "./serve-routes.ts";
 import { http1Sender } from "./transport/http.ts";
 
-let served: ServedRoutes;
-
-const refusal = (): ConnectError =>
-  new ConnectError(
-    "not: 100 % of it",
-    Code.FailedPrecondition,
-    { "x-hint": "look elsewhere", "x-bytes-bin": "AAEC", "retry-after": "7" },
-    [{ desc: BadRequestSchema, value: { fieldViolations: [{ field: "key" }] } }],
-  );
-
-beforeAll(async () => {
-  served = await serveRoutes((router) =>
+const served = startedForAll(() =>
+  serveRoutes((router) =>
     router.service(PublicService, {
       getPublicSettings: () => {
         throw refusal();
@@ -31,10 +22,16 @@ beforeAll(async () => {
         throw refusal();
       },
     }),
-  );
-});
+  ),
+);
 
-afterAll(() => served.close());
+const refusal = (): ConnectError =>
+  new ConnectError(
+    "not: 100 % of it",
+    Code.FailedPrecondition,
+    { "x-hint": "look elsewhere", "x-bytes-bin": "AAEC", "retry-after": "7" },
+    [{ desc: BadRequestSchema, value: { fieldViolations: [{ field: "key" }] } }],
+  );
 
 type Options = { readonly baseUrl: string };
 

@@ -1,20 +1,15 @@
 import { create } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService } from "./service.ts";
+import { startService } from "./service.ts";
 
 const { ping } = PublicService.method;
 const HEADER = "mooring-at-least-revision";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 describe.each(sharedPortTransports)("$name", ({ open }) => {
   test.each(["1000000", "no number"])("health checks ignore the revision %s", async (revision) => {

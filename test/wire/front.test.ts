@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type ConnectionHandler, openFront } from "../../src/transport/front.ts";
-import { startService, type TestService } from "./service.ts";
+import { startedForAll } from "../started.ts";
+import { startService } from "./service.ts";
 import { http1Sender } from "./transport/http.ts";
 
 /** A raw connection. */
@@ -38,13 +39,7 @@ async function dial(port: number): Promise<Line> {
 }
 
 describe("one port for all protocols", () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  afterAll(() => service.stop());
+  const service = startedForAll(startService);
 
   test.each(["P", "PR"])("a client that sends only %s delays no other", async (text) => {
     const { socket } = await dial(service.port);

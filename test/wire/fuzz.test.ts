@@ -1,24 +1,19 @@
 import { connect } from "node:net";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { checkReply } from "./rest-case.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { http1Sender, http2Sender, type SendHttp } from "./transport/http.ts";
 import { restRoutes } from "./transport/rest-route.ts";
 
 /** Rounds of each kind. */
 const ROUNDS = 400;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 /** Paths that answer at once and do not change the token. */
 const paths = [...restRoutes.values()]

@@ -20,7 +20,7 @@ import {
   type ServiceError,
   status,
 } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type ServerReflectionRequest,
   ServerReflectionRequestSchema,
@@ -32,7 +32,8 @@ import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { serveTcp } from "../downloaders/loopback.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startedForAll } from "../started.ts";
+import { startService, TOKEN } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
 
 const { ping } = PublicService.method;
@@ -40,13 +41,7 @@ const { listDrivers } = DriverService.method;
 const { setAria2, saveSettings, getSetting } = SettingService.method;
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 /** Opens a client that is closed when the test ends. */
 function openClient(options: ClientOptions = {}, { port } = service): Client {

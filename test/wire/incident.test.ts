@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
@@ -11,6 +11,7 @@ import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
@@ -19,18 +20,19 @@ const headers = { authorization: TOKEN };
 
 let service: TestService;
 let site: StandIn;
-let target: Server;
+const target = startedForAll(() =>
+  createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += String(part);
+    received.push({ headers: request.headers as Record<string, string>, body });
+    response.writeHead(targetStatus).end();
+  }),
+);
 let targetUrl: string;
 let targetStatus = 204;
 const received: { headers: Record<string, string>; body: string }[] = [];
 
 beforeAll(async () => {
-  target = createServer(async (request, response) => {
-    let body = "";
-    for await (const part of request) body += String(part);
-    received.push({ headers: request.headers as Record<string, string>, body });
-    response.writeHead(targetStatus).end();
-  });
   await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
   targetUrl = `http://127.0.0.1:${(target.address() as AddressInfo).port}/hook/${SECRET}`;
   site = await startStandIn();
@@ -49,7 +51,6 @@ afterAll(async () => {
   await service.stop();
   await site.stop();
   target.closeAllConnections();
-  target.close();
 });
 
 function row(id: number, path: string, status: string) {

@@ -1,23 +1,23 @@
 import { type DescMethodUnary, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { http1Sender, type SendHttp } from "./transport/http.ts";
 
-let service: TestService;
+const service = startedForAll(startService);
 let send: SendHttp;
 let transports: Readonly<Record<string, Transport>>;
 
 beforeAll(async () => {
-  service = await startService();
   send = http1Sender(service.port);
   const baseUrl = `http://127.0.0.1:${service.port}`;
   transports = {
@@ -26,8 +26,6 @@ beforeAll(async () => {
     "Connect by GET": createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true }),
   };
 });
-
-afterAll(() => service.stop());
 
 const authorization = TOKEN;
 const chinese = { authorization, "accept-language": "zh-CN,zh;q=0.9,en;q=0.5" };
@@ -317,11 +315,7 @@ describe.each(posting)("the messages in replies over $name", ({ name, open }) =>
 });
 
 describe("a site", () => {
-  let site: StandIn;
-  beforeAll(async () => {
-    site = await startStandIn();
-  });
-  afterAll(() => site.stop());
+  const site = startedForAll(startStandIn);
 
   test("has notes on differences and the reason of a failure in Chinese", async () => {
     const sites = createClient(SiteService, transports["gRPC"] as Transport);

@@ -8,24 +8,19 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   type ImportSettingsRequest,
   ImportSettingsRequestSchema,
   RollbackRequestSchema,
   SaveSettingsRequestSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { type Answer, askHttp2, plainText, saying, textOf } from "./raw/refusal.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 const RPC = "/mooring.v1.SettingService/ImportSettings";
 const SAVE_RPC = "/mooring.v1.SettingService/SaveSettings";

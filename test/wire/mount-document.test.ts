@@ -1,23 +1,22 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
 import { type TestService, TOKEN } from "./service.ts";
-import { local, rowOf, startTwoSites, type TwoSites } from "./two-sites.ts";
+import { local, rowOf, startTwoSites } from "./two-sites.ts";
 
 const headers = { authorization: TOKEN };
 
-let stage: TwoSites;
+const stage = startedForAll(startTwoSites);
 let service: TestService;
 let one: WholeSite;
 let two: WholeSite;
 
 beforeAll(async () => {
-  stage = await startTwoSites();
   ({ service, one, two } = stage);
   await stage.saveCloud();
 });
-afterAll(() => stage.stop());
 
 const mounts = (token?: string) => stage.mounts(token);
 const sites = () => stage.sites();

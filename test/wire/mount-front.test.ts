@@ -3,14 +3,14 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { startWholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
-let site: WholeSite;
+const site = startedForAll(startWholeSite);
 let service: TestService;
 
 beforeAll(async () => {
-  site = await startWholeSite();
   await post(site.url, "create", mount("/old", "/srv/old"), site.token());
   service = await startService({
     env: { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() },
@@ -23,10 +23,7 @@ beforeAll(async () => {
   );
 });
 
-afterAll(async () => {
-  await service.stop();
-  await site.stop();
-});
+afterAll(() => service.stop());
 
 const mount = (path: string, root: string) => ({
   ...{ mount_path: path, driver: "Local", webdav_policy: "native_proxy" },

@@ -1,24 +1,23 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import type { WholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
 import { type TestService, TOKEN } from "./service.ts";
-import { local, rowOf, SECRET, startTwoSites, type TwoSites } from "./two-sites.ts";
+import { local, rowOf, SECRET, startTwoSites } from "./two-sites.ts";
 
 const headers = { authorization: TOKEN };
 
-let stage: TwoSites;
+const stage = startedForAll(startTwoSites);
 let service: TestService;
 let one: WholeSite;
 let two: WholeSite;
 
 beforeAll(async () => {
-  stage = await startTwoSites();
   ({ service, one, two } = stage);
   await stage.saveCloud();
 });
-afterAll(() => stage.stop());
 
 const mounts = (token?: string) => stage.mounts(token);
 const settings = (token?: string) => stage.settings(token);

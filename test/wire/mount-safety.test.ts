@@ -1,35 +1,31 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
-import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { startWholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
 const SECRET = "dav-password-77c1";
 
-let service: TestService;
-let site: WholeSite;
-
-beforeAll(async () => {
-  site = await startWholeSite();
-  service = await startService({
+const service = startedForAll(() =>
+  startService({
     siteTimes: { beat: 30, look: 60 },
     mountTimes: { beat: 30, look: 60 },
-  });
+  }),
+);
+const site = startedForAll(startWholeSite);
+
+beforeAll(async () => {
   const { sites } = as(service.port);
   await sites.createSite({ site: { name: "harbour", url: site.url, token: site.token() } });
   await sites.syncSite({ name: "harbour" });
   await sites.updateSite({ name: "harbour", site: { mode: SiteMode.FOLLOW } });
-});
-
-afterAll(async () => {
-  await service.stop();
-  await site.stop();
 });
 
 const transport = (token: string) =>

@@ -1,24 +1,23 @@
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import type { WholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
-import { FOLLOWING, startTwoSites, type TwoSites } from "./two-sites.ts";
+import { FOLLOWING, startTwoSites } from "./two-sites.ts";
 
 // Traps of the servers' API with several sites: a service with two sites that follow.
 
-let stage: TwoSites;
+const stage = startedForAll(startTwoSites);
 let service: TestService;
 let one: WholeSite;
 let two: WholeSite;
 
 beforeAll(async () => {
-  stage = await startTwoSites();
   ({ service, one, two } = stage);
 });
-afterAll(() => stage.stop());
 
 function mounts(port = service.port) {
   return createClient(

@@ -1,23 +1,22 @@
 import { create, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
 const { method } = MountService;
 
-let service: TestService;
+const service = startedForAll(startService);
 let limited: string;
 
 beforeAll(async () => {
-  service = await startService();
   const scopes = ["mounts:read", "mounts:write"];
   limited = (await give(as(service.port), scopes, ["mount:/team/*"])).text;
 });
-afterAll(() => service.stop());
 
 const local = (name: string, path: string) => ({
   ...{ name, mountPath: path, driver: "Local", config: { root_folder_path: "/srv" } },

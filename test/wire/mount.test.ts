@@ -1,25 +1,24 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import type { WholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
-import { FOLLOWING, local, rowOf, SECRET, startTwoSites, type TwoSites } from "./two-sites.ts";
+import { FOLLOWING, local, rowOf, SECRET, startTwoSites } from "./two-sites.ts";
 
 const headers = { authorization: TOKEN };
 
-let stage: TwoSites;
+const stage = startedForAll(startTwoSites);
 let service: TestService;
 let one: WholeSite;
 let two: WholeSite;
 
 beforeAll(async () => {
-  stage = await startTwoSites();
   ({ service, one, two } = stage);
 });
-afterAll(() => stage.stop());
 
 const mounts = (token?: string) => stage.mounts(token);
 

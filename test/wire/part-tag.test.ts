@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 async function list(token: string, headers: Record<string, string> = {}, path = "list") {
   const url = `http://127.0.0.1:${service.port}/api/admin/setting/${path}`;

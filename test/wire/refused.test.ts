@@ -1,21 +1,16 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { FRAME, framesOf, RawHttp2 } from "./raw/http2.ts";
 import { dial } from "./raw/line.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
 const { saveSettings, getSetting } = SettingService.method;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { MOORING_GRPC_LISTEN: "" } });
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(() => startService({ env: { MOORING_GRPC_LISTEN: "" } }));
 
 const path = "/mooring.v1.SettingService/GetSetting";
 const question = Buffer.from(

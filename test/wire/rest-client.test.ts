@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { PUBLIC_MEMBERS } from "./case/public.ts";
 import { allOfGroups, wholeList } from "./case/setting-list.ts";
 import { type RestCase, refuses, runRestCase, STATUS_MODES, succeeds } from "./rest-case.ts";
-import { startService, type TestService, TOKEN, VERSION } from "./service.ts";
+import { startService, TOKEN, VERSION } from "./service.ts";
 import { http1Sender, type SendHttp } from "./transport/http.ts";
 
 const DRIVER = "/api/admin/driver";
@@ -353,15 +354,12 @@ const cases: readonly RestCase[] = [
 ];
 
 describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
-  let service: TestService;
+  const service = startedForAll(() => startService({ env: { MOORING_HTTP_STATUS: mode } }));
   let send: SendHttp;
 
   beforeAll(async () => {
-    service = await startService({ env: { MOORING_HTTP_STATUS: mode } });
     send = http1Sender(service.port);
   });
-
-  afterAll(() => service.stop());
 
   test.each(cases.map((one) => [one.name, one] as const))("%s", (_name, one) =>
     runRestCase(one, send, mode),

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import {
   checkReply,
   type RestCase,
@@ -241,15 +242,12 @@ const cases: readonly RestCase[] = [
 ];
 
 describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
-  let service: TestService;
+  const service = startedForAll(() => startService({ env: { MOORING_HTTP_STATUS: mode } }));
   let send: SendHttp;
 
   beforeAll(async () => {
-    service = await startService({ env: { MOORING_HTTP_STATUS: mode } });
     send = http1Sender(service.port);
   });
-
-  afterAll(() => service.stop());
 
   test.each(cases.map((one) => [one.name, one] as const))("%s", (_name, one) =>
     runRestCase(one, send, mode),

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
-import type { Outcome, Transport } from "./transport/transport.ts";
+import type { Outcome } from "./transport/transport.ts";
 
 const { method } = SiteService;
 
@@ -86,19 +87,15 @@ afterAll(async () => {
 const rpcTransports = sharedPortTransports.filter(({ name }) => !/REST|GET/.test(name));
 
 describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
-  let through: Transport;
+  const through = startedForAll(() => open(service));
   const kept = `kept-${transport.toLowerCase().replaceAll(/\W+/g, "-")}`;
 
   beforeAll(async () => {
-    through = open(service);
     const made = await call(method.createSite, { site: right({ name: kept }) });
     expect(made).toMatchObject({ kind: "reply" });
   });
 
-  afterAll(async () => {
-    await call(method.deleteSite, { name: kept });
-    through.close();
-  });
+  afterAll(() => call(method.deleteSite, { name: kept }));
 
   const right = (members: JsonObject): JsonObject => ({
     ...{ name: "new", url: site.url, token: site.token() },

@@ -1,10 +1,11 @@
 import { type DescMethodUnary, fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
+import { startedForAll, startedForEach } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import type { Outcome } from "./transport/transport.ts";
 
 const {
@@ -19,20 +20,10 @@ const {
 } = SiteService.method;
 const headers = { authorization: TOKEN };
 
-let service: TestService;
-let site: StandIn;
-
-beforeAll(async () => {
-  service = await startService({ siteTimes: { beat: 50, look: 100, lookAgain: 100 } });
-});
-
-afterAll(() => service.stop());
-
-beforeEach(async () => {
-  site = await startStandIn();
-});
-
-afterEach(() => site.stop());
+const service = startedForAll(() =>
+  startService({ siteTimes: { beat: 50, look: 100, lookAgain: 100 } }),
+);
+const site = startedForEach(startStandIn);
 
 const row = (key: unknown, value: unknown, more: object = {}) => ({
   ...{ key, value, type: "string", options: "", help: "", group: 1, flag: 0, index: 0 },

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createThrottle, networkOf } from "../../src/access/throttle.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startedForAll } from "../started.ts";
+import { startService, TOKEN } from "./service.ts";
 
 describe("the throttle key of an address", () => {
   test.each([
@@ -52,18 +53,16 @@ describe("wrong tokens", () => {
 });
 
 describe("a service with such a limit", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService({
+  const service = startedForAll(() =>
+    startService({
       env: {
         MOORING_WRONG_TOKENS: "2",
         MOORING_TRUSTED_PROXIES: "127.0.0.1",
         MOORING_LOG_LEVEL: "info",
         MOORING_HTTP_STATUS: "code",
       },
-    });
-  });
-  afterAll(() => service.stop());
+    }),
+  );
 
   const list = (authorization: string, peer: string): Promise<Response> =>
     fetch(`http://127.0.0.1:${service.port}/api/admin/setting/list`, {

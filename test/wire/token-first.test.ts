@@ -1,20 +1,15 @@
 import { connect } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { startedForAll } from "../started.ts";
 import { cuttables, enveloped } from "./raw/cuttable.ts";
 import { dial, type Line } from "./raw/line.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 /** The same requests without a token, and with a wrong one. */
 const intruders = [

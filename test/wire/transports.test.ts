@@ -1,13 +1,14 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { servedServices } from "../../src/app/routes.ts";
+import { startedForAll } from "../started.ts";
 import { transports } from "./all-transports.ts";
 import { allCases } from "./case/all.ts";
 import type { Expected, Step } from "./case/case.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
 import { restRoutes } from "./transport/rest-route.ts";
 import type { Outcome, Transport } from "./transport/transport.ts";
@@ -29,22 +30,10 @@ test("the table has a case for every unary method, and REST a route for every me
 
 /** Each transport has its own service, so that all have the same state. */
 describe.each(transports)("over $name", ({ open, env = {} }) => {
-  let service: TestService;
-  let transport: Transport;
+  const service = startedForAll(() => startService({ env }));
+  const transport = startedForAll(() => open(service));
   /** Runs calls that the transport itself does not support. */
-  let other: Transport;
-
-  beforeAll(async () => {
-    service = await startService({ env });
-    transport = open(service);
-    other = grpcTransport("gRPC", service.grpcPort);
-  });
-
-  afterAll(async () => {
-    transport.close();
-    other.close();
-    await service.stop();
-  });
+  const other = startedForAll(() => grpcTransport("gRPC", service.grpcPort));
 
   test.each(allCases.map((one) => [one.name, one] as const))("%s", async (_case, { steps }) => {
     for (const step of steps) {

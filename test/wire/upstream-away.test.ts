@@ -1,13 +1,8 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type FrontedSite, startFront } from "./upstream.ts";
+import { expect, test } from "vitest";
+import { startedForEach } from "../started.ts";
+import { startFront } from "./upstream.ts";
 
-let front: FrontedSite;
-
-beforeEach(async () => {
-  front = await startFront();
-});
-
-afterEach(() => front.stop());
+const front = startedForEach(startFront);
 
 const ready = async () => (await front.call("GET", "/@mooring/readyz?verbose")).text;
 

@@ -3,11 +3,12 @@ import { createServer as createHttp, type IncomingMessage, type ServerResponse }
 import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DISCARDING } from "../../src/transport/body.ts";
 import { startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
-import { type FrontedSite, startFront } from "./upstream.ts";
+import { startFront } from "./upstream.ts";
 
 async function listening(server: Server): Promise<string> {
   const sockets = new Set<Socket>();
@@ -190,11 +191,7 @@ test("reads of the list of users are passed on, of any length", async () => {
 });
 
 describe("in front of a site", () => {
-  let front: FrontedSite;
-  beforeAll(async () => {
-    front = await startFront();
-  });
-  afterAll(() => front.stop());
+  const front = startedForAll(startFront);
 
   const ownTitle = async (): Promise<string> => {
     const settings = await front.call("GET", "/api/public/settings");

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
@@ -8,18 +8,16 @@ import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
 import { SCOPES } from "../../src/access/grant.ts";
 import { requirementOf } from "../../src/access/requirement.ts";
 import { run } from "../cli/world.ts";
+import { startedForAll } from "../started.ts";
 import { TOKEN } from "./service.ts";
-import { type FrontedSite, startFront } from "./upstream.ts";
+import { startFront } from "./upstream.ts";
 
-let front: FrontedSite;
+const front = startedForAll(startFront);
 let login: string;
 
 beforeAll(async () => {
-  front = await startFront();
   login = await front.login();
 });
-
-afterAll(() => front.stop());
 
 interface Outcome {
   readonly ok: boolean;

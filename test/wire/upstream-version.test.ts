@@ -1,30 +1,24 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { transports } from "./all-transports.ts";
 import { TOKEN, VERSION } from "./service.ts";
 import type { Transport } from "./transport/transport.ts";
-import { type FrontedSite, startFront } from "./upstream.ts";
+import { startFront } from "./upstream.ts";
 
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
 const { listSettings, getSetting, batchGetSettings, watchSettings } = SettingService.method;
 
 /** Each transport has its own service in front. */
 describe.each(transports)("in front of a server, over $name", ({ open, env = {} }) => {
-  let front: FrontedSite;
-  let transport: Transport;
+  const front = startedForAll(() => startFront({ env }));
+  const transport = startedForAll(() => open(front.service));
   let login: string;
 
   beforeAll(async () => {
-    front = await startFront({ env });
-    transport = open(front.service);
     login = await front.login();
-  });
-
-  afterAll(async () => {
-    transport.close();
-    await front.stop();
   });
 
   const remoteVersion = () => front.site.value("version") ?? "";

@@ -1,14 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForAll } from "../started.ts";
 import { transports } from "./all-transports.ts";
 import { PUBLIC_MEMBERS } from "./case/public.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
-import { type Transport, WireFailure } from "./transport/transport.ts";
+import { WireFailure } from "./transport/transport.ts";
 
 const { watchPublicSettings } = PublicService.method;
 const { watchSettings, saveSettings } = SettingService.method;
@@ -18,21 +19,9 @@ const admin = { authorization: TOKEN };
 const streaming = transports.filter(({ name }) => name !== "Connect GET");
 
 describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
-  let service: TestService;
-  let transport: Transport;
-  let writer: Transport;
-
-  beforeAll(async () => {
-    service = await startService({ env });
-    transport = open(service);
-    writer = grpcTransport("gRPC", service.grpcPort);
-  });
-
-  afterAll(async () => {
-    transport.close();
-    writer.close();
-    await service.stop();
-  });
+  const service = startedForAll(() => startService({ env }));
+  const transport = startedForAll(() => open(service));
+  const writer = startedForAll(() => grpcTransport("gRPC", service.grpcPort));
 
   const save = async (key: string, value: string): Promise<void> => {
     const request = create(saveSettings.input, { settings: [{ key, value }] });

@@ -1,18 +1,18 @@
 import { Webhook as Verifier } from "standardwebhooks";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { StoredDelivery } from "../../../src/incidents/store.ts";
 import { createDeliverer, type OpenWebhook } from "../../../src/incidents/webhook/deliver.ts";
 import type { Attempt } from "../../../src/incidents/webhook/send.ts";
 import { newKey } from "../../../src/incidents/webhook/sign.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
 const newPath = temporaryPaths();
 const key = newKey();
-let store: Awaited<ReturnType<typeof openSqliteSettingStore>>;
+const store = startedForEach(() => openSqliteSettingStore(newPath()));
 
 beforeEach(async () => {
-  store = await openSqliteSettingStore(newPath());
   for (const id of ["a", "b"])
     await store.incidents.putWebhook(
       {
@@ -22,8 +22,6 @@ beforeEach(async () => {
       { before: undefined, audit: [] },
     );
 });
-
-afterEach(() => store.close());
 
 const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDelivery => ({
   ...{ id, webhookId: "a", incidentId: "i", type: "incident.opened", body: `{"id":"${id}"}` },

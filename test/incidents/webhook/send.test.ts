@@ -1,16 +1,13 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { isPublic, sendOnce } from "../../../src/incidents/webhook/send.ts";
 import { keyProblem, newKey, signedHeaders } from "../../../src/incidents/webhook/sign.ts";
+import { startedForAll } from "../../started.ts";
 
-let server: Server;
-let url: string;
-const seen: { path: string; headers: Record<string, unknown>; body: string }[] = [];
-
-beforeAll(async () => {
-  server = createServer(async (request, response) => {
+const server = startedForAll(() =>
+  createServer(async (request, response) => {
     let body = "";
     for await (const part of request) body += String(part);
     seen.push({ path: request.url ?? "", headers: request.headers, body });
@@ -18,15 +15,17 @@ beforeAll(async () => {
     if (request.url === "/cut") return void request.socket.destroy();
     const status = Number(request.url?.slice(1)) || 204;
     response.writeHead(status, status === 302 ? { location: "/204" } : {}).end("x".repeat(100_000));
-  });
+  }),
+);
+let url: string;
+const seen: { path: string; headers: Record<string, unknown>; body: string }[] = [];
+
+beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterAll(() => server.closeAllConnections());
 
 const allowPrivate = true;
 

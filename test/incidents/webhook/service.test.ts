@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { StoredDelivery } from "../../../src/incidents/store.ts";
 import { createWebhookRegistry } from "../../../src/incidents/webhook/registry.ts";
 import type { Attempt } from "../../../src/incidents/webhook/send.ts";
@@ -7,6 +7,7 @@ import { createWebhookService } from "../../../src/incidents/webhook/service.ts"
 import { createSealer } from "../../../src/secrets/sealer.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { failureOf } from "../../backup/setting.ts";
+import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -17,13 +18,7 @@ const origin = {
   requestId: "r",
   peer: "",
 };
-let store: Awaited<ReturnType<typeof openSqliteSettingStore>>;
-
-beforeEach(async () => {
-  store = await openSqliteSettingStore(newPath());
-});
-
-afterEach(() => store.close());
+const store = startedForEach(() => openSqliteSettingStore(newPath()));
 
 test("a hanging target has one message in progress over all calls, and blocks no other webhook", async () => {
   const hanging: ((attempt: Attempt) => void)[] = [];

@@ -2,26 +2,23 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import { SiteFailure } from "../../../src/sites/failure.ts";
+import { startedForEach } from "../../started.ts";
 import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
-import { type Storages, startStorages } from "./stand-in.ts";
+import { startStorages } from "./stand-in.ts";
 
-let site: Storages;
+const site = startedForEach(() => startStorages(driverByName));
 let desk: Desk;
 let store: MountStateStore;
 let time = 1_000_000;
 
 beforeEach(async () => {
-  site = await startStorages(driverByName);
   store = memoryStore();
   desk = await openDesk(site, { store, now: () => time });
   desk.wanted = [mount({ members: { remark: "kept" } })];
   await desk.round();
 });
 
-afterEach(async () => {
-  desk.close();
-  await site.stop();
-});
+afterEach(() => desk.close());
 
 /** Makes each mount of AList V3 hang; its creation is without an answer as soon as it hangs. */
 async function hang(start: Promise<unknown>): Promise<void> {

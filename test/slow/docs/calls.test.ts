@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { needs } from "../../downloaders/program.ts";
-import { startService, type TestService, TOKEN } from "../../wire/service.ts";
+import { startedForAll } from "../../started.ts";
+import { startService, TOKEN } from "../../wire/service.ts";
 import { sectionOf, stepsOf } from "./steps.ts";
 
 /** Pages, and the section of each that shows calls. */
@@ -18,11 +19,7 @@ describe.each(pages)("%s", (page, title) => {
   const text = readFileSync(new URL(`../../../${page}`, import.meta.url), "utf8");
   const calls = stepsOf(sectionOf(text, title));
 
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const service = startedForAll(startService);
 
   test("shows calls", () => expect(calls.length).toBeGreaterThan(0));
 

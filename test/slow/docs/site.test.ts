@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { readBuiltIn } from "../../../src/drivers/built-in.ts";
 import { itemsOf } from "../../../src/drivers/driver-info.ts";
@@ -9,6 +9,7 @@ import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts
 import { slugOf } from "../../../tools/site/driver-pages.ts";
 import { launchBrowser, needsBrowser } from "../../browser.ts";
 import { builtSite } from "../../built-site.ts";
+import { startedForAll } from "../../started.ts";
 import { startService, type TestService } from "../../wire/service.ts";
 import { startFront } from "../../wire/upstream.ts";
 
@@ -74,11 +75,7 @@ test("each link leads to an existing page and heading", () => {
 
 describe("in a browser", () => {
   beforeEach(needsBrowser());
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = startedForAll(launchBrowser);
 
   /** A page that counts reports of the policy, errors, and requests to other hosts. */
   async function open(url: string, options: BrowserContextOptions = {}) {

@@ -4,20 +4,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 import { needs } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
+import { startedForAll } from "../../started.ts";
 import { openSwitch } from "../../store/postgres/switch.ts";
-import { startService, type TestService, TOKEN } from "../../wire/service.ts";
+import { startService, TOKEN } from "../../wire/service.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const readme = readFileSync(join(ROOT, "examples/README.md"), "utf8");
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 /** The commands below a heading of the examples' page: all but the last end by themselves. */
 function commandsOf(heading: string): { save: string; watch: string } {

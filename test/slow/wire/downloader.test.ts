@@ -6,9 +6,10 @@ import { type Aria2c, startAria2c } from "../../downloaders/aria2c.ts";
 import { serveHttp, serveTcp } from "../../downloaders/loopback.ts";
 import { freePort, needs } from "../../downloaders/program.ts";
 import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbittorrent-nox.ts";
+import { startedForAll } from "../../started.ts";
 import { transports } from "../../wire/all-transports.ts";
-import { startService, type TestService, TOKEN } from "../../wire/service.ts";
-import type { Outcome, Transport } from "../../wire/transport/transport.ts";
+import { startService, TOKEN } from "../../wire/service.ts";
+import type { Outcome } from "../../wire/transport/transport.ts";
 
 const { setAria2, setQbittorrent, batchGetSettings } = SettingService.method;
 const headers = { authorization: TOKEN };
@@ -19,18 +20,8 @@ const chosen = transports.filter(({ name }) => name === "REST" || name === "gRPC
 const SECRETS = { right: "Secret-right-7f3a", wrong: "Secret-wrong-91bc" } as const;
 
 describe.each(chosen)("over $name", ({ open }) => {
-  let service: TestService;
-  let transport: Transport;
-
-  beforeAll(async () => {
-    service = await startService();
-    transport = open(service);
-  });
-
-  afterAll(async () => {
-    transport.close();
-    await service.stop();
-  });
+  const service = startedForAll(startService);
+  const transport = startedForAll(() => open(service));
 
   const call = (method: DescMethodUnary, request: Message): Promise<Outcome> =>
     transport.call(method, request, { headers });

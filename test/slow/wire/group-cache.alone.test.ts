@@ -1,18 +1,13 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startService, type TestService, TOKEN } from "../../wire/service.ts";
+import { expect, test } from "vitest";
+import { startedForAll } from "../../started.ts";
+import { startService, TOKEN } from "../../wire/service.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = startedForAll(startService);
 
 /** Bytes in use, in the heap and outside of it. */
 async function taken(): Promise<number> {

@@ -1,23 +1,19 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browserFile, launchBrowser, needsBrowser } from "../../browser.ts";
-import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
-import { startService, type TestService } from "../../wire/service.ts";
+import { startStandIn } from "../../sites/stand-in.ts";
+import { startedForAll } from "../../started.ts";
+import { startService } from "../../wire/service.ts";
 import { type HttpReply, http1Sender } from "../../wire/transport/http.ts";
 
-let service: TestService;
-let site: StandIn;
+const service = startedForAll(() =>
+  startService({
+    env: { MOORING_UPSTREAM: site.url, MOORING_SHUTDOWN_GRACE: "50ms" },
+  }),
+);
+const site = startedForAll(startStandIn);
 
 beforeAll(async () => {
-  site = await startStandIn();
-  service = await startService({
-    env: { MOORING_UPSTREAM: site.url, MOORING_SHUTDOWN_GRACE: "50ms" },
-  });
-  await site.stop();
-});
-
-afterAll(async () => {
-  await service.stop();
   await site.stop();
 });
 
