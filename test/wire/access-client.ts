@@ -1,24 +1,40 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
+import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { TOKEN } from "./service.ts";
 
+const services = {
+  settings: SettingService,
+  access: AccessService,
+  sites: SiteService,
+  audit: AuditService,
+  mounts: MountService,
+  incidents: IncidentService,
+  webhooks: WebhookService,
+  status: StatusService,
+} as const;
+
 /** Clients of one token. */
-export interface As {
-  readonly settings: Client<typeof SettingService>;
-  readonly access: Client<typeof AccessService>;
-  readonly sites: Client<typeof SiteService>;
-  readonly audit: Client<typeof AuditService>;
+export type As = { readonly [Name in keyof typeof services]: Client<(typeof services)[Name]> } & {
   readonly headers: { readonly authorization: string };
-}
+  /** Ends their connection. */
+  close(): void;
+};
 
 /** Calls over gRPC with a token; default: the permanent one. */
 export function as(port: number, token: string = TOKEN): As {
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const sessionManager = new Http2SessionManager(baseUrl);
   const transport = createGrpcTransport({
-    baseUrl: `http://127.0.0.1:${port}`,
+    ...{ baseUrl, sessionManager },
     interceptors: [
       (next) => (request) => {
         request.header.set("authorization", token);
@@ -26,12 +42,14 @@ export function as(port: number, token: string = TOKEN): As {
       },
     ],
   });
+  const clients = Object.entries(services).map(([name, desc]) => [
+    name,
+    createClient<DescService>(desc, transport),
+  ]);
   return {
-    settings: createClient(SettingService, transport),
-    access: createClient(AccessService, transport),
-    sites: createClient(SiteService, transport),
-    audit: createClient(AuditService, transport),
+    ...Object.fromEntries(clients),
     headers: { authorization: token },
+    close: () => sessionManager.abort(),
   };
 }
 
@@ -48,4 +66,9 @@ export async function give(
     limits: [...limits],
   });
   return { text: secret, id: token?.id ?? "" };
+}
+
+/** Reads a stream to its end. */
+export async function drained(stream: AsyncIterator<unknown>): Promise<void> {
+  while (!(await stream.next()).done);
 }

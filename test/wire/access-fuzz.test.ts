@@ -1,4 +1,4 @@
-import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { create, type DescMethodUnary, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
@@ -8,7 +8,7 @@ import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService } from "./service.ts";
-import { type Transport, WireFailure } from "./transport/transport.ts";
+import { invoke, type Transport, WireFailure } from "./transport/transport.ts";
 
 /** Part of every key and value outside the limits, and of no request except for them. */
 const OUTSIDE = "forbidden";
@@ -158,7 +158,9 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
       await fc.assert(
         fc.asyncProperty(requests, async ([desc, members]) => {
           if (!transport.carries(desc)) return;
-          const received = await answer(transport, desc, members, token);
+          const received = JSON.stringify(
+            await invoke(transport, desc, { ...members }, { authorization: token }),
+          );
           expect(withoutEcho(received, members)).not.toMatch(secret);
         }),
         { numRuns: ROUNDS },
@@ -252,12 +254,6 @@ test.each(["key", "group"])(
     end.abort();
   },
 );
-
-async function answer(transport: Transport, desc: DescMethodUnary, members: object, token: string) {
-  const request = create(desc.input, members as MessageInitShape<typeof desc.input>);
-  const outcome = await transport.call(desc, request, { headers: { authorization: token } });
-  return JSON.stringify(outcome);
-}
 
 /** Events of a stream up to the newest revision, or its failure. */
 async function events(transport: Transport, members: object, token: string): Promise<string> {

@@ -1,4 +1,3 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
@@ -6,6 +5,7 @@ import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
+import { invoke, read } from "./transport/transport.ts";
 
 const { listTokens, listPrincipals } = AccessService.method;
 const COUNT = 23;
@@ -30,22 +30,13 @@ const rest = async (path: string) => {
 };
 
 describe.each(sharedPortTransports)("over $name", ({ open }) => {
-  const ask = async (method: typeof listTokens | typeof listPrincipals, members: object) => {
-    const transport = open(service);
-    const request = create(method.input, members as MessageInitShape<typeof method.input>);
-    const outcome = await transport.call(method, request, { headers: { authorization: TOKEN } });
-    transport.close();
-    return { outcome, codeOf: transport.codeOf };
-  };
-  const page = async (method: typeof listTokens | typeof listPrincipals, members: object) => {
-    const { outcome } = await ask(method, members);
-    if (outcome.kind === "failure") throw new Error(outcome.message);
-    return outcome.message as unknown as {
+  const transport = startedForAll(() => open(service));
+  const page = async (method: typeof listTokens | typeof listPrincipals, members: object) =>
+    (await read(transport, method, members)) as unknown as {
       readonly tokens: readonly { readonly id: string }[];
       readonly principals: readonly { readonly name: string }[];
       readonly next_page_token: string;
     };
-  };
 
   test("pages of any size have each token once, newest first", async () => {
     for (const pageSize of [1, 7, COUNT - 1, COUNT, COUNT + 1, 2_000_000_000]) {
@@ -78,13 +69,11 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
     [{ pageSize: -1 }, "page_size", "page_size must be a number from 1 to 10000, not -1"],
     [{ pageToken: "no page has given it" }, "page_token", "invalid page_token"],
   ])("%j is refused", async (members, field, message) => {
-    for (const method of [listTokens, listPrincipals]) {
-      const { outcome, codeOf } = await ask(method, members);
-      expect(outcome).toMatchObject({
-        ...{ kind: "failure", code: codeOf(Code.InvalidArgument), fields: [field] },
+    for (const method of [listTokens, listPrincipals])
+      expect(await invoke(transport, method, members)).toMatchObject({
+        ...{ kind: "failure", code: transport.codeOf(Code.InvalidArgument), fields: [field] },
         message: expect.stringContaining(message),
       });
-    }
   });
 });
 

@@ -1,10 +1,8 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { Code, createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import { Code } from "@connectrpc/connect";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
 import { run } from "../cli/world.ts";
-import { type As, as, give } from "./access-client.ts";
+import { type As, as, drained, give } from "./access-client.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 const HOUR = 3_600_000;
@@ -33,10 +31,6 @@ async function streamOf({ settings }: As): Promise<AsyncIterator<unknown>> {
 
 const refused = { code: Code.Unauthenticated };
 const read = ({ settings }: As) => settings.getSetting({ key: "site_title" });
-
-async function drained(stream: AsyncIterator<unknown>): Promise<void> {
-  while (!(await stream.next()).done);
-}
 
 describe("by time", () => {
   test("a token ends at its expiry, with its streams; others continue", async () => {
@@ -124,12 +118,6 @@ describe("by time", () => {
 });
 
 describe("a token that ends soon", () => {
-  const statusOf = (port: number, { headers }: As) =>
-    createClient(
-      StatusService,
-      createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }),
-    ).getStatus({}, { headers });
-
   test("is listed by the list, the status, the metric and the command line, until it has a successor", async () => {
     const { port, mooring } = await started();
     const root = as(port);
@@ -140,7 +128,7 @@ describe("a token that ends soon", () => {
       listed: (await root.access.listTokens({ active: true })).tokens
         .filter((token) => token.endsSoon)
         .map((token) => token.id),
-      status: await statusOf(port, root),
+      status: await root.status.getStatus({}),
       metric: mooring.gauges().endingTokens,
       line: /^tokens .*\n.*/m.exec(await cli("status"))?.[0],
       table: (await cli("token", "list")).includes("(expires soon)"),
@@ -176,11 +164,14 @@ describe("a token that ends soon", () => {
     const manager = as(port, (await give(root, ["settings:read", "tokens:manage"])).text);
     const reader = as(port, (await give(root, ["settings:read"])).text);
     for (const who of [root, manager])
-      expect(await statusOf(port, who)).toMatchObject({
+      expect(await who.status.getStatus({})).toMatchObject({
         endingTokenCount: 1,
         endingTokens: [{ principal: "soon", tokenId: id }],
       });
-    expect(await statusOf(port, reader)).toMatchObject({ endingTokenCount: 1, endingTokens: [] });
+    expect(await reader.status.getStatus({})).toMatchObject({
+      endingTokenCount: 1,
+      endingTokens: [],
+    });
   });
 
   test("is logged once a day, also over restarts, by one of all processes", async () => {
@@ -209,11 +200,7 @@ describe("a token that ends soon", () => {
 test("a status counts only the settings within a token's limits", async () => {
   const { port } = await started();
   const own = as(port, (await give(as(port), ["settings:read"], ["key:site_*"])).text);
-  const client = createClient(
-    StatusService,
-    createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }),
-  );
-  const { settings } = await client.getStatus({}, { headers: own.headers });
+  const { settings } = await own.status.getStatus({});
   expect(settings).toBe((await own.settings.listSettings({})).settings.length);
   expect(settings).toBeLessThan(20);
 });

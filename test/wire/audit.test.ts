@@ -1,13 +1,14 @@
-import { create, type DescMethodUnary, type JsonObject, type Message } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startedForAll } from "../started.ts";
-import { as, give } from "./access-client.ts";
+import { as, drained, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
+import { read } from "./transport/transport.ts";
 
 const { listAuditEvents, watchAudit, getCheckpoint } = AuditService.method;
 const { saveSettings } = SettingService.method;
@@ -19,11 +20,6 @@ describe("the audit", () => {
   test.each(sharedPortTransports)("is read and watched over $name", async ({ name, open }) => {
     const transport = open(service);
     onTestFinished(transport.close);
-    const call = async (method: DescMethodUnary, request: Message): Promise<JsonObject> => {
-      const outcome = await transport.call(method, request, { headers });
-      if (outcome.kind === "failure") throw new Error(outcome.message);
-      return outcome.message;
-    };
     const settings = [{ key: "site_title", value: `Over ${name}` }];
     const save = create(saveSettings.input, { settings });
     const through = transport.carries(saveSettings)
@@ -32,10 +28,7 @@ describe("the audit", () => {
     if (through !== transport) onTestFinished(through.close);
     const reason = { "x-change-reason": "a test" };
     await through.call(saveSettings, save, { headers: { ...headers, ...reason } });
-    const { events } = await call(
-      listAuditEvents,
-      create(listAuditEvents.input, { subject: "site_*", pageSize: 1 }),
-    );
+    const { events } = await read(transport, listAuditEvents, { subject: "site_*", pageSize: 1 });
     const [last] = events as JsonObject[];
     expect(last).toMatchObject({
       actor: "admin",
@@ -46,15 +39,14 @@ describe("the audit", () => {
       subjects: ["site_title"],
     });
     expect(JSON.parse(String(last?.["detail"]))).toMatchObject({ keys: 1, reason: "a test" });
-    const { checkpoint } = await call(getCheckpoint, create(getCheckpoint.input));
+    const { checkpoint } = await read(transport, getCheckpoint);
     const { sequence = null, hash = null } = last ?? {};
     expect(checkpoint).toMatchObject({ sequence, hash });
     if (!transport.carries(watchAudit)) return;
-    const request = create(watchAudit.input, { afterSequence: BigInt(String(sequence)) - 1n });
-    for await (const message of transport.watch(watchAudit, request, { headers })) {
-      expect(message).toMatchObject({ sequence, events: [{ hash }] });
-      break;
-    }
+    const afterSequence = BigInt(String(sequence)) - 1n;
+    expect(await read(transport, watchAudit, { afterSequence })).toMatchObject({
+      ...{ sequence, events: [{ hash }] },
+    });
   });
 
   test("is readable with audit:read alone, which has no limits", async () => {
@@ -79,9 +71,6 @@ describe("the audit", () => {
     const stream = as(service.port, text).audit.watchAudit({})[Symbol.asyncIterator]();
     await stream.next();
     await root.access.revokeToken({ id });
-    const drained = async () => {
-      while (!(await stream.next()).done);
-    };
-    await expect(drained()).rejects.toMatchObject({ code: Code.Unauthenticated });
+    await expect(drained(stream)).rejects.toMatchObject({ code: Code.Unauthenticated });
   });
 });

@@ -1,10 +1,4 @@
-import {
-  create,
-  type DescMethod,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
-  type JsonObject,
-} from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
@@ -14,12 +8,7 @@ import { publicMethods } from "../../src/access/authenticate.ts";
 import { startedForAll } from "../started.ts";
 import { sharedPortTransports, transports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
-import {
-  type CallOptions,
-  type Outcome,
-  type Transport,
-  WireFailure,
-} from "./transport/transport.ts";
+import { invoke, read, type Transport, WireFailure } from "./transport/transport.ts";
 
 const methods = [PublicService, DriverService, SettingService].flatMap(({ methods }) => methods);
 const closed = methods.filter((method) => !publicMethods.has(method));
@@ -59,7 +48,7 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
     "%s is refused by every method of the contract",
     async (_case, headers, message) => {
       for (const method of closed.filter(transport.carries)) {
-        const outcome = await attempt(transport, method, { headers });
+        const outcome = await invoke(transport, method, {}, headers);
         expect(outcome, method.name).toMatchObject({
           kind: "failure",
           code: transport.codeOf(Code.Unauthenticated),
@@ -70,7 +59,7 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
   );
 
   test.each(keys)("the token is accepted as %j", async (authorization) => {
-    const outcome = await attempt(transport, listDriverNames, { headers: { authorization } });
+    const outcome = await invoke(transport, listDriverNames, {}, { authorization });
     expect(outcome).toMatchObject({ kind: "reply" });
   });
 
@@ -92,21 +81,18 @@ describe("a token that was reset", () => {
     );
     try {
       for (const transport of opened)
-        expect(
-          await attempt(transport, listDriverNames, { headers: old }),
-          transport.name,
-        ).toMatchObject({
+        expect(await invoke(transport, listDriverNames, {}, old), transport.name).toMatchObject({
           kind: "reply",
         });
       token = await reset(opened[0], TOKEN);
       expect(token).toMatch(/^mooring-[\w-]{43}$/);
       for (const transport of opened) {
-        const before = await attempt(transport, listDriverNames, { headers: old });
+        const before = await invoke(transport, listDriverNames, {}, old);
         expect(before, transport.name).toMatchObject({
           code: transport.codeOf(Code.Unauthenticated),
         });
         const headers = { authorization: token };
-        const after = await attempt(transport, listDriverNames, { headers });
+        const after = await invoke(transport, listDriverNames, {}, headers);
         expect(after, transport.name).toMatchObject({ kind: "reply" });
       }
     } finally {
@@ -184,29 +170,6 @@ async function changeIn(stream: AsyncIterator<JsonObject>): Promise<unknown> {
 }
 
 async function reset(transport: Transport | undefined, token: string): Promise<string> {
-  const outcome = await transport?.call(resetToken, create(resetToken.input), {
-    headers: { authorization: token },
-  });
-  if (outcome?.kind !== "reply") throw new Error(`the token was not reset: ${outcome?.message}`);
-  const { token: made } = outcome.message;
-  return String(made);
-}
-
-/** Calls any method, streams as well, with an empty request. */
-async function attempt(
-  transport: Transport,
-  method: DescMethod,
-  options: CallOptions,
-): Promise<Outcome> {
-  const request = create(method.input);
-  if (method.methodKind !== "server_streaming")
-    return transport.call(method as DescMethodUnary, request, options);
-  try {
-    const events = transport.watch(method as DescMethodServerStreaming, request, options);
-    for await (const message of events) return { kind: "reply", message, requestId: "" };
-    throw new Error("the stream has ended without a message");
-  } catch (error) {
-    if (error instanceof WireFailure) return { kind: "failure", ...error.failure };
-    throw error;
-  }
+  if (transport === undefined) throw new Error("no transport");
+  return String((await read(transport, resetToken, {}, { authorization: token }))["token"]);
 }

@@ -1,10 +1,10 @@
-import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService } from "./service.ts";
+import { invoke } from "./transport/transport.ts";
 
 const { ping } = PublicService.method;
 const HEADER = "mooring-at-least-revision";
@@ -16,9 +16,7 @@ describe.each(sharedPortTransports)("$name", ({ open }) => {
     const transport = open(service);
     for (const method of [ping, Health.method.check]) {
       if (!transport.carries(method)) continue;
-      const reply = await transport.call(method, create(method.input), {
-        headers: { [HEADER]: revision },
-      });
+      const reply = await invoke(transport, method, {}, { [HEADER]: revision });
       expect(reply).toMatchObject({ kind: "reply" });
     }
     transport.close();

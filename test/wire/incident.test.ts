@@ -1,25 +1,28 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { IncidentClass, WebhookDeliveryState } from "../../gen/mooring/v1/incident_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
-import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
+import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
+import { read } from "./transport/transport.ts";
 
 const SECRET = "a-secret-of-the-provider";
 const headers = { authorization: TOKEN };
 
-let service: TestService;
-let site: StandIn;
+const site = startedForAll(startStandIn);
+const service = startedForAll(() =>
+  startService({
+    env: { MOORING_WEBHOOK_TARGETS: "any", MOORING_SECRET_KEY: "ab".repeat(32) },
+    mountTimes: { beat: 30, look: 30, watch: 30, pauses: [50, 50] },
+  }),
+);
+const admin = startedForAll(() => as(service.port));
 const target = startedForAll(() =>
   createServer(async (request, response) => {
     let body = "";
@@ -35,23 +38,14 @@ const received: { headers: Record<string, string>; body: string }[] = [];
 beforeAll(async () => {
   await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
   targetUrl = `http://127.0.0.1:${(target.address() as AddressInfo).port}/hook/${SECRET}`;
-  site = await startStandIn();
   site.mounts.push(row(1, "/good", "work"), row(2, "/bad", `login failed: ${SECRET}`));
-  service = await startService({
-    env: { MOORING_WEBHOOK_TARGETS: "any", MOORING_SECRET_KEY: "ab".repeat(32) },
-    mountTimes: { beat: 30, look: 30, watch: 30, pauses: [50, 50] },
-  });
-  await client(SiteService).createSite({
+  await admin.sites.createSite({
     site: { name: "one", url: site.url, token: site.token() },
   });
   await vi.waitFor(async () => expect((await open()).length).toBe(1), { timeout: 60_000 });
 });
 
-afterAll(async () => {
-  await service.stop();
-  await site.stop();
-  target.closeAllConnections();
-});
+afterAll(() => target.closeAllConnections());
 
 function row(id: number, path: string, status: string) {
   return {
@@ -68,80 +62,34 @@ function put(path: string, status: string): void {
   site.mounts[at] = row(at + 1, path, status);
 }
 
-function client<S extends typeof IncidentService | typeof WebhookService | typeof SiteService>(
-  desc: S,
-  token = TOKEN,
-) {
-  const baseUrl = `http://127.0.0.1:${service.port}`;
-  return createClient(
-    desc,
-    createConnectTransport({
-      ...{ baseUrl, httpVersion: "1.1" },
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", token);
-          return next(request);
-        },
-      ],
-    }),
-  );
-}
-
-const open = async () => (await client(IncidentService).listIncidents({})).incidents;
+const open = async () => (await admin.incidents.listIncidents({})).incidents;
 
 describe.each(sharedPortTransports)("incidents over $name", ({ open: openTransport }) => {
   const { listIncidents, getIncident, watchIncidents } = IncidentService.method;
+  const transport = startedForAll(() => openTransport(service));
 
   test("are listed and read with their remedy, and without secrets", async () => {
-    const transport = openTransport(service);
-    try {
-      const list = await transport.call(listIncidents, create(listIncidents.input), { headers });
-      expect(list).toMatchObject({
-        kind: "reply",
-        message: {
-          incidents: [
-            {
-              site: "one",
-              mount_path: "/bad",
-              driver: "PikPak",
-              message: "login failed: ********",
-            },
-          ],
-        },
-      });
-      if (list.kind !== "reply") return;
-      const [incident] = list.message["incidents"] as [JsonObject];
-      expect(incident["action"]).toMatch(/^Get a new credential/);
-      const names = (incident["items"] as JsonObject[]).map(({ name }) => name);
-      expect(names).toContain("password");
-      const request = create(getIncident.input, { id: incident["id"] as string });
-      const answer = await transport.call(getIncident, request, { headers });
-      expect(answer).toMatchObject({
-        kind: "reply",
-        message: { incident: { mount_path: "/bad" } },
-      });
-      expect(JSON.stringify([list, answer])).not.toContain(SECRET);
-    } finally {
-      transport.close();
-    }
+    const list = await read(transport, listIncidents);
+    expect(list).toMatchObject({
+      incidents: [
+        ...[
+          { site: "one", mount_path: "/bad", driver: "PikPak", message: "login failed: ********" },
+        ],
+      ],
+    });
+    const [incident] = list["incidents"] as [JsonObject];
+    expect(incident["action"]).toMatch(/^Get a new credential/);
+    const names = (incident["items"] as JsonObject[]).map(({ name }) => name);
+    expect(names).toContain("password");
+    const one = await read(transport, getIncident, { id: incident["id"] });
+    expect(one).toMatchObject({ incident: { mount_path: "/bad" } });
+    expect(JSON.stringify([list, one])).not.toContain(SECRET);
   });
 
   test("are sent to watchers", async () => {
-    const transport = openTransport(service);
-    const ending = new AbortController();
-    try {
-      if (!transport.carries(watchIncidents)) return;
-      const { signal } = ending;
-      const events = transport.watch(watchIncidents, create(watchIncidents.input), {
-        headers,
-        signal,
-      });
-      const { value } = await events[Symbol.asyncIterator]().next();
-      expect(value).toMatchObject({ incidents: [{ mount_path: "/bad" }] });
-    } finally {
-      ending.abort();
-      transport.close();
-    }
+    if (!transport.carries(watchIncidents)) return;
+    const event = await read(transport, watchIncidents);
+    expect(event).toMatchObject({ incidents: [{ mount_path: "/bad" }] });
   });
 });
 
@@ -154,30 +102,21 @@ test("texts are in the language of the call", async () => {
 });
 
 describe("the rights of a token", () => {
-  const made = async (scopes: string[]): Promise<string> => {
-    const transport = createConnectTransport({
-      ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
-    });
-    const reply = await createClient(AccessService, transport).createToken(
-      { principal: "p", scopes, comment: "", neverExpires: true },
-      { headers },
-    );
-    return reply.secret;
-  };
+  const made = async (...scopes: string[]) => (await give(admin, scopes)).text;
 
   test("follow its scopes", async () => {
-    const reader = await made(["incidents:read"]);
-    expect((await client(IncidentService, reader).listIncidents({})).incidents).toHaveLength(1);
+    const reader = await made("incidents:read");
+    expect((await as(service.port, reader).incidents.listIncidents({})).incidents).toHaveLength(1);
     const [incident] = await open();
     const id = incident?.id ?? "";
-    await expect(client(IncidentService, reader).acknowledgeIncident({ id })).rejects.toThrow(
+    await expect(as(service.port, reader).incidents.acknowledgeIncident({ id })).rejects.toThrow(
       "incidents:acknowledge",
     );
-    await expect(client(WebhookService, reader).listWebhooks({})).rejects.toThrow(
+    await expect(as(service.port, reader).webhooks.listWebhooks({})).rejects.toThrow(
       "webhooks:manage",
     );
-    const other = await made(["sites:read"]);
-    await expect(client(IncidentService, other).listIncidents({})).rejects.toThrow(
+    const other = await made("sites:read");
+    await expect(as(service.port, other).incidents.listIncidents({})).rejects.toThrow(
       "incidents:read",
     );
   });
@@ -185,7 +124,7 @@ describe("the rights of a token", () => {
 
 describe("an incident", () => {
   test("opens, is acknowledged, is notified and closes by itself", async () => {
-    const webhooks = client(WebhookService);
+    const webhooks = admin.webhooks;
     const { secret, webhook } = await webhooks.createWebhook({
       webhook: { name: "chat", url: targetUrl, classes: { classes: [IncidentClass.QUOTA] } },
     });
@@ -203,7 +142,7 @@ describe("an incident", () => {
     });
     const [incident] = (await open()).filter(({ mountPath }) => mountPath === "/good");
     const id = incident?.id ?? "";
-    const incidents = client(IncidentService);
+    const incidents = admin.incidents;
     await incidents.acknowledgeIncident({ id, note: "waiting" });
     await expect.poll(() => messages().at(-1)?.type).toBe("incident.acknowledged");
     expect((await incidents.getIncident({ id })).incident).toMatchObject({
@@ -225,7 +164,7 @@ describe("an incident", () => {
   });
 
   test("is notified again until the target accepts it, and can be sent again", async () => {
-    const webhooks = client(WebhookService);
+    const webhooks = admin.webhooks;
     targetStatus = 503;
     put("/good", "quota exceeded");
     const newest = async () =>
@@ -261,12 +200,7 @@ describe("an incident", () => {
       env: { MOORING_SECRET_KEY: "ab".repeat(32), MOORING_WEBHOOK_TARGETS: "any" },
       mountTimes: { beat: 30, look: 30 },
     });
-    const baseUrl = `http://127.0.0.1:${second.port}`;
-    const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });
-    const { incidents } = await createClient(IncidentService, transport).listIncidents(
-      {},
-      { headers },
-    );
+    const { incidents } = await as(second.port).incidents.listIncidents({});
     expect(incidents.map(({ mountPath }) => mountPath)).toEqual(["/bad"]);
     await second.stop();
     expect(received.length).toBe(before);
@@ -285,11 +219,11 @@ describe("webhooks", () => {
     [{ name: "x", url: "https://example.com", sites: { names: ["a b"] } }, "sites must be"],
     [{ name: "x", url: "https://example.com", classes: { classes: [77] } }, "classes must be"],
   ])("are refused: %j", async (webhook, message) => {
-    await expect(client(WebhookService).createWebhook({ webhook })).rejects.toThrow(message);
+    await expect(admin.webhooks.createWebhook({ webhook })).rejects.toThrow(message);
   });
 
   test("do not return their secrets", async () => {
-    const webhooks = client(WebhookService);
+    const webhooks = admin.webhooks;
     const { secret } = await webhooks.createWebhook({
       webhook: { name: "second", url: targetUrl, sites: { names: ["other"] } },
     });

@@ -1,4 +1,4 @@
-import { type DescMethodUnary, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -12,6 +12,7 @@ import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
 import { http1Sender, type SendHttp } from "./transport/http.ts";
+import { invoke } from "./transport/transport.ts";
 
 const service = startedForAll(startService);
 let send: SendHttp;
@@ -275,13 +276,11 @@ test("a deployment of a family gets its drivers and settings", async () => {
 const posting = sharedPortTransports.filter(({ name }) => name !== "Connect GET");
 
 describe.each(posting)("the messages in replies over $name", ({ name, open }) => {
+  const transport = startedForAll(() => open(service));
+
   /** The reply's message as JSON, in Chinese. */
-  async function read(desc: DescMethodUnary, request: JsonObject): Promise<string> {
-    const transport = open(service);
-    const message = fromJson(desc.input, request);
-    const reply = await transport.call(desc, message, { headers: chinese });
-    transport.close();
-    return JSON.stringify(reply);
+  async function read(desc: DescMethodUnary, request: object): Promise<string> {
+    return JSON.stringify(await invoke(transport, desc, request, chinese));
   }
 
   test("are Chinese for an invalid driver's configuration", async () => {
@@ -307,7 +306,7 @@ describe.each(posting)("the messages in replies over $name", ({ name, open }) =>
     // REST only confirms the save, for legacy clients.
     if (!name.startsWith("REST"))
       expect(await read(method.saveSettings, { settings })).toContain("由程序设置");
-    const back = { to: String(revision), keys: ["aria2_secret"] };
+    const back = { to: revision, keys: ["aria2_secret"] };
     expect(await read(method.rollback, back)).toContain("历史不保存它的值");
     const document = { format: "mooring-settings", version: 1, settings };
     expect(await read(method.importSettings, { document })).toContain("由每台服务器自己写入");

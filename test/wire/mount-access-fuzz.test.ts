@@ -1,23 +1,20 @@
 import {
-  create,
   type DescField,
   type DescMessage,
   type DescMethodUnary,
-  type MessageInitShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { requirementOf } from "../../src/access/requirement.ts";
-import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { startWholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
-import type { Transport } from "./transport/transport.ts";
+import { invoke, type Transport } from "./transport/transport.ts";
 
 // Requests of every unary method of MountService, generated from the descriptors of its messages: a
 // new field is set automatically.
@@ -38,18 +35,16 @@ const methods = MountService.methods.filter(
   (desc): desc is DescMethodUnary & typeof desc => desc.methodKind === "unary",
 );
 
-let service: TestService;
-let sites: WholeSite[];
+const sites = [startedForAll(startWholeSite), startedForAll(startWholeSite)];
+const service = startedForAll(startService);
 let limited: string;
 let writer: string;
 
 beforeAll(async () => {
-  sites = [await startWholeSite(), await startWholeSite()];
-  service = await startService();
   const root = as(service.port);
   for (const [at, { url, token }] of sites.entries())
     await root.sites.createSite({ site: { name: `site${at}`, url, token: token() } });
-  const mounts = client(TOKEN);
+  const { mounts } = root;
   const dav = (name: string, path: string, password: string) => ({
     ...{ name, mountPath: path, driver: "WebDav" },
     config: { address: `https://${name}.example`, username: name, password },
@@ -81,24 +76,6 @@ beforeAll(async () => {
   limited = (await give(root, scopes, ["mount:/team/*"], "limited")).text;
   writer = (await give(root, scopes, [], "writer")).text;
 });
-afterAll(async () => {
-  await service.stop();
-  await Promise.all(sites.map((site) => site.stop()));
-});
-
-function client(token: string) {
-  const transport = createGrpcTransport({
-    baseUrl: `http://127.0.0.1:${service.port}`,
-    interceptors: [
-      (next) => (request) => {
-        request.header.set("authorization", token);
-        return next(request);
-      },
-    ],
-  });
-  return createClient(MountService, transport);
-}
-
 const names = ["in_a", "in_b", "in_c", "in_new", `${OUTSIDE}_a`, `${OUTSIDE}_c`, `${OUTSIDE}_o`];
 const paths = ["/team/a", "/team/new", "/team/o", `/${OUTSIDE}/a`, "/elsewhere"];
 const value = fc.oneof(
@@ -253,7 +230,7 @@ test("without mounts:reveal a reply does not depend on whether a secret in the r
 
 /** Mounts outside the limits of the token, with their secrets. */
 async function outside() {
-  const { mounts } = await client(TOKEN).listMounts({ reveal: true });
+  const { mounts } = await as(service.port).mounts.listMounts({ reveal: true });
   return mounts
     .filter(({ name }) => name.startsWith(OUTSIDE))
     .map(({ status: _, ...mount }) => mount);
@@ -265,12 +242,9 @@ async function answer(
   members: object,
   { token, guess }: { readonly token: string; readonly guess: string },
 ): Promise<string> {
-  const filled = withGuess(members, guess);
-  const request = create(desc.input, filled as MessageInitShape<typeof desc.input>);
-  const { requestId: _, ...outcome } = await transport.call(desc, request, {
-    headers: { authorization: token },
-  });
-  return JSON.stringify(outcome);
+  const filled = withGuess(members, guess) as object;
+  const outcome = await invoke(transport, desc, filled, { authorization: token });
+  return JSON.stringify({ ...outcome, requestId: "" });
 }
 
 /** The members with a value in place of the guess. */

@@ -1,25 +1,20 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
-import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
+import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
-import { type TestService, TOKEN } from "./service.ts";
-import { local, rowOf, startTwoSites } from "./two-sites.ts";
+import { as } from "./access-client.ts";
+import { local, rowOf, saveCloud, startFollowed } from "./following.ts";
+import { TOKEN } from "./service.ts";
 
 const headers = { authorization: TOKEN };
 
-const stage = startedForAll(startTwoSites);
-let service: TestService;
-let one: WholeSite;
-let two: WholeSite;
+const one = startedForAll(startWholeSite);
+const two = startedForAll(startWholeSite);
+const service = startedForAll(() => startFollowed({ one, two }));
+const admin = startedForAll(() => as(service.port));
 
-beforeAll(async () => {
-  ({ service, one, two } = stage);
-  await stage.saveCloud();
-});
-
-const mounts = (token?: string) => stage.mounts(token);
-const sites = () => stage.sites();
+beforeAll(() => saveCloud(admin, one));
 
 describe("first contact with a server that has mounts", () => {
   test("writes nothing there, and adopts all of them as one revision", async () => {
@@ -37,69 +32,71 @@ describe("first contact with a server that has mounts", () => {
     await add("/older", { root_folder_path: "/srv/older" });
     const writes = () => third.storages.calls.filter(({ call }) => call.startsWith("POST")).length;
     const before = writes();
-    await sites().createSite({ site: { name: "three", url: third.url, token: third.token() } });
-    await sites().syncSite({ name: "three" });
-    await sites().updateSite({ name: "three", site: { mode: SiteMode.FOLLOW } });
-    await mounts().saveMounts({ mounts: [local("new", "/n")] });
+    await admin.sites.createSite({ site: { name: "three", url: third.url, token: third.token() } });
+    await admin.sites.syncSite({ name: "three" });
+    await admin.sites.updateSite({ name: "three", site: { mode: SiteMode.FOLLOW } });
+    await admin.mounts.saveMounts({ mounts: [local("new", "/n")] });
     await expect.poll(() => rowOf(one, "/new")?.status).toBe("work");
-    const compared = await mounts().compareMounts({ site: "three" });
+    const compared = await admin.mounts.compareMounts({ site: "three" });
     expect(compared.results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       ...["cloud created", "new created", "/old skipped", "/older skipped"].filter(
         (text) => !text.startsWith("cloud"),
       ),
     ]);
     expect(writes()).toBe(before);
-    const dry = await mounts().adoptMounts({ site: "three", dryRun: true });
+    const dry = await admin.mounts.adoptMounts({ site: "three", dryRun: true });
     expect(dry.results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       ...["old created", "older created"],
     ]);
-    const { revision } = await mounts().listMounts({});
-    const adopted = await mounts().adoptMounts({ site: "three" });
+    const { revision } = await admin.mounts.listMounts({});
+    const adopted = await admin.mounts.adoptMounts({ site: "three" });
     expect(adopted.revision).toBe(revision + 1n);
-    expect((await mounts().getMount({ name: "old" })).mount).toMatchObject({
+    expect((await admin.mounts.getMount({ name: "old" })).mount).toMatchObject({
       ...{ mountPath: "/old", sites: ["three"], members: { remark: "by hand" } },
     });
     // `cache_expiration` is in no form of Local. It is kept in copies and by other changes.
-    expect((await mounts().getMount({ name: "old" })).mount?.members).toMatchObject({
+    expect((await admin.mounts.getMount({ name: "old" })).mount?.members).toMatchObject({
       cache_expiration: 45,
     });
-    await mounts().copyMount({ name: "old", newName: "cloned", mountPath: "/cloned" });
-    await mounts().saveMounts({ mounts: [{ name: "cloned", members: { remark: "copy" } }] });
+    await admin.mounts.copyMount({ name: "old", newName: "cloned", mountPath: "/cloned" });
+    await admin.mounts.saveMounts({ mounts: [{ name: "cloned", members: { remark: "copy" } }] });
     await expect.poll(() => rowOf(third, "/cloned")?.remark).toBe("copy");
     expect(rowOf(third, "/cloned")?.["cache_expiration"]).toBe(45);
     await expect(
-      mounts().saveMounts({ mounts: [{ name: "cloned", members: { cache_expiration: 5 } }] }),
+      admin.mounts.saveMounts({ mounts: [{ name: "cloned", members: { cache_expiration: 5 } }] }),
     ).rejects.toThrow("cache_expiration");
     const updates = third.storages.count("POST /api/admin/storage/update");
     // From now on Mooring's changes are pushed, and the site's other values are kept.
     await expect.poll(() => rowOf(third, "/new")?.status).toBe("work");
     expect(third.storages.count("POST /api/admin/storage/update")).toBe(updates);
-    await mounts().deleteMounts({ names: ["new", "old", "older", "cloned"] });
+    await admin.mounts.deleteMounts({ names: ["new", "old", "older", "cloned"] });
     await expect.poll(() => third.storages.rows.size).toBe(0);
-    await sites().deleteSite({ name: "three" });
+    await admin.sites.deleteSite({ name: "three" });
     await third.stop();
   });
 });
 
 describe("import and export", () => {
   test("a document of one service is read by another, and by the same one", async () => {
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [local("docs", "/d", { sites: { names: ["one"] }, members: { order: 7 } })],
     });
-    const { document } = await mounts().exportMounts({ names: ["docs"] });
+    const { document } = await admin.mounts.exportMounts({ names: ["docs"] });
     const names = Array.from({ length: 1_000 }, () => "docs");
-    expect((await mounts().exportMounts({ names })).document).toEqual(document);
+    expect((await admin.mounts.exportMounts({ names })).document).toEqual(document);
     expect(document).toMatchObject({
       storages: [{ mount_path: "/docs", driver: "Local", order: 7, disabled: false }],
     });
-    await mounts().deleteMounts({ names: ["docs"] });
-    const read = await mounts().importMounts({ document: document ?? {}, sites: ["one"] });
+    await admin.mounts.deleteMounts({ names: ["docs"] });
+    const read = await admin.mounts.importMounts({ document: document ?? {}, sites: ["one"] });
     expect(read.results).toMatchObject([{ name: "docs", outcome: "created" }]);
-    expect((await mounts().getMount({ name: "docs" })).mount?.members).toMatchObject({ order: 7 });
+    expect((await admin.mounts.getMount({ name: "docs" })).mount?.members).toMatchObject({
+      order: 7,
+    });
   });
 
   test("secrets that a document does not have make its mounts incomplete", async () => {
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [
         {
           ...{ name: "dav", mountPath: "/dav", driver: "WebDav", sites: { names: ["two"] } },
@@ -118,34 +115,39 @@ describe("import and export", () => {
     const names = ["dav", "box", "open"];
     const statuses = () => names.map((name) => two.storages.row(`/${name}`)?.status);
     await expect.poll(statuses).toEqual(["work", "work", "work"]);
-    const { document } = await mounts().exportMounts({ names });
+    const { document } = await admin.mounts.exportMounts({ names });
     expect(document).toMatchObject({
       storages: [{ missing: ["password"] }, { missing: ["token"] }, {}],
     });
     expect(JSON.stringify(document)).not.toMatch(/wanted-1|kept-by-nobody/);
-    const whole = await mounts().exportMounts({ names, reveal: true });
+    const whole = await admin.mounts.exportMounts({ names, reveal: true });
     expect(JSON.stringify(whole)).not.toContain("missing");
-    await mounts().deleteMounts({ names });
+    await admin.mounts.deleteMounts({ names });
     await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
-    const { results } = await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
+    const { results } = await admin.mounts.importMounts({
+      document: document ?? {},
+      sites: ["two"],
+    });
     expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       ...["dav created", "box created", "open created"],
     ]);
     expect(results[1]?.note).toContain("config.token: the document has no secrets");
-    const box = async () => (await mounts().getMount({ name: "box" })).mount;
+    const box = async () => (await admin.mounts.getMount({ name: "box" })).mount;
     expect(await box()).toMatchObject({ missing: ["config.token"], status: [{ state: "stuck" }] });
-    expect((await mounts().getMount({ name: "dav" })).mount?.missing).toEqual(["config.password"]);
-    expect((await mounts().getMount({ name: "open" })).mount?.missing).toEqual([]);
+    expect((await admin.mounts.getMount({ name: "dav" })).mount?.missing).toEqual([
+      "config.password",
+    ]);
+    expect((await admin.mounts.getMount({ name: "open" })).mount?.missing).toEqual([]);
     await expect.poll(() => two.storages.row("/open")?.status).toBe("work");
     expect(two.storages.row("/box")).toBe(undefined);
     // Other values can be changed before the missing ones are set.
-    await mounts().saveMounts({ mounts: [{ name: "dav", members: { remark: "later" } }] });
-    await mounts().saveMounts({ mounts: [{ name: "box", config: { token: "new" } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "dav", members: { remark: "later" } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "box", config: { token: "new" } }] });
     await expect.poll(() => two.storages.row("/box")?.status).toBe("work");
     // Again: an existing mount keeps its secrets.
-    await mounts().importMounts({ document: document ?? {}, sites: ["two"] });
+    await admin.mounts.importMounts({ document: document ?? {}, sites: ["two"] });
     expect(await box()).toMatchObject({ missing: [] });
-    await mounts().deleteMounts({ names });
+    await admin.mounts.deleteMounts({ names });
     await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
   });
 
@@ -195,10 +197,10 @@ describe("import and export", () => {
       ].sort(),
     );
     expect((await importRest("text")).code).toBe(400);
-    await mounts().deleteMounts({ names: ["docs"] });
+    await admin.mounts.deleteMounts({ names: ["docs"] });
     await expect.poll(() => one.storages.rows.size).toBe(1);
     await expect
-      .poll(async () => (await mounts().compareMounts({ site: "one" })).results.length)
+      .poll(async () => (await admin.mounts.compareMounts({ site: "one" })).results.length)
       .toBe(1);
   });
 });

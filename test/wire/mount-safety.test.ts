@@ -1,46 +1,22 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { ConnectError, createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
-import { beforeAll, describe, expect, test } from "vitest";
+import { ConnectError } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { startService, TOKEN } from "./service.ts";
+import { FOLLOWING, startFollowed } from "./following.ts";
 
 const SECRET = "dav-password-77c1";
 
-const service = startedForAll(() =>
-  startService({
-    siteTimes: { beat: 30, look: 60 },
-    mountTimes: { beat: 30, look: 60 },
-  }),
-);
 const site = startedForAll(startWholeSite);
+const { siteTimes, mountTimes } = FOLLOWING;
+const service = startedForAll(() => startFollowed({ harbour: site }, { siteTimes, mountTimes }));
+const admin = startedForAll(() => as(service.port));
 
-beforeAll(async () => {
-  const { sites } = as(service.port);
-  await sites.createSite({ site: { name: "harbour", url: site.url, token: site.token() } });
-  await sites.syncSite({ name: "harbour" });
-  await sites.updateSite({ name: "harbour", site: { mode: SiteMode.FOLLOW } });
-});
-
-const transport = (token: string) =>
-  createConnectTransport({
-    ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
-    interceptors: [
-      (next) => (request) => {
-        request.header.set("authorization", token);
-        return next(request);
-      },
-    ],
-  });
-const mounts = (token: string = TOKEN) => createClient(MountService, transport(token));
-const settings = () => createClient(SettingService, transport(TOKEN));
-
+/** Mounts with a token that writes, and that has further scopes. */
+const writing = async (...scopes: string[]) =>
+  as(service.port, (await give(admin, ["mounts:write", ...scopes])).text).mounts;
 const dav = (name: string, password: string) => ({
   ...{ name, mountPath: `/${name}`, driver: "WebDav", sites: { names: ["nowhere"] } },
   config: { address: "https://dav.example", username: "ann", password },
@@ -52,8 +28,8 @@ const local = (name: string, path: string, names: string[]) => ({
 
 describe("without mounts:reveal a reply does not reveal whether a secret equals the sent value", () => {
   test("in the names of changed members of a save", async () => {
-    await mounts().saveMounts({ mounts: [dav("vault", SECRET)] });
-    const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
+    await admin.mounts.saveMounts({ mounts: [dav("vault", SECRET)] });
+    const writer = await writing();
     const guess = async (password: string) =>
       (
         await writer.saveMounts({
@@ -73,10 +49,10 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
   });
 
   test("in an override that has the same value", async () => {
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [{ name: "vault", overrides: { quay: { config: { password: "own-1" } } } }],
     });
-    const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
+    const writer = await writing();
     const guess = async (password: string) =>
       (
         await writer.saveMounts({
@@ -95,11 +71,11 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
       overrides: { quay: { config: { refresh_token: "token-of-quay" } } },
     };
     const quay = await startWholeSite();
-    await as(service.port).sites.createSite({
+    await admin.sites.createSite({
       site: { name: "quay", url: quay.url, token: quay.token() },
     });
-    await mounts().saveMounts({ mounts: [pikpak] });
-    const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
+    await admin.mounts.saveMounts({ mounts: [pikpak] });
+    const writer = await writing();
     const toAll = (value: string) => ({ name: "drive", config: { refresh_token: value } });
     const toQuay = (value: string) => ({
       ...{ name: "drive", overrides: { quay: { config: { refresh_token: value } } } },
@@ -120,18 +96,18 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
     expect((await results({ ...toAll("same"), ...toQuay("same") }))[0]?.note).toContain(
       "would share refresh_token",
     );
-    const both = mounts((await give(as(service.port), ["mounts:write", "mounts:reveal"])).text);
-    await mounts().saveMounts({ mounts: [toAll("token-of-all")] });
+    const both = await writing("mounts:reveal");
+    await admin.mounts.saveMounts({ mounts: [toAll("token-of-all")] });
     const reply = await both.saveMounts({ mounts: [toQuay("token-of-all")], dryRun: true });
     expect(reply.results[0]?.note).toContain("would share refresh_token");
-    await mounts().deleteMounts({ names: ["drive"] });
-    await as(service.port).sites.deleteSite({ name: "quay" });
+    await admin.mounts.deleteMounts({ names: ["drive"] });
+    await admin.sites.deleteSite({ name: "quay" });
     await quay.stop();
   });
 
   test("in the names of mounts with an equal one", async () => {
-    await mounts().saveMounts({ mounts: [dav("mine", "a-guess")] });
-    const writer = mounts((await give(as(service.port), ["mounts:write"])).text);
+    await admin.mounts.saveMounts({ mounts: [dav("mine", "a-guess")] });
+    const writer = await writing();
     const request = { name: "mine", item: "password", value: "new", dryRun: true };
     await expect(writer.replaceCredential(request)).rejects.toThrow("mounts:reveal");
     // A member that is not secret is replaced without it.
@@ -139,17 +115,17 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
       ...{ name: "mine", item: "username", value: "bob", dryRun: true },
     });
     expect(results.map(({ name }) => name)).toEqual(["mine", "vault"]);
-    const both = mounts((await give(as(service.port), ["mounts:write", "mounts:reveal"])).text);
+    const both = await writing("mounts:reveal");
     expect((await both.replaceCredential(request)).results.map(({ name }) => name)).toEqual([
       "mine",
     ]);
-    await mounts().deleteMounts({ names: ["mine", "vault"] });
+    await admin.mounts.deleteMounts({ names: ["mine", "vault"] });
   });
 });
 
 test("a path in use is reported at its own mount, after other invalid ones", async () => {
-  await mounts().saveMounts({ mounts: [local("first", "/taken", ["nowhere"])] });
-  const save = mounts().saveMounts({
+  await admin.mounts.saveMounts({ mounts: [local("first", "/taken", ["nowhere"])] });
+  const save = admin.mounts.saveMounts({
     mounts: [
       { ...local("wrong", "/w", []), driver: "Lokal" },
       local("second", "/taken", ["nowhere"]),
@@ -161,16 +137,16 @@ test("a path in use is reported at its own mount, after other invalid ones", asy
     "mounts[0].driver",
     "mounts[1].mount_path",
   ]);
-  await mounts().deleteMounts({ names: ["first"] });
+  await admin.mounts.deleteMounts({ names: ["first"] });
 });
 
 describe("a rollback", () => {
   test("restores no mount to a path that another one has now", async () => {
-    const made = await mounts().saveMounts({ mounts: [local("gone", "/here", ["nowhere"])] });
-    await mounts().deleteMounts({ names: ["gone"] });
-    await mounts().saveMounts({ mounts: [local("newer", "/here", ["nowhere"])] });
+    const made = await admin.mounts.saveMounts({ mounts: [local("gone", "/here", ["nowhere"])] });
+    await admin.mounts.deleteMounts({ names: ["gone"] });
+    await admin.mounts.saveMounts({ mounts: [local("newer", "/here", ["nowhere"])] });
     const back = (names: string[]) =>
-      mounts().rollbackMounts({ revision: made.revision, names, dryRun: true });
+      admin.mounts.rollbackMounts({ revision: made.revision, names, dryRun: true });
     await expect(back(["gone"])).rejects.toThrow(
       'gone: its path is already used by the mount "newer"',
     );
@@ -178,7 +154,7 @@ describe("a rollback", () => {
     expect(
       (await back([])).results.map(({ name, outcome }) => `${name} ${outcome}`).sort(),
     ).toEqual(["gone created", "newer deleted"]);
-    await mounts().deleteMounts({ names: ["newer"] });
+    await admin.mounts.deleteMounts({ names: ["newer"] });
   });
 
   test("is not refused because of concurrent saves of settings and mounts", async () => {
@@ -187,21 +163,23 @@ describe("a rollback", () => {
       config: { root_folder_path: root },
     });
     const names = ["kept", "busy"];
-    const made = await mounts().saveMounts({ mounts: names.map((name) => nowhere(name, "/a")) });
+    const made = await admin.mounts.saveMounts({
+      mounts: names.map((name) => nowhere(name, "/a")),
+    });
     let isRunning = true;
     const savers = [
-      (at: number) => settings().saveSettings({ settings: [{ key: "logo", value: `${at}` }] }),
-      (at: number) => mounts().saveMounts({ mounts: [nowhere("busy", `/${at}`)] }),
-      (at: number) => mounts().saveMounts({ mounts: [nowhere(`late-${at % 3}`, `/${at}`)] }),
+      (at: number) => admin.settings.saveSettings({ settings: [{ key: "logo", value: `${at}` }] }),
+      (at: number) => admin.mounts.saveMounts({ mounts: [nowhere("busy", `/${at}`)] }),
+      (at: number) => admin.mounts.saveMounts({ mounts: [nowhere(`late-${at % 3}`, `/${at}`)] }),
     ].map(async (save) => {
       for (let at = 1; isRunning; at += 1) await save(at);
     });
     const root = async (name: string) =>
-      (await mounts().getMount({ name })).mount?.config?.["root_folder_path"];
+      (await admin.mounts.getMount({ name })).mount?.config?.["root_folder_path"];
     try {
       for (let at = 0; at < 10; at += 1) {
-        await mounts().saveMounts({ mounts: [nowhere("kept", "/b")] });
-        await mounts().rollbackMounts({ revision: made.revision });
+        await admin.mounts.saveMounts({ mounts: [nowhere("kept", "/b")] });
+        await admin.mounts.rollbackMounts({ revision: made.revision });
         expect(await root("kept")).toBe("/a");
       }
     } finally {
@@ -209,25 +187,25 @@ describe("a rollback", () => {
       await Promise.all(savers);
     }
     // Without a conflict all later changes are undone, too.
-    await mounts().rollbackMounts({ revision: made.revision });
+    await admin.mounts.rollbackMounts({ revision: made.revision });
     expect(await root("busy")).toBe("/a");
-    const { mounts: left } = await mounts().listMounts({});
+    const { mounts: left } = await admin.mounts.listMounts({});
     expect(left.filter(({ name }) => name.startsWith("late-"))).toEqual([]);
-    await mounts().deleteMounts({ names });
+    await admin.mounts.deleteMounts({ names });
   });
 });
 describe("a mount that a rollback restores without its secrets", () => {
-  const vault = () => mounts().getMount({ name: "vault", reveal: true });
+  const vault = () => admin.mounts.getMount({ name: "vault", reveal: true });
 
   test("is sent to no site until they are set, and lists them", async () => {
     const names = ["harbour"];
-    const made = await mounts().saveMounts({
+    const made = await admin.mounts.saveMounts({
       mounts: [{ ...dav("vault", SECRET), sites: { names } }],
     });
     await expect.poll(() => site.storages.row("/vault")?.status).toBe("work");
-    await mounts().deleteMounts({ names: ["vault"] });
+    await admin.mounts.deleteMounts({ names: ["vault"] });
     await expect.poll(() => site.storages.row("/vault")).toBeUndefined();
-    const { results } = await mounts().rollbackMounts({
+    const { results } = await admin.mounts.rollbackMounts({
       revision: made.revision,
       names: ["vault"],
     });
@@ -239,39 +217,39 @@ describe("a mount that a rollback restores without its secrets", () => {
       { site: "harbour", state: "stuck", error: expect.stringContaining("password") },
     ]);
     // A whole round, and a sync by choice, which push everything else.
-    await mounts().saveMounts({ mounts: [local("beside", "/beside", names)] });
+    await admin.mounts.saveMounts({ mounts: [local("beside", "/beside", names)] });
     await expect.poll(() => site.storages.row("/beside")?.status).toBe("work");
-    const synced = await mounts().syncMounts({ site: "harbour", names: ["vault"] });
+    const synced = await admin.mounts.syncMounts({ site: "harbour", names: ["vault"] });
     expect(synced.status).toMatchObject([{ state: "stuck" }]);
-    const compared = await mounts().compareMounts({ site: "harbour" });
+    const compared = await admin.mounts.compareMounts({ site: "harbour" });
     expect(compared.results.find(({ name }) => name === "vault")?.outcome).toBe("skipped");
     expect(site.storages.row("/vault")).toBeUndefined();
     // No bypass by another change, a new name or a copy.
     for (const config of [{ username: "bob" }, { password: "********" }]) {
-      await mounts().saveMounts({ mounts: [{ name: "vault", config }] });
+      await admin.mounts.saveMounts({ mounts: [{ name: "vault", config }] });
       expect((await vault()).mount?.missing).toEqual(["config.password"]);
     }
     await expect(
-      mounts().copyMount({ name: "vault", newName: "twin", mountPath: "/twin" }),
+      admin.mounts.copyMount({ name: "vault", newName: "twin", mountPath: "/twin" }),
     ).rejects.toThrow("give it config.password first");
-    await mounts().renameMount({ name: "vault", newName: "safe" });
-    await mounts().renameMount({ name: "safe", newName: "vault" });
+    await admin.mounts.renameMount({ name: "vault", newName: "safe" });
+    await admin.mounts.renameMount({ name: "safe", newName: "vault" });
     expect((await vault()).mount?.missing).toEqual(["config.password"]);
-    await mounts().syncMounts({ site: "harbour", names: ["vault"] });
+    await admin.mounts.syncMounts({ site: "harbour", names: ["vault"] });
     expect(site.storages.row("/vault")).toBeUndefined();
-    await mounts().saveMounts({ mounts: [{ name: "vault", config: { password: "given" } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "vault", config: { password: "given" } }] });
     await expect.poll(() => site.storages.row("/vault")?.status).toBe("work");
     expect(site.storages.addition("/vault")).toMatchObject({ password: "given", username: "bob" });
     await expect.poll(async () => (await vault()).mount?.status[0]?.state).toBe("ok");
     expect((await vault()).mount?.missing).toEqual([]);
-    await mounts().deleteMounts({ names: ["vault", "beside"] });
+    await admin.mounts.deleteMounts({ names: ["vault", "beside"] });
     for (const path of ["/vault", "/beside"])
       await expect.poll(() => site.storages.row(path)).toBeUndefined();
   });
 
   test("lacks those of one site only, and adopts them from a site that has them", async () => {
     const names = ["harbour", "nowhere"];
-    const made = await mounts().saveMounts({
+    const made = await admin.mounts.saveMounts({
       mounts: [
         {
           ...{ name: "keys", mountPath: "/keys", driver: "WebDav", sites: { names } },
@@ -282,24 +260,24 @@ describe("a mount that a rollback restores without its secrets", () => {
     });
     await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("own");
     // The same revision without the override's secret: the mount's own is kept.
-    await mounts().saveMounts({ mounts: [{ name: "keys", overrides: { harbour: {} } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "keys", overrides: { harbour: {} } }] });
     await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("all");
-    await mounts().rollbackMounts({ revision: made.revision, names: ["keys"] });
-    const keys = async () => (await mounts().getMount({ name: "keys", reveal: true })).mount;
+    await admin.mounts.rollbackMounts({ revision: made.revision, names: ["keys"] });
+    const keys = async () => (await admin.mounts.getMount({ name: "keys", reveal: true })).mount;
     expect((await keys())?.missing).toEqual(["overrides.harbour.config.password"]);
-    const adopted = await mounts().adoptMounts({ site: "harbour", names: ["keys"] });
+    const adopted = await admin.mounts.adoptMounts({ site: "harbour", names: ["keys"] });
     expect(adopted.results).toMatchObject([{ name: "keys", outcome: "changed" }]);
     expect(await keys()).toMatchObject({
       missing: [],
       config: { password: "all" },
       overrides: { harbour: { config: { password: "all" } } },
     });
-    await mounts().deleteMounts({ names: ["keys"] });
+    await admin.mounts.deleteMounts({ names: ["keys"] });
     await expect.poll(() => site.storages.row("/keys")).toBeUndefined();
   });
 
   test("is completed by null, for no value", async () => {
-    const { revision } = await mounts().saveMounts({
+    const { revision } = await admin.mounts.saveMounts({
       mounts: [
         {
           ...{ name: "ssh", mountPath: "/ssh", driver: "SFTP", sites: { names: ["nowhere"] } },
@@ -307,24 +285,24 @@ describe("a mount that a rollback restores without its secrets", () => {
         },
       ],
     });
-    await mounts().deleteMounts({ names: ["ssh"] });
-    await mounts().rollbackMounts({ revision, names: ["ssh"] });
-    const missing = async () => (await mounts().getMount({ name: "ssh" })).mount?.missing;
+    await admin.mounts.deleteMounts({ names: ["ssh"] });
+    await admin.mounts.rollbackMounts({ revision, names: ["ssh"] });
+    const missing = async () => (await admin.mounts.getMount({ name: "ssh" })).mount?.missing;
     expect((await missing())?.sort()).toEqual(["config.passphrase", "config.password"]);
-    await mounts().saveMounts({ mounts: [{ name: "ssh", config: { password: "given" } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "ssh", config: { password: "given" } }] });
     expect(await missing()).toEqual(["config.passphrase"]);
-    await mounts().saveMounts({ mounts: [{ name: "ssh", config: { username: "bob" } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "ssh", config: { username: "bob" } }] });
     expect(await missing()).toEqual(["config.passphrase"]);
     const none = { passphrase: null } as unknown as JsonObject;
-    await mounts().saveMounts({ mounts: [{ name: "ssh", config: none }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "ssh", config: none }] });
     expect(await missing()).toEqual([]);
-    await mounts().deleteMounts({ names: ["ssh"] });
+    await admin.mounts.deleteMounts({ names: ["ssh"] });
   });
 });
 
 describe("a renamed site", () => {
   test("keeps its mounts, with its overrides", async () => {
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [
         {
           ...local("books", "/books", ["harbour"]),
@@ -338,17 +316,17 @@ describe("a renamed site", () => {
     const ids = ["/books", "/everything"].map((path) => site.storages.row(path)?.id);
     const count = (call: string) => site.storages.count(`POST /api/admin/storage/${call}`);
     const [deletions, updates] = [count("delete"), count("update")];
-    await as(service.port).sites.updateSite({ name: "harbour", site: { name: "quay" } });
+    await admin.sites.updateSite({ name: "harbour", site: { name: "quay" } });
     // Each of these is a whole round that would delete mounts that the site must not have.
     for (const name of ["later", "last"]) {
-      await mounts().saveMounts({ mounts: [local(name, `/${name}`, [])] });
+      await admin.mounts.saveMounts({ mounts: [local(name, `/${name}`, [])] });
       await expect.poll(() => site.storages.row(`/${name}`)?.status).toBe("work");
     }
     expect(["/books", "/everything"].map((path) => site.storages.row(path)?.id)).toEqual(ids);
     expect(site.storages.addition("/books")["root_folder_path"]).toBe("/mnt/books");
     expect(count("delete")).toBe(deletions);
     await expect
-      .poll(async () => (await mounts().getMount({ name: "books" })).mount?.status)
+      .poll(async () => (await admin.mounts.getMount({ name: "books" })).mount?.status)
       .toMatchObject([{ site: "quay", state: "ok" }]);
     expect(count("update")).toBe(updates);
   });

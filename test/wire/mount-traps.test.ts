@@ -1,42 +1,21 @@
-import { createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
-import { beforeAll, expect, test } from "vitest";
-import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import type { WholeSite } from "../mounts/whole-site.ts";
+import { expect, test } from "vitest";
+import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
-import { FOLLOWING, startTwoSites } from "./two-sites.ts";
+import { FOLLOWING, startFollowed } from "./following.ts";
+import { startService } from "./service.ts";
 
 // Traps of the servers' API with several sites: a service with two sites that follow.
 
-const stage = startedForAll(startTwoSites);
-let service: TestService;
-let one: WholeSite;
-let two: WholeSite;
+const one = startedForAll(startWholeSite);
+const two = startedForAll(startWholeSite);
+const service = startedForAll(() => startFollowed({ one, two }));
+const admin = startedForAll(() => as(service.port));
 
-beforeAll(async () => {
-  ({ service, one, two } = stage);
-});
-
-function mounts(port = service.port) {
-  return createClient(
-    MountService,
-    createGrpcTransport({
-      baseUrl: `http://127.0.0.1:${port}`,
-      interceptors: [
-        (next) => (request) => {
-          request.header.set("authorization", TOKEN);
-          return next(request);
-        },
-      ],
-    }),
-  );
-}
 const writes = (site: WholeSite) =>
   site.storages.calls.filter(({ call }) => call.startsWith("POST /api/admin/storage")).length;
 const isOk = async (name: string) =>
-  (await mounts().getMount({ name })).mount?.status.every(({ state }) => state === "ok");
+  (await admin.mounts.getMount({ name })).mount?.status.every(({ state }) => state === "ok");
 
 test("trap 4: no site gets a credential that another one would invalidate, unless that is allowed", async () => {
   const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
@@ -45,16 +24,18 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
     config: { username: "ann", password: "p", refresh_token: "shared" },
   };
   const before = [writes(one), writes(two)];
-  const dry = await mounts().saveMounts({ mounts: [drive], dryRun: true });
+  const dry = await admin.mounts.saveMounts({ mounts: [drive], dryRun: true });
   expect(dry.results[0]?.note).toContain("would share refresh_token");
-  await expect(mounts().saveMounts({ mounts: [drive] })).rejects.toThrow("allow_shared_credential");
+  await expect(admin.mounts.saveMounts({ mounts: [drive] })).rejects.toThrow(
+    "allow_shared_credential",
+  );
   // Whole rounds on both sites, which push something else.
   const other = { name: "beside", mountPath: "/beside", driver: "Local" };
-  await mounts().saveMounts({ mounts: [{ ...other, config: { root_folder_path: "/srv" } }] });
+  await admin.mounts.saveMounts({ mounts: [{ ...other, config: { root_folder_path: "/srv" } }] });
   await expect.poll(() => isOk("beside")).toBe(true);
   expect([one, two].map((site) => site.storages.row("/drive"))).toEqual([undefined, undefined]);
   expect([writes(one), writes(two)]).toEqual(before.map((count) => count + 1));
-  await mounts().saveMounts({
+  await admin.mounts.saveMounts({
     mounts: [{ ...drive, overrides: { two: { config: { refresh_token: "own" } } } }],
   });
   await expect.poll(() => isOk("drive")).toBe(true);
@@ -62,21 +43,21 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
   // Both servers refresh theirs: neither gets an invalid one back.
   one.storages.writeBack("/drive", { refresh_token: "shared-2" });
   two.storages.writeBack("/drive", { refresh_token: "own-2" });
-  await mounts().saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
+  await admin.mounts.saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
   for (const site of [one, two])
     await expect.poll(() => site.storages.row("/drive")?.remark).toBe("changed");
   await expect.poll(() => isOk("drive")).toBe(true);
   expect([token(one), token(two)]).toEqual(["shared-2", "own-2"]);
   // An override of one site that would become that of the other.
   await expect(
-    mounts().saveMounts({ mounts: [{ name: "drive", overrides: { two: {} } }] }),
+    admin.mounts.saveMounts({ mounts: [{ name: "drive", overrides: { two: {} } }] }),
   ).rejects.toThrow("allow_shared_credential");
-  await mounts().deleteMounts({ names: ["drive", "beside"] });
+  await admin.mounts.deleteMounts({ names: ["drive", "beside"] });
   await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
 });
 
 test("trap 9: paths that differ by site are overrides, which rounds, changes and adoption respect", async () => {
-  await mounts().saveMounts({
+  await admin.mounts.saveMounts({
     mounts: [
       {
         ...{ name: "films", mountPath: "/films", driver: "Local" },
@@ -94,11 +75,11 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
   expect(two.storages.row("/films")).toBeUndefined();
   const before = writes(two);
   for (const site of ["one", "two"]) {
-    const { results } = await mounts().compareMounts({ site });
+    const { results } = await admin.mounts.compareMounts({ site });
     expect(results).toMatchObject([{ name: "films", outcome: "unchanged" }]);
   }
   // A change for all keeps the overrides of a site, and an unrelated change causes no call there.
-  await mounts().saveMounts({
+  await admin.mounts.saveMounts({
     mounts: [{ name: "films", config: { root_folder_path: "/data/films" } }],
   });
   await expect.poll(() => one.storages.addition("/films")["root_folder_path"]).toBe("/data/films");
@@ -109,15 +90,15 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
   const { sites } = as(service.port);
   await sites.updateSite({ name: "two", site: { paused: true } });
   two.storages.writeBack("/kino", { root_folder_path: "/mnt/other" });
-  await mounts().adoptMounts({ site: "two" });
-  expect((await mounts().getMount({ name: "films" })).mount).toMatchObject({
+  await admin.mounts.adoptMounts({ site: "two" });
+  expect((await admin.mounts.getMount({ name: "films" })).mount).toMatchObject({
     config: { root_folder_path: "/data/films" },
     overrides: { two: { mountPath: "/kino", config: { root_folder_path: "/mnt/other" } } },
   });
   await sites.updateSite({ name: "two", site: { paused: false } });
   await expect.poll(() => isOk("films")).toBe(true);
   expect(roots()).toEqual(["/data/films", "/mnt/other"]);
-  await mounts().deleteMounts({ names: ["films"] });
+  await admin.mounts.deleteMounts({ names: ["films"] });
   await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
 });
 
@@ -128,7 +109,7 @@ test("trap 10: settings and mounts of every process are sent with one Client-Id"
       const { settings, sites } = as(port);
       await settings.saveSettings({ settings: [{ key: "site_title", value: `process ${at}` }] });
       const name = `of-${at}`;
-      await mounts(port).saveMounts({
+      await as(port).mounts.saveMounts({
         mounts: [
           {
             ...{ name, mountPath: `/${name}`, driver: "Local" },
@@ -138,7 +119,7 @@ test("trap 10: settings and mounts of every process are sent with one Client-Id"
       });
       for (const site of ["one", "two"]) {
         await sites.compareSite({ name: site });
-        await mounts(port).syncMounts({ site, names: [name] });
+        await as(port).mounts.syncMounts({ site, names: [name] });
       }
     }
   } finally {

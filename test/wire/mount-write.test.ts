@@ -1,12 +1,12 @@
-import { create, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
-import { Code, createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import type { DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
+import { invoke } from "./transport/transport.ts";
 
 const { method } = MountService;
 
@@ -25,29 +25,19 @@ const local = (name: string, path: string) => ({
 describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))(
   "over $name",
   ({ open }) => {
-    /**
-     * Calls a method, and returns its reply or `{ code, fields }`, with the code of this transport.
-     */
+    const transport = startedForAll(() => open(service));
+
+    /** A reply or `{ failed, fields, message }`, with the code of this transport. */
     async function call<D extends DescMethodUnary>(
       desc: D,
       members: MessageInitShape<D["input"]>,
-      token = TOKEN,
+      authorization = TOKEN,
     ) {
-      const transport = open(service);
-      try {
-        const request = create(desc.input, members);
-        const outcome = await transport.call(desc, request, { headers: { authorization: token } });
-        if (outcome.kind === "reply") return outcome.message;
-        return { failed: outcome.code, fields: outcome.fields, message: outcome.message };
-      } finally {
-        transport.close();
-      }
+      const outcome = await invoke(transport, desc, members, { authorization });
+      if (outcome.kind === "reply") return outcome.message;
+      return { failed: outcome.code, fields: outcome.fields, message: outcome.message };
     }
-    const failure = (code: Code) => {
-      const transport = open(service);
-      transport.close();
-      return { failed: transport.codeOf(code) };
-    };
+    const failure = (code: Code) => ({ failed: transport.codeOf(code) });
     const revisionOf = async (name: string) => {
       const reply = await call(method.getMount, { name });
       return BigInt((reply as { mount: { revision: string } }).mount.revision);
@@ -174,12 +164,9 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
 
 test("a token with limits has the history of the mounts at its paths, and no other", async () => {
   const root = as(service.port);
-  const mounts = createClient(
-    MountService,
-    createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` }),
-  );
+  const mounts = as(service.port).mounts;
   const save = async (...inputs: object[]) =>
-    Number((await mounts.saveMounts({ mounts: inputs }, { headers: root.headers })).revision);
+    Number((await mounts.saveMounts({ mounts: inputs })).revision);
   const dav = (name: string, path: string, password: string) => ({
     ...{ name, mountPath: path, driver: "WebDav" },
     config: { address: "https://dav.example", username: "ann", password },
@@ -219,40 +206,33 @@ test("a token with limits has the history of the mounts at its paths, and no oth
   const { text: other } = await give(root, ["history:read"], ["mount:/team/*"]);
   const reply = await as(service.port, other).settings.listRevisions({ pageSize: 100 });
   expect(reply.revisions).toEqual([]);
-  await mounts.deleteMounts({ names: ["ours", "theirs"] }, { headers: root.headers });
+  await mounts.deleteMounts({ names: ["ours", "theirs"] });
 });
 
 test("the binary and the JSON form of a save are the same mount", async () => {
-  const client = createClient(
-    MountService,
-    createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` }),
-  );
+  const client = as(service.port).mounts;
   const headers = { authorization: TOKEN };
-  await client.saveMounts({ mounts: [local("first", "/first")] }, { headers });
+  await client.saveMounts({ mounts: [local("first", "/first")] });
   const reply = await fetch(`http://127.0.0.1:${service.port}/mooring.v1.MountService/SaveMounts`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
     body: JSON.stringify({ mounts: [{ ...local("first", "/first") }] }),
   });
   expect(await reply.json()).toMatchObject({ results: [{ outcome: "unchanged" }] });
-  await client.deleteMounts({ names: ["first"] }, { headers });
+  await client.deleteMounts({ names: ["first"] });
 });
 
 test("concurrent imports give each new path its own name; a row that repeats a mount is skipped", async () => {
-  const client = createClient(
-    MountService,
-    createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` }),
-  );
-  const headers = { authorization: TOKEN };
+  const client = as(service.port).mounts;
   const row = (path: string) => ({ mount_path: path, driver: "Local" });
   const load = (...paths: string[]) =>
-    client.importMounts({ document: { storages: paths.map(row) } }, { headers });
+    client.importMounts({ document: { storages: paths.map(row) } });
   const both = await Promise.all([load("/films!"), load("/films?")]);
   expect(both.map(({ results }) => results.map(({ outcome }) => outcome))).toEqual([
     ["created"],
     ["created"],
   ]);
-  const { mounts } = await client.listMounts({}, { headers });
+  const { mounts } = await client.listMounts({});
   const pathsOf = new Map(mounts.map(({ name, mountPath }) => [name, mountPath]));
   expect(new Set([pathsOf.get("films"), pathsOf.get("films-2")])).toEqual(
     new Set(["/films!", "/films?"]),
@@ -260,5 +240,5 @@ test("concurrent imports give each new path its own name; a row that repeats a m
   const { results } = await load("/films!", "/films!", "/new");
   expect(results.map(({ outcome }) => outcome)).toEqual(["unchanged", "created", "skipped"]);
   expect(results[2]?.note).toBe("name: films occurs twice in this request");
-  await client.deleteMounts({ names: ["films", "films-2", "new"] }, { headers });
+  await client.deleteMounts({ names: ["films", "films-2", "new"] });
 });

@@ -1,30 +1,22 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
-import { beforeAll, describe, expect, test } from "vitest";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import type { WholeSite } from "../mounts/whole-site.ts";
+import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
+import { as } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
-import { FOLLOWING, local, rowOf, SECRET, startTwoSites } from "./two-sites.ts";
+import { FOLLOWING, local, rowOf, SECRET, saveCloud, startFollowed } from "./following.ts";
+import { startService } from "./service.ts";
+import { read } from "./transport/transport.ts";
 
-const headers = { authorization: TOKEN };
-
-const stage = startedForAll(startTwoSites);
-let service: TestService;
-let one: WholeSite;
-let two: WholeSite;
-
-beforeAll(async () => {
-  ({ service, one, two } = stage);
-});
-
-const mounts = (token?: string) => stage.mounts(token);
+const one = startedForAll(startWholeSite);
+const two = startedForAll(startWholeSite);
+const service = startedForAll(() => startFollowed({ one, two }));
+const admin = startedForAll(() => as(service.port));
 
 describe("a mount", () => {
   test("is created, changed and deleted on every site that follows", async () => {
-    const made = await mounts().saveMounts({
+    const made = await admin.mounts.saveMounts({
       mounts: [local("films", "/srv/films", { members: { remark: "all films", order: 3 } })],
       reason: "films for all",
     });
@@ -35,25 +27,25 @@ describe("a mount", () => {
       expect(site.storages.addition("/films")).toMatchObject({ root_folder_path: "/srv/films" });
     }
     await expect
-      .poll(async () => (await mounts().getMount({ name: "films" })).mount?.status)
+      .poll(async () => (await admin.mounts.getMount({ name: "films" })).mount?.status)
       .toMatchObject([
         { site: "one", state: "ok" },
         { site: "two", state: "ok" },
       ]);
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [{ name: "films", config: { root_folder_path: "/data" } }],
     });
     for (const site of [one, two])
       await expect.poll(() => site.storages.addition("/films")["root_folder_path"]).toBe("/data");
-    await mounts().saveMounts({ mounts: [{ name: "films", disabled: true }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "films", disabled: true }] });
     for (const site of [one, two])
       await expect.poll(() => rowOf(site, "/films")?.disabled).toBe(true);
-    await mounts().deleteMounts({ names: ["films"] });
+    await admin.mounts.deleteMounts({ names: ["films"] });
     for (const site of [one, two]) await expect.poll(() => rowOf(site, "/films")).toBeUndefined();
   });
 
   test("is on some sites only, with overrides", async () => {
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [
         local("books", "/srv/books", {
           sites: { names: ["one", "two"] },
@@ -68,29 +60,29 @@ describe("a mount", () => {
     expect(two.storages.addition("/library")["root_folder_path"]).toBe("/mnt/books");
     expect(rowOf(two, "/books")).toBeUndefined();
     expect(rowOf(one, "/own")).toBeUndefined();
-    await mounts().saveMounts({ mounts: [{ name: "own", sites: { names: ["one"] } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "own", sites: { names: ["one"] } }] });
     await expect.poll(() => rowOf(one, "/own")?.status).toBe("work");
     await expect.poll(() => rowOf(two, "/own")).toBeUndefined();
-    await mounts().deleteMounts({ names: ["books", "own"] });
+    await admin.mounts.deleteMounts({ names: ["books", "own"] });
     await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
   });
 
   test("is copied with its secrets, and renamed without a call to a site", async () => {
-    await stage.saveCloud();
-    await mounts().copyMount({ name: "cloud", newName: "cloud2", mountPath: "/cloud2" });
+    await saveCloud(admin, one);
+    await admin.mounts.copyMount({ name: "cloud", newName: "cloud2", mountPath: "/cloud2" });
     await expect.poll(() => rowOf(one, "/cloud2")?.status).toBe("work");
     expect(one.storages.addition("/cloud2")["password"]).toBe(SECRET);
     await expect
-      .poll(async () => (await mounts().getMount({ name: "cloud2" })).mount?.status[0]?.state)
+      .poll(async () => (await admin.mounts.getMount({ name: "cloud2" })).mount?.status[0]?.state)
       .toBe("ok");
     const before = one.storages.calls.filter(({ call }) => call.startsWith("POST")).length;
-    await mounts().renameMount({ name: "cloud2", newName: "copy" });
+    await admin.mounts.renameMount({ name: "cloud2", newName: "copy" });
     await expect
-      .poll(async () => (await mounts().getMount({ name: "copy" })).mount?.status[0]?.state)
+      .poll(async () => (await admin.mounts.getMount({ name: "copy" })).mount?.status[0]?.state)
       .toBe("ok");
     expect(one.storages.calls.filter(({ call }) => call.startsWith("POST")).length).toBe(before);
-    await expect(mounts().getMount({ name: "cloud2" })).rejects.toThrow("no mount");
-    await mounts().deleteMounts({ names: ["copy"] });
+    await expect(admin.mounts.getMount({ name: "cloud2" })).rejects.toThrow("no mount");
+    await admin.mounts.deleteMounts({ names: ["copy"] });
     await expect.poll(() => rowOf(one, "/cloud2")).toBeUndefined();
   });
 });
@@ -126,15 +118,15 @@ describe("an invalid save", () => {
       "is already the path of",
     ],
   ])("%j", async (mount, message) => {
-    const before = (await mounts().listMounts({})).revision;
-    await expect(mounts().saveMounts({ mounts: [mount as object] })).rejects.toThrow(message);
-    expect((await mounts().listMounts({})).revision).toBe(before);
+    const before = (await admin.mounts.listMounts({})).revision;
+    await expect(admin.mounts.saveMounts({ mounts: [mount as object] })).rejects.toThrow(message);
+    expect((await admin.mounts.listMounts({})).revision).toBe(before);
   });
 
   test("has an outdated expected revision", async () => {
-    const { mount } = await mounts().getMount({ name: "cloud" });
+    const { mount } = await admin.mounts.getMount({ name: "cloud" });
     const save = (expectedRevision: bigint) =>
-      mounts().saveMounts({
+      admin.mounts.saveMounts({
         mounts: [{ name: "cloud", disabled: false, expectedRevision }],
         dryRun: true,
       });
@@ -150,19 +142,19 @@ describe("an invalid save", () => {
       ...{ name: "shared", mountPath: "/shared", driver: "PikPak" },
       config: { username: "ann", password: "p", refresh_token: "once" },
     };
-    const dry = await mounts().saveMounts({ mounts: [shared], dryRun: true });
+    const dry = await admin.mounts.saveMounts({ mounts: [shared], dryRun: true });
     expect(dry.results[0]?.note).toContain("several sites would share refresh_token");
-    await expect(mounts().saveMounts({ mounts: [shared] })).rejects.toThrow(
+    await expect(admin.mounts.saveMounts({ mounts: [shared] })).rejects.toThrow(
       "allow_shared_credential",
     );
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [{ ...shared, overrides: { two: { config: { refresh_token: "another" } } } }],
     });
     await expect.poll(() => two.storages.addition("/shared")["refresh_token"]).toBe("another");
     await expect.poll(() => rowOf(one, "/shared")?.status).toBe("work");
     const copy = { name: "shared", newName: "again", mountPath: "/again" };
-    await expect(mounts().copyMount(copy)).rejects.toThrow("would share refresh_token");
-    await mounts().deleteMounts({ names: ["shared"] });
+    await expect(admin.mounts.copyMount(copy)).rejects.toThrow("would share refresh_token");
+    await admin.mounts.deleteMounts({ names: ["shared"] });
     for (const site of [one, two]) await expect.poll(() => rowOf(site, "/shared")).toBeUndefined();
   });
 });
@@ -174,8 +166,8 @@ test("a credential is replaced wherever it is used, in one revision", async () =
     ...more,
   });
   const password = async (name: string) =>
-    (await mounts().getMount({ name, reveal: true })).mount?.config?.["password"];
-  await mounts().saveMounts({
+    (await admin.mounts.getMount({ name, reveal: true })).mount?.config?.["password"];
+  await admin.mounts.saveMounts({
     mounts: [
       dav("d1", "shared"),
       dav("d2", "shared"),
@@ -183,10 +175,10 @@ test("a credential is replaced wherever it is used, in one revision", async () =
     ],
   });
   const request = { name: "d1", item: "password", value: "renewed" };
-  const dry = await mounts().replaceCredential({ ...request, dryRun: true });
+  const dry = await admin.mounts.replaceCredential({ ...request, dryRun: true });
   expect(dry.results.map(({ name }) => name)).toEqual(["d1", "d2", "d3"]);
   expect(await password("d2")).toBe("shared");
-  const { revision } = await mounts().replaceCredential(request);
+  const { revision } = await admin.mounts.replaceCredential(request);
   expect(revision).toBe(dry.revision + 1n);
   expect([await password("d1"), await password("d2"), await password("d3")]).toEqual([
     ...["renewed", "renewed", "own"],
@@ -194,10 +186,10 @@ test("a credential is replaced wherever it is used, in one revision", async () =
   await expect.poll(() => one.storages.addition("/d2")["password"]).toBe("renewed");
   await expect.poll(() => one.storages.addition("/d3")["password"]).toBe("renewed");
   await expect(
-    mounts().replaceCredential({ name: "d1", item: "nothing", value: "x" }),
+    admin.mounts.replaceCredential({ name: "d1", item: "nothing", value: "x" }),
   ).rejects.toThrow("has no value of nothing");
   await expect.poll(() => rowOf(one, "/d1")?.status).toBe("work");
-  await mounts().deleteMounts({ names: ["d1", "d2", "d3"] });
+  await admin.mounts.deleteMounts({ names: ["d1", "d2", "d3"] });
   for (const path of ["/d1", "/d2", "/d3"])
     await expect.poll(() => rowOf(one, path)).toBeUndefined();
 });
@@ -206,7 +198,7 @@ describe("a credential that a site has refreshed", () => {
   const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
 
   test("is kept when another site gets one, when the mount changes, and when a backup is imported", async () => {
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [
         {
           ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
@@ -217,33 +209,33 @@ describe("a credential that a site has refreshed", () => {
       ],
     });
     const isOk = async () =>
-      (await mounts().getMount({ name: "drive" })).mount?.status.every(
+      (await admin.mounts.getMount({ name: "drive" })).mount?.status.every(
         ({ state }) => state === "ok",
       );
     await expect.poll(() => token(two)).toBe("two-1");
     await expect.poll(isOk).toBe(true);
-    const { document } = await mounts().exportMounts({ names: ["drive"], reveal: true });
+    const { document } = await admin.mounts.exportMounts({ names: ["drive"], reveal: true });
     one.storages.writeBack("/drive", { refresh_token: "one-2" });
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [{ name: "drive", overrides: { two: { config: { refresh_token: "two-2" } } } }],
     });
     await expect.poll(() => token(two)).toBe("two-2");
-    await mounts().saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
+    await admin.mounts.saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
     await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("changed");
-    await mounts().importMounts({ document: document ?? {}, allowSharedCredential: true });
+    await admin.mounts.importMounts({ document: document ?? {}, allowSharedCredential: true });
     await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("first");
     await expect.poll(isOk).toBe(true);
     expect(token(one)).toBe("one-2");
     two.storages.writeBack("/drive", { refresh_token: "two-3" });
     // A new one for all sites except those with an override.
-    await mounts().saveMounts({
+    await admin.mounts.saveMounts({
       mounts: [{ name: "drive", config: { refresh_token: "one-3" } }],
       allowSharedCredential: true,
     });
     await expect.poll(() => token(one)).toBe("one-3");
     await expect.poll(isOk).toBe(true);
     expect(token(two)).toBe("two-3");
-    await mounts().deleteMounts({ names: ["drive"] });
+    await admin.mounts.deleteMounts({ names: ["drive"] });
     for (const site of [one, two]) await expect.poll(() => rowOf(site, "/drive")).toBeUndefined();
   });
 });
@@ -254,19 +246,12 @@ test("a sync by a process that does not follow mounts waits for the one that doe
     folder: service.folder,
   });
   try {
-    const baseUrl = `http://127.0.0.1:${other.port}`;
-    const remote = createClient(
-      MountService,
-      createConnectTransport({ baseUrl, httpVersion: "1.1" }),
-    );
-    await remote.saveMounts(
-      { mounts: [local("synced", "/s", { sites: { names: ["one"] } })] },
-      { headers },
-    );
-    const { status } = await remote.syncMounts({ site: "one", names: ["synced"] }, { headers });
+    const remote = as(other.port).mounts;
+    await remote.saveMounts({ mounts: [local("synced", "/s", { sites: { names: ["one"] } })] });
+    const { status } = await remote.syncMounts({ site: "one", names: ["synced"] });
     expect(status).toMatchObject([{ site: "one", state: "ok" }]);
     expect(rowOf(one, "/synced")?.status).toBe("work");
-    await remote.deleteMounts({ names: ["synced"] }, { headers });
+    await remote.deleteMounts({ names: ["synced"] });
     await expect.poll(() => rowOf(one, "/synced")).toBeUndefined();
   } finally {
     await other.stop();
@@ -276,32 +261,17 @@ test("a sync by a process that does not follow mounts waits for the one that doe
 describe.each(sharedPortTransports)("mounts over $name", ({ open }) => {
   const { listMounts, getMount, watchMounts, compareMounts } = MountService.method;
 
+  const transport = startedForAll(() => open(service));
+
   test("are listed, read, compared and watched", async () => {
-    const transport = open(service);
-    const ending = new AbortController();
-    try {
-      const list = await transport.call(listMounts, create(listMounts.input), { headers });
-      expect(list).toMatchObject({ kind: "reply", message: { mounts: [{ name: "cloud" }] } });
-      const reply = await transport.call(getMount, create(getMount.input, { name: "cloud" }), {
-        headers,
-      });
-      expect(reply).toMatchObject({
-        kind: "reply",
-        message: { mount: { config: { password: "********" }, status: [{ site: "one" }] } },
-      });
-      const request = create(compareMounts.input, { site: "one" });
-      expect(await transport.call(compareMounts, request, { headers })).toMatchObject({
-        kind: "reply",
-        message: { results: [{ name: "cloud" }] },
-      });
-      if (!transport.carries(watchMounts)) return;
-      const { signal } = ending;
-      const events = transport.watch(watchMounts, create(watchMounts.input), { headers, signal });
-      const { value } = await events[Symbol.asyncIterator]().next();
-      expect(value).toMatchObject({ mounts: [{ name: "cloud" }] });
-    } finally {
-      ending.abort();
-      transport.close();
-    }
+    expect(await read(transport, listMounts)).toMatchObject({ mounts: [{ name: "cloud" }] });
+    expect(await read(transport, getMount, { name: "cloud" })).toMatchObject({
+      mount: { config: { password: "********" }, status: [{ site: "one" }] },
+    });
+    expect(await read(transport, compareMounts, { site: "one" })).toMatchObject({
+      results: [{ name: "cloud" }],
+    });
+    if (transport.carries(watchMounts))
+      expect(await read(transport, watchMounts)).toMatchObject({ mounts: [{ name: "cloud" }] });
   });
 });

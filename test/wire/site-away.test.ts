@@ -1,11 +1,13 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
+import { read } from "./transport/transport.ts";
 
 const { getSite, listSites, watchSites } = SiteService.method;
 const headers = { authorization: TOKEN };
@@ -15,12 +17,12 @@ const HEALTHS = { down: "failing", hanging: "failing", refusing: "stopped" } as 
 /** RFC 3339 with at most nine digits of a second, as JSON has a Timestamp. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
-let service: TestService;
-let sites: StandIn[];
+const sites = [1, 2, 3].map(() => startedForAll(startStandIn));
+const service = startedForAll(() =>
+  startService({ siteTimes: { beat: 50, look: 50, call: 2_000 } }),
+);
 
 beforeAll(async () => {
-  sites = await Promise.all([startStandIn(), startStandIn(), startStandIn()]);
-  service = await startService({ siteTimes: { beat: 50, look: 50, call: 2_000 } });
   const [down, hanging, refusing] = sites as [StandIn, StandIn, StandIn];
   for (const [name, { url, token }] of Object.entries({ down, hanging, refusing }))
     await send("create", { name, url, token: token() });
@@ -28,11 +30,6 @@ beforeAll(async () => {
   hanging.mode = { kind: "hang" };
   refusing.put("token", "another-token-of-the-site");
   await vi.waitFor(inTrouble, { timeout: 60_000 });
-});
-
-afterAll(async () => {
-  await service.stop();
-  await Promise.all(sites.map((site) => site.stop()));
 });
 
 async function send(path: string, body?: object): Promise<JsonObject> {
@@ -62,38 +59,19 @@ function healthsOf(found: unknown): Record<string, unknown> {
 }
 
 describe.each(sharedPortTransports)("failing sites over $name", ({ open }) => {
+  const transport = startedForAll(() => open(service));
+
   test("are returned by ListSites and GetSite", async () => {
-    const transport = open(service);
-    try {
-      const list = await transport.call(listSites, create(listSites.input), { headers });
-      expect(list).toMatchObject({ kind: "reply" });
-      if (list.kind === "reply") expect(healthsOf(list.message["sites"])).toEqual(HEALTHS);
-      for (const [name, health] of Object.entries(HEALTHS)) {
-        const request = create(getSite.input, { name });
-        const answer = await transport.call(getSite, request, { headers });
-        expect(answer).toMatchObject({
-          kind: "reply",
-          message: { site: { name, status: { health } } },
-        });
-      }
-    } finally {
-      transport.close();
-    }
+    expect(healthsOf((await read(transport, listSites))["sites"])).toEqual(HEALTHS);
+    for (const [name, health] of Object.entries(HEALTHS))
+      expect(await read(transport, getSite, { name })).toMatchObject({
+        site: { name, status: { health } },
+      });
   });
 
   test("are all sent at once by WatchSites", async () => {
-    const transport = open(service);
-    const ending = new AbortController();
-    try {
-      if (!transport.carries(watchSites)) return;
-      const { signal } = ending;
-      const events = transport.watch(watchSites, create(watchSites.input), { headers, signal });
-      const { value } = await events[Symbol.asyncIterator]().next();
-      expect(healthsOf((value as JsonObject)["sites"])).toEqual(HEALTHS);
-    } finally {
-      ending.abort();
-      transport.close();
-    }
+    if (!transport.carries(watchSites)) return;
+    expect(healthsOf((await read(transport, watchSites))["sites"])).toEqual(HEALTHS);
   });
 });
 

@@ -3,10 +3,10 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import type { Outcome } from "./transport/transport.ts";
 
 const { method } = SiteService;
@@ -68,20 +68,11 @@ const WRONG: readonly (readonly [string, JsonObject, readonly string[]])[] = [
   ["all at once", { name: "", url: "x", token: "" }, ["name", "url", "token"]],
 ];
 
-let service: TestService;
-let site: StandIn;
+const service = startedForAll(startService);
+const site = startedForAll(startStandIn);
 
 /** One key more than a request may have. */
 const MANY = Array.from({ length: 1_001 }, (_, index) => `key_${index}`);
-
-beforeAll(async () => {
-  [service, site] = await Promise.all([startService(), startStandIn()]);
-});
-
-afterAll(async () => {
-  await service.stop();
-  await site.stop();
-});
 
 /** REST has its own tests; it passes the same messages on. */
 const rpcTransports = sharedPortTransports.filter(({ name }) => !/REST|GET/.test(name));

@@ -1,12 +1,12 @@
-import { type DescMethodUnary, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import type { DescMethodUnary, JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll, startedForEach } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, TOKEN } from "./service.ts";
-import type { Outcome } from "./transport/transport.ts";
+import { startService } from "./service.ts";
+import { invoke, read } from "./transport/transport.ts";
 
 const {
   adoptSite,
@@ -18,7 +18,6 @@ const {
   listSites,
   syncSite,
 } = SiteService.method;
-const headers = { authorization: TOKEN };
 
 const service = startedForAll(() =>
   startService({ siteTimes: { beat: 50, look: 100, lookAgain: 100 } }),
@@ -37,19 +36,9 @@ const deep = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const posting = sharedPortTransports.filter(({ name }) => name !== "Connect GET");
 
 describe.each(posting)("a hostile site, over $name", ({ open }) => {
-  async function call(method: DescMethodUnary, request: JsonObject = {}): Promise<Outcome> {
-    const transport = open(service);
-    try {
-      return await transport.call(method, fromJson(method.input, request), { headers });
-    } finally {
-      transport.close();
-    }
-  }
-  const answered = async (method: DescMethodUnary, request: JsonObject = {}): Promise<string> => {
-    const outcome = await call(method, request);
-    expect(outcome).toMatchObject({ kind: "reply" });
-    return JSON.stringify(outcome);
-  };
+  const transport = startedForAll(() => open(service));
+  const answered = async (method: DescMethodUnary, request: JsonObject = {}): Promise<string> =>
+    JSON.stringify(await read(transport, method, request));
   afterEach(() => answered(deleteSite, { name: "one" }));
   const add = () =>
     answered(createSite, { site: { name: "one", url: site.url, token: site.token() } });
@@ -89,15 +78,12 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
   ])("%s is a failure that is reported and stored", async (_what, body) => {
     await add();
     site.mode = { kind: "reply", body };
-    const failed = await call(checkSite, { name: "one" });
-    expect(failed.kind).toBe("failure");
-    const transport = open(service);
-    if (failed.kind === "failure") {
-      expect(failed.code).toBe(transport.codeOf(Code.FailedPrecondition));
+    const failed = await invoke(transport, checkSite, { name: "one" });
+    expect(failed).toMatchObject({
+      ...{ kind: "failure", code: transport.codeOf(Code.FailedPrecondition) },
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal would act on.
-      expect(failed.message).not.toMatch(/[\u0000-\u001f\ud800]/);
-    }
-    transport.close();
+      message: expect.not.stringMatching(/[\u0000-\u001f\ud800]/),
+    });
     expect(await answered(listSites)).toContain('"failing"');
   });
 

@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { newDatabaseFolder } from "../store/folder.ts";
 import { transports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
+import { invoke } from "./transport/transport.ts";
 import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./upstream.ts";
 
 const soon = <T>(look: () => T) => expect.poll(look);
@@ -169,12 +169,8 @@ describe.each(transports.filter(({ name }) => name !== "Connect GET"))("over $na
     const token = await open({ env: entry.env ?? {} });
     const transport = entry.open(front.service);
     const { saveSettings } = SettingService.method;
-    const request = create(saveSettings.input, {
-      settings: [{ key: "site_title", value: "Taken" }, REFUSED],
-    });
-    const outcome = await transport.call(saveSettings, request, {
-      headers: { authorization: token },
-    });
+    const settings = [{ key: "site_title", value: "Taken" }, REFUSED];
+    const outcome = await invoke(transport, saveSettings, { settings }, { authorization: token });
     transport.close();
     expect(outcome).toMatchObject({
       kind: "failure",

@@ -1,11 +1,11 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { transports } from "./all-transports.ts";
 import { TOKEN, VERSION } from "./service.ts";
-import type { Transport } from "./transport/transport.ts";
+import { read } from "./transport/transport.ts";
 import { startFront } from "./upstream.ts";
 
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
@@ -25,18 +25,11 @@ describe.each(transports)("in front of a server, over $name", ({ open, env = {} 
 
   /** The version in the first reply or event, at any depth. */
   async function versionFor(
-    method: Parameters<Transport["call"]>[0] | Parameters<Transport["watch"]>[0],
+    method: DescMethod,
     authorization: string,
     input: Record<string, unknown> = {},
   ): Promise<string | undefined> {
-    const options = { headers: { authorization } };
-    if (method.methodKind === "server_streaming") {
-      for await (const event of transport.watch(method, create(method.input, input), options))
-        return versionIn(event);
-      return undefined;
-    }
-    const outcome = await transport.call(method, create(method.input, input), options);
-    return outcome.kind === "reply" ? versionIn(outcome.message) : outcome.message;
+    return versionIn(await read(transport, method, input, { authorization }));
   }
 
   test("every client gets the server's version, in a read and in a watch", async () => {

@@ -1,9 +1,8 @@
-import { create } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { transports } from "./all-transports.ts";
 import { TOKEN } from "./service.ts";
-import type { Transport } from "./transport/transport.ts";
+import { invoke, type Transport } from "./transport/transport.ts";
 import { type FrontedSite, lastPassed, raw, startFront } from "./upstream.ts";
 
 const { listSettings } = SettingService.method;
@@ -44,10 +43,8 @@ describe.each(transports)("the login of an admin over $name", (entry) => {
     await front.stop();
   });
 
-  const list = async (authorization: string) => {
-    const headers = { authorization };
-    return (await transport.call(listSettings, create(listSettings.input), { headers })).kind;
-  };
+  const list = async (authorization: string) =>
+    (await invoke(transport, listSettings, {}, { authorization })).kind;
 
   test.each(["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])(
     "is accepted after %j",

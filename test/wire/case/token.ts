@@ -16,14 +16,6 @@ const chosen = "chosen-token-0123456789-0123456789-0123456789";
 /** The admin token. These cases are last, because they change it. */
 export const tokenCases: readonly WireCase[] = [
   wireCase(
-    "the token is accepted bare and after Bearer; nothing else is",
-    replies(listSettings, {}, {}),
-    replies(listSettings, {}, {}, { authorization: `Bearer ${TOKEN}` }),
-    fails(listSettings, {}, missing, NOBODY),
-    fails(listSettings, {}, missing, { authorization: "" }),
-    fails(listSettings, {}, wrong, { authorization: `${TOKEN}.` }),
-  ),
-  wireCase(
     "a token can be set, as by restoring a backup, and is valid at once",
     replies(saveSettings, { settings: [{ key: "token", value: chosen }] }),
     fails(listSettings, {}, wrong),

@@ -7,8 +7,11 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
-import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
-import { type Failure, messageJson, type Transport, WireFailure } from "./transport.ts";
+import {
+  BadRequestSchema,
+  LocalizedMessageSchema,
+} from "../../../gen/google/rpc/error_details_pb.js";
+import { detailsOf, type Failure, messageJson, type Transport, WireFailure } from "./transport.ts";
 
 const everything = (): boolean => true;
 
@@ -102,9 +105,7 @@ function failureOf(thrown: unknown): Failure {
   return {
     code: error.code,
     message: error.rawMessage,
-    fields: error
-      .findDetails(BadRequestSchema)
-      .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field)),
+    ...detailsOf(error.findDetails(BadRequestSchema), error.findDetails(LocalizedMessageSchema)),
     requestId: error.metadata.get("x-request-id") ?? "",
   };
 }

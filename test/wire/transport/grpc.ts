@@ -1,4 +1,5 @@
 import {
+  type DescMessage,
   type DescMethod,
   fromBinary,
   type JsonObject,
@@ -13,10 +14,14 @@ import {
   Metadata,
   type ServiceError,
 } from "@grpc/grpc-js";
-import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import {
+  BadRequestSchema,
+  LocalizedMessageSchema,
+} from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import {
   type CallOptions,
+  detailsOf,
   type Failure,
   messageJson,
   type Transport,
@@ -86,13 +91,12 @@ function metadataOf({ headers = {} }: CallOptions): Metadata {
 function failureOf({ code, details, metadata }: ServiceError): Failure {
   const [bytes] = metadata.get("grpc-status-details-bin");
   const status = Buffer.isBuffer(bytes) ? fromBinary(StatusSchema, bytes) : undefined;
-  const violations = (status?.details ?? []).flatMap(
-    (detail) => anyUnpack(detail, BadRequestSchema)?.fieldViolations ?? [],
-  );
+  const found = <D extends DescMessage>(desc: D) =>
+    (status?.details ?? []).flatMap((detail) => anyUnpack(detail, desc) ?? []);
   return {
     code,
     message: details,
-    fields: violations.map(({ field }) => field),
+    ...detailsOf(found(BadRequestSchema), found(LocalizedMessageSchema)),
     requestId: idOf(metadata),
   };
 }

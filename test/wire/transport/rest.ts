@@ -92,16 +92,23 @@ function requestOf(route: RestRoute, request: JsonObject): { path: string; body:
 
 function failureOf(reply: HttpReply, requestId: string): Failure | undefined {
   if (reply.json === undefined && reply.status === 200) return undefined;
-  const { code, message, data } = reply.json as {
+  const {
+    code,
+    message,
+    data,
+    localized_message: localized,
+  } = reply.json as {
     code: number;
     message: string;
     data: { violations?: { field: string }[] } | null;
+    localized_message?: { message: string };
   };
   if (code === 200) return undefined;
   return {
     code,
     message,
     fields: (data?.violations ?? []).map(({ field }) => field),
+    localized: localized === undefined ? [] : [localized.message],
     requestId,
   };
 }

@@ -1,12 +1,15 @@
-import type {
-  DescMethod,
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  JsonObject,
-  Message,
+import {
+  create,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type JsonObject,
+  type Message,
+  toJson,
 } from "@bufbuild/protobuf";
-import { toJson } from "@bufbuild/protobuf";
 import type { Code } from "@connectrpc/connect";
+import type { BadRequest, LocalizedMessage } from "../../../gen/google/rpc/error_details_pb.js";
+import { TOKEN } from "../service.ts";
 
 /** One protocol over one kind of connection, from the client's side. */
 export interface Transport {
@@ -47,6 +50,8 @@ export interface Failure {
   readonly message: string;
   /** Fields of google.rpc.BadRequest, or of the envelope's `data`. */
   readonly fields: readonly string[];
+  /** The message and those of the violations in the requested language. */
+  readonly localized: readonly string[];
   readonly requestId: string;
 }
 
@@ -63,4 +68,44 @@ export class WireFailure extends Error {
 export function messageJson(desc: DescMethod["output"], message: Message): JsonObject {
   const json = toJson(desc, message, { useProtoFieldName: true, alwaysEmitImplicit: true });
   return json as JsonObject;
+}
+
+/** Calls any method, by default as the admin: the reply, the first event of a stream, or the failure. */
+export async function invoke(
+  transport: Transport,
+  method: DescMethod,
+  members: object = {},
+  headers: CallOptions["headers"] = { authorization: TOKEN },
+): Promise<Outcome> {
+  const request: Message = create(method.input, { ...members });
+  if (method.methodKind === "unary")
+    return transport.call(method as DescMethodUnary, request, { headers });
+  try {
+    const events = transport.watch(method as DescMethodServerStreaming, request, { headers });
+    for await (const message of events) return { kind: "reply", message, requestId: "" };
+    throw new Error("the stream has ended without a message");
+  } catch (error) {
+    if (error instanceof WireFailure) return { kind: "failure", ...error.failure };
+    throw error;
+  }
+}
+
+/** The message of a reply or first event. */
+export async function read(...call: Parameters<typeof invoke>): Promise<JsonObject> {
+  const outcome = await invoke(...call);
+  if (outcome.kind === "failure") throw new Error(outcome.message);
+  return outcome.message;
+}
+
+/** Members of a failure that are in its details. */
+export function detailsOf(
+  requests: readonly BadRequest[],
+  messages: readonly LocalizedMessage[],
+): Pick<Failure, "fields" | "localized"> {
+  const violations = requests.flatMap(({ fieldViolations }) => fieldViolations);
+  const inViolations = violations.flatMap(({ localizedMessage }) => localizedMessage ?? []);
+  return {
+    fields: violations.map(({ field }) => field),
+    localized: [...messages, ...inViolations].map(({ message }) => message),
+  };
 }
