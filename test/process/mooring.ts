@@ -25,6 +25,8 @@ export interface MooringProcess {
   /** Resolves when it serves; rejects when it ends before. */
   readonly serving: Promise<void>;
   readonly kill: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => void;
+  /** Ends it by SIGTERM, as an operator does: with 0. */
+  readonly stop: () => Promise<void>;
   /** Stops reading its output: the reader is gone or stalled. */
   readonly leaveOutput: (how: "gone" | "stalled") => void;
   /** Its end: an exit code, or the signal's name. */
@@ -32,7 +34,8 @@ export interface MooringProcess {
 }
 
 export interface MooringOptions {
-  readonly folder: string;
+  /** Default: a new one. */
+  readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   /** Another program than the one that a build makes. */
@@ -40,8 +43,8 @@ export interface MooringOptions {
 }
 
 /** Starts the program on a free port; it is killed at the end of the test at the latest. */
-export function runMooring(options: MooringOptions): MooringProcess {
-  const { folder, env = {}, args = [], program = PROGRAM } = options;
+export function runMooring(options: MooringOptions = {}): MooringProcess {
+  const { folder = newFolder(), env = {}, args = [], program = PROGRAM } = options;
   const child = spawn(process.execPath, [program, ...args], {
     cwd: folder,
     env: {
@@ -96,13 +99,18 @@ export function runMooring(options: MooringOptions): MooringProcess {
     logged,
     serving,
     kill: (signal) => void child.kill(signal),
+    stop: async () => {
+      child.kill("SIGTERM");
+      const how = await ended;
+      if (how !== 0) throw new Error(`it has ended with ${how}: ${stderr}`);
+    },
     leaveOutput: (how) => void (how === "gone" ? child.stdout.destroy() : child.stdout.pause()),
     ended,
   };
 }
 
 /** Starts the program and waits until it serves. */
-export async function startedMooring(options: MooringOptions): Promise<MooringProcess> {
+export async function startedMooring(options: MooringOptions = {}): Promise<MooringProcess> {
   const mooring = runMooring(options);
   await mooring.serving;
   return mooring;
@@ -110,6 +118,10 @@ export async function startedMooring(options: MooringOptions): Promise<MooringPr
 
 /** A folder of one test, removed when the test ends. */
 export async function testFolder(): Promise<string> {
+  return newFolder();
+}
+
+function newFolder(): string {
   const folder = newDatabaseFolder();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;

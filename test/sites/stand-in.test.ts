@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate } from "../downloaders/certificate.ts";
-import { raw } from "../wire/upstream.ts";
+import { exchange } from "../wire/raw/line.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
 import type { Row } from "./stand-in-setting.ts";
 
@@ -156,7 +156,7 @@ describe("states", () => {
     const key = await readFile(certificate.privateKey, "utf8");
     await another({ tls: { cert: certificate.pem, key } });
     await certificate.remove();
-    const text = await raw(site.port, ["GET /ping HTTP/1.1\r\nHost: h\r\n\r\n"]);
+    const text = await exchange(site.port, ["GET /ping HTTP/1.1\r\nHost: h\r\n\r\n"]);
     expect(text).toBe(
       "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n",
     );

@@ -6,7 +6,7 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { failedPrecondition, invalid, type ServiceError } from "../../src/messages/error.ts";
@@ -106,7 +106,7 @@ const served = startedForAll(() =>
     }),
   ),
 );
-let thrown: ServiceError;
+let thrown: ServiceError | ConnectError;
 
 type Options = { readonly baseUrl: string };
 
@@ -186,3 +186,37 @@ test.each(Object.entries(transports))(
     }
   },
 );
+
+describe("an error of a handler", () => {
+  const refusal = new ConnectError(
+    "not: 100 % of it",
+    Code.FailedPrecondition,
+    { "x-hint": "look elsewhere", "x-bytes-bin": "AAEC", "retry-after": "7" },
+    [{ desc: BadRequestSchema, value: { fieldViolations: [{ field: "key" }] } }],
+  );
+  beforeEach(() => {
+    thrown = refusal;
+  });
+
+  test.each(Object.entries(transports))(
+    "keeps its metadata and details over %s",
+    async (_, make) => {
+      for (const failure of await failures(make)) {
+        expect(failure).toMatchObject({
+          ...{ code: Code.FailedPrecondition, rawMessage: "not: 100 % of it" },
+        });
+        expect(failure.metadata.get("x-hint")).toBe("look elsewhere");
+        expect(failure.metadata.get("x-bytes-bin")).toBe("AAEC");
+        expect(failure.findDetails(BadRequestSchema)).toMatchObject([
+          { fieldViolations: [{ field: "key" }] },
+        ]);
+      }
+    },
+  );
+
+  test("has Retry-After over REST", async () => {
+    const { headers, json } = await http1Sender(served.port)("/api/public/settings");
+    expect(headers["retry-after"]).toBe("7");
+    expect(json).toMatchObject({ code: 400, message: "not: 100 % of it" });
+  });
+});

@@ -1,41 +1,20 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import { connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type ConnectionHandler, openFront } from "../../src/transport/front.ts";
 import { startedForAll } from "../started.ts";
+import { dial as dialRaw } from "./raw/line.ts";
 import { startService } from "./service.ts";
 import { http1Sender } from "./transport/http.ts";
 
-/** A raw connection. */
-interface Line {
-  readonly socket: Socket;
-  /** Resolves when the received data contains the text. */
-  readonly until: (text: string) => Promise<string>;
-  readonly closed: Promise<string>;
-}
-
-async function dial(port: number): Promise<Line> {
-  const socket = connect(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  let received = "";
-  socket.on("data", (chunk) => {
-    received += chunk.toString("latin1");
-  });
-  socket.on("error", () => {});
-  const closed = new Promise<string>((resolve) => socket.on("close", () => resolve(received)));
-  await new Promise((resolve) => socket.once("connect", resolve));
-  const until = (text: string): Promise<string> =>
-    new Promise((resolve) => {
-      const check = (): void => {
-        if (!received.includes(text)) return;
-        socket.off("data", check);
-        resolve(received);
-      };
-      socket.on("data", check);
-      check();
-    });
-  return { socket, until, closed };
+/** A connection whose received data is text. */
+async function dial(port: number) {
+  const { socket, until, closed } = await dialRaw(port);
+  return {
+    socket,
+    until: async (text: string) => String(await until((bytes) => bytes.includes(text))),
+    closed: closed.then(String),
+  };
 }
 
 describe("one port for all protocols", () => {

@@ -77,6 +77,30 @@ export function rejects(
   return { ...refused, real: true, headers: { ...refused.headers, ...headers } };
 }
 
+/** Name, query or body, and the data; or the code and the message of a failure. */
+export type RestRow = readonly [string, unknown, unknown, RegExp?];
+
+/** Reads at a path, by their queries. */
+export function reads(path: string, rows: readonly RestRow[]): RestCase[] {
+  return rows.map(([name, query, expected, message]) =>
+    message === undefined
+      ? succeeds(name, `${path}${query}`, {}, expected)
+      : refuses(name, `${path}${query}`, {}, Number(expected), message),
+  );
+}
+
+/** POST requests to a path, by their bodies; text and bytes are sent as JSON. */
+export function posts(path: string, rows: readonly RestRow[]): RestCase[] {
+  return rows.map(([name, body, expected, message]) => {
+    const raw = typeof body === "string" || Buffer.isBuffer(body);
+    const headers = raw ? { "content-type": "application/json" } : {};
+    const sent = { method: "POST", body, headers };
+    return message === undefined
+      ? succeeds(name, path, sent, expected)
+      : refuses(name, path, sent, Number(expected), message);
+  });
+}
+
 /** Sends a case's request and checks everything in the envelope. */
 export async function runRestCase(
   one: RestCase,

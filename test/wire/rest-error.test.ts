@@ -1,21 +1,23 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startedForAll } from "../started.ts";
+import { exchange } from "./raw/line.ts";
 import {
   checkReply,
+  posts,
   type RestCase,
-  refuses,
+  reads,
   rejects,
   runRestCase,
   STATUS_MODES,
-  succeeds,
 } from "./rest-case.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { http1Sender, http2Sender, type SendHttp } from "./transport/http.ts";
 import { restRoutes } from "./transport/rest-route.ts";
 
 const SAVE = "/api/admin/setting/save";
-const ARIA2 = "/api/admin/setting/set_aria2";
+const DRIVER = "/api/admin/driver/info";
+const PUBLIC = "/api/public/settings";
 const JSON_TYPE = { "content-type": "application/json" };
 const text = (body: string, headers = {}) => ({
   method: "POST",
@@ -23,116 +25,68 @@ const text = (body: string, headers = {}) => ({
   headers: { ...JSON_TYPE, ...headers },
 });
 const post = (body: unknown, headers = {}) => ({ method: "POST", body, headers });
-
 const MIB = 1024 * 1024;
+const uri = "http://127.0.0.1:9";
+const title = (value: unknown) => ({ key: "site_title", value });
 
 const cases: readonly RestCase[] = [
-  // Malformed JSON.
-  refuses("a body that ends too early", SAVE, text('[{"key":'), 400, /line 1, column 9/),
-  refuses("a body that is not JSON", SAVE, text("key=value"), 400, /JSON/),
-  refuses("a comma too many", SAVE, text('[{"key":"a",}]'), 400, /column 13/),
-  refuses("two documents", SAVE, text("[][]"), 400, /column 3/),
-  refuses(
-    "bytes that are not UTF-8",
-    SAVE,
-    post(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), JSON_TYPE),
-    400,
-    /UTF-8/,
-  ),
-  refuses("endless nesting", SAVE, text("[".repeat(100_000)), 400, /JSON|nest|deep/i),
-  refuses(
-    "a deep object in a member",
-    ARIA2,
-    text(`{"uri":${"[".repeat(5_000)}${"]".repeat(5_000)}}`),
-    400,
-    /uri|nest|deep/,
-  ),
-
-  // JSON of the wrong type.
-  refuses(
-    "a number as a value",
-    SAVE,
-    post([{ key: "site_title", value: 1 }]),
-    400,
-    /^body: \[0\]\.value: expected a string, got a number/,
-  ),
-  refuses(
-    "a boolean as a value",
-    SAVE,
-    post([{ key: "a" }, { key: "site_title", value: true }]),
-    400,
-    /\[1\]\.value: expected a string, got true or false/,
-  ),
-  refuses(
-    "an object instead of the array",
-    SAVE,
-    post({ key: "site_title", value: "x" }),
-    400,
-    /expected an array, got an object/,
-  ),
-  refuses(
-    "a text instead of the array",
-    SAVE,
-    post('"x"', JSON_TYPE),
-    400,
-    /expected an array, got a string/,
-  ),
-  refuses(
-    "a text among the items",
-    SAVE,
-    post(["x"]),
-    400,
-    /\[0\]: expected an object, got a string/,
-  ),
-  refuses("null among the items", SAVE, post([null]), 400, /\[0\]/),
-  refuses(
-    "a text as a group",
-    SAVE,
-    post([{ key: "a", value: "", group: "x" }]),
-    400,
-    /\[0\]\.group/,
-  ),
-  refuses("a number as a key", SAVE, post([{ key: 1, value: "" }]), 400, /\[0\]\.key/),
-  refuses(
-    "an array instead of the object",
-    ARIA2,
-    post([]),
-    400,
-    /expected an object, got an array/,
-  ),
-  refuses(
-    "a number as an address",
-    ARIA2,
-    post({ uri: 1, secret: "" }),
-    400,
-    /uri: expected a string/,
-  ),
-  refuses(
-    "a secret of the wrong type is not quoted",
-    ARIA2,
-    post({ uri: "http://127.0.0.1:9", secret: ["Secret-array"] }),
-    400,
-    /^(?!.*Secret-array).*secret: expected a string/,
-  ),
-  refuses(
-    "a boolean as a seeding time",
-    "/api/admin/setting/set_qbit",
-    post({ url: "http://127.0.0.1:9", seedtime: true }),
-    400,
-    /seedtime/,
-  ),
-
-  // Ignored input.
-  succeeds(
-    "unknown members are ignored",
-    SAVE,
-    post([{ key: "robots_txt", value: "x", "": 0, index: {}, nonsense: [null] }]),
-    null,
-  ),
-  succeeds("unknown parameters are ignored", `${SAVE}?x=1&settings=2&y`, post([]), null),
-  succeeds("a trailing & and = are ignored", "/api/public/settings?&&=&a=&", {}, expect.anything()),
-
+  // Malformed JSON, and JSON of the wrong type.
+  ...posts(SAVE, [
+    ["a body that ends too early", '[{"key":', 400, /line 1, column 9/],
+    ["a body that is not JSON", "key=value", 400, /JSON/],
+    ["a comma too many", '[{"key":"a",}]', 400, /column 13/],
+    ["two documents", "[][]", 400, /column 3/],
+    ["bytes that are not UTF-8", Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 400, /UTF-8/],
+    ["endless nesting", "[".repeat(100_000), 400, /JSON|nest|deep/i],
+    [
+      "a number as a value",
+      [title(1)],
+      400,
+      /^body: \[0\]\.value: expected a string, got a number/,
+    ],
+    [
+      "a boolean as a value",
+      [{ key: "a" }, title(true)],
+      400,
+      /\[1\]\.value: expected a string, got true or false/,
+    ],
+    ["an object instead of the array", title("x"), 400, /expected an array, got an object/],
+    ["a text instead of the array", '"x"', 400, /expected an array, got a string/],
+    ["a text among the items", ["x"], 400, /\[0\]: expected an object, got a string/],
+    ["null among the items", [null], 400, /\[0\]/],
+    ["a text as a group", [{ key: "a", value: "", group: "x" }], 400, /\[0\]\.group/],
+    ["a number as a key", [{ key: 1, value: "" }], 400, /\[0\]\.key/],
+    [
+      "unknown members are ignored",
+      [{ key: "robots_txt", value: "x", "": 0, index: {}, nonsense: [null] }],
+      null,
+    ],
+  ]),
+  ...posts("/api/admin/setting/set_aria2", [
+    [
+      "a deep object in a member",
+      `{"uri":${"[".repeat(5_000)}${"]".repeat(5_000)}}`,
+      400,
+      /uri|nest|deep/,
+    ],
+    ["an array instead of the object", [], 400, /expected an object, got an array/],
+    ["a number as an address", { uri: 1, secret: "" }, 400, /uri: expected a string/],
+    [
+      "a secret of the wrong type is not quoted",
+      { uri, secret: ["Secret-array"] },
+      400,
+      /^(?!.*Secret-array).*secret: expected a string/,
+    ],
+  ]),
+  ...posts("/api/admin/setting/set_qbit", [
+    ["a boolean as a seeding time", { url: uri, seedtime: true }, 400, /seedtime/],
+  ]),
+  ...posts(`${SAVE}?x=1&settings=2&y`, [["unknown parameters are ignored", [], null]]),
   // Paths and methods.
+  ...reads(PUBLIC, [
+    ["a trailing & and = are ignored", "?&&=&a=&", expect.anything()],
+    ["a slash at the end", "/", expect.anything()],
+  ]),
   rejects(
     "an unknown path",
     "/api/admin/setting/nope",
@@ -140,16 +94,9 @@ const cases: readonly RestCase[] = [
     404,
     /nothing is served at \/api\/admin\/setting\/nope/,
   ),
-  rejects(
-    "an unknown path, with POST and a body",
-    "/api/nope",
-    post({ a: 1 }),
-    404,
-    /nothing is served/,
-  ),
+  rejects("an unknown path, with a body", "/api/nope", post({ a: 1 }), 404, /nothing is served/),
   rejects("a path in other letters", "/API/public/settings", {}, 404, /nothing is served/),
-  succeeds("a slash at the end", "/api/public/settings/", {}, expect.anything()),
-  rejects("two slashes at the end", "/api/public/settings//", {}, 404, /nothing is served/),
+  rejects("two slashes at the end", `${PUBLIC}//`, {}, 404, /nothing is served/),
   rejects("a path with ..", "/api/public/../public/settings", {}, 404, /nothing is served/),
   rejects("GET of a POST path", SAVE, {}, 405, /use POST/, { allow: /^POST/ }),
   rejects("POST of a GET path", "/api/admin/setting/list", post({}), 405, /use GET/, {
@@ -160,7 +107,6 @@ const cases: readonly RestCase[] = [
   rejects("an unknown method", "/ping", { method: "PROPFIND" }, 405, /use GET/, {
     allow: /^GET/,
   }),
-
   // Content types.
   rejects(
     "a form",
@@ -177,7 +123,6 @@ const cases: readonly RestCase[] = [
     /application\/json/,
   ),
   rejects("a compressed body", SAVE, text("[]", { "content-encoding": "gzip" }), 415, /compressed/),
-
   // Sizes.
   rejects(
     "a body over 8 MiB",
@@ -186,59 +131,26 @@ const cases: readonly RestCase[] = [
     413,
     /larger than 8388608 bytes/,
   ),
-  rejects(
-    "an endless URL",
-    `/api/public/settings?${"x".repeat(300_000)}`,
-    {},
-    431,
-    /URL and headers are too large/,
-  ),
+  rejects("an endless URL", `${PUBLIC}?${"x".repeat(300_000)}`, {}, 431, /URL and headers are too/),
   rejects(
     "an endless header",
-    "/api/public/settings",
+    PUBLIC,
     { headers: { "x-long": "x".repeat(70_000) } },
     431,
     /headers are too large/,
   ),
-  refuses(
-    "too many parameters",
-    `/api/admin/setting/list?${"a=1&".repeat(1_001)}`,
-    {},
-    400,
-    /1000 parameters/,
-  ),
-
+  ...reads("/api/admin/setting/list", [
+    ["too many parameters", `?${"a=1&".repeat(1_001)}`, 400, /1000 parameters/],
+  ]),
   // Escapes.
-  refuses(
-    "a broken escape in a value",
-    "/api/admin/driver/info?driver=%zz",
-    {},
-    400,
-    /driver.*broken % escape/,
-  ),
-  refuses(
-    "an escape that is not UTF-8",
-    "/api/admin/driver/info?driver=%ff",
-    {},
-    400,
-    /driver.*broken % escape/,
-  ),
-  refuses("a broken escape in a name", "/api/admin/driver/info?%zz=1", {}, 400, /broken % escape/),
   rejects("a broken escape in the path", "/api/%zz/settings", {}, 400, /check URL/),
-  refuses(
-    "a NUL",
-    "/api/admin/driver/info?driver=%00",
-    {},
-    400,
-    /^driver: must not contain the NUL character$/,
-  ),
-  refuses(
-    "a script is returned as text",
-    "/api/admin/driver/info?driver=%3Cscript%3E",
-    {},
-    404,
-    /<script>/,
-  ),
+  ...reads(DRIVER, [
+    ["a broken escape in a value", "?driver=%zz", 400, /driver.*broken % escape/],
+    ["an escape that is not UTF-8", "?driver=%ff", 400, /driver.*broken % escape/],
+    ["a broken escape in a name", "?%zz=1", 400, /broken % escape/],
+    ["a NUL", "?driver=%00", 400, /^driver: must not contain the NUL character$/],
+    ["a script is returned as text", "?driver=%3Cscript%3E", 404, /<script>/],
+  ]),
 ];
 
 describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
@@ -301,7 +213,7 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
 
   test("a request that is not HTTP gets an envelope, too", async () => {
     for (const bytes of ["\r\n\r\nnonsense\r\n\r\n", "GET\r\n\r\n", "GET /ping HTTP/9.9\r\n\r\n"]) {
-      const [head, body] = (await exchange(service.port, bytes)).split("\r\n\r\n");
+      const [head, body] = (await exchange(service.port, [bytes])).split("\r\n\r\n");
       expect(head).toMatch(/^HTTP\/1\.1 (400|505)/);
       expect(JSON.parse(body ?? "")).toMatchObject({ message: expect.any(String), data: null });
     }
@@ -350,17 +262,4 @@ function verbsByPath(): ReadonlyMap<string, ReadonlySet<string>> {
   for (const { verb, path } of restRoutes.values())
     found.set(path, (found.get(path) ?? new Set()).add(verb));
   return found;
-}
-
-/** Sends bytes and reads to the end of the connection. */
-function exchange(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let received = "";
-    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
-    socket.on("data", (chunk) => {
-      received += chunk.toString();
-    });
-    socket.on("close", () => resolve(received));
-    socket.on("error", reject);
-  });
 }

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { exchange } from "./raw/line.ts";
 import { TOKEN } from "./service.ts";
-import { type FrontedSite, type FrontOptions, lastPassed, raw, startFront } from "./upstream.ts";
+import { type FrontedSite, type FrontOptions, lastPassed, startFront } from "./upstream.ts";
 
 let front: FrontedSite;
 
@@ -62,7 +63,7 @@ test("megabytes of any data are passed on unchanged in both directions, over eit
 });
 
 test("Host is kept, the client's address is overwritten, and connection headers are removed", async () => {
-  await raw(front.service.port, [
+  await exchange(front.service.port, [
     "GET /seen HTTP/1.1\r\nHost: files.example\r\nX-Forwarded-For: 9.9.9.9\r\nX-Real-IP: 9.9.9.9\r\n",
     "Forwarded: for=9.9.9.9\r\nX-Forwarded-Host: evil.example\r\nX-Kept: As-It-Is\r\n",
     "Connection: close, X-Drop\r\nX-Drop: 1\r\nKeep-Alive: 5\r\nTE: trailers\r\n\r\n",
@@ -100,7 +101,7 @@ test("a client that guesses passwords locks out no other, and cannot use another
 test.each(["PROPFIND", "MKCOL", "LOCK", "OPTIONS", "PUT"])("WebDAV: %s", async (method) => {
   const authorization = `Basic ${Buffer.from("admin:admin-password").toString("base64")}`;
   const body = "<D:propfind/>";
-  const text = await raw(front.service.port, [
+  const text = await exchange(front.service.port, [
     `${method} /dav/new HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${authorization}\r\n`,
     `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   ]);
@@ -110,7 +111,7 @@ test.each(["PROPFIND", "MKCOL", "LOCK", "OPTIONS", "PUT"])("WebDAV: %s", async (
 
 test("WebDAV: COPY works, because Host and Destination agree", async () => {
   const host = `127.0.0.1:${front.service.port}`;
-  const text = await raw(front.service.port, [
+  const text = await exchange(front.service.port, [
     `COPY /dav/hello.txt HTTP/1.1\r\nHost: ${host}\r\nDestination: http://${host}/dav/%C3%A9.txt\r\n`,
     `Authorization: Basic ${Buffer.from("admin:admin-password").toString("base64")}\r\n`,
     "Connection: close\r\n\r\n",
@@ -123,7 +124,7 @@ test.each(["//x", "/%2e%2e/", "/a%2Fb?x=%zz;y", "/%C3%BC"])(
   "the target %s is passed on unchanged",
   async (target) => {
     const bytes = Buffer.from(`GET ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
-    expect(await raw(front.service.port, [bytes])).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await exchange(front.service.port, [bytes])).toMatch(/^HTTP\/1\.1 200 /);
     const seen = lastPassed(front)?.url ?? "";
     expect(Buffer.from(seen, "latin1").toString()).toBe(target);
   },
@@ -131,7 +132,7 @@ test.each(["//x", "/%2e%2e/", "/a%2Fb?x=%zz;y", "/%C3%BC"])(
 
 test("a client with Expect: 100-continue gets 100, and the site gets no Expect", async () => {
   const token = await front.login();
-  const text = await raw(front.service.port, [
+  const text = await exchange(front.service.port, [
     `PUT /api/fs/put HTTP/1.1\r\nHost: h\r\nAuthorization: ${token}\r\nFile-Path: /up\r\n`,
     "Content-Length: 5\r\nExpect: 100-continue\r\nConnection: close\r\n\r\nhello",
   ]);
@@ -141,7 +142,7 @@ test("a client with Expect: 100-continue gets 100, and the site gets no Expect",
 });
 
 test("an upgrade is an ordinary request", async () => {
-  const text = await raw(
+  const text = await exchange(
     front.service.port,
     [
       "GET /ws-only HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n",
@@ -155,7 +156,7 @@ test("an upgrade is an ordinary request", async () => {
 
 test("an upload that is refused early ends with the refusal, and does not stall", async () => {
   const block = Buffer.alloc(256 * 1024, "x");
-  const text = await raw(front.service.port, [
+  const text = await exchange(front.service.port, [
     `PUT /api/fs/put HTTP/1.1\r\nHost: h\r\nAuthorization: wrong\r\nContent-Length: ${1024 ** 3}\r\n\r\n`,
     ...Array.from({ length: 8 }, () => block),
   ]);
@@ -166,7 +167,7 @@ test("an upload that is refused early ends with the refusal, and does not stall"
 
 test("bodies without a length are passed on, and preflights are the site's", async () => {
   const token = await front.login();
-  const text = await raw(front.service.port, [
+  const text = await exchange(front.service.port, [
     `PUT /api/fs/put HTTP/1.1\r\nHost: h\r\nAuthorization: ${token}\r\nFile-Path: /chunked\r\n`,
     "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
   ]);

@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { posix } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
-import { type FrontedSite, raw, startFront } from "./upstream.ts";
+import { exchange } from "./raw/line.ts";
+import { type FrontedSite, startFront } from "./upstream.ts";
 
 const SAVE = "/api/admin/setting/save";
 /** Paths of this service. */
@@ -76,7 +77,7 @@ beforeEach(() => {
 /** Sends a raw target. @returns the reply. */
 function send(method: string, target: string, host = "Host: a\r\n"): Promise<string> {
   const head = `${method} ${target} HTTP/1.1\r\n${host}Connection: close\r\n`;
-  return raw(front.service.port, [Buffer.from(`${head}Content-Length: 0\r\n\r\n`, "latin1")]);
+  return exchange(front.service.port, [Buffer.from(`${head}Content-Length: 0\r\n\r\n`, "latin1")]);
 }
 
 const forbidden = (path: string): string[] => [
@@ -348,13 +349,13 @@ describe("the rest of a request is not parsed as a second request", () => {
     ["a line end of LF alone", `X: a\nContent-Length: ${SECOND.length}\r\n`],
   ])("%s", async (_, headers) => {
     const first = `POST /d/x HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
-    await raw(front.service.port, [first, `0\r\n\r\n${SECOND}${LAST}`]);
+    await exchange(front.service.port, [first, `0\r\n\r\n${SECOND}${LAST}`]);
     expect(reached([SAVE])).toEqual([]);
   });
 
   test("CONNECT is answered with 400, and not passed on", async () => {
     for (const target of ["a:80", SAVE, `http://a${SAVE}`]) {
-      const reply = await raw(front.service.port, [
+      const reply = await exchange(front.service.port, [
         `CONNECT ${target} HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\n\r\n${SECOND}`,
       ]);
       expect(reply).toMatch(/^HTTP\/1\.1 400 /);

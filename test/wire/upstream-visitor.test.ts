@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { transports } from "./all-transports.ts";
+import { exchange } from "./raw/line.ts";
 import { TOKEN } from "./service.ts";
 import { invoke, type Transport } from "./transport/transport.ts";
-import { type FrontedSite, lastPassed, raw, startFront } from "./upstream.ts";
+import { type FrontedSite, lastPassed, startFront } from "./upstream.ts";
 
 const { listSettings } = SettingService.method;
 const SET_TRANSMISSION = "/api/admin/setting/set_transmission";
@@ -89,7 +90,7 @@ describe("a request that is passed on", () => {
     const login = await front.login();
     const ann = await front.login("ann", "ann-password");
     const send = (first: string, second: string) =>
-      raw(front.service.port, [
+      exchange(front.service.port, [
         `GET /api/me HTTP/1.1\r\nHost: h\r\nAuthorization: ${first}\r\nAuthorization: ${second}\r\n`,
         "Connection: close\r\n\r\n",
       ]);
@@ -116,7 +117,7 @@ describe("a request that is passed on", () => {
   test("to the contract with two headers Authorization is checked by one of them", async () => {
     const login = await front.login();
     const ann = await front.login("ann", "ann-password");
-    const reply = await raw(front.service.port, [
+    const reply = await exchange(front.service.port, [
       "GET /api/admin/setting/list HTTP/1.1\r\nHost: h\r\n",
       `Authorization: ${ann}\r\nAuthorization: ${login}\r\nConnection: close\r\n\r\n`,
     ]);

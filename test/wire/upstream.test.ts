@@ -1,12 +1,12 @@
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newDatabaseFolder } from "../store/folder.ts";
+import { exchange } from "./raw/line.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import {
   type FrontedSite,
   type FrontOptions,
   lastPassed,
-  raw,
   settled,
   startFront,
 } from "./upstream.ts";
@@ -266,12 +266,12 @@ describe("trouble", () => {
 
   test("a service in front of itself is detected", async () => {
     await another({ env: {} });
-    const text = await raw(front.service.port, [
+    const text = await exchange(front.service.port, [
       "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
     ]);
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
     const via = lastPassed(front)?.headers.via ?? "";
-    const again = await raw(front.service.port, [
+    const again = await exchange(front.service.port, [
       `GET /x HTTP/1.1\r\nHost: h\r\nVia: ${via}\r\nConnection: close\r\n\r\n`,
     ]);
     expect(again).toMatch(/^HTTP\/1\.1 508 /);

@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { expect, vi } from "vitest";
 import { type StandIn, type StandInOptions, startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService, type TestServiceOptions } from "./service.ts";
@@ -113,27 +112,4 @@ export async function settled({ site, call }: Pick<FrontedSite, "site" | "call">
   };
   await vi.waitFor(isOwn, { timeout: 60_000 });
   expect(site.saves).toEqual([]);
-}
-
-/** Sends bytes and reads until the other side has ended, or a text has arrived. */
-export async function raw(
-  port: number,
-  parts: readonly (string | Buffer)[],
-  until?: string,
-): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  let text = "";
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error(`only: ${text}`)), 10_000);
-    socket.setEncoding("latin1").on("data", (chunk: string) => {
-      text += chunk;
-      if (until !== undefined && text.includes(until)) socket.destroy();
-    });
-    socket.on("error", reject);
-    socket.on("close", () => {
-      clearTimeout(timer);
-      resolve(text);
-    });
-    for (const part of parts) socket.write(part);
-  });
 }

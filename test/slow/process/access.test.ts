@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { establishedSockets } from "../../../bench/proc.ts";
 import { needs } from "../../downloaders/program.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
-import { postgresProgram, startPostgres } from "../../store/postgres/server.ts";
-import { type As, as, give } from "../../wire/access-client.ts";
+import { postgresOfTest, postgresProgram } from "../../store/postgres/server.ts";
+import { type As, as, drained, give } from "../../wire/access-client.ts";
 
 const LONG = { timeout: 120_000 };
 const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_WRONG_TOKENS: "0" };
@@ -36,8 +36,7 @@ async function workersAndAnother(): Promise<Running> {
 }
 
 async function twoInstances(): Promise<Running> {
-  const server = await startPostgres();
-  onTestFinished(() => server.remove());
+  const server = await postgresOfTest();
   const url = await server.newDatabase();
   const folder = await testFolder();
   const start = (at: string) =>
@@ -64,10 +63,6 @@ async function clientsOf({ ports, workers }: Running, token: string): Promise<As
 }
 
 const read = ({ settings }: As) => settings.getSetting({ key: "site_title" });
-
-async function drained(stream: AsyncIterator<unknown>): Promise<void> {
-  while (!(await stream.next()).done);
-}
 
 interface Made {
   readonly id: string;
@@ -130,8 +125,7 @@ test(
   LONG,
   async (context) => {
     needs(postgresProgram("postgres"))(context);
-    const server = await startPostgres();
-    onTestFinished(() => server.remove());
+    const server = await postgresOfTest();
     const url = await server.newDatabase();
     const folder = await testFolder();
     const [by, halted] = await Promise.all(

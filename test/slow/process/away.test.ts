@@ -7,7 +7,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { startedMooring, TOKEN } from "../../process/mooring.ts";
 import { serverOfFile } from "../../store/postgres/server.ts";
 
 const HEADER = "mooring-stale-seconds";
@@ -53,7 +53,6 @@ describe("the age of a reply while the database is unreachable", () => {
   test("is in replies of every protocol, and in none before and after", LONG, async () => {
     const url = await server().newDatabase();
     const mooring = await startedMooring({
-      folder: await testFolder(),
       env: {
         MOORING_ADMIN_TOKEN: TOKEN,
         MOORING_DATABASE_URL: url,

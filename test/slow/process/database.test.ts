@@ -29,8 +29,7 @@ async function refusalOf(options: MooringOptions): Promise<string> {
 /** A database of this program in a folder, without a process on it. */
 async function madeDatabase(folder: string): Promise<string> {
   const mooring = await startedMooring({ folder, env });
-  mooring.kill("SIGTERM");
-  expect(await mooring.ended).toBe(0);
+  await mooring.stop();
   return join(folder, "mooring.db");
 }
 
@@ -176,8 +175,7 @@ describe("while it runs", () => {
       ),
     });
     expect((await send("/api/admin/setting/list", { headers })).json).toMatchObject({ code: 200 });
-    mooring.kill("SIGTERM");
-    expect(await mooring.ended).toBe(0);
+    await mooring.stop();
   });
 
   test("it is killed: the next start reports that it has checked the database", async () => {

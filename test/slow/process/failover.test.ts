@@ -10,7 +10,7 @@ import {
 import { TOKEN } from "../../process/mooring.ts";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { startPgbouncer } from "../../store/postgres/pgbouncer.ts";
-import { postgresProgram, startPostgres, type TestServer } from "../../store/postgres/server.ts";
+import { postgresOfTest, postgresProgram } from "../../store/postgres/server.ts";
 import { openSwitch } from "../../store/postgres/switch.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
@@ -19,17 +19,11 @@ beforeEach((context) => hasPostgres(context));
 
 const LONG = { timeout: 180_000 };
 
-async function ownServer(settings: readonly string[] = []): Promise<TestServer> {
-  const own = await startPostgres({ settings });
-  onTestFinished(() => own.remove());
-  return own;
-}
-
 test(
   "three instances under load lose nothing when a synchronous standby takes over from the primary",
   LONG,
   async () => {
-    const primary = await ownServer();
+    const primary = await postgresOfTest();
     const standby = await primary.standby();
     onTestFinished(() => standby.remove());
     await primary.query("alter system set synchronous_standby_names = '*'");
@@ -58,7 +52,7 @@ describe("behind a pooler in transaction mode", () => {
     "three instances under load lose nothing, also when the pooler is restarted",
     LONG,
     async () => {
-      const server = await ownServer();
+      const server = await postgresOfTest();
       const pooler = await startPgbouncer(server, "postgres");
       const address = await openSwitch(Number(new URL(pooler.url).port));
       const url = `postgres://mooring@127.0.0.1:${address.port}/postgres`;
@@ -74,7 +68,7 @@ describe("behind a pooler in transaction mode", () => {
   );
 
   test("after the reply of a reset no instance accepts the old token", LONG, async () => {
-    const server = await ownServer();
+    const server = await postgresOfTest();
     const pooler = await startPgbouncer(server, "postgres");
     onTestFinished(pooler.stop);
     await checkReset(await startInstances(pooler.url, 3), 6);
@@ -85,7 +79,7 @@ test(
   "sites are followed by one instance, and by another one when that is killed",
   LONG,
   async () => {
-    const server = await ownServer();
+    const server = await postgresOfTest();
     const site = await startStandIn();
     onTestFinished(() => site.stop());
     const instances = await startInstances(await server.newDatabase(), 2);
@@ -126,7 +120,7 @@ test(
 );
 
 test("reads with a token send no query, in any number", LONG, async () => {
-  const server = await ownServer();
+  const server = await postgresOfTest();
   const address = await openSwitch(server.port);
   const url = (await server.newDatabase()).replace(`:${server.port}/`, `:${address.port}/`);
   const [instance] = await startInstances(url, 1);

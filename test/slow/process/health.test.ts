@@ -2,7 +2,7 @@ import createFastify from "fastify";
 import { expect, test } from "vitest";
 import { healthPlugin } from "../../../src/app/health-http.ts";
 import { createStatusService, type StatusDeps } from "../../../src/app/status.ts";
-import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { startedMooring, TOKEN } from "../../process/mooring.ts";
 
 async function textOf(url: string) {
   const reply = await fetch(url);
@@ -10,10 +10,7 @@ async function textOf(url: string) {
 }
 
 test("a service that serves is live and ready, with the reasons", async () => {
-  const mooring = await startedMooring({
-    folder: await testFolder(),
-    env: { MOORING_ADMIN_TOKEN: TOKEN },
-  });
+  const mooring = await startedMooring({ env: { MOORING_ADMIN_TOKEN: TOKEN } });
   const at = `http://127.0.0.1:${mooring.port()}`;
   expect(await textOf(`${at}/livez`)).toEqual({ status: 200, text: "ok\n" });
   expect(await textOf(`${at}/readyz`)).toEqual({ status: 200, text: "ok\n" });
@@ -24,10 +21,7 @@ test("a service that serves is live and ready, with the reasons", async () => {
 });
 
 test("a service that drains is live and not ready", async () => {
-  const mooring = await startedMooring({
-    folder: await testFolder(),
-    env: { MOORING_ADMIN_TOKEN: TOKEN },
-  });
+  const mooring = await startedMooring({ env: { MOORING_ADMIN_TOKEN: TOKEN } });
   const at = `http://127.0.0.1:${mooring.port()}`;
   // A connection that is open already: no new one is accepted while it drains.
   const watch = await fetch(`${at}/api/public/settings/watch`);

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   checkLoad,
   checkReset,
@@ -8,7 +8,7 @@ import {
   startLoad,
 } from "../../process/instance-group.ts";
 import { TOKEN } from "../../process/mooring.ts";
-import { serverOfFile, startPostgres } from "../../store/postgres/server.ts";
+import { postgresOfTest, serverOfFile } from "../../store/postgres/server.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
 const server = serverOfFile();
@@ -37,8 +37,7 @@ describe("three instances, 64 saving clients and a watcher at each", () => {
     "lose nothing when the database's server is killed, nor when it closes all connections",
     LONG,
     async () => {
-      const own = await startPostgres();
-      onTestFinished(() => own.remove());
+      const own = await postgresOfTest();
       const load = await startLoad(await own.newDatabase());
       for (const signal of ["SIGKILL", "SIGINT"] as const) {
         await own.kill(signal);
@@ -150,8 +149,7 @@ describe("while the server does not run", () => {
     "reads continue with a token and without, saves are UNAVAILABLE, and all recovers",
     LONG,
     async () => {
-      const own = await startPostgres();
-      onTestFinished(() => own.remove());
+      const own = await postgresOfTest();
       const [instance] = await startInstances(await own.newDatabase(), 1);
       if (instance === undefined) throw new Error("no instance");
       const send = http1Sender(instance.port());
@@ -183,8 +181,7 @@ describe("while the server does not run", () => {
   );
 
   test("an instance whose server hangs admits no token that may have ended", LONG, async () => {
-    const own = await startPostgres();
-    onTestFinished(() => own.remove());
+    const own = await postgresOfTest();
     const [instance] = await startInstances(await own.newDatabase(), 1);
     if (instance === undefined) throw new Error("no instance");
     const send = http1Sender(instance.port());

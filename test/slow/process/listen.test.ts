@@ -4,13 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Client, credentials } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
-import {
-  type MooringProcess,
-  runMooring,
-  startedMooring,
-  TOKEN,
-  testFolder,
-} from "../../process/mooring.ts";
+import { runMooring, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
 const env = { MOORING_ADMIN_TOKEN: TOKEN };
@@ -35,11 +29,6 @@ function grpcPingAt(target: string): Promise<string> {
   }).finally(() => client.close());
 }
 
-async function end(mooring: MooringProcess): Promise<void> {
-  mooring.kill("SIGTERM");
-  expect(await mooring.ended).toBe(0);
-}
-
 describe("a Unix socket", () => {
   test("serves every protocol, and is removed at the end", async () => {
     const folder = await testFolder();
@@ -50,7 +39,7 @@ describe("a Unix socket", () => {
     });
     expect(await pingAt(path)).toBe("pong");
     expect(await grpcPingAt(`unix:${path}`)).toContain("pong");
-    await end(mooring);
+    await mooring.stop();
     await expect(pingAt(path)).rejects.toThrow("ENOENT");
   });
 
@@ -63,7 +52,7 @@ describe("a Unix socket", () => {
     const socket = { MOORING_LISTEN: `unix:${path}`, ...(mode && { MOORING_SOCKET_MODE: mode }) };
     const mooring = await startedMooring({ folder, env: { ...env, ...socket } });
     expect((await stat(path)).mode & 0o777).toBe(expected);
-    await end(mooring);
+    await mooring.stop();
   });
 
   test("that a killed process has left is used again", async () => {
@@ -75,7 +64,7 @@ describe("a Unix socket", () => {
     await killed.ended;
     const next = await startedMooring(options);
     expect(await pingAt(path)).toBe("pong");
-    await end(next);
+    await next.stop();
   });
 
   test.each([
@@ -102,7 +91,7 @@ describe("a Unix socket", () => {
     await mooring.logged(({ msg }) => msg === line);
     for (const path of [shared ?? "", grpc ?? ""])
       expect((await stat(path)).mode & 0o777).toBe(mode);
-    await end(mooring);
+    await mooring.stop();
   });
 
   test("of another running program is not replaced", async () => {
@@ -132,7 +121,7 @@ describe("MOORING_WORKERS", () => {
   const READ = "/api/admin/setting/get?key=site_title";
 
   test("serves by several processes, which agree on everything", async () => {
-    const mooring = await startedMooring({ folder: await testFolder(), env: workers });
+    const mooring = await startedMooring({ env: workers });
     await mooring.logged(({ msg }) => msg === "all workers serve");
     const send = http1Sender(mooring.port());
     for (let round = 0; round < 6; round += 1) {
@@ -150,7 +139,7 @@ describe("MOORING_WORKERS", () => {
       const fresh = { authorization: token };
       expect((await send(READ, { headers: fresh })).json).toMatchObject({ code: 200 });
     }
-    await end(mooring);
+    await mooring.stop();
     expect(mooring.stderr()).toBe("");
   });
 
@@ -163,7 +152,7 @@ describe("MOORING_WORKERS", () => {
       env: { ...workers, MOORING_SETTINGS_FILE: file },
     });
     await mooring.logged(({ msg }) => msg === "all workers serve");
-    await end(mooring);
+    await mooring.stop();
     const applied = mooring.log().filter(({ msg }) => msg === "settings file applied");
     expect(applied).toHaveLength(1);
     expect(applied.every(({ worker }) => Number.isInteger(worker))).toBe(true);
@@ -173,12 +162,12 @@ describe("MOORING_WORKERS", () => {
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env: { MOORING_WORKERS: "2" } });
     await mooring.logged(({ msg }) => msg === "all workers serve");
-    await end(mooring);
+    await mooring.stop();
     expect(mooring.stderr().match(/mooring-[\w-]{43}/g)).toHaveLength(1);
   });
 
   test("replaces a worker that ends", async () => {
-    const mooring = await startedMooring({ folder: await testFolder(), env: workers });
+    const mooring = await startedMooring({ env: workers });
     const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
     await mooring.logged(() => serving().length === 2);
     const [{ worker } = {}] = serving();
@@ -188,7 +177,7 @@ describe("MOORING_WORKERS", () => {
       expect((await http1Sender(mooring.port())(READ, { headers })).json).toMatchObject({
         code: 200,
       });
-    await end(mooring);
+    await mooring.stop();
   });
 
   test("reports once why it cannot start", async () => {

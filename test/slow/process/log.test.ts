@@ -12,7 +12,7 @@ const env = { MOORING_ADMIN_TOKEN: TOKEN };
 
 describe("the log", () => {
   test("is JSON lines with a time, and one line for each failed call with the reply's id", async () => {
-    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const mooring = await startedMooring({ env });
     const send = http1Sender(mooring.port());
     const ids: unknown[] = [];
     const unsuccessful = [
@@ -48,7 +48,7 @@ describe("the log", () => {
   });
 
   test("has no line for a successful call at the default level", async () => {
-    const quiet = await startedMooring({ folder: await testFolder(), env });
+    const quiet = await startedMooring({ env });
     await http1Sender(quiet.port())("/api/admin/setting/list", { headers });
     quiet.kill("SIGTERM");
     await quiet.ended;
@@ -92,7 +92,7 @@ describe("the log", () => {
   });
 
   test("has no control characters, for any input of a client", async () => {
-    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const mooring = await startedMooring({ env });
     const control = "\u0007\u007f\u009b2J";
     const path = `/api/admin/setting/get?key=${encodeURIComponent(control)}`;
     await http1Sender(mooring.port())(path, { headers });
@@ -106,7 +106,7 @@ describe("the log", () => {
   });
 
   test("has one line for a client with many wrong tokens", async () => {
-    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const mooring = await startedMooring({ env });
     const send = http1Sender(mooring.port());
     const list = "/api/admin/setting/list";
     for (let call = 0; call < 50; call += 1)
@@ -144,11 +144,10 @@ describe("the log", () => {
   });
 
   test("with a closed reader does not stop the service, which ends in order", async () => {
-    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const mooring = await startedMooring({ env });
     mooring.leaveOutput("gone");
     expect((await http1Sender(mooring.port())("/ping", {})).status).toBe(200);
-    mooring.kill("SIGTERM");
-    expect(await mooring.ended).toBe(0);
+    await mooring.stop();
   });
 
   test("with a stalled reader does not stop the service, which ends on its signal", async () => {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { needs } from "../../downloaders/program.ts";
-import { runMooring, testFolder } from "../../process/mooring.ts";
+import { runMooring } from "../../process/mooring.ts";
 
 const token = "metrics-test-token-0123456789abcdefgh";
 const env = { MOORING_METRICS_LISTEN: "127.0.0.1:0", MOORING_ADMIN_TOKEN: token };
@@ -10,10 +10,7 @@ const env = { MOORING_METRICS_LISTEN: "127.0.0.1:0", MOORING_ADMIN_TOKEN: token 
 /** A service after some calls, one of each kind, with an open stream. */
 async function busyService(workers: string) {
   const line = workers === "1" ? "serving" : "all workers serve";
-  const mooring = runMooring({
-    folder: await testFolder(),
-    env: { ...env, MOORING_WORKERS: workers },
-  });
+  const mooring = runMooring({ env: { ...env, MOORING_WORKERS: workers } });
   const { listen, metrics } = (await mooring.logged(({ msg }) => msg === line)) as {
     listen: string;
     metrics: string;

@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync, rmSync, statSync, utimesSync } from "
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtProgram } from "../../built.ts";
-import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { startedMooring, TOKEN } from "../../process/mooring.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 /** Below node_modules, so that external packages are found. */
@@ -43,7 +43,7 @@ describe("the package that a build makes", () => {
 
   test("serves every protocol, with its data", async () => {
     const env = { MOORING_ADMIN_TOKEN: TOKEN };
-    const mooring = await startedMooring({ folder: await testFolder(), program: PROGRAM, env });
+    const mooring = await startedMooring({ program: PROGRAM, env });
     const at = `http://127.0.0.1:${mooring.port()}`;
     const headers = { authorization: TOKEN, "content-type": "application/json" };
     const settings = await fetch(`${at}/api/public/settings`);
@@ -62,8 +62,7 @@ describe("the package that a build makes", () => {
     const caller = { MOORING_ADDRESS: `127.0.0.1:${mooring.port()}`, MOORING_TOKEN: TOKEN };
     const shown = run(["get", "default_page_size"], caller);
     expect(shown).toMatchObject({ stdout: expect.stringMatching(/^\d+\n$/), status: 0 });
-    mooring.kill("SIGTERM");
-    expect(await mooring.ended).toBe(0);
+    await mooring.stop();
   });
 
   test("has the licences of its contents", () => {

@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type MooringProcess, startedMooring, testFolder } from "../../process/mooring.ts";
+import { type MooringProcess, startedMooring } from "../../process/mooring.ts";
 
 const HOST = ["Host", "a"];
 const SAVE = "/api/admin/setting/save";
@@ -16,7 +16,6 @@ const JSON_BODY = ["Content-Type", "application/json"];
 
 async function start(env: Readonly<Record<string, string>> = {}): Promise<MooringProcess> {
   return startedMooring({
-    folder: await testFolder(),
     env: { MOORING_WRONG_TOKENS: "0", MOORING_HTTP_STATUS: "code", ...env },
   });
 }

@@ -1,7 +1,7 @@
 import { connect, constants } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { startedMooring, testFolder } from "../../process/mooring.ts";
+import { startedMooring } from "../../process/mooring.ts";
 
 /** Each reset is at another moment of the stream: before its listeners exist, or after its end. */
 const PAUSES = [0, 0, 0, 0, 1, 5];
@@ -13,7 +13,7 @@ test.each([
   ["gRPC with another codec", "/mooring.v1.PublicService/Ping", "application/grpc+json"],
   ["an unknown path", "/nowhere", "application/json"],
 ])("a stream that its client resets with an error disturbs no other: %s", async (_, path, type) => {
-  const mooring = await startedMooring({ folder: await testFolder() });
+  const mooring = await startedMooring();
   const at = `http://127.0.0.1:${mooring.port()}`;
   for (let round = 0; round < 10; round += 1)
     for (const pause of PAUSES) {

@@ -36,7 +36,7 @@ describe("SIGTERM", () => {
   test("finishes calls in progress, accepts no new ones, and ends with 0", async () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "60s" };
-    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const mooring = await startedMooring({ env });
     const rest = opened(restTransport(mooring.port()));
     const grpc = opened(grpcTransport("gRPC", mooring.port()));
     const watcher = opened(grpcTransport("gRPC", mooring.port()));
@@ -101,7 +101,7 @@ describe("SIGTERM", () => {
 
   test("ends with 0 without calls in progress, also by SIGINT", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      const mooring = await startedMooring({ folder: await testFolder() });
+      const mooring = await startedMooring();
       mooring.kill(signal);
       expect(await mooring.ended).toBe(0);
     }
@@ -110,7 +110,7 @@ describe("SIGTERM", () => {
   test("while workers start ends serving ones in order, and the others at once", async () => {
     const env = { MOORING_WORKERS: "3" };
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      const mooring = await startedMooring({ folder: await testFolder(), env });
+      const mooring = await startedMooring({ env });
       const workersThat = (logMessage: string) =>
         mooring.log().flatMap(({ msg, worker }) => (msg === logMessage ? [Number(worker)] : []));
       mooring.kill(signal);
@@ -126,17 +126,16 @@ describe("SIGTERM", () => {
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
     const env = { MOORING_WORKERS: "2", MOORING_DATABASE_URL: `postgres://u@127.0.0.1:${port}/d` };
-    const mooring = runMooring({ folder: await testFolder(), env });
+    const mooring = runMooring({ env });
     await once(silent, "connection");
-    mooring.kill("SIGTERM");
-    expect(await mooring.ended).toBe(0);
+    await mooring.stop();
     expect(mooring.stderr()).toBe("");
   });
 
   test("cuts off calls after the grace time", async () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "200ms" };
-    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const mooring = await startedMooring({ env });
     const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
     const outcomes = [restTransport, grpcTransport.bind(undefined, "gRPC")].map((open) =>
       opened(open(mooring.port()))
@@ -144,15 +143,14 @@ describe("SIGTERM", () => {
         .catch((error: unknown) => ({ kind: "cut", error })),
     );
     await aria2.arrived(2);
-    mooring.kill("SIGTERM");
-    expect(await mooring.ended).toBe(0);
+    await mooring.stop();
     for (const { kind } of await Promise.all(outcomes)) expect(kind).not.toBe("reply");
   });
 
   test("a second signal ends it at once", async () => {
     const aria2 = await patientAria2();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_SHUTDOWN_GRACE: "60s" };
-    const mooring = await startedMooring({ folder: await testFolder(), env });
+    const mooring = await startedMooring({ env });
     const transport = opened(grpcTransport("gRPC", mooring.port()));
     const request = create(setAria2.input, { uri: aria2.uri, secret: "" });
     const call = transport.call(setAria2, request, { headers });

@@ -115,7 +115,6 @@ test("of several workers one pushes; another takes over when it ends", {
 }, async () => {
   const site = await startStandIn();
   const mooring = await startedMooring({
-    folder: await testFolder(),
     env: { MOORING_ADMIN_TOKEN: TOKEN, MOORING_WORKERS: "2" },
   });
   await withSite(mooring, site);
@@ -145,7 +144,6 @@ test("of several workers one pushes; another takes over when it ends", {
 test("the state of sites is in /readyz and in the metrics", async () => {
   const site = await startStandIn();
   const mooring = await startedMooring({
-    folder: await testFolder(),
     env: { MOORING_ADMIN_TOKEN: TOKEN, MOORING_METRICS_LISTEN: "127.0.0.1:0" },
   });
   await withSite(mooring, site);

@@ -31,11 +31,6 @@ async function codeOnceListening(port: number): Promise<unknown> {
     }
 }
 
-async function end(mooring: MooringProcess): Promise<void> {
-  mooring.kill("SIGTERM");
-  expect(await mooring.ended).toBe(0);
-}
-
 describe("the first start", () => {
   test("creates a token and prints it once, on stderr; the second prints and changes nothing", async () => {
     const folder = await testFolder();
@@ -43,12 +38,12 @@ describe("the first start", () => {
     const [token = ""] = TOKEN_LINE.exec(first.stderr()) ?? [];
     expect(first.stderr().trim().split("\n")).toHaveLength(1);
     expect(await codeFor(first, token)).toBe(200);
-    await end(first);
+    await first.stop();
     expect(first.stdout()).not.toContain(token);
 
     const second = await startedMooring({ folder });
     expect(await codeFor(second, token)).toBe(200);
-    await end(second);
+    await second.stop();
     expect(second.stderr()).toBe("");
     expect(second.stdout()).not.toContain(token);
   });
@@ -69,7 +64,7 @@ describe("the first start", () => {
 
   test("with a port in use creates no token yet: the next one prints it", async () => {
     const folder = await testFolder();
-    const other = await startedMooring({ folder: await testFolder() });
+    const other = await startedMooring();
     const env = { MOORING_GRPC_LISTEN: `127.0.0.1:${other.port()}` };
     const first = runMooring({ folder, env });
     expect(await first.ended).toBe(1);
@@ -83,12 +78,12 @@ describe("the first start", () => {
     const folder = await testFolder();
     const first = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: TOKEN } });
     expect(await codeFor(first, TOKEN)).toBe(200);
-    await end(first);
+    await first.stop();
     const other = `another-${TOKEN}`;
     const second = await startedMooring({ folder, env: { MOORING_ADMIN_TOKEN: other } });
     expect(await codeFor(second, TOKEN)).toBe(200);
     expect(await codeFor(second, other)).toBe(401);
-    await end(second);
+    await second.stop();
     for (const { stdout, stderr } of [first, second]) {
       expect(stderr()).toBe("");
       expect(stdout()).not.toContain(TOKEN);
@@ -112,7 +107,7 @@ describe("the first start", () => {
     expect((await readFile(join(data, "mooring.db"), "latin1")).slice(0, 15)).toBe(
       "SQLite format 3",
     );
-    await end(mooring);
+    await mooring.stop();
   });
 });
 
@@ -120,11 +115,11 @@ describe("the command line", () => {
   test("accepts connections from the first moment on, and refuses none", async () => {
     const port = await freePort();
     const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_LISTEN: `127.0.0.1:${port}` };
-    const mooring = runMooring({ folder: await testFolder(), env });
+    const mooring = runMooring({ env });
     const calls = Array.from({ length: 5 }, () => codeOnceListening(port));
     expect(await Promise.all(calls)).toEqual([200, 200, 200, 200, 200]);
     await mooring.serving;
-    await end(mooring);
+    await mooring.stop();
   });
 
   test("--version prints the version of the public settings", async () => {
@@ -139,7 +134,7 @@ describe("the command line", () => {
   });
 
   test("--help lists every variable and starts nothing", async () => {
-    const asked = runMooring({ folder: await testFolder(), args: ["--help"] });
+    const asked = runMooring({ args: ["--help"] });
     expect(await asked.ended).toBe(0);
     expect(asked.stdout()).toContain("--shutdown-grace");
     expect(asked.stdout()).toContain("MOORING_LISTEN");
@@ -156,7 +151,6 @@ describe("the command line", () => {
 
   test("all errors are reported at once", async () => {
     const mooring = runMooring({
-      folder: await testFolder(),
       args: ["--nonsense"],
       env: {
         MOORING_LISTEN: "127.0.0.1:99999",
@@ -187,10 +181,7 @@ describe("a port in use", () => {
       onTestFinished(() => void server.close());
       const address = server.address();
       const taken = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
-      const mooring = runMooring({
-        folder: await testFolder(),
-        env: { MOORING_ADMIN_TOKEN: TOKEN, [name]: taken },
-      });
+      const mooring = runMooring({ env: { MOORING_ADMIN_TOKEN: TOKEN, [name]: taken } });
       expect(await mooring.ended).toBe(1);
       expect(mooring.stderr()).toBe(
         `mooring: cannot listen at ${taken} (${name}): another program listens at this address; stop it, or choose another port\n`,

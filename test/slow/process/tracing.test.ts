@@ -5,7 +5,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, onTestFinished, test } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { SOURCE, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { SOURCE, startedMooring, TOKEN } from "../../process/mooring.ts";
 
 interface Span {
   readonly traceId: string;
@@ -39,7 +39,6 @@ const trace = (digit: string) => `00-${digit.repeat(32)}-${"b".repeat(16)}-01`;
 test("each call is a span whose parent is the client's, on every protocol", async () => {
   const collector = await startCollector();
   const mooring = await startedMooring({
-    folder: await testFolder(),
     env: {
       MOORING_ADMIN_TOKEN: TOKEN,
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`,
@@ -54,8 +53,7 @@ test("each call is a span whose parent is the client's, on every protocol", asyn
   const connect = createConnectTransport({ baseUrl, httpVersion: "1.1" });
   await createClient(SettingService, connect).listSettings({}, { headers: headers("3") });
   await fetch(`${baseUrl}/ping`);
-  mooring.kill("SIGTERM");
-  expect(await mooring.ended).toBe(0);
+  await mooring.stop();
 
   const found = collector.spans.map(({ traceId, parentSpanId, name, attributes }) => ({
     ...{ traceId, parentSpanId, name },
@@ -80,12 +78,10 @@ test("each call is a span whose parent is the client's, on every protocol", asyn
 
 test("a collector that does not answer delays no call", async () => {
   const mooring = await startedMooring({
-    folder: await testFolder(),
     env: { MOORING_ADMIN_TOKEN: TOKEN, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" },
   });
   expect((await fetch(`http://127.0.0.1:${mooring.port()}/ping`)).status).toBe(200);
-  mooring.kill("SIGTERM");
-  expect(await mooring.ended).toBe(0);
+  await mooring.stop();
 });
 
 test.each([
@@ -98,7 +94,6 @@ test.each([
       return next(name, context);
     } });`;
   const mooring = await startedMooring({
-    folder: await testFolder(),
     program: SOURCE,
     env: {
       MOORING_ADMIN_TOKEN: TOKEN,

@@ -16,7 +16,7 @@ function workersOf(mooring: MooringProcess): number[] {
 }
 
 async function started(): Promise<MooringProcess> {
-  const mooring = await startedMooring({ folder: await testFolder(), env });
+  const mooring = await startedMooring({ env });
   await mooring.logged(() => workersOf(mooring).length === 2);
   return mooring;
 }

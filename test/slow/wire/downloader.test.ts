@@ -1,4 +1,3 @@
-import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
@@ -9,10 +8,9 @@ import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbit
 import { startedForAll } from "../../started.ts";
 import { transports } from "../../wire/all-transports.ts";
 import { startService, TOKEN } from "../../wire/service.ts";
-import type { Outcome } from "../../wire/transport/transport.ts";
+import { invoke, type Outcome, read } from "../../wire/transport/transport.ts";
 
 const { setAria2, setQbittorrent, batchGetSettings } = SettingService.method;
-const headers = { authorization: TOKEN };
 
 const chosen = transports.filter(({ name }) => name === "REST" || name === "gRPC");
 
@@ -23,14 +21,8 @@ describe.each(chosen)("over $name", ({ open }) => {
   const service = startedForAll(startService);
   const transport = startedForAll(() => open(service));
 
-  const call = (method: DescMethodUnary, request: Message): Promise<Outcome> =>
-    transport.call(method, request, { headers });
-
   const stored = async (...keys: readonly string[]): Promise<string[]> => {
-    const request = create(batchGetSettings.input, { keys: [...keys] });
-    const outcome = await call(batchGetSettings, request);
-    if (outcome.kind === "failure") throw new Error(outcome.message);
-    const { settings } = outcome.message;
+    const { settings } = await read(transport, batchGetSettings, { keys });
     return (settings as { value: string }[]).map(({ value }) => value);
   };
 
@@ -55,7 +47,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     let aria2: Aria2c | undefined;
     const KEYS = ["aria2_uri", "aria2_secret"] as const;
     const set = (uri: string, secret: string): Promise<Outcome> =>
-      call(setAria2, create(setAria2.input, { uri, secret }));
+      invoke(transport, setAria2, { uri, secret });
 
     beforeEach(needs("aria2c"));
 
@@ -124,7 +116,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     const KEYS = ["aria2_uri", "aria2_secret"] as const;
     const set = (port: number): Promise<Outcome> => {
       const uri = `http://127.0.0.1:${port}/jsonrpc`;
-      return call(setAria2, create(setAria2.input, { uri, secret: SECRETS.wrong }));
+      return invoke(transport, setAria2, { uri, secret: SECRETS.wrong });
     };
 
     test.each([
@@ -163,7 +155,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     const right = { user: "admin", password: SECRETS.right };
     const wrong = { user: "admin", password: SECRETS.wrong };
     const set = (url: string, seedtime: number): Promise<Outcome> =>
-      call(setQbittorrent, create(setQbittorrent.input, { url, seedtime }));
+      invoke(transport, setQbittorrent, { url, seedtime });
 
     beforeEach(needs("qbittorrent-nox"));
 
@@ -213,7 +205,7 @@ describe.each(chosen)("over $name", ({ open }) => {
     const KEYS = ["qbittorrent_url", "qbittorrent_seedtime"] as const;
     const set = (port: number): Promise<Outcome> => {
       const url = `http://admin:${SECRETS.wrong}@127.0.0.1:${port}/`;
-      return call(setQbittorrent, create(setQbittorrent.input, { url, seedtime: 1 }));
+      return invoke(transport, setQbittorrent, { url, seedtime: 1 });
     };
 
     test("reports that a web page is not qBittorrent", async () => {
@@ -245,8 +237,8 @@ describe.each(chosen)("over $name", ({ open }) => {
     const uri = `http://127.0.0.1:${silent.port}/`;
     const url = `http://admin:${SECRETS.wrong}@127.0.0.1:${silent.port}/`;
     const outcomes = await Promise.all([
-      call(setAria2, create(setAria2.input, { uri, secret: SECRETS.wrong })),
-      call(setQbittorrent, create(setQbittorrent.input, { url, seedtime: 1 })),
+      invoke(transport, setAria2, { uri, secret: SECRETS.wrong }),
+      invoke(transport, setQbittorrent, { url, seedtime: 1 }),
     ]);
     for (const outcome of outcomes)
       await refusal(outcome, Code.DeadlineExceeded, /time-out: 5 s/, before, ...keys);

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { residentBytes } from "../../../bench/proc.ts";
 import { type Certificate, makeCertificate } from "../../downloaders/certificate.ts";
 import { needs } from "../../downloaders/program.ts";
-import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { type MooringProcess, startedMooring, TOKEN } from "../../process/mooring.ts";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 
 const GB = 1_000_000_000;
@@ -29,7 +29,6 @@ async function start(): Promise<void> {
   };
   site = await startStandIn(pair && { tls: pair });
   mooring = await startedMooring({
-    folder: await testFolder(),
     env: {
       MOORING_UPSTREAM: site.url,
       MOORING_UPSTREAM_TOKEN: site.token(),

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate } from "../../downloaders/certificate.ts";
 import { needs } from "../../downloaders/program.ts";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
+import { exchange } from "../../wire/raw/line.ts";
 import { startService, type TestService } from "../../wire/service.ts";
-import { raw } from "../../wire/upstream.ts";
 
 let service: TestService | undefined;
 let upstreamServer: Server | undefined;
@@ -49,9 +49,9 @@ describe("an upstream with invalid replies causes no crash", () => {
     ["an endless head", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100_000)}`],
   ])("%s: 502", async (_, bytes) => {
     const { port } = await inFrontOf(bytes);
-    expect(await raw(port, [GET])).toMatch(/^HTTP\/1\.1 502 /);
+    expect(await exchange(port, [GET])).toMatch(/^HTTP\/1\.1 502 /);
     expect(
-      await raw(port, ["GET /@mooring/ping HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"]),
+      await exchange(port, ["GET /@mooring/ping HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"]),
     ).toMatch(/^HTTP\/1\.1 200 /);
   });
 
@@ -59,14 +59,14 @@ describe("an upstream with invalid replies causes no crash", () => {
     const { port } = await inFrontOf(
       "HTTP/1.1 200 \xfcber\r\nX-Name: \xe9\r\nContent-Length: 2\r\n\r\nok",
     );
-    const text = await raw(port, [GET]);
+    const text = await exchange(port, [GET]);
     expect(text).toMatch(/^HTTP\/1\.1 200 \xfcber\r\n/);
     expect(text).toContain("X-Name: \xe9\r\n");
   });
 
   test("a truncated reply is truncated here", async () => {
     const { port } = await inFrontOf("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
-    const text = await raw(port, [GET]);
+    const text = await exchange(port, [GET]);
     expect(text).toContain("half");
     const reply = fetch(`http://127.0.0.1:${port}/x`).then((each) => each.text());
     await expect(reply).rejects.toThrow();

@@ -5,8 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Aria2c, startAria2c } from "../../downloaders/aria2c.ts";
 import { needs } from "../../downloaders/program.ts";
 import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbittorrent-nox.ts";
+import { exchange } from "../../wire/raw/line.ts";
 import { TOKEN } from "../../wire/service.ts";
-import { type FrontedSite, lastPassed, raw, startFront } from "../../wire/upstream.ts";
+import { type FrontedSite, lastPassed, startFront } from "../../wire/upstream.ts";
 
 const soon = <T>(look: () => T) => expect.poll(look);
 
@@ -71,7 +72,7 @@ describe("the address of a request", () => {
   });
 
   test("with two hosts is refused, and the site gets none", async () => {
-    const text = await raw(front.service.port, [
+    const text = await exchange(front.service.port, [
       "GET /two HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\nConnection: close\r\n\r\n",
     ]);
     expect(text).toMatch(/^HTTP\/1\.1 400 /);
@@ -81,7 +82,7 @@ describe("the address of a request", () => {
 
 describe("WebDAV", () => {
   const dav = (method: string, path: string, headers = "") =>
-    raw(front.service.port, [
+    exchange(front.service.port, [
       `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${front.service.port}\r\n`,
       `Authorization: ${BASIC}\r\n${headers}Connection: close\r\n\r\n`,
     ]);

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { afterAll, beforeAll, beforeEach, onTestFinished } from "vitest";
 import { freePort, needs } from "../../downloaders/program.ts";
 import { oncePerRun } from "../../once.ts";
 
@@ -231,4 +231,13 @@ async function serverOn(
     await server.remove();
     throw error;
   }
+}
+
+/** A server of one test. */
+export async function postgresOfTest(
+  ...options: Parameters<typeof startPostgres>
+): Promise<TestServer> {
+  const server = await startPostgres(...options);
+  onTestFinished(() => server.remove());
+  return server;
 }

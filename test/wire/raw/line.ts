@@ -48,3 +48,16 @@ export async function dial(port: number, from = "127.0.0.1"): Promise<Line> {
     });
   return { socket, received: () => bytes, until, closed };
 }
+
+/** Sends bytes, and reads until the other side has ended, or a text has arrived. */
+export async function exchange(
+  port: number,
+  parts: readonly (string | Buffer)[],
+  until?: string,
+): Promise<string> {
+  const { socket, received, until: reads, closed } = await dial(port);
+  for (const part of parts) socket.write(part);
+  await (until === undefined ? closed : reads((bytes) => bytes.includes(until)));
+  socket.destroy();
+  return received().toString("latin1");
+}

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { needs } from "../../../downloaders/program.ts";
 import { failureOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
 import { startPgbouncer } from "../../../store/postgres/pgbouncer.ts";
-import { serverOfFile, startPostgres } from "../../../store/postgres/server.ts";
+import { postgresOfTest, serverOfFile } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 import { startProcess } from "../../../store/process.ts";
 
@@ -41,8 +41,7 @@ test("a silent connection for notifications delays a change until the next check
 });
 
 test("an address that leads to a standby for a while refuses saves, and accepts them when it is promoted", async () => {
-  const primary = await startPostgres();
-  onTestFinished(() => primary.remove());
+  const primary = await postgresOfTest();
   const standby = await primary.standby();
   onTestFinished(() => standby.remove());
   const address = await openSwitch(primary.port);
@@ -70,8 +69,7 @@ test("an address that leads to a standby for a while refuses saves, and accepts 
 test("a server that is killed refuses saves and accepts them again after its restart", {
   timeout: 60_000,
 }, async () => {
-  const own = await startPostgres();
-  onTestFinished(() => own.remove());
+  const own = await postgresOfTest();
   const { store, logged } = await opened(await own.newDatabase());
   await save(store, 1);
   await own.kill("SIGKILL");
@@ -97,8 +95,7 @@ test("a server that is killed refuses saves and accepts them again after its res
 test("a save on a server that does not answer times out, with an unknown outcome", {
   timeout: 60_000,
 }, async () => {
-  const own = await startPostgres();
-  onTestFinished(() => own.remove());
+  const own = await postgresOfTest();
   const { store } = await opened(await own.newDatabase());
   await save(store, 1);
   own.pause();
@@ -129,8 +126,7 @@ test("a change waits for the lease of a halted instance, which reads the change 
 test("a standby that was promoted has another id, and everything is read again", {
   timeout: 90_000,
 }, async () => {
-  const own = await startPostgres();
-  onTestFinished(() => own.remove());
+  const own = await postgresOfTest();
   const url = await own.newDatabase();
   const { store, logged } = await opened(url);
   await save(store, 1);
@@ -149,8 +145,7 @@ test("a standby that was promoted has another id, and everything is read again",
 test("a standby without the last saves, which reuses their numbers, is detected, and nothing is mixed", {
   timeout: 90_000,
 }, async () => {
-  const primary = await startPostgres();
-  onTestFinished(() => primary.remove());
+  const primary = await postgresOfTest();
   const standby = await primary.standby();
   onTestFinished(() => standby.remove());
   const address = await openSwitch(primary.port);
