@@ -5,7 +5,8 @@ import {
   type Message,
   type MessageInitShape,
 } from "@bufbuild/protobuf";
-import type { Code } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
+import { expect } from "vitest";
 import { TOKEN } from "../service.ts";
 
 /** Actions of a client and their expected result: the same over every transport. */
@@ -63,4 +64,20 @@ export function fails<I extends DescMessage>(
   headers: Readonly<Record<string, string>> = ADMIN,
 ): Step {
   return { method, request: create(method.input, request), headers, expected: { failure } };
+}
+
+/** A call of the admin that is refused as invalid, with these fields if any are given. */
+export function refused<I extends DescMessage>(
+  method: DescMethodUnary<I>,
+  request: MessageInitShape<NoInfer<I>>,
+  message: RegExp,
+  ...fields: readonly string[]
+): Step {
+  const failure = { code: Code.InvalidArgument, message };
+  return fails(method, request, fields.length === 0 ? failure : { ...failure, fields });
+}
+
+/** A list with an item that has these members, among others. */
+export function among(members: object): unknown {
+  return expect.arrayContaining([expect.objectContaining(members)]);
 }

@@ -1,24 +1,18 @@
 import { Code } from "@connectrpc/connect";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { type ExpectedFailure, fails, replies, type WireCase, wireCase } from "./case.ts";
+import { fails, refused, replies, type WireCase, wireCase } from "./case.ts";
 
 const { setAria2, setQbittorrent, getSetting } = SettingService.method;
 
 /** A port of this machine without a listener (RFC 863). */
 const NOWHERE = "127.0.0.1:9";
 
-const wrong = (message: RegExp, ...fields: readonly string[]): ExpectedFailure => ({
-  code: Code.InvalidArgument,
-  message,
-  fields,
-});
-
 /** Refusals before a call to a download manager; the real ones have their own tests. */
 export const downloaderCases: readonly WireCase[] = [
   wireCase(
     "aria2 needs an address and a secret, which may be empty",
-    fails(setAria2, {}, wrong(/"uri" is missing \(and 1 more\)/, "uri", "secret")),
-    fails(setAria2, { uri: `http://${NOWHERE}/` }, wrong(/"secret" is missing/, "secret")),
+    refused(setAria2, {}, /"uri" is missing \(and 1 more\)/, "uri", "secret"),
+    refused(setAria2, { uri: `http://${NOWHERE}/` }, /"secret" is missing/, "secret"),
     fails(
       setAria2,
       { uri: `http://${NOWHERE}/`, secret: "" },
@@ -27,14 +21,14 @@ export const downloaderCases: readonly WireCase[] = [
   ),
   wireCase(
     "an address of aria2 has one of four schemes",
-    fails(setAria2, { uri: "ftp://x/", secret: "" }, wrong(/http:.*https:.*ws:.*wss:/, "uri")),
-    fails(setAria2, { uri: "", secret: "" }, wrong(/./, "uri")),
-    fails(setAria2, { uri: "http://", secret: "" }, wrong(/./, "uri")),
+    refused(setAria2, { uri: "ftp://x/", secret: "" }, /http:.*https:.*ws:.*wss:/, "uri"),
+    refused(setAria2, { uri: "", secret: "" }, /./, "uri"),
+    refused(setAria2, { uri: "http://", secret: "" }, /./, "uri"),
   ),
   wireCase(
     "qBittorrent needs an address",
-    fails(setQbittorrent, {}, wrong(/"url" is missing/, "url")),
-    fails(setQbittorrent, { url: "ws://x/", seedtime: 1 }, wrong(/http/, "url")),
+    refused(setQbittorrent, {}, /"url" is missing/, "url"),
+    refused(setQbittorrent, { url: "ws://x/", seedtime: 1 }, /http/, "url"),
     fails(
       setQbittorrent,
       { url: `http://admin:Secret-qbit@${NOWHERE}/`, seedtime: 0 },

@@ -1,8 +1,9 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { TOKEN } from "../service.ts";
-import { fails, replies, type WireCase, wireCase } from "./case.ts";
+import { among, fails, refused, replies, type Step, type WireCase, wireCase } from "./case.ts";
 
 const { listSettings, listDefaultSettings, getSetting, batchGetSettings } = SettingService.method;
 
@@ -34,28 +35,26 @@ function settingsAmongOthers(...keys: readonly string[]): unknown {
   };
 }
 
+const lists = (request: MessageInitShape<typeof listSettings.input>, found: unknown): Step =>
+  replies(listSettings, request, { settings: found });
+const batch = (request: MessageInitShape<typeof batchGetSettings.input>, found: unknown): Step =>
+  replies(batchGetSettings, request, { settings: found });
+const unknown = { code: Code.NotFound, message: /"no_such_key"/ };
+const hidden = { value: "********" };
+const ofTwoGroups = ["token", "index_progress", "aria2_secret", "aria2_uri"];
+
 /** Reads of settings. */
 export const settingReadCases: readonly WireCase[] = [
   wireCase(
     "a list without groups has every setting, in the order of the definitions",
-    replies(
-      listSettings,
-      {},
-      {
-        settings: settingsAmongOthers("version", "site_title", "logo", "hide_files", "token"),
-      },
-    ),
+    lists({}, settingsAmongOthers("version", "site_title", "logo", "hide_files", "token")),
   ),
   wireCase(
     "the defaults of a group are the values of settings that are not set",
     replies(
       listDefaultSettings,
       { groups: [1] },
-      {
-        settings: expect.arrayContaining([
-          expect.objectContaining({ ...SETTING, key: "site_title", value: "OpenList" }),
-        ]),
-      },
+      { settings: among({ ...SETTING, key: "site_title", value: "OpenList" }) },
     ),
     replies(
       listDefaultSettings,
@@ -66,101 +65,43 @@ export const settingReadCases: readonly WireCase[] = [
   ),
   wireCase(
     "the list has the token in plain text, because the pages show it",
-    replies(
-      listSettings,
-      { groups: [0] },
-      {
-        settings: expect.arrayContaining([expect.objectContaining({ key: "token", value: TOKEN })]),
-      },
-    ),
+    lists({ groups: [0] }, among({ key: "token", value: TOKEN })),
   ),
   wireCase(
     "secrets are masked if the client requests it",
-    replies(
-      listSettings,
-      { groups: [0], maskSecrets: true },
-      {
-        settings: expect.arrayContaining([
-          expect.objectContaining({ key: "token", value: "********" }),
-        ]),
-      },
-    ),
-    replies(getSetting, { key: "token", maskSecrets: true }, { setting: { value: "********" } }),
-    replies(
-      batchGetSettings,
-      { keys: ["token"], maskSecrets: true },
-      {
-        settings: [{ value: "********" }],
-      },
-    ),
+    lists({ groups: [0], maskSecrets: true }, among({ key: "token", ...hidden })),
+    replies(getSetting, { key: "token", maskSecrets: true }, { setting: hidden }),
+    batch({ keys: ["token"], maskSecrets: true }, [hidden]),
   ),
   wireCase(
     "groups select settings, and their order does not matter",
-    replies(
-      listSettings,
-      { groups: [5, 0] },
-      {
-        settings: settingsAmongOthers("token", "index_progress", "aria2_secret", "aria2_uri"),
-      },
-    ),
-    replies(
-      listSettings,
-      { groups: [0, 5] },
-      {
-        settings: settingsAmongOthers("token", "index_progress", "aria2_secret", "aria2_uri"),
-      },
-    ),
+    lists({ groups: [5, 0] }, settingsAmongOthers(...ofTwoGroups)),
+    lists({ groups: [0, 5] }, settingsAmongOthers(...ofTwoGroups)),
   ),
   wireCase(
     "a repeated group is listed once",
-    replies(
-      listSettings,
-      { groups: [7, 7] },
-      {
-        settings: settingsAmongOthers("sso_login_enabled", "sso_login_platform"),
-      },
-    ),
+    lists({ groups: [7, 7] }, settingsAmongOthers("sso_login_enabled", "sso_login_platform")),
   ),
-  wireCase(
-    "unknown groups are empty",
-    replies(listSettings, { groups: [4711] }, { settings: [] }),
-    replies(listSettings, { groups: [-1] }, { settings: [] }),
-  ),
+  wireCase("unknown groups are empty", lists({ groups: [4711] }, []), lists({ groups: [-1] }, [])),
   wireCase(
     "one setting is read by its key",
     replies(
       getSetting,
       { key: "hide_files" },
-      {
-        setting: { ...SETTING, key: "hide_files", type: "text", group: 4, flag: 0 },
-      },
+      { setting: { ...SETTING, key: "hide_files", type: "text", group: 4, flag: 0 } },
     ),
   ),
   wireCase(
     "an unknown key is not found, and the message names it",
-    fails(getSetting, { key: "no_such_key" }, { code: Code.NotFound, message: /"no_such_key"/ }),
-    fails(
-      batchGetSettings,
-      { keys: ["site_title", "no_such_key", "nor_this"] },
-      { code: Code.NotFound, message: /"no_such_key"/ },
-    ),
+    fails(getSetting, { key: "no_such_key" }, unknown),
+    fails(batchGetSettings, { keys: ["site_title", "no_such_key", "nor_this"] }, unknown),
   ),
   wireCase(
     "several settings are in the requested order, each once",
-    replies(
-      batchGetSettings,
-      { keys: ["logo", "site_title", "logo"] },
-      {
-        settings: settings("logo", "site_title"),
-      },
-    ),
+    batch({ keys: ["logo", "site_title", "logo"] }, settings("logo", "site_title")),
   ),
   wireCase(
     "more keys than a batch allows are refused",
-    fails(
-      batchGetSettings,
-      { keys: Array.from({ length: 1_001 }, () => "logo") },
-      { code: Code.InvalidArgument, message: /1000/ },
-    ),
+    refused(batchGetSettings, { keys: Array.from({ length: 1_001 }, () => "logo") }, /1000/),
   ),
 ];

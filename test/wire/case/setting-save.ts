@@ -1,200 +1,157 @@
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { VERSION } from "../service.ts";
-import { fails, replies, type Step, type WireCase, wireCase } from "./case.ts";
+import { fails, refused, replies, type Step, type WireCase, wireCase } from "./case.ts";
 
 const { saveSettings, getSetting, deleteSetting, listSettings } = SettingService.method;
 
-const value = (key: string, expected: string): Step =>
-  replies(getSetting, { key }, { setting: { key, value: expected } });
-
-const refused = (
-  settings: readonly { key: string; value?: string; flag?: number; type?: string }[],
-  message: RegExp,
-  ...fields: readonly string[]
-): Step =>
-  fails(saveSettings, { settings: [...settings] }, { code: Code.InvalidArgument, message, fields });
+const gets = (key: string, setting: object): Step => replies(getSetting, { key }, { setting });
+const value = (key: string, expected: string): Step => gets(key, { key, value: expected });
+interface Item {
+  readonly key: string;
+  readonly value?: string;
+  readonly type?: string;
+  readonly options?: string;
+  readonly help?: string;
+  readonly group?: number;
+  readonly flag?: number;
+}
+const saves = (...settings: readonly Item[]): Step =>
+  replies(saveSettings, { settings: [...settings] });
+/** One setting that is refused by a message with its key. */
+const wrong = (setting: Item, member = "value"): Step =>
+  refused(saveSettings, { settings: [setting] }, new RegExp(setting.key), `settings[0].${member}`);
+const choice = {
+  ...{ key: "wire_choice", value: "b", type: "select", options: "a,b", group: 42, flag: 0 },
+  help: "A choice.",
+};
 
 /** Saves of settings. */
 export const settingSaveCases: readonly WireCase[] = [
   wireCase(
     "a saved value is read back",
-    replies(saveSettings, { settings: [{ key: "site_title", value: "Quay" }] }),
+    saves({ key: "site_title", value: "Quay" }),
     value("site_title", "Quay"),
   ),
   wireCase(
     "other members of a setting with a definition are ignored",
-    replies(saveSettings, {
-      settings: [
-        {
-          key: "hide_files",
-          value: "/x/",
-          help: "h",
-          type: "bool",
-          options: "o",
-          group: 9,
-          flag: 1,
-        },
-      ],
-    }),
-    replies(
-      getSetting,
-      { key: "hide_files" },
-      {
-        setting: { value: "/x/", type: "text", options: "", group: 4, flag: 0 },
-      },
-    ),
+    saves({ ...choice, key: "hide_files", value: "/x/", type: "bool", group: 9, flag: 1 }),
+    gets("hide_files", { value: "/x/", type: "text", options: "", group: 4, flag: 0 }),
   ),
   wireCase(
     "a flag cannot make a private setting public",
-    replies(saveSettings, { settings: [{ key: "aria2_secret", value: "Secret-flag", flag: 0 }] }),
-    replies(getSetting, { key: "aria2_secret" }, { setting: { value: "Secret-flag", flag: 1 } }),
+    saves({ key: "aria2_secret", value: "Secret-flag", flag: 0 }),
+    gets("aria2_secret", { value: "Secret-flag", flag: 1 }),
   ),
   wireCase(
     "an empty save succeeds and changes nothing",
-    replies(saveSettings, { settings: [{ key: "site_title", value: "Quay" }] }),
+    saves({ key: "site_title", value: "Quay" }),
     replies(saveSettings, {}),
-    replies(saveSettings, { settings: [] }),
+    saves(),
     value("site_title", "Quay"),
   ),
   wireCase(
     "all or nothing: one invalid value prevents the save, and every invalid one is named",
-    replies(saveSettings, { settings: [{ key: "robots_txt", value: "before" }] }),
+    saves({ key: "robots_txt", value: "before" }),
     refused(
-      [
-        { key: "robots_txt", value: "after" },
-        { key: "default_page_size", value: "many" },
-        { key: "allow_indexed", value: "perhaps" },
-        { key: "pagination_type", value: "scroll" },
-      ],
+      saveSettings,
+      {
+        settings: [
+          { key: "robots_txt", value: "after" },
+          { key: "default_page_size", value: "many" },
+          { key: "allow_indexed", value: "perhaps" },
+          { key: "pagination_type", value: "scroll" },
+        ],
+      },
       /^default_page_size: .*\(and 2 more\)$/,
-      "settings[1].value",
-      "settings[2].value",
-      "settings[3].value",
+      ...[1, 2, 3].map((at) => `settings[${at}].value`),
     ),
     value("robots_txt", "before"),
   ),
   wireCase(
     "numbers are validated",
-    refused([{ key: "default_page_size", value: "-1" }], /default_page_size/, "settings[0].value"),
-    refused([{ key: "default_page_size", value: "1.5" }], /default_page_size/, "settings[0].value"),
-    refused([{ key: "default_page_size", value: "" }], /default_page_size/, "settings[0].value"),
+    ...["-1", "1.5", ""].map((text) => wrong({ key: "default_page_size", value: text })),
   ),
   wireCase(
     "booleans and options are validated",
-    refused([{ key: "allow_mounted", value: "yes" }], /allow_mounted/, "settings[0].value"),
-    refused([{ key: "pagination_type", value: "ALL" }], /pagination_type/, "settings[0].value"),
+    wrong({ key: "allow_mounted", value: "yes" }),
+    wrong({ key: "pagination_type", value: "ALL" }),
   ),
   wireCase(
     "JSON texts and patterns are validated",
-    refused([{ key: "iframe_previews", value: "[]" }], /iframe_previews/, "settings[0].value"),
-    refused([{ key: "hide_files", value: "/(/" }], /hide_files/, "settings[0].value"),
+    wrong({ key: "iframe_previews", value: "[]" }),
+    wrong({ key: "hide_files", value: "/(/" }),
   ),
   wireCase(
     "a setting without a value is refused",
-    refused([{ key: "site_title" }], /site_title has no value/, "settings[0].value"),
+    refused(
+      saveSettings,
+      { settings: [{ key: "site_title" }] },
+      /site_title has no value/,
+      "settings[0].value",
+    ),
   ),
   wireCase(
     "a setting without a key is refused",
-    fails(
-      saveSettings,
-      { settings: [{ value: "x" }] },
-      { code: Code.InvalidArgument, message: /key/ },
-    ),
+    refused(saveSettings, { settings: [{ value: "x" }] }, /key/),
   ),
   wireCase(
     "the same key twice is refused",
     refused(
-      [
-        { key: "logo", value: "a" },
-        { key: "site_title", value: "b" },
-        { key: "logo", value: "a" },
-      ],
+      saveSettings,
+      { settings: ["logo", "site_title", "logo"].map((key) => ({ key, value: "a" })) },
       /logo occurs twice/,
       "settings[2].key",
     ),
   ),
   wireCase(
     "a readonly setting is accepted unchanged, and skipped if it is changed",
-    replies(saveSettings, { settings: [{ key: "version", value: VERSION, flag: 2 }] }),
-    replies(saveSettings, {
-      settings: [
-        { key: "version", value: "v0.0.1" },
-        { key: "robots_txt", value: "beside a readonly one" },
-      ],
-    }),
+    saves({ key: "version", value: VERSION, flag: 2 }),
+    saves(
+      { key: "version", value: "v0.0.1" },
+      { key: "robots_txt", value: "beside a readonly one" },
+    ),
     value("version", VERSION),
     value("robots_txt", "beside a readonly one"),
   ),
   wireCase(
     "an unknown key becomes a custom setting, private when no flag is sent",
-    replies(saveSettings, { settings: [{ key: "wire_plain", value: "1" }] }),
-    replies(
-      getSetting,
-      { key: "wire_plain" },
-      {
-        setting: { value: "1", type: "string", options: "", group: 0, flag: 1, help: "" },
-      },
-    ),
-    replies(saveSettings, {
-      settings: [
-        {
-          key: "wire_choice",
-          value: "b",
-          type: "select",
-          options: "a,b",
-          group: 42,
-          flag: 0,
-          help: "A choice.",
-        },
-      ],
-    }),
-    replies(
-      listSettings,
-      { groups: [42] },
-      {
-        settings: [
-          {
-            key: "wire_choice",
-            value: "b",
-            type: "select",
-            options: "a,b",
-            group: 42,
-            flag: 0,
-            help: "A choice.",
-          },
-        ],
-      },
-    ),
-    refused([{ key: "wire_choice", value: "c" }], /wire_choice/, "settings[0].value"),
+    saves({ key: "wire_plain", value: "1" }),
+    gets("wire_plain", { value: "1", type: "string", options: "", group: 0, flag: 1, help: "" }),
+    saves(choice),
+    replies(listSettings, { groups: [42] }, { settings: [choice] }),
+    wrong({ key: "wire_choice", value: "c" }),
   ),
   wireCase(
     "a custom setting's definition is validated",
-    refused([{ key: "wire_odd", value: "x", type: "colour" }], /wire_odd/, "settings[0].type"),
-    refused([{ key: "wire_odd", value: "x", flag: 9 }], /wire_odd/, "settings[0].flag"),
-    refused([{ key: "wire_odd", value: "x", type: "number" }], /wire_odd/, "settings[0].value"),
+    wrong({ key: "wire_odd", value: "x", type: "colour" }, "type"),
+    wrong({ key: "wire_odd", value: "x", flag: 9 }, "flag"),
+    wrong({ key: "wire_odd", value: "x", type: "number" }),
   ),
   wireCase(
     "a token may be set, but not to a short or empty one, and no message quotes it",
-    refused([{ key: "token", value: "" }], /at least 32/, "settings[0].value"),
-    refused(
-      [{ key: "token", value: "Secret-31" }],
-      /^(?!.*Secret-31).*at least 32/,
-      "settings[0].value",
+    ...["", "Secret-31"].map((text) =>
+      refused(
+        saveSettings,
+        { settings: [{ key: "token", value: text }] },
+        /^(?!.*Secret-31).*at least 32/,
+        "settings[0].value",
+      ),
     ),
   ),
   wireCase(
     "more settings than a save allows are refused",
-    fails(
+    refused(
       saveSettings,
       { settings: Array.from({ length: 1_001 }, (_, at) => ({ key: `many_${at}`, value: "" })) },
-      { code: Code.InvalidArgument, message: /at most 1000/ },
+      /at most 1000/,
     ),
   ),
   wireCase(
     "a dry run shows what would change and changes nothing",
-    replies(saveSettings, { settings: [{ key: "home_icon", value: "A" }] }),
+    saves({ key: "home_icon", value: "A" }),
     replies(
       saveSettings,
       { settings: [{ key: "home_icon", value: "B" }], dryRun: true },
@@ -204,7 +161,7 @@ export const settingSaveCases: readonly WireCase[] = [
   ),
   wireCase(
     "a save that expects an older revision than the newest is aborted",
-    replies(saveSettings, { settings: [{ key: "home_icon", value: "C" }] }),
+    saves({ key: "home_icon", value: "C" }),
     fails(
       saveSettings,
       { settings: [{ key: "home_icon", value: "D" }], expectedRevision: 1n },
@@ -214,22 +171,24 @@ export const settingSaveCases: readonly WireCase[] = [
   ),
   wireCase(
     "a deprecated setting can be deleted, once",
-    replies(saveSettings, { settings: [{ key: "wire_old", value: "x", flag: 3 }] }),
+    saves({ key: "wire_old", value: "x", flag: 3 }),
     replies(deleteSetting, { key: "wire_old" }),
-    fails(getSetting, { key: "wire_old" }, { code: Code.NotFound, message: /"wire_old"/ }),
-    fails(deleteSetting, { key: "wire_old" }, { code: Code.NotFound, message: /"wire_old"/ }),
+    ...[getSetting, deleteSetting].map((method) =>
+      fails<DescMessage>(
+        method,
+        { key: "wire_old" },
+        { code: Code.NotFound, message: /"wire_old"/ },
+      ),
+    ),
   ),
   wireCase(
     "a setting in use cannot be deleted",
-    fails(
-      deleteSetting,
-      { key: "site_title" },
-      { code: Code.FailedPrecondition, message: /"site_title".*deprecated/ },
-    ),
-    fails(
-      deleteSetting,
-      { key: "token" },
-      { code: Code.FailedPrecondition, message: /"token".*deprecated/ },
+    ...["site_title", "token"].map((key) =>
+      fails(
+        deleteSetting,
+        { key },
+        { code: Code.FailedPrecondition, message: new RegExp(`"${key}".*deprecated`) },
+      ),
     ),
   ),
   wireCase(
@@ -239,7 +198,7 @@ export const settingSaveCases: readonly WireCase[] = [
   wireCase(
     "letters of every script, line breaks and markup are stored unchanged",
     ...["Zürich 港 🛟", "a\nb\tc", '<script>&"\\', "\u2028\u2029"].flatMap((text) => [
-      replies(saveSettings, { settings: [{ key: "robots_txt", value: text }] }),
+      saves({ key: "robots_txt", value: text }),
       value("robots_txt", text),
     ]),
   ),
@@ -248,9 +207,7 @@ export const settingSaveCases: readonly WireCase[] = [
     replies(
       listSettings,
       {},
-      {
-        settings: expect.not.arrayContaining([expect.objectContaining({ value: null })]),
-      },
+      { settings: expect.not.arrayContaining([expect.objectContaining({ value: null })]) },
     ),
   ),
 ];
