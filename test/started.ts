@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 
-type Ending = { stop(): unknown } | { close(): unknown };
+type Ending = { stop(): unknown } | { close(): unknown } | { remove(): unknown };
 
 /**
  * What all tests of a file or block share: started before them and ended after them. It has the
@@ -26,7 +26,8 @@ function started<T extends Ending>(start: () => T | Promise<T>, before: Hook, af
     const ended = running;
     running = undefined;
     if (ended === undefined) return;
-    await ("stop" in ended ? ended.stop() : ended.close());
+    if ("stop" in ended) await ended.stop();
+    else await ("close" in ended ? ended.close() : ended.remove());
   });
   const current = (): T => {
     if (running === undefined) throw new Error("it is used outside the tests it is started for");

@@ -1,41 +1,42 @@
 import { describe, expect, test } from "vitest";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { type Cuttable, cuttables } from "./raw/cuttable.ts";
-import { RawHttp2 } from "./raw/http2.ts";
-import { dial, type Line } from "./raw/line.ts";
-import { saying } from "./raw/refusal.ts";
+import { type Cuttable, cuttables, fieldsOf, headOf } from "./raw/cuttable.ts";
+import { dial } from "./raw/line.ts";
+import { askHttp2, saying, textOf } from "./raw/refusal.ts";
 import { Witness } from "./raw/witness.ts";
 
-const witness = startedForAll(Witness.start);
+const witness = startedForAll(() => Witness.start());
+const refused = saying("unauthenticated");
 
-/** A call whose headers and part of its body have been sent, and a function that sends the rest. */
-type Begin = (request: Cuttable, token: string) => Promise<readonly [Line, () => void]>;
+/** Sends headers and a part of the body. @returns a function that sends the rest and reads the reply. */
+type Begin = (request: Cuttable, token: string) => Promise<() => Promise<string>>;
 
-const http1: Begin = async ({ method, path, headers, body: { first, rest } }, authorization) => {
+const http1: Begin = async (request, authorization) => {
+  const { first, rest } = request.body;
   const line = await dial(witness.service.port);
-  const fields = Object.entries({ ...headers, authorization }).map((field) => field.join(": "));
-  const length = `content-length: ${first.length + rest.length}`;
-  line.socket.write(
-    [`${method} ${path} HTTP/1.1`, "host: a", ...fields, length, "\r\n"].join("\r\n"),
-  );
+  const length = first.length + rest.length;
+  line.socket.write(headOf(request, `content-length: ${length}`, { authorization }));
   line.socket.write(first);
-  return [line, () => line.socket.write(rest)];
+  return async () => {
+    line.socket.write(rest);
+    return String(await line.until((received) => refused.test(`${received}`)));
+  };
 };
 
-const http2: Begin = async ({ method, path, headers, body: { first, rest } }, authorization) => {
-  const client = await RawHttp2.open(witness.service.port);
-  const head = { ":method": method, ":scheme": "http", ":authority": "a", ":path": path };
-  client.headers(1, { ...head, ...headers, authorization });
-  client.data(1, first);
-  await client.settled();
-  return [client.line, () => client.data(1, rest, true)];
+const http2: Begin = async (request, authorization) => {
+  const late = Promise.withResolvers<Buffer>();
+  async function* parts() {
+    yield request.body.first;
+    yield await late.promise;
+  }
+  const fields = fieldsOf(request, { authorization });
+  const answer = askHttp2(witness.service.port, fields, parts());
+  return () => {
+    late.resolve(request.body.rest);
+    return answer.then(textOf);
+  };
 };
-
-// Also the status of gRPC, which is in the headers.
-const refused = (bytes: Buffer): boolean =>
-  saying("unauthenticated").test(`${bytes}`) ||
-  (bytes.includes("grpc-status") && bytes.includes("16"));
 
 const cases = cuttables
   .filter(({ does }) => does !== "reset")
@@ -47,13 +48,12 @@ describe("a call whose body arrives after its token was revoked", () => {
     async (_name, http, one) => {
       const root = as(witness.service.port);
       const { text, id } = await give(root, ["settings:write"]);
-      const [line, end] = await (http === "2" ? http2 : http1)(one, text);
+      const end = await (http === "2" ? http2 : http1)(one, text);
       // Its headers have arrived, as far as a client can detect.
       for (let round = 0; round < 5; round += 1) await root.access.whoAmI({});
       const before = await witness.state();
       await root.access.revokeToken({ id });
-      end();
-      await line.until(refused);
+      expect(await end()).toMatch(refused);
       expect(await witness.state()).toEqual(before);
       root.close();
     },

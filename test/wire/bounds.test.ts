@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startedForAll } from "../started.ts";
-import { type Cuttable, cuttables, enveloped } from "./raw/cuttable.ts";
+import { cuttables, enveloped, fieldsOf, headOf } from "./raw/cuttable.ts";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
@@ -11,23 +11,13 @@ import { startService, type TestService, TOKEN } from "./service.ts";
 
 const cases = cuttables.map((one) => [one.name, one] as const);
 
-/** The head of a request over HTTP/1.1 with a body that is announced and not sent. */
-function headOf({ method, path, headers }: Cuttable, length: number): string {
-  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `${method} ${path} HTTP/1.1\r\nhost: a\r\n${fields.join("")}content-length: ${length}\r\n\r\n`;
-}
-
-function fieldsOf({ method, path, headers }: Cuttable): Record<string, string> {
-  return { ":method": method, ":path": path, ...headers };
-}
-
 describe("a body that is not complete in time", () => {
   const witness = startedForAll(() => Witness.start({ MOORING_BODY_TIMEOUT: "200ms" }));
 
   test.each(cases)("over HTTP/2 is refused, and nothing is changed: %s", async (_name, request) => {
     const before = await witness.state();
     const client = await RawHttp2.open(witness.service.port);
-    client.headers(1, { ":scheme": "http", ":authority": "a", ...fieldsOf(request) });
+    client.headers(1, fieldsOf(request));
     client.data(1, request.body.first);
     const answer = await askHttp2(witness.service.port, fieldsOf(request), undefined);
     expect(textOf(answer)).toMatch(saying("timeout"));
@@ -41,7 +31,7 @@ describe("a body that is not complete in time", () => {
       const before = await witness.state();
       const { first, rest } = request.body;
       const line = await dial(witness.service.port);
-      line.socket.write(headOf(request, first.length + rest.length));
+      line.socket.write(headOf(request, `content-length: ${first.length + rest.length}`));
       line.socket.write(first);
       await line.until((received) => saying("timeout").test(`${received}`));
       expect(await witness.state()).toEqual(before);
@@ -179,14 +169,14 @@ describe("bytes of incomplete bodies", () => {
       const holder = await dial(service.port);
       const [save] = cuttables;
       if (save === undefined) throw new Error("the table is empty");
-      holder.socket.write(headOf(save, 50_000));
+      holder.socket.write(headOf(save, `content-length: ${50_000}`));
       holder.socket.write(much);
       const crowded = (): Promise<string> =>
         askHttp2(service.port, fieldsOf(one), much).then(textOf);
       await untilHolds(async () => saying("crowded").test(await crowded()));
       // Another client is served in between.
       const other = await dial(service.port, "127.0.0.2");
-      other.socket.write(headOf(save, much.length));
+      other.socket.write(headOf(save, `content-length: ${much.length}`));
       other.socket.write(much);
       await other.until((received) => /"code":400/.test(`${received}`));
       // So is the peer, when its own bytes are released.

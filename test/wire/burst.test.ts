@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cuttables } from "./raw/cuttable.ts";
+import { cuttables, fieldsOf } from "./raw/cuttable.ts";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
 import { Witness } from "./raw/witness.ts";
 import { startService } from "./service.ts";
@@ -48,8 +48,7 @@ test.each(
       const client = await RawHttp2.open(witness.service.port);
       client.line.socket.cork();
       for (let stream = 1; stream < 80; stream += 2) {
-        const fields = { ":method": one.method, ":scheme": "http", ":authority": "a" };
-        client.headers(stream, { ...fields, ":path": one.path, ...one.headers });
+        client.headers(stream, fieldsOf(one));
         sends(client, stream);
         client.reset(stream, stream % 4 === 1 ? 8 : 2);
       }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startedForAll } from "../started.ts";
-import { type Cuttable, cuttables } from "./raw/cuttable.ts";
+import { type Cuttable, cuttables, fieldsOf, headOf } from "./raw/cuttable.ts";
 import { RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";
 import { Witness } from "./raw/witness.ts";
@@ -34,15 +34,7 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
   const open = async (more: Record<string, string> = {}) => {
     const name = witness.name();
     const client = await RawHttp2.open(witness.service.port);
-    client.headers(1, {
-      ":method": request.method,
-      ":scheme": "http",
-      ":path": request.path,
-      ":authority": "mooring.example",
-      ...request.headers,
-      "x-request-id": name,
-      ...more,
-    });
+    client.headers(1, fieldsOf(request, { "x-request-id": name, ...more }));
     return { name, client };
   };
 
@@ -112,16 +104,7 @@ describe.each(over("1.1"))("over HTTP/1.1, %s", (_name, request) => {
   const open = async (framing: string) => {
     const name = witness.name();
     const line = await dial(witness.service.port);
-    const fields = Object.entries({ ...request.headers, "x-request-id": name });
-    line.socket.write(
-      [
-        `${request.method} ${request.path} HTTP/1.1`,
-        "host: mooring.example",
-        ...fields.map(([field, value]) => `${field}: ${value}`),
-        framing,
-        "\r\n",
-      ].join("\r\n"),
-    );
+    line.socket.write(headOf(request, framing, { "x-request-id": name }));
     return { name, line };
   };
 

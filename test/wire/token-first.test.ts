@@ -4,7 +4,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { startedForAll } from "../started.ts";
-import { cuttables, enveloped } from "./raw/cuttable.ts";
+import { cuttables, enveloped, fieldsOf, headOf } from "./raw/cuttable.ts";
 import { dial, type Line } from "./raw/line.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
 import { startService, TOKEN } from "./service.ts";
@@ -22,29 +22,15 @@ const overHttp1 = cases.filter(([, { http }]) => http.includes("1.1"));
 
 describe.each(intruders)("with %s", (_case, token) => {
   test.each(cases)("HTTP/2 headers alone are refused: %s", async (_name, request) => {
-    const { authorization: _, ...headers } = request.headers;
-    const answer = await askHttp2(
-      service.port,
-      { ":method": request.method, ":path": request.path, ...headers, ...token },
-      undefined,
-    );
+    const fields = fieldsOf(request, { authorization: undefined, ...token });
+    const answer = await askHttp2(service.port, fields, undefined);
     expect(textOf(answer)).toMatch(saying("unauthenticated"));
   });
 
   test.each(overHttp1)("HTTP/1.1 headers alone are refused: %s", async (_name, request) => {
-    const { authorization: _, ...headers } = request.headers;
     for (const framing of ["content-length: 250000", "transfer-encoding: chunked"]) {
       const line = await dial(service.port);
-      const fields = Object.entries({ ...headers, ...token });
-      line.socket.write(
-        [
-          `${request.method} ${request.path} HTTP/1.1`,
-          "host: mooring.example",
-          ...fields.map(([name, value]) => `${name}: ${value}`),
-          framing,
-          "\r\n",
-        ].join("\r\n"),
-      );
+      line.socket.write(headOf(request, framing, { authorization: undefined, ...token }));
       const received = await line.until((bytes) => saying("unauthenticated").test(`${bytes}`));
       expect(`${received}`).toMatch(/^HTTP\/1\.1 (?:200|401) /);
       // The body may still arrive: the connection drains it and serves the next request, or ends.
@@ -197,11 +183,7 @@ test.each(overHttp1.slice(0, 6))(
   "an endless body after its refusal is cut off: %s",
   async (_name, request) => {
     const line = await dial(service.port);
-    const { authorization: _, ...headers } = request.headers;
-    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    line.socket.write(
-      `${request.method} ${request.path} HTTP/1.1\r\nhost: a\r\n${fields.join("")}transfer-encoding: chunked\r\n\r\n`,
-    );
+    line.socket.write(headOf(request, "transfer-encoding: chunked", { authorization: undefined }));
     await line.until((received) => saying("unauthenticated").test(`${received}`));
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
     let sent = 0;

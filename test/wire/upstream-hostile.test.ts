@@ -1,44 +1,14 @@
 import { once } from "node:events";
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from "node:http";
 import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { DISCARDING } from "../../src/transport/body.ts";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
-import { startFront } from "./upstream.ts";
-
-async function listening(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => sockets.add(socket.on("error", () => undefined)));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** A service in front of a server that answers every request with these bytes, and then closes. */
-async function inFrontOf(reply: string, then: "closes" | "stays" = "closes"): Promise<TestService> {
-  const server = createServer((socket) => {
-    socket.once("data", () => {
-      socket.write(reply, "latin1");
-      if (then === "closes") socket.end();
-    });
-  });
-  return inFront(await listening(server));
-}
-
-async function inFront(url: string, env: Record<string, string> = {}): Promise<TestService> {
-  const service = await startService({
-    env: { MOORING_UPSTREAM: url, MOORING_SHUTDOWN_GRACE: "50ms", ...env },
-  });
-  onTestFinished(() => service.stop());
-  return service;
-}
+import { type TestService, TOKEN } from "./service.ts";
+import { inFront, inFrontOf, listening, startFront } from "./upstream.ts";
 
 function overHttp2(service: TestService, head: Record<string, string>): ClientHttp2Stream {
   const session = connectHttp2(`http://127.0.0.1:${service.port}`);

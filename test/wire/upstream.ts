@@ -1,4 +1,6 @@
-import { expect, vi } from "vitest";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { expect, onTestFinished, vi } from "vitest";
 import { type StandIn, type StandInOptions, startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService, type TestServiceOptions } from "./service.ts";
 
@@ -112,4 +114,38 @@ export async function settled({ site, call }: Pick<FrontedSite, "site" | "call">
   };
   await vi.waitFor(isOwn, { timeout: 60_000 });
   expect(site.saves).toEqual([]);
+}
+
+/** Listens until the test ends. @returns the address. */
+export async function listening(server: Server): Promise<string> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => sockets.add(socket.on("error", () => undefined)));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A service in front of a server that answers every request with these bytes, and then closes. */
+export async function inFrontOf(
+  reply: string,
+  then: "closes" | "stays" = "closes",
+): Promise<TestService> {
+  const server = createServer((socket) => {
+    socket.once("data", () => {
+      socket.write(reply, "latin1");
+      if (then === "closes") socket.end();
+    });
+  });
+  return inFront(await listening(server));
+}
+
+export async function inFront(url: string, env: Record<string, string> = {}): Promise<TestService> {
+  const service = await startService({
+    env: { MOORING_UPSTREAM: url, MOORING_SHUTDOWN_GRACE: "50ms", ...env },
+  });
+  onTestFinished(() => service.stop());
+  return service;
 }

@@ -7,7 +7,7 @@ import {
   AuditService,
   GetCheckpointResponseSchema,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
-import { consoleTest, signIn, tabTo } from "./console.ts";
+import { consoleTest, enterAt, signIn, tabTo } from "./console.ts";
 
 const console = consoleTest();
 const rows = (page: Page) => page.locator(".event");
@@ -183,11 +183,9 @@ test("the audit is filtered, opened and copied with the keyboard alone", async (
   await page.keyboard.type("SaveSettings");
   await page.keyboard.press("Enter");
   await expect.poll(() => page.url()).toContain("method=SaveSettings");
-  await tabTo(page, /a reason that one reads/);
-  await page.keyboard.press("Enter");
+  await enterAt(page, /a reason that one reads/);
   await page.getByText("Hash of this row").waitFor();
-  await tabTo(page, "Copy");
-  await page.keyboard.press("Enter");
+  await enterAt(page, "Copy");
   await page.getByText("Copied").waitFor();
 });
 

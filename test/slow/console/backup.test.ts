@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { consoleTest, tabTo } from "./console.ts";
+import { consoleTest, enterAt, tabTo } from "./console.ts";
 
 const console = consoleTest();
 const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
@@ -23,8 +23,7 @@ describe("backup, with the keyboard alone", () => {
     const path = await (await file).path();
     await change("site_title", "Changed since");
     const chooser = page.waitForEvent("filechooser");
-    await tabTo(page, /^Drop a JSON file/);
-    await press("Enter");
+    await enterAt(page, /^Drop a JSON file/);
     await (await chooser).setFiles(path);
     await tabTo(page, /^Passphrase if/);
     await page.keyboard.type("a passphrase");

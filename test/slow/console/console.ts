@@ -164,6 +164,12 @@ export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   throw new Error(`Tab never came to ${name}`);
 }
 
+/** Presses Tab until the focused element has this text or label, and then Enter. */
+export async function enterAt(page: Page, name: string | RegExp): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.press("Enter");
+}
+
 /** Runs in the page: name of the focused element. */
 const FOCUSED = `((one) => (one?.getAttribute("aria-label") ?? one?.labels?.[0]?.innerText
   ?? one?.innerText ?? "").trim())(document.activeElement)`;

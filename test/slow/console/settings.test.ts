@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { consoleTest, signIn, TOKEN, tabTo } from "./console.ts";
+import { consoleTest, enterAt, signIn, TOKEN } from "./console.ts";
 
 const console = consoleTest();
 
@@ -87,11 +87,9 @@ describe("a change", () => {
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Shift+ArrowUp");
     await expect.poll(() => field(page, "default_page_size").inputValue()).toBe("41");
-    await tabTo(page, "Review changes");
-    await page.keyboard.press("Enter");
+    await enterAt(page, "Review changes");
     await page.locator(".changes").waitFor();
-    await tabTo(page, "Save 1 change");
-    await page.keyboard.press("Enter");
+    await enterAt(page, "Save 1 change");
     await page.getByText("1 change is saved").waitFor();
     expect(await saved("default_page_size")).toBe("41");
   });

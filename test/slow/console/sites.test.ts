@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startStandIn } from "../../sites/stand-in.ts";
-import { consoleTest, tabTo, visit } from "./console.ts";
+import { consoleTest, enterAt, tabTo, visit } from "./console.ts";
 
 const console = consoleTest();
 
@@ -77,8 +77,7 @@ describe("sites", () => {
       const type = (text: string) => page.keyboard.type(text);
       const enter = async (name: string): Promise<void> => {
         await page.getByRole("button", { name }).last().waitFor();
-        await tabTo(page, name);
-        await page.keyboard.press("Enter");
+        await enterAt(page, name);
       };
       await enter("Add a site");
       await tabTo(page, "Name");
@@ -91,8 +90,7 @@ describe("sites", () => {
       await page.getByRole("heading", { name: "quay" }).waitFor();
       const take = page.getByRole("button", { name: /^Adopt its/ });
       await take.waitFor();
-      await tabTo(page, /^Adopt its/);
-      await page.keyboard.press("Enter");
+      await enterAt(page, /^Adopt its/);
       await page.getByText("No differences: the site is up to date.").waitFor();
       await enter("Follow");
       await enter("Pause");

@@ -10,7 +10,7 @@ import {
 import { TOKEN } from "../../process/mooring.ts";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { startPgbouncer } from "../../store/postgres/pgbouncer.ts";
-import { postgresOfTest, postgresProgram } from "../../store/postgres/server.ts";
+import { postgresOfTest, postgresProgram, standbyOfTest } from "../../store/postgres/server.ts";
 import { openSwitch } from "../../store/postgres/switch.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
@@ -23,9 +23,7 @@ test(
   "three instances under load lose nothing when a synchronous standby takes over from the primary",
   LONG,
   async () => {
-    const primary = await postgresOfTest();
-    const standby = await primary.standby();
-    onTestFinished(() => standby.remove());
+    const { primary, standby } = await standbyOfTest();
     await primary.query("alter system set synchronous_standby_names = '*'");
     await primary.query("select pg_reload_conf()");
     const waited = () => primary.query("select from pg_stat_replication where sync_state = 'sync'");

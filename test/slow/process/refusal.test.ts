@@ -3,11 +3,12 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer as createHttp } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type MooringProcess, startedMooring } from "../../process/mooring.ts";
+import { listening } from "../../wire/upstream.ts";
 
 const HOST = ["Host", "a"];
 const SAVE = "/api/admin/setting/save";
@@ -39,18 +40,12 @@ async function repliesTo(mooring: MooringProcess, ...requests: readonly Large[])
 }
 
 /** A server that answers any request at its begin, and reads no more of it. */
-async function startEarlyServer(reply: string): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket.on("error", () => undefined));
-    socket.once("data", () => void socket.pause().write(reply));
-  });
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+function startEarlyServer(reply: string): Promise<string> {
+  return listening(
+    createServer((socket) => {
+      socket.once("data", () => void socket.pause().write(reply));
+    }),
+  );
 }
 
 describe.each(["close", "keep-alive"])(

@@ -1,41 +1,24 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeCertificate } from "../../downloaders/certificate.ts";
 import { needs } from "../../downloaders/program.ts";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { exchange } from "../../wire/raw/line.ts";
 import { startService, type TestService } from "../../wire/service.ts";
+import { inFrontOf } from "../../wire/upstream.ts";
 
 let service: TestService | undefined;
-let upstreamServer: Server | undefined;
 let site: StandIn | undefined;
-const sockets = new Set<Socket>();
 
 afterEach(async () => {
   await service?.stop();
-  for (const socket of sockets) socket.destroy();
-  upstreamServer?.close();
   await site?.stop();
-  [service, upstreamServer, site] = [undefined, undefined, undefined];
+  [service, site] = [undefined, undefined];
 });
 
 const GET = "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
-
-/** A service in front of a server that answers every request with some bytes. */
-async function inFrontOf(bytes: string): Promise<TestService> {
-  upstreamServer = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => socket.destroy());
-    socket.once("data", () => socket.end(bytes, "latin1"));
-  });
-  await once(upstreamServer.listen(0, "127.0.0.1"), "listening");
-  const { port } = upstreamServer.address() as AddressInfo;
-  service = await startService({ env: { MOORING_UPSTREAM: `http://127.0.0.1:${port}` } });
-  return service;
-}
 
 describe("an upstream with invalid replies causes no crash", () => {
   test.each([

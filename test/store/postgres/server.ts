@@ -241,3 +241,11 @@ export async function postgresOfTest(
   onTestFinished(() => server.remove());
   return server;
 }
+
+/** A server of one test and its standby. */
+export async function standbyOfTest(...options: Parameters<typeof startPostgres>) {
+  const primary = await postgresOfTest(...options);
+  const standby = await primary.standby();
+  onTestFinished(() => standby.remove());
+  return { primary, standby };
+}

@@ -129,3 +129,25 @@ export const cuttables: readonly Cuttable[] = [
   call("grpc", "grpc", resetToken, "reset", unknown),
   call("grpc", "grpc", watchSettings, "stream", everything),
 ];
+
+/** Fields in addition to those of a request; undefined: without that one. */
+type Fields = Readonly<Record<string, string | undefined>>;
+
+/** The head of a request over HTTP/1.1, with the field that frames its body. */
+export function headOf(one: Cuttable, framing: string, more: Fields = {}): string {
+  const fields = Object.entries(merged(one, more)).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${one.method} ${one.path} HTTP/1.1\r\nhost: a\r\n${fields.join("")}${framing}\r\n\r\n`;
+}
+
+/** The fields of a request over HTTP/2. */
+export function fieldsOf(one: Cuttable, more: Fields = {}): Record<string, string> {
+  const pseudo = { ":method": one.method, ":scheme": "http", ":authority": "a", ":path": one.path };
+  return { ...pseudo, ...merged(one, more) };
+}
+
+function merged({ headers }: Cuttable, more: Fields): Record<string, string> {
+  const all = Object.entries({ ...headers, ...more });
+  return Object.fromEntries(
+    all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

@@ -1,4 +1,5 @@
 import { connect } from "node:http2";
+import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 
 /** Reply of a request over any transport: status, headers, body and trailers as one text. */
@@ -12,12 +13,12 @@ export interface Answer {
 /**
  * Sends a request over HTTP/2 on its own connection, and reads its whole reply.
  *
- * @param body undefined: nothing is sent after the headers.
+ * @param body undefined: nothing is sent after the headers; parts are sent as they come.
  */
 export function askHttp2(
   port: number,
   headers: Readonly<Record<string, string>>,
-  body: Buffer | undefined,
+  body: Buffer | AsyncIterable<Buffer> | undefined,
 ): Promise<Answer> {
   const session = connect(`http://127.0.0.1:${port}`);
   onTestFinished(() => session.destroy());
@@ -33,7 +34,8 @@ export function askHttp2(
     const text = `${Buffer.concat(chunks)}`;
     resolve({ status: Number(received[":status"]), headers: received, text });
   });
-  if (body !== undefined) stream.end(body);
+  if (Buffer.isBuffer(body)) stream.end(body);
+  else if (body !== undefined) Readable.from(body).pipe(stream);
   return promise;
 }
 

@@ -12,7 +12,7 @@ import { makeToken } from "../../../../src/access/token-text.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
 import { needs } from "../../../downloaders/program.ts";
-import { postgresOfTest, postgresProgram } from "../../../store/postgres/server.ts";
+import { postgresProgram, standbyOfTest } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 
 const hasPostgres = needs(postgresProgram("postgres"));
@@ -30,9 +30,7 @@ async function opened(url: string) {
 test("a standby without the last changes of rights, which reuses their versions, has only its own rights", {
   timeout: 90_000,
 }, async () => {
-  const primary = await postgresOfTest();
-  const standby = await primary.standby();
-  onTestFinished(() => standby.remove());
+  const { primary, standby } = await standbyOfTest();
   const address = await openSwitch(primary.port);
   const store = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
   const registry = await openAccessRegistry({ store: store.access, now: Date.now });
@@ -75,9 +73,7 @@ test("a standby without the last changes of rights, which reuses their versions,
 test("a change of rights at a promoted standby waits for leases of the old server", {
   timeout: 90_000,
 }, async () => {
-  const primary = await postgresOfTest();
-  const standby = await primary.standby();
-  onTestFinished(() => standby.remove());
+  const { primary, standby } = await standbyOfTest();
   const before = await opened(primary.url());
   await before.access.news(0);
   await vi.waitFor(() => expect(before.access.changedElsewhere()).toBe(false), HALTED);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { needs } from "../../../downloaders/program.ts";
 import { failureOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
 import { startPgbouncer } from "../../../store/postgres/pgbouncer.ts";
-import { postgresOfTest, serverOfFile } from "../../../store/postgres/server.ts";
+import { postgresOfTest, serverOfFile, standbyOfTest } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 import { startProcess } from "../../../store/process.ts";
 
@@ -41,9 +41,7 @@ test("a silent connection for notifications delays a change until the next check
 });
 
 test("an address that leads to a standby for a while refuses saves, and accepts them when it is promoted", async () => {
-  const primary = await postgresOfTest();
-  const standby = await primary.standby();
-  onTestFinished(() => standby.remove());
+  const { primary, standby } = await standbyOfTest();
   const address = await openSwitch(primary.port);
   const { store, logged } = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
   await save(store, 1);
@@ -145,9 +143,7 @@ test("a standby that was promoted has another id, and everything is read again",
 test("a standby without the last saves, which reuses their numbers, is detected, and nothing is mixed", {
   timeout: 90_000,
 }, async () => {
-  const primary = await postgresOfTest();
-  const standby = await primary.standby();
-  onTestFinished(() => standby.remove());
+  const { primary, standby } = await standbyOfTest();
   const address = await openSwitch(primary.port);
   const url = `postgres://mooring@127.0.0.1:${address.port}/postgres`;
   const { store } = await opened(url);

@@ -2,7 +2,7 @@ import pg from "pg";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { failureOf, nameOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
-import { postgresOfTest, serverOfFile } from "../../../store/postgres/server.ts";
+import { serverOfFile, standbyOfTest } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
 
 const server = serverOfFile();
@@ -48,9 +48,7 @@ test("a renewal with a slow reply does not hide changes made in between", async 
 });
 
 test("an instance whose address leads to a standby does not serve from its state", async () => {
-  const primary = await postgresOfTest();
-  const standby = await primary.standby();
-  onTestFinished(() => standby.remove());
+  const { primary, standby } = await standbyOfTest();
   const address = await openSwitch(primary.port);
   const { store } = await opened(`postgres://mooring@127.0.0.1:${address.port}/postgres`);
   const other = await opened(primary.url());
