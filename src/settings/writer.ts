@@ -23,6 +23,11 @@ import type {
 const GROUP = 256;
 /** Minimum number of items of a large change. It ends its commit, so that its memory is released. */
 const LARGE = 500;
+/**
+ * Text of a commit, in characters, after which it has no further change: its memory is released, and
+ * PostgreSQL writes it with one statement, whose time is limited.
+ */
+const TEXT = 4 * 1024 * 1024;
 
 /**
  * Applies a change to a draft. If it throws, only this change is rejected. Long work is divided
@@ -172,8 +177,9 @@ async function latest(deps: WriterDeps, transaction: SettingTransaction): Promis
 }
 
 interface Decisions {
-  /** One function per applied job; jobs after a large one are left to the next commit. */
+  /** One function per applied job; the other jobs are left to the next commit. */
   readonly settle: readonly Settle[];
+  /** Whether its memory is released before the next commit. */
   readonly isLarge: boolean;
   readonly committed: readonly Committed[];
 }
@@ -296,11 +302,15 @@ async function decideAll(
   const state = new Decided(snapshot);
   const ticks = createTicks();
   let isLarge = false;
+  let text = 0;
   for (const job of jobs) {
     try {
       const changed = await decideOne(job, { state, ticks, committed, check }, deps);
       settle.push(() => job.resolve(changed));
-      isLarge = (changed.commit?.changes.length ?? 0) >= LARGE;
+      const { changes = [] } = changed.commit ?? {};
+      for (const { oldValue, newValue } of changes)
+        text += (oldValue?.length ?? 0) + (newValue?.length ?? 0);
+      isLarge = changes.length >= LARGE || text >= TEXT;
     } catch (error) {
       settle.push(() => job.reject(error));
     }

@@ -107,6 +107,17 @@ describe("changes that wait at the same time", () => {
     expect(collected).toEqual([1]);
   });
 
+  test("end a commit with the one that brings its text to 4 MiB, old and new values together", async () => {
+    const { seen, wrap } = watched();
+    const parts = await testParts(newPath(), { wrap });
+    const mebibyte = (letter: string) =>
+      Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`k${at}`, letter.repeat(65_536)]));
+    await Promise.all([..."abcdefgh"].map((letter) => save(parts, mebibyte(letter))));
+    // The first one has no old values: 1 + 2 + 2, 2 + 2, 2 + 2, 2.
+    expect(seen).toMatchObject({ transactions: 4, writes: 4 });
+    expect(parts.engine.snapshot().revision).toBe(8);
+  });
+
   test("are each decided on the state of the earlier ones", async () => {
     const parts = await testParts(newPath());
     const append = (letter: string) =>
