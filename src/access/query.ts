@@ -87,6 +87,8 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
       attempt(() => {
         check?.();
         return db.transaction().execute(async (trx) => {
+          // As a change: both write rows of several tokens, in different orders.
+          await lock?.(trx);
           const time = Number((await readMeta(trx, COUNTED)) ?? 0) + step;
           await setMeta(trx, COUNTED, String(time));
           await markEnded(trx, now, time);

@@ -31,12 +31,22 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
     withTwo(async (one, other) => {
       expect(await one.news(0)).toEqual({ version: 0, isWhole: false, ...none });
       await one.transact((trx) =>
-        trx.write({ principals: [principal("p")], tokens: [token("a"), token("b")], audit: [] }),
+        trx.write({
+          principals: [principal("p")],
+          tokens: [storedToken("a"), storedToken("b")],
+          audit: [],
+        }),
       );
       const news = await other.news(0);
       expect(news).toMatchObject({ version: 1, principals: [principal("p")] });
-      expect(news.tokens).toEqual(expect.arrayContaining([token("a"), token("b")]));
-      const ended = { ...token("a"), revokedAt: 5, revokedBy: "x", notAfter: 7, replacedBy: "b" };
+      expect(news.tokens).toEqual(expect.arrayContaining([storedToken("a"), storedToken("b")]));
+      const ended = {
+        ...storedToken("a"),
+        revokedAt: 5,
+        revokedBy: "x",
+        notAfter: 7,
+        replacedBy: "b",
+      };
       await one.transact((trx) => trx.write({ tokens: [ended], audit: [] }));
       expect(await other.news(1)).toEqual({
         ...{ version: 2, isWhole: false },
@@ -51,17 +61,17 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
   test("a failed change writes nothing, and a transaction sees its own writes", () =>
     withTwo(async (one, other) => {
       const failing = one.transact(async (trx) => {
-        await trx.write({ tokens: [token("a")], audit: [] });
+        await trx.write({ tokens: [storedToken("a")], audit: [] });
         throw new Error("no");
       });
       await expect(failing).rejects.toThrow("no");
       await one.transact((trx) =>
-        trx.write({ principals: [principal("p")], tokens: [token("a")], audit: [] }),
+        trx.write({ principals: [principal("p")], tokens: [storedToken("a")], audit: [] }),
       );
       await other.transact(async (trx) => {
         expect(await trx.principalNamed("name p")).toEqual(principal("p"));
         expect(await trx.principal("p")).toEqual(principal("p"));
-        expect(await trx.token("a")).toEqual(token("a"));
+        expect(await trx.token("a")).toEqual(storedToken("a"));
         expect(await trx.token("b")).toBe(undefined);
         expect(await trx.tokenCount()).toBe(1);
       });
@@ -73,11 +83,11 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       await one.news(0);
       await other.news(0);
       for (let version = 1; version <= 5; version += 1) {
-        await one.transact((trx) => trx.write({ tokens: [token(`t${version}`)], audit: [] }));
+        await one.transact((trx) => trx.write({ tokens: [storedToken(`t${version}`)], audit: [] }));
         expect((await one.news(version - 1)).version).toBe(version);
         await one.seenEverywhere(version);
         expect(other.changedElsewhere()).toBe(true);
-        expect((await other.news(version - 1)).tokens).toEqual([token(`t${version}`)]);
+        expect((await other.news(version - 1)).tokens).toEqual([storedToken(`t${version}`)]);
       }
     }));
 
@@ -112,10 +122,10 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
   test("ended tokens are recorded by counted time, and deleted ones are removed", () =>
     withTwo(async (one, other) => {
       const tokens = [
-        token("a"),
-        { ...token("b"), revokedAt: 5, revokedBy: "x" },
-        { ...token("c"), expiresAt: 20 },
-        { ...token("d"), notAfter: 30 },
+        storedToken("a"),
+        { ...storedToken("b"), revokedAt: 5, revokedBy: "x" },
+        { ...storedToken("c"), expiresAt: 20 },
+        { ...storedToken("d"), notAfter: 30 },
       ];
       const principals = [principal("p")];
       await one.transact((trx) => trx.write({ principals, tokens, audit: [] }));
@@ -137,7 +147,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect(news).toMatchObject({ version: 2, isWhole: true, principals });
       expect(news.tokens.map(({ id }) => id).sort()).toEqual(["a", "c", "d"]);
       expect(await other.news(2)).toEqual({ version: 2, isWhole: false, ...none });
-      await one.transact((trx) => trx.write({ tokens: [token("e")], audit: [] }));
+      await one.transact((trx) => trx.write({ tokens: [storedToken("e")], audit: [] }));
       expect(await other.news(2)).toMatchObject({ version: 3, isWhole: false });
       await one.transact((trx) =>
         trx.write({ principals: [{ ...principal("p"), disabledAt: 3 }], audit: [] }),
@@ -152,7 +162,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       await Promise.all(
         names.map((name, at) =>
           (at % 2 === 0 ? one : other).transact((trx) =>
-            trx.write({ tokens: [token(name)], audit: [] }),
+            trx.write({ tokens: [storedToken(name)], audit: [] }),
           ),
         ),
       );
@@ -163,10 +173,10 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
 
   test("changes of one token at the same time are all kept", () =>
     withTwo(async (one, other) => {
-      await one.transact((trx) => trx.write({ tokens: [token("a")], audit: [] }));
+      await one.transact((trx) => trx.write({ tokens: [storedToken("a")], audit: [] }));
       const extend = (store: AccessStore) =>
         store.transact(async (trx) => {
-          const found = (await trx.token("a")) ?? token("a");
+          const found = (await trx.token("a")) ?? storedToken("a");
           await trx.write({ tokens: [{ ...found, limits: [...found.limits, "x"] }], audit: [] });
         });
       await Promise.all(Array.from({ length: 20 }, (_, at) => extend(at % 2 === 0 ? one : other)));
@@ -192,7 +202,7 @@ function principal(id: string): StoredPrincipal {
   return { id, name: `name ${id}`, kind: "person", createdAt: 9, createdBy: "x", disabledAt: null };
 }
 
-function token(id: string): StoredToken {
+export function storedToken(id: string): StoredToken {
   return {
     ...{ id, principalId: "p", hash: "aGFzaA", scopes: ["settings:read"], limits: ["key:a*"] },
     ...{ comment: "for a test", createdAt: 1_700_000_000_000, createdBy: "admin" },

@@ -1,6 +1,7 @@
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { storedDelivery, storedWebhook } from "../../../incidents/store-contract.ts";
+import { storedToken } from "../../../store/access-contract.ts";
 import { nameOf, opened, SOON } from "../../../store/postgres/opened.ts";
 import { serverOfFile } from "../../../store/postgres/server.ts";
 import { storedSite } from "../../../store/site-contract.ts";
@@ -17,6 +18,9 @@ async function openedBesideTransaction() {
   await other.query("begin");
   const run = async (statement: string, ...values: readonly string[]) =>
     void (await other.query(statement, [...values]));
+  const waits = `select from pg_stat_activity
+    where datname = '${nameOf(url)}' and wait_event_type = 'Lock'`;
+  const isWaiting = async () => (await server().query(waits)).length > 0;
   /** Commits when the work waits for a lock, or has ended without one. */
   const commitDuring = async <T>(work: Promise<T>): Promise<T> => {
     let isDone = false;
@@ -25,17 +29,31 @@ async function openedBesideTransaction() {
       .then(() => {
         isDone = true;
       });
-    const waits = `select from pg_stat_activity
-      where datname = '${nameOf(url)}' and wait_event_type = 'Lock'`;
-    await expect
-      .poll(async () => isDone || (await server().query(waits)).length > 0, SOON)
-      .toBe(true);
+    await expect.poll(async () => isDone || (await isWaiting()), SOON).toBe(true);
     await run("commit");
     await settled;
     return work;
   };
-  return { store, run, commitDuring };
+  return { store, run, commitDuring, isWaiting };
 }
+
+test("ended tokens are recorded beside a change of the same tokens, in any order", async () => {
+  const { store, run, commitDuring, isWaiting } = await openedBesideTransaction();
+  const { access } = store;
+  const ids = ["a", "b"];
+  await access.transact((trx) =>
+    trx.write({ tokens: ids.map((id) => ({ ...storedToken(id), expiresAt: 5 })), audit: [] }),
+  );
+  // As a change of tokens does: the head, then each token.
+  await run("update access_head set version = version + 1");
+  await run("update access_token set comment = 'new' where id = 'b'");
+  const counted = access.countEnded(10, 1_000);
+  await expect.poll(isWaiting, SOON).toBe(true);
+  await run("update access_token set comment = 'new' where id = 'a'");
+  expect(await commitDuring(counted)).toBe(1_000);
+  const ended = await access.transact((trx) => trx.endedBefore(2_000, 9));
+  expect(ended.map(({ id }) => id).sort()).toEqual(ids);
+});
 
 describe("a site", () => {
   test.each(["name", "address"])(
