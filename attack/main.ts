@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { makePackage, SOURCE } from "../bench/mooring.ts";
-import { createStage } from "../bench/stage.ts";
+import { createRunStage } from "../bench/stage.ts";
 import { type AttackCase, attacks } from "./attacks.ts";
 import { headText, outcomeText } from "./report.ts";
 import { type Outcome, openScene, type Scene } from "./run.ts";
@@ -47,10 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
     values.quick ? "quick" : "full",
   );
   const seed = seedOf(values.seed);
-  const stage = createStage(cleanEnvironment());
-  process.once("exit", () => stage.abandon());
-  process.once("SIGINT", () => process.exit(130));
-  process.once("SIGTERM", () => process.exit(143));
+  const stage = createRunStage();
   const plan = {
     stage,
     quick: values.quick,
@@ -108,14 +105,6 @@ function seedOf(text: string | undefined): number {
   const seed = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isNaN(seed)) throw new Error("--seed is a whole number");
   return seed;
-}
-
-/** Environment without variables that change the server. */
-function cleanEnvironment(): Record<string, string | undefined> {
-  const entries = Object.entries(process.env);
-  return Object.fromEntries(
-    entries.filter(([name]) => !name.startsWith("MOORING_") && name !== "NODE_OPTIONS"),
-  );
 }
 
 function print(text: string): number {

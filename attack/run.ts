@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fullPlan, type Lab } from "../bench/experiment.ts";
-import { type Mooring, startMooring } from "../bench/mooring.ts";
+import { callAdmin, startMooring } from "../bench/mooring.ts";
 import { accepts, freePort, until } from "../bench/port.ts";
 import { residentBytes } from "../bench/proc.ts";
 import { SERVER_CORE, type Stage } from "../bench/stage.ts";
@@ -110,7 +110,8 @@ export async function openScene(
   });
   const ticks = readTicks(tickFile);
   const { port, token } = mooring;
-  if (publicBytes > 0) await saveSetting(mooring, "customize_head", publicBytes);
+  if (publicBytes > 0)
+    await callAdmin(mooring, "/api/admin/setting/save", saveOf("customize_head", publicBytes));
   const controlPort = await freePort();
   const command = { program: process.execPath, args: [control, `${controlPort}`] };
   const beside = stage.start({ ...command, cores: SERVER_CORE });
@@ -118,7 +119,12 @@ export async function openScene(
     () => accepts(controlPort),
     () => `the control does not start: ${beside.tail()}`,
   );
-  const witness = startWitness({ port, token, save: saveOf("site_title", 20), controlPort });
+  const witness = startWitness({
+    port,
+    token,
+    save: JSON.stringify(saveOf("site_title", 20)),
+    controlPort,
+  });
   await sleep(CALM.warmUp);
   await witness.look();
   await sleep(CALM.measured);
@@ -259,16 +265,6 @@ function readTicks(file: string): () => readonly number[] {
   };
 }
 
-function saveOf(key: string, bytes: number): string {
-  return JSON.stringify([{ key, value: "v".repeat(bytes) }]);
-}
-
-async function saveSetting({ port, token }: Mooring, key: string, bytes: number): Promise<void> {
-  const reply = await fetch(`http://127.0.0.1:${port}/api/admin/setting/save`, {
-    method: "POST",
-    headers: { authorization: token, "content-type": "application/json" },
-    body: saveOf(key, bytes),
-  });
-  const { code, message } = (await reply.json()) as { code: number; message: string };
-  if (code !== 200) throw new Error(`cannot save ${key}: ${message}`);
+function saveOf(key: string, bytes: number): readonly object[] {
+  return [{ key, value: "v".repeat(bytes) }];
 }

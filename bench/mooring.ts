@@ -98,6 +98,39 @@ export async function addCustomSettings(mooring: Mooring, count: number): Promis
   }
 }
 
+/** Calls a REST route, with a POST if there is a body. @throws Error unless its envelope is good. */
+export async function callAdmin(
+  { port, token }: Pick<Mooring, "port" | "token">,
+  path: string,
+  body?: object,
+): Promise<{ readonly headers: Headers; readonly data: unknown }> {
+  const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
+    headers: { authorization: token, "content-type": "application/json" },
+    ...(body && { method: "POST", body: JSON.stringify(body) }),
+  });
+  const { code, message, data } = (await reply.json()) as Envelope;
+  if (code !== 200) throw new Error(`${path}: ${message}`);
+  return { headers: reply.headers, data };
+}
+
+interface Envelope {
+  readonly code: number;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+/** Adds a site, with Mooring's values, and follows it. */
+export async function followSite(
+  mooring: Mooring,
+  site: { readonly name: string; readonly url: string; readonly token: string },
+): Promise<void> {
+  const { name } = site;
+  await callAdmin(mooring, "/api/admin/site/create", site);
+  await callAdmin(mooring, "/api/admin/site/sync", { name });
+  const mode = { mode: "SITE_MODE_FOLLOW" };
+  await callAdmin(mooring, `/api/admin/site/update?name=${name}`, mode);
+}
+
 /** Name of a custom setting of the bench. */
 export function customKey(index: number): string {
   return `bench_${String(index).padStart(5, "0")}`;

@@ -108,10 +108,10 @@ export function createStage(environment: Readonly<Record<string, string | undefi
 }
 
 /**
- * Stage of a whole run of the bench: the measured servers get no variables of this shell that
- * affect them, the bench itself stays off their core, and an interrupt ends every process at once.
+ * Stage of a whole run: the started servers get no variables of this shell that affect them, and an
+ * interrupt ends every process at once.
  */
-export async function createBenchStage(): Promise<Stage> {
+export function createRunStage(): Stage {
   const entries = Object.entries(process.env);
   const stage = createStage(
     Object.fromEntries(
@@ -121,6 +121,12 @@ export async function createBenchStage(): Promise<Stage> {
   process.once("exit", () => stage.abandon());
   process.once("SIGINT", () => process.exit(130));
   process.once("SIGTERM", () => process.exit(143));
+  return stage;
+}
+
+/** Stage of a run of the bench, which stays off the core of the measured servers. */
+export async function createBenchStage(): Promise<Stage> {
+  const stage = createRunStage();
   const args = ["-a", "-p", "-c", LOAD_CORE, String(process.pid)];
   await stage.run({ program: "taskset", args, cores: LOAD_CORE });
   return stage;

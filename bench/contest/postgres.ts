@@ -7,7 +7,7 @@ import { post, startWatcher } from "../../test/process/instance-load.ts";
 import { type Contest, roundOf, type Side, serverSide, together } from "../contest.ts";
 import { type Experiment, type Lab, NotMeasurable, verdictOf } from "../experiment.ts";
 import { wrkLoad } from "../load/wrk.ts";
-import { addCustomSettings, type Mooring, startMooring } from "../mooring.ts";
+import { addCustomSettings, callAdmin, type Mooring, startMooring } from "../mooring.ts";
 import { saveLoad } from "./save.ts";
 
 const TOKEN = "bench-token-0123456789abcdefghijklmnopqr";
@@ -126,11 +126,9 @@ export const postgresChange: Experiment = {
   },
 };
 
-async function revisionOf({ port }: Mooring): Promise<number> {
-  const path = "/api/admin/setting/get?key=announcement";
-  const headers = { authorization: TOKEN };
-  const reply = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
-  return Number(((await reply.json()) as { data: { revision: string } }).data.revision);
+async function revisionOf(mooring: Mooring): Promise<number> {
+  const { data } = await callAdmin(mooring, "/api/admin/setting/get?key=announcement");
+  return Number((data as { readonly revision: string }).revision);
 }
 
 /**

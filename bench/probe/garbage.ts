@@ -1,9 +1,6 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import type { Experiment } from "../experiment.ts";
+import { type Garbage, startMeasured } from "../inside.ts";
 import { wrkLoad } from "../load/wrk.ts";
-import { startMooring } from "../mooring.ts";
-import { until } from "../port.ts";
 import { decimal, percent } from "../report.ts";
 
 const PATH = "/api/public/settings";
@@ -14,31 +11,14 @@ export const garbage: Experiment = {
   title: `Garbage of GET ${PATH}`,
   needs: ["wrk"],
   measure: async (lab) => {
-    const file = join(lab.stage.folder(), "garbage.json");
-    const { server, port } = await startMooring(lab, {
-      nodeFlags: ["--import", new URL("../garbage-preload.ts", import.meta.url).href],
-      environment: { BENCH_GARBAGE_FILE: file },
-    });
+    const { port, report } = await startMeasured<Garbage>(lab, "garbage");
     const load = wrkLoad(lab.stage, { port, path: PATH });
-    const next = async (): Promise<Report> => {
-      rmSync(file, { force: true });
-      process.kill(server.pid, "SIGUSR2");
-      let text = "";
-      await until(
-        async () => {
-          text = existsSync(file) ? readFileSync(file, "utf8") : "";
-          return text.endsWith("}");
-        },
-        () => "the server did not report its garbage",
-      );
-      return JSON.parse(text) as Report;
-    };
     await load(lab.plan.warmUp);
-    process.kill(server.pid, "SIGUSR2");
+    await report();
     await load(lab.plan.seconds);
-    const { collectingShare = Number.NaN } = await next();
+    const { collectingShare = Number.NaN } = await report();
     const { requests } = await load(lab.plan.seconds);
-    const { bytes = Number.NaN } = await next();
+    const { bytes = Number.NaN } = await report();
     const kilobytes = bytes / requests / 1_000;
     return {
       load: "wrk, 32 keep-alive connections; collections by perf_hooks, then allocations by V8's sampling profiler",
@@ -57,9 +37,3 @@ export const garbage: Experiment = {
     };
   },
 };
-
-/** Report written by the server. */
-interface Report {
-  readonly collectingShare?: number;
-  readonly bytes?: number;
-}

@@ -3,24 +3,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Experiment, Lab } from "../experiment.ts";
-import { type Mooring, startMooring } from "../mooring.ts";
+import { callAdmin, followSite, type Mooring, startMooring } from "../mooring.ts";
 import { type Conversation, LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
+import type { Brought } from "./crowd.ts";
 import type { FollowTask } from "./mount-follow.ts";
 
-const CROWD = fileURLToPath(new URL("mount-crowd.ts", import.meta.url));
+const CROWD = fileURLToPath(new URL("crowd.ts", import.meta.url));
 const FOLLOW = fileURLToPath(new URL("mount-follow.ts", import.meta.url));
 /** Number of measured changes of one mount. */
 const CHANGES = 20;
 /** Number of idle rounds per site. */
 const IDLE = 3;
-
-/** Answer of the stand-ins when all mounts have arrived. */
-interface Brought {
-  readonly time: number;
-  /** Number of calls since the last answer, by method and path. */
-  readonly calls: Readonly<Record<string, number>>;
-}
 
 /** Pushes of mounts to stand-ins: one change, a whole server, and many servers. */
 export const mountFollow: Experiment = {
@@ -115,12 +109,8 @@ async function callsBetween(lab: Lab): Promise<{
   });
   const sites = JSON.parse(await crowd.ask()) as FollowTask["sites"];
   const mooring = await startMooring(lab);
-  for (const [at, { url, token }] of sites.entries()) {
-    const name = `site-${at}`;
-    await post(mooring, "/api/admin/site/create", { name, url, token });
-    await post(mooring, "/api/admin/site/sync", { name });
-    await post(mooring, `/api/admin/site/update?name=${name}`, { mode: "SITE_MODE_FOLLOW" });
-  }
+  for (const [at, site] of sites.entries())
+    await followSite(mooring, { name: `site-${at}`, ...site });
   await sleep(2_000);
   const idle: number[] = [];
   for (let call = 0; call < IDLE_CALLS; call += 1) idle.push(await timeCall(mooring));
@@ -129,7 +119,7 @@ async function callsBetween(lab: Lab): Promise<{
     config: { root_folder_path: `/srv/${at}` },
   }));
   const began = Date.now();
-  await post(mooring, "/api/admin/mount/save", { mounts });
+  await callAdmin(mooring, "/api/admin/mount/save", { mounts });
   let brought: Brought | undefined;
   const whole = crowd.ask(`${MOUNTS} 1`).then((line) => {
     brought = JSON.parse(line) as Brought;
@@ -145,16 +135,6 @@ async function callsBetween(lab: Lab): Promise<{
     idle: quantile(idle, 0.99),
     busy: quantile(busy, 0.99),
   };
-}
-
-async function post({ port, token }: Mooring, path: string, body: object): Promise<void> {
-  const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: "POST",
-    headers: { authorization: token, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const { code, message } = (await reply.json()) as { code: number; message: string };
-  if (code !== 200) throw new Error(`${path}: ${message}`);
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -180,7 +160,11 @@ interface Pair {
 
 async function open({ stage }: Lab, count: number): Promise<Pair> {
   const node = process.execPath;
-  const crowd = stage.converse({ program: node, args: [CROWD, String(count)], cores: LOAD_CORE });
+  const crowd = stage.converse({
+    program: node,
+    args: [CROWD, String(count), "mounts"],
+    cores: LOAD_CORE,
+  });
   const sites = JSON.parse(await crowd.ask()) as FollowTask["sites"];
   const args = ["--expose-gc", FOLLOW];
   const follow = stage.converse({ program: node, args, cores: SERVER_CORE });

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type StandIn, startStandIn } from "../../test/sites/stand-in.ts";
 import type { Experiment, Figures, Lab } from "../experiment.ts";
-import { type Mooring, startMooring } from "../mooring.ts";
+import { callAdmin, followSite, type Mooring, startMooring } from "../mooring.ts";
 import { until } from "../port.ts";
 import { ownCpuMicros } from "../proc.ts";
 import { decimal } from "../report.ts";
 import { LOAD_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
-import type { CrowdSite } from "./site-crowd.ts";
+import type { Brought, CrowdSite } from "./crowd.ts";
 
 /** Number of measured saves, and of concurrently following sites. */
 const SAVES = 200;
@@ -20,7 +20,7 @@ const SITES = 100;
 const ROUNDS = 10;
 const WARM_ROUNDS = 3;
 const SETTLED = 300;
-const CROWD = fileURLToPath(new URL("site-crowd.ts", import.meta.url));
+const CROWD = fileURLToPath(new URL("crowd.ts", import.meta.url));
 
 /** Save of one value: without sites, to the upstream before the reply, and to many sites. */
 export const siteSave: Experiment = {
@@ -48,23 +48,24 @@ export const siteSave: Experiment = {
 async function tellMany(lab: Lab): Promise<Measured> {
   const crowd = lab.stage.converse({
     program: process.execPath,
-    args: [...lab.nodeFlags, CROWD, String(SITES)],
+    args: [...lab.nodeFlags, CROWD, String(SITES), "settings"],
     cores: LOAD_CORE,
   });
   const sites = JSON.parse(await crowd.ask()) as CrowdSite[];
   const mooring = await startMooring(lab);
-  for (const [at, site] of sites.entries()) await follow(mooring, site, `site-${at}`);
+  for (const [at, site] of sites.entries())
+    await followSite(mooring, { name: `site-${at}`, ...site });
   const measured: Measured = { lags: [], reads: [], idleReads: [], cpu: [] };
   for (let round = -WARM_ROUNDS; round < ROUNDS; round += 1) {
     const title = `everywhere ${round}`;
     const used = ownCpuMicros(mooring.server.pid);
     const began = Date.now();
     await save(mooring, title);
-    const last = Number(await crowd.ask(title));
+    const { time } = JSON.parse(await crowd.ask(title)) as Brought;
     // Time for reading back and storing states.
     await sleep(SETTLED);
     if (round < 0) continue;
-    measured.lags.push(last - began);
+    measured.lags.push(time - began);
     measured.cpu.push((ownCpuMicros(mooring.server.pid) - used) / SITES / 1_000);
   }
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -147,19 +148,10 @@ function frontOf(site: StandIn): Record<string, string> {
   return { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() };
 }
 
-async function call({ port, token }: Mooring, path: string, body?: unknown): Promise<Response> {
-  return fetch(`http://127.0.0.1:${port}${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { authorization: token, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-}
-
 async function save(mooring: Mooring, title: string): Promise<boolean> {
   const body = [{ key: "site_title", value: title }];
-  const reply = await call(mooring, "/api/admin/setting/save", body);
-  await reply.arrayBuffer();
-  return reply.headers.get("mooring-upstream") === "applied";
+  const { headers } = await callAdmin(mooring, "/api/admin/setting/save", body);
+  return headers.get("mooring-upstream") === "applied";
 }
 
 interface Timed {
@@ -182,8 +174,7 @@ async function timeSaves(mooring: Mooring, prefix: string): Promise<Timed> {
 
 async function timeRead(mooring: Mooring): Promise<number> {
   const began = performance.now();
-  for (let at = 0; at < 20; at += 1)
-    await (await call(mooring, "/api/public/settings")).arrayBuffer();
+  for (let at = 0; at < 20; at += 1) await callAdmin(mooring, "/api/public/settings");
   return (performance.now() - began) / 20;
 }
 
@@ -191,12 +182,4 @@ async function untilFollowed(mooring: Mooring, site: StandIn): Promise<void> {
   const isThere = async () =>
     (await save(mooring, `met ${performance.now()}`)) && site.saves.length > 0;
   await until(isThere, () => "the front does not follow");
-}
-
-async function follow(mooring: Mooring, site: CrowdSite, name: string): Promise<void> {
-  const made = { name, ...site };
-  await (await call(mooring, "/api/admin/site/create", made)).arrayBuffer();
-  await (await call(mooring, "/api/admin/site/sync", { name })).arrayBuffer();
-  const mode = { mode: "SITE_MODE_FOLLOW" };
-  await (await call(mooring, `/api/admin/site/update?name=${name}`, mode)).arrayBuffer();
 }

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
@@ -9,8 +7,8 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { callGrpc, callHttp, callMethod, pathOf } from "../call.ts";
 import { type Experiment, type Lab, type Verdict, verdictOf } from "../experiment.ts";
-import { addCustomSettings, customKey, type Mooring, startMooring } from "../mooring.ts";
-import { until } from "../port.ts";
+import { startMeasured, type Tick } from "../inside.ts";
+import { addCustomSettings, customKey, type Mooring } from "../mooring.ts";
 import { count, decimal } from "../report.ts";
 import { median } from "../statistics.ts";
 
@@ -40,13 +38,9 @@ export const longestTurn: Experiment = {
   title: `Longest tick of the event loop with ${count(SETTINGS)} settings`,
   needs: [],
   measure: async (lab) => {
-    const turnFile = join(lab.stage.folder(), "turn.json");
-    const mooring = await startMooring(lab, {
-      nodeFlags: ["--import", new URL("../preload.ts", import.meta.url).href],
-      environment: { BENCH_TURN_FILE: turnFile },
-    });
+    const mooring = await startMeasured<Tick>(lab, "tick");
     await addCustomSettings(mooring, SETTINGS);
-    const turns = await measureTurns(lab, mooring, turnFile);
+    const turns = await measureTurns(lab, mooring);
     return {
       load: "one call at a time; the longest turn of each, as perf_hooks sees it inside the server",
       columns: ["", "median ms", "most ms", "median CPU ms", "most CPU ms"],
@@ -66,15 +60,9 @@ export const longestTurn: Experiment = {
   },
 };
 
-/** Event-loop tick with its duration and CPU time. */
-interface Turn {
-  readonly millis: number;
-  readonly cpuMillis: number;
-}
-
 interface Turns {
   readonly name: string;
-  readonly each: readonly Turn[];
+  readonly each: readonly Tick[];
 }
 
 const measures = ["millis", "cpuMillis"] as const;
@@ -94,17 +82,17 @@ function verdictsOf({ name, each }: Turns): Verdict[] {
   ];
 }
 
-async function measureTurns(lab: Lab, mooring: Mooring, file: string): Promise<Turns[]> {
+async function measureTurns(lab: Lab, mooring: Measured): Promise<Turns[]> {
   const turns: Turns[] = [];
   const times = lab.quick ? QUICK_TIMES : TIMES;
   for (const { name, run } of doings) {
-    const each: Turn[] = [];
+    const each: Tick[] = [];
     // The first two runs let V8 compile the code.
     for (let time = -2; time < times; time++) {
       if (name !== doings[0]?.name) await save(mooring);
-      await readTurn(mooring.server.pid, file);
+      await readTick(mooring);
       await run(mooring);
-      const turn = await readTurn(mooring.server.pid, file);
+      const turn = await readTick(mooring);
       if (time >= 0) each.push(turn);
     }
     turns.push({ name, each });
@@ -113,20 +101,14 @@ async function measureTurns(lab: Lab, mooring: Mooring, file: string): Promise<T
 }
 
 /** Reads the longest tick since the last call. */
-async function readTurn(pid: number, file: string): Promise<Turn> {
+async function readTick({ report }: Measured): Promise<Tick> {
   // Background work of the call is included.
   await sleep(50);
-  rmSync(file, { force: true });
-  process.kill(pid, "SIGUSR2");
-  let text = "";
-  const written = async () => {
-    text = existsSync(file) ? readFileSync(file, "utf8") : "";
-    return text.endsWith("}");
-  };
-  await until(written, () => "the server did not report its turns");
-  const { millis, cpuMillis } = JSON.parse(text) as Turn;
+  const { millis, cpuMillis } = await report();
   return { millis: Math.max(0, millis), cpuMillis };
 }
+
+type Measured = Awaited<ReturnType<typeof startMeasured<Tick>>>;
 
 let saves = 0;
 
