@@ -1,13 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { parseMounts } from "../../src/mounts/provision.ts";
 import { createInterpolation } from "../../src/settings/provision/interpolation.ts";
-import { startService, type TestService, TOKEN } from "../wire/service.ts";
+import { as } from "../wire/access-client.ts";
+import { startService, type TestService } from "../wire/service.ts";
 
 let folder: string;
 let file: string;
@@ -26,17 +24,12 @@ afterEach(async () => {
 
 const start = async () => {
   service = await startService({ env: { MOORING_MOUNTS_FILE: file } });
-  const baseUrl = `http://127.0.0.1:${service.port}`;
-  const client = createClient(
-    MountService,
-    createConnectTransport({ baseUrl, httpVersion: "1.1" }),
-  );
-  const headers = { authorization: TOKEN };
+  const { mounts } = as(service.port);
   return {
-    get: async (name: string) => (await client.getMount({ name, reveal: true }, { headers })).mount,
-    save: (mount: object) => client.saveMounts({ mounts: [mount] }, { headers }),
-    remove: (name: string) => client.deleteMounts({ names: [name] }, { headers }),
-    revision: async () => (await client.listMounts({}, { headers })).revision,
+    get: async (name: string) => (await mounts.getMount({ name, reveal: true })).mount,
+    save: (mount: object) => mounts.saveMounts({ mounts: [mount] }),
+    remove: (name: string) => mounts.deleteMounts({ names: [name] }),
+    revision: async () => (await mounts.listMounts({})).revision,
   };
 };
 

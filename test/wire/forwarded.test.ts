@@ -1,14 +1,14 @@
-import { Code, createClient, type Transport } from "@connectrpc/connect";
-import {
-  createConnectTransport,
-  createGrpcTransport,
-  createGrpcWebTransport,
-} from "@connectrpc/connect-node";
+import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { createOriginOf, createPeerOf } from "../../src/transport/peer.ts";
 import { as } from "./access-client.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
+import { invoke, type Transport } from "./transport/transport.ts";
+
+const { saveSettings, listSettings } = SettingService.method;
 
 describe("the client's address behind proxies", () => {
   const trusted = ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32", "unix"];
@@ -188,45 +188,30 @@ describe.each(origin)("with %j", (forwarding) => {
       const env = { MOORING_TRUSTED_PROXIES: proxies, MOORING_WRONG_TOKENS: "3" };
       const service = await startService({ env });
       onTestFinished(service.stop);
-      const baseUrl = `http://127.0.0.1:${service.port}`;
-      const transports: readonly Transport[] = [
-        createConnectTransport({ baseUrl, httpVersion: "1.1" }),
-        createConnectTransport({ baseUrl, httpVersion: "2" }),
-        createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
-        createGrpcTransport({ baseUrl }),
-      ];
-      const saves = [
-        ...transports.map((transport) => (value: string, headers: Record<string, string>) => {
-          const { saveSettings } = createClient(SettingService, transport);
-          return saveSettings({ settings: [{ key: "site_title", value }] }, { headers });
-        }),
-        (value: string, headers: Record<string, string>) =>
-          fetch(`${baseUrl}/api/admin/setting/save`, {
-            method: "POST",
-            headers: { ...headers, "content-type": "application/json" },
-            body: JSON.stringify([{ key: "site_title", value }]),
-          }),
-      ];
-      for (const [at, save] of saves.entries())
-        await save(`by transport ${at}`, { ...forwarding, authorization: TOKEN });
+      const posting = sharedPortTransports
+        .filter(({ name }) => name !== "Connect GET")
+        .map(({ open }) => open(service));
+      onTestFinished(() => posting.forEach(({ close }) => void close()));
+      const save = (transport: Transport, value: string, authorization: string) => {
+        const members = { settings: [{ key: "site_title", value }] };
+        return invoke(transport, saveSettings, members, { ...forwarding, authorization });
+      };
+      for (const [at, transport] of posting.entries())
+        expect(await save(transport, `by transport ${at}`, TOKEN)).toMatchObject({ kind: "reply" });
       const { settings } = as(service.port);
-      const { revisions } = await settings.listRevisions({ pageSize: saves.length });
-      expect(revisions.map((revision) => revision.peer)).toEqual(saves.map(() => peer));
+      const { revisions } = await settings.listRevisions({ pageSize: posting.length });
+      expect(revisions.map((revision) => revision.peer)).toEqual(posting.map(() => peer));
       const logged = service
         .logLines()
         .filter(({ method }) => /SaveSettings$/.test(String(method)));
-      expect(logged.map((line) => line["peer"])).toEqual(saves.map(() => peer));
-
-      for (const save of [...saves, ...saves])
-        await save("refused", { ...forwarding, authorization: "wrong" }).catch(() => undefined);
-      const wrong = (headers: Record<string, string>) =>
-        createClient(SettingService, createGrpcTransport({ baseUrl })).listSettings(
-          {},
-          { headers: { ...headers, authorization: "wrong" } },
-        );
-      await expect(wrong(forwarding)).rejects.toMatchObject({ code: Code.ResourceExhausted });
-      const other = { "x-forwarded-for": "203.0.113.10" };
-      await expect(wrong(other)).rejects.toMatchObject({
+      expect(logged.map((line) => line["peer"])).toEqual(posting.map(() => peer));
+      for (const transport of [...posting, ...posting]) await save(transport, "refused", "wrong");
+      const grpc = grpcTransport("gRPC", service.port);
+      onTestFinished(grpc.close);
+      const codeFor = async (headers: Readonly<Record<string, string>>) =>
+        (await invoke(grpc, listSettings, {}, { ...headers, authorization: "wrong" })) as object;
+      expect(await codeFor(forwarding)).toMatchObject({ code: Code.ResourceExhausted });
+      expect(await codeFor({ "x-forwarded-for": "203.0.113.10" })).toMatchObject({
         code: peer === "127.0.0.1" ? Code.ResourceExhausted : Code.Unauthenticated,
       });
     },

@@ -1,10 +1,10 @@
-import type { JsonObject } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
+import { as } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
 import { read } from "./transport/transport.ts";
@@ -25,26 +25,15 @@ const service = startedForAll(() =>
 beforeAll(async () => {
   const [down, hanging, refusing] = sites as [StandIn, StandIn, StandIn];
   for (const [name, { url, token }] of Object.entries({ down, hanging, refusing }))
-    await send("create", { name, url, token: token() });
+    await as(service.port).sites.createSite({ site: { name, url, token: token() } });
   await down.stop();
   hanging.mode = { kind: "hang" };
   refusing.put("token", "another-token-of-the-site");
   await vi.waitFor(inTrouble, { timeout: 60_000 });
 });
 
-async function send(path: string, body?: object): Promise<JsonObject> {
-  const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/site/${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: { ...headers, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const { code, data } = (await reply.json()) as { code: number; data: JsonObject };
-  expect(code).toBe(200);
-  return data;
-}
-
 async function inTrouble(): Promise<void> {
-  const content = await send("list");
+  const content = (await as(service.port).sites.listSites({})).sites;
   const status = Object.entries(HEALTHS).map(([name, health]) => ({ name, status: { health } }));
   expect(content).toMatchObject(status);
 }

@@ -29,6 +29,14 @@ async function logIn(page: Page, name: string, password: string): Promise<void> 
 }
 
 const inside = (page: Page) => page.locator(".shell h1").first().waitFor();
+/** A page of an admin whose login is kept in the tab. */
+async function keptLogin(): Promise<Page> {
+  const page = await console.open("");
+  await page.getByText("Keep it until this tab is closed").click();
+  await logIn(page, "admin", "admin-password");
+  await inside(page);
+  return page;
+}
 const alert = (page: Page) => page.locator("#login-wrong");
 
 test("an admin of the server signs in with user name and password, with the keyboard", async () => {
@@ -48,10 +56,7 @@ test("an admin of the server signs in with user name and password, with the keyb
 });
 
 test("a reload prompts again, unless the login is kept", async () => {
-  const page = await console.open("");
-  await page.getByText("Keep it until this tab is closed").click();
-  await logIn(page, "admin", "admin-password");
-  await inside(page);
+  const page = await keptLogin();
   await page.reload();
   await inside(page);
 });
@@ -95,10 +100,7 @@ test("a user who is not an admin is refused, and their session is ended", async 
 });
 
 test("signing out ends the session at the server as well", async () => {
-  const page = await console.open("");
-  await page.getByText("Keep it until this tab is closed").click();
-  await logIn(page, "admin", "admin-password");
-  await inside(page);
+  const page = await keptLogin();
   const token = await page.evaluate<string>('sessionStorage.getItem("mooring.token")');
   const isAdmin = async (): Promise<boolean> => {
     const reply = await fetch(`${console.origin}/api/me`, { headers: { authorization: token } });
@@ -133,10 +135,7 @@ test("a token is accepted in place of a login", async () => {
 });
 
 test("a logout at the server signs the console out", async () => {
-  const page = await console.open("");
-  await page.getByText("Keep it until this tab is closed").click();
-  await logIn(page, "admin", "admin-password");
-  await inside(page);
+  const page = await keptLogin();
   const token = await page.evaluate<string>('sessionStorage.getItem("mooring.token")');
   await fetch(`${console.origin}/api/auth/logout`, { headers: { authorization: token } });
   // A stream of the page may have detected it already, and a page that is signed out drops the

@@ -1,16 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
-import { IncidentService } from "../../../gen/mooring/v1/incident_service_pb.js";
-import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
 import { SiteMode } from "../../../gen/mooring/v1/site_pb.js";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import type { StorageRow } from "../../../src/mounts/site/row.ts";
-import { startService, type TestService, TOKEN } from "../../wire/service.ts";
+import { as } from "../../wire/access-client.ts";
+import { startService, type TestService } from "../../wire/service.ts";
 import { type OpenList, startOpenList } from "./open-list.ts";
 
 let harbour: OpenList;
@@ -31,18 +27,7 @@ afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true });
 });
 
-const transport = () =>
-  createConnectTransport({
-    ...{ baseUrl: `http://127.0.0.1:${service.port}`, httpVersion: "1.1" },
-    interceptors: [
-      (next) => (request) => {
-        request.header.set("authorization", TOKEN);
-        return next(request);
-      },
-    ],
-  });
-const mounts = () => createClient(MountService, transport());
-const sites = () => createClient(SiteService, transport());
+const admin = () => as(service.port);
 
 async function rows(site: OpenList): Promise<readonly StorageRow[]> {
   const { content } = (await site.call("GET", "/api/admin/storage/list")) as {
@@ -62,15 +47,15 @@ test("the mounts of one server are adopted, and another one becomes its copy", a
     await harbour.call("POST", "/api/admin/storage/create", local(path, folder));
   const before = await rows(harbour);
   for (const [name, { url, token }] of Object.entries({ harbour, quay }))
-    await sites().createSite({ site: { name, url, token } });
-  const { results } = await mounts().adoptMounts({ site: "harbour" });
+    await admin().sites.createSite({ site: { name, url, token } });
+  const { results } = await admin().mounts.adoptMounts({ site: "harbour" });
   expect(results.map(({ name, outcome }) => `${name} ${outcome}`).sort()).toEqual([
     ...["books created", "films created"],
   ]);
-  await mounts().saveMounts({
+  await admin().mounts.saveMounts({
     mounts: ["films", "books"].map((name) => ({ name, sites: { names: [] } })),
   });
-  const { status } = await mounts().syncMounts({ site: "quay" });
+  const { status } = await admin().mounts.syncMounts({ site: "quay" });
   expect(status.map(({ state }) => state)).toEqual(["ok", "ok"]);
   const plain = ({ id: _id, modified: _modified, ...row }: StorageRow) => row;
   const copied = await rows(quay);
@@ -83,9 +68,11 @@ const byPath = (a: { mount_path?: unknown }, b: { mount_path?: unknown }): numbe
   String(a.mount_path) < String(b.mount_path) ? -1 : 1;
 
 test("a site that follows gets a change, and a change made on it is reverted", async () => {
-  await sites().syncSite({ name: "quay" });
-  await sites().updateSite({ name: "quay", site: { mode: SiteMode.FOLLOW } });
-  await mounts().saveMounts({ mounts: [{ name: "films", members: { remark: "from Mooring" } }] });
+  await admin().sites.syncSite({ name: "quay" });
+  await admin().sites.updateSite({ name: "quay", site: { mode: SiteMode.FOLLOW } });
+  await admin().mounts.saveMounts({
+    mounts: [{ name: "films", members: { remark: "from Mooring" } }],
+  });
   const remark = async () =>
     (await rows(quay)).find(({ mount_path: path }) => path === "/films")?.["remark"];
   await expect.poll(remark).toBe("from Mooring");
@@ -96,7 +83,7 @@ test("a site that follows gets a change, and a change made on it is reverted", a
 
 test("a mount whose folder is missing is an incident, and closes when it is restored", async () => {
   const gone = join(folder, "gone");
-  await mounts().saveMounts({
+  await admin().mounts.saveMounts({
     mounts: [
       {
         ...{ name: "broken", mountPath: "/broken", driver: "Local", sites: { names: ["quay"] } },
@@ -104,17 +91,16 @@ test("a mount whose folder is missing is an incident, and closes when it is rest
       },
     ],
   });
-  const open = async () =>
-    (await createClient(IncidentService, transport()).listIncidents({})).incidents;
+  const open = async () => (await admin().incidents.listIncidents({})).incidents;
   await expect.poll(async () => (await open()).length).toBe(1);
   expect((await open())[0]).toMatchObject({
     ...{ site: "quay", mountPath: "/broken", class: IncidentClass.CONFIGURATION },
   });
-  await mounts().saveMounts({
+  await admin().mounts.saveMounts({
     mounts: [{ name: "broken", config: { root_folder_path: folder } }],
   });
   await expect.poll(async () => (await open()).length).toBe(0);
-  await mounts().deleteMounts({ names: ["broken"] });
+  await admin().mounts.deleteMounts({ names: ["broken"] });
   await expect
     .poll(async () => (await rows(quay)).map(({ mount_path: path }) => path).sort(), {
       timeout: 20_000,

@@ -6,8 +6,6 @@ import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../pr
 import { patientAria2 } from "../../process/patient-aria2.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
-/** Ends of the server. */
-const ROUNDS = { http1: 10, http2: 4 };
 const CLIENTS = 12;
 const PATH = "/api/admin/setting/save";
 const BODY = JSON.stringify([{ key: "site_title", value: "kept alive" }]);
@@ -46,18 +44,31 @@ async function stopWhenBusy(mooring: MooringProcess, tally: Tally): Promise<void
 }
 
 describe("SIGTERM under load", () => {
-  test("loses no request of keep-alive clients on a connection that was not announced to close", async () => {
-    const tally: Tally = { answered: 0, announced: 0, lost: [] };
-    for (let round = 0; round < ROUNDS.http1; round += 1) {
-      const mooring = await started();
-      const clients = Array.from({ length: CLIENTS }, () => saveOnHttp1(mooring.port(), tally));
-      await stopWhenBusy(mooring, tally);
-      expect(await mooring.ended).toBe(0);
-      await Promise.all(clients);
-    }
-    expect(tally.lost).toEqual([]);
-    expect(tally.announced).toBeGreaterThan(0);
-  }, 120_000);
+  test.each([
+    [
+      "loses no request of keep-alive clients on a connection that was not announced to close",
+      ...[10, saveOnHttp1],
+    ],
+    [
+      "answers every stream of HTTP/2, or reports by GOAWAY that it was not executed",
+      ...[4, saveOnHttp2],
+    ],
+  ] as const)(
+    "%s",
+    async (_title, rounds, saveWith) => {
+      const tally: Tally = { answered: 0, announced: 0, lost: [] };
+      for (let round = 0; round < rounds; round += 1) {
+        const mooring = await started();
+        const clients = Array.from({ length: CLIENTS }, () => saveWith(mooring.port(), tally));
+        await stopWhenBusy(mooring, tally);
+        expect(await mooring.ended).toBe(0);
+        await Promise.all(clients);
+      }
+      expect(tally.lost).toEqual([]);
+      expect(tally.announced).toBeGreaterThan(0);
+    },
+    120_000,
+  );
 
   test("announces the end of a connection also in the reply to an earlier call", async () => {
     const aria2 = await patientAria2();
@@ -84,19 +95,6 @@ describe("SIGTERM under load", () => {
     await http1Sender(mooring.port())("/ping");
     await mooring.stop();
   });
-
-  test("answers every stream of HTTP/2, or reports by GOAWAY that it was not executed", async () => {
-    const tally: Tally = { answered: 0, announced: 0, lost: [] };
-    for (let round = 0; round < ROUNDS.http2; round += 1) {
-      const mooring = await started();
-      const clients = Array.from({ length: CLIENTS }, () => saveOnHttp2(mooring.port(), tally));
-      await stopWhenBusy(mooring, tally);
-      expect(await mooring.ended).toBe(0);
-      await Promise.all(clients);
-    }
-    expect(tally.lost).toEqual([]);
-    expect(tally.announced).toBeGreaterThan(0);
-  }, 120_000);
 });
 
 /** Saves repeatedly on one connection until it is announced to end; ends with the server. */

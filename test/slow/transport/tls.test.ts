@@ -3,20 +3,19 @@ import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type ConnectionBounds, limitConnections } from "../../../src/transport/front.ts";
 import { createTlsServer } from "../../../src/transport/tls.ts";
 import { needs } from "../../downloaders/program.ts";
-import { type Authority, makeAuthority, type Pair } from "../../wire/certificate.ts";
+import { startedForAll } from "../../started.ts";
+import { makeAuthority, type Pair } from "../../wire/certificate.ts";
 
-let authority: Authority;
+const authority = startedForAll(makeAuthority);
 let pair: Pair;
 beforeEach(needs("openssl"));
 beforeAll(async () => {
-  authority = await makeAuthority();
   pair = await authority.issue("server");
 });
-afterAll(() => authority.remove());
 
 /** A TLS server that answers each connection with one line. @returns its port. */
 async function start(handshakeMs: number, bounds: ConnectionBounds): Promise<number> {

@@ -11,38 +11,28 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { Client, credentials } from "@grpc/grpc-js";
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { run as runCommand } from "../../cli/world.ts";
 import { needs } from "../../downloaders/program.ts";
-import { type Authority, makeAuthority, type Pair } from "../../wire/certificate.ts";
+import { startedForAll } from "../../started.ts";
+import { makeAuthority, type Pair } from "../../wire/certificate.ts";
 import { startService, type TestService, TOKEN } from "../../wire/service.ts";
 
-let authority: Authority;
+const authority = startedForAll(makeAuthority);
 let first: Pair;
 let second: Pair;
 let client: Pair;
 
 beforeEach(needs("openssl"));
 beforeAll(async () => {
-  authority = await makeAuthority();
   [first, second, client] = await Promise.all([
     authority.issue("first"),
     authority.issue("second"),
     authority.issue("client", { days: 3 }),
   ]);
 });
-afterAll(() => authority.remove());
 
 function envOf({ certificate, key }: Pair): Record<string, string> {
   return { MOORING_TLS_CERT_FILE: certificate, MOORING_TLS_KEY_FILE: key };
@@ -66,11 +56,7 @@ function sClient(port: number, ...args: string[]): Promise<{ ok: boolean; text: 
 }
 
 describe("the port over TLS", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService({ env: envOf(first) });
-  });
-  afterAll(() => service.stop());
+  const service = startedForAll(() => startService({ env: envOf(first) }));
 
   test.each<[string, (baseUrl: string, ca: Buffer) => Transport]>([
     [
