@@ -29,16 +29,6 @@ afterEach(() => front.stop());
 const save = (token: string, items: readonly object[]): Promise<Answer> =>
   front.call("POST", "/api/admin/setting/save", { token, body: items });
 
-async function rpc(name: string, body: object) {
-  const reply = await fetch(`http://127.0.0.1:${front.service.port}/mooring.v1.${name}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the rpc sends.
-  return { status: reply.status, body: (await reply.json()) as any };
-}
-
 /** The value in each list that a client may read. */
 async function shown(key: string, token: string): Promise<(string | undefined)[]> {
   const { data: all } = await front.call("GET", "/api/admin/setting/list", { token });
@@ -61,7 +51,7 @@ interface Revision {
 }
 
 async function history(): Promise<Revision[]> {
-  return (await rpc("SettingService/ListRevisions", {})).body.revisions;
+  return (await front.rpc("SettingService/ListRevisions", {})).body.revisions;
 }
 
 describe("a value that the server refuses", () => {
@@ -84,7 +74,7 @@ describe("a value that the server refuses", () => {
     expect(back?.reason).toBe(
       `the upstream refused search_index of revision ${saved?.revision}: ${MESSAGE}`,
     );
-    const { body } = await rpc("AuditService/ListAuditEvents", {});
+    const { body } = await front.rpc("AuditService/ListAuditEvents", {});
     const rows = body.events.map((event: Record<string, unknown>) => [
       event["actor"],
       event["method"],
@@ -188,19 +178,19 @@ describe("every other way to change a setting", () => {
     const token = await open();
     await save(token, [REFUSED]);
     const [, saved] = await history();
-    const { status, body } = await rpc("SettingService/Rollback", { to: saved?.revision });
+    const { status, body } = await front.rpc("SettingService/Rollback", { to: saved?.revision });
     expect([status, body.code, body.message]).toEqual([400, "failed_precondition", MESSAGE]);
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
   });
 
   test("an import of a refused value fails, and is reverted", async () => {
     const token = await open();
-    const { body: backup } = await rpc("SettingService/ExportSettings", {});
+    const { body: backup } = await front.rpc("SettingService/ExportSettings", {});
     const item = backup.document.settings.find(
       ({ key }: { key: string }) => key === "search_index",
     );
     item.value = REFUSED.value;
-    const { status, body } = await rpc("SettingService/ImportSettings", backup);
+    const { status, body } = await front.rpc("SettingService/ImportSettings", backup);
     expect([status, body.code], JSON.stringify(body)).toEqual([400, "failed_precondition"]);
     expect(body.message).toContain(MESSAGE);
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
@@ -209,7 +199,7 @@ describe("every other way to change a setting", () => {
   test("a dry run sends nothing to the server", async () => {
     await open();
     const body = { settings: [REFUSED], dryRun: true };
-    expect((await rpc("SettingService/SaveSettings", body)).status).toBe(200);
+    expect((await front.rpc("SettingService/SaveSettings", body)).status).toBe(200);
     expect(front.site.saves).toEqual([]);
   });
 

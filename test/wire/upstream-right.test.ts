@@ -19,23 +19,10 @@ beforeAll(async () => {
   login = await front.login();
 });
 
-interface Outcome {
-  readonly ok: boolean;
-  readonly code: string;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the rpc sends.
-  readonly message: any;
-}
-
-async function rpc(path: string, body: object = {}, authorization = login): Promise<Outcome> {
-  const reply = await fetch(`http://127.0.0.1:${front.service.port}/mooring.v1.${path}`, {
-    method: "POST",
-    headers: { authorization, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const text = await reply.text();
-  const message = JSON.parse(text);
-  return { ok: reply.ok, code: reply.ok ? "ok" : message.code, text, message };
+/** By default as the admin of the server. */
+async function rpc(path: string, body: object = {}, authorization = login) {
+  const { body: message, ...answer } = await front.rpc(path, body, authorization);
+  return { ...answer, ok: answer.code === "ok", message };
 }
 
 const scopes = async (): Promise<string[]> =>

@@ -12,20 +12,10 @@ const TRANSMISSION = { uri: "http://127.0.0.1:9091/rpc", seedtime: "5" };
 
 let front: FrontedSite;
 
-async function rpc(name: string, body: object = {}) {
-  const reply = await fetch(`http://127.0.0.1:${front.service.port}/mooring.v1.${name}`, {
-    method: "POST",
-    headers: { authorization: TOKEN, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the rpc sends.
-  return (await reply.json()) as any;
-}
-
 const newest = async () =>
-  (await rpc("SettingService/ListRevisions", { pageSize: 1 })).revisions[0];
+  (await front.rpc("SettingService/ListRevisions", { pageSize: 1 })).body.revisions[0];
 const audited = async (method: string) =>
-  (await rpc("AuditService/ListAuditEvents")).events.filter(
+  (await front.rpc("AuditService/ListAuditEvents")).body.events.filter(
     (event: { method: string }) => event.method === method,
   );
 
@@ -103,7 +93,7 @@ describe("a request that is passed on", () => {
   });
 
   test("has no token of a principal either", async () => {
-    const made = await rpc("AccessService/CreateToken", {
+    const { body: made } = await front.rpc("AccessService/CreateToken", {
       principal: "program",
       scopes: ["settings:read"],
     });
@@ -164,7 +154,9 @@ describe("a change by a path that is not in the contract", () => {
     const token = await front.login();
     front.site.put("robots_txt", "changed on the server itself");
     await front.call("POST", SET_TRANSMISSION, { token, body: TRANSMISSION });
-    const { revisions } = await rpc("SettingService/ListRevisions", { pageSize: 2 });
+    const {
+      body: { revisions },
+    } = await front.rpc("SettingService/ListRevisions", { pageSize: 2 });
     expect(revisions).toMatchObject([
       { actor: "upstream:admin", keys: expect.not.arrayContaining(["robots_txt"]) },
       { actor: "sites", keys: ["robots_txt"] },

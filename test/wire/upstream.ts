@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, vi } from "vitest";
 import { type StandIn, type StandInOptions, startStandIn } from "../sites/stand-in.ts";
-import { startService, type TestService, type TestServiceOptions } from "./service.ts";
+import { startService, type TestService, type TestServiceOptions, TOKEN } from "./service.ts";
 
 /** A service in front of a stand-in. */
 export interface FrontedSite {
@@ -11,6 +11,8 @@ export interface FrontedSite {
   /** The front's address, with the site's base path. */
   readonly url: string;
   call(method: string, path: string, callOptions?: CallOptions): Promise<Answer>;
+  /** An rpc of `mooring.v1` as JSON, by default as Mooring's own admin. */
+  rpc(name: string, body?: object, authorization?: string): Promise<RpcAnswer>;
   /** Logs in as an admin. @returns the session's token. */
   login(name?: string, password?: string): Promise<string>;
   stop(): Promise<void>;
@@ -30,6 +32,15 @@ export interface Answer {
   readonly message: string;
   // biome-ignore lint/suspicious/noExplicitAny: whatever the API sends.
   readonly data: any;
+}
+
+export interface RpcAnswer {
+  readonly status: number;
+  /** "ok", or the code of the error. */
+  readonly code: string;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the rpc sends.
+  readonly body: any;
 }
 
 export interface FrontOptions extends StandInOptions {
@@ -82,6 +93,16 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
   };
   const front: FrontedSite = {
     ...{ site, service, url, call },
+    rpc: async (name, body = {}, authorization = TOKEN) => {
+      const reply = await fetch(`http://127.0.0.1:${service.port}/mooring.v1.${name}`, {
+        method: "POST",
+        headers: { authorization, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const text = await reply.text();
+      const read = JSON.parse(text);
+      return { status: reply.status, code: reply.ok ? "ok" : read.code, text, body: read };
+    },
     login: async (username = "admin", password = "admin-password") => {
       const reply = await call("POST", "/api/auth/login", { body: { username, password } });
       return reply.data.token as string;

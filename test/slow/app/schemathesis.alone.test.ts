@@ -1,10 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { needs } from "../../downloaders/program.ts";
+import { temporaryFolder } from "../../temporary.ts";
 import { startService, TOKEN } from "../../wire/service.ts";
 
 beforeEach(needs("schemathesis"));
@@ -43,8 +41,7 @@ test.each([
   async ({ header, mode, phases }) => {
     const service = await startService({ env: { MOORING_HTTP_STATUS: mode } });
     onTestFinished(service.stop);
-    const cwd = mkdtempSync(join(tmpdir(), "mooring-schemathesis-"));
-    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+    const cwd = temporaryFolder();
     const args = [
       ...["run", `http://127.0.0.1:${service.port}/openapi.json`, "--no-color"],
       ...["--checks", CHECKS.join(","), "--phases", phases],

@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { create } from "@bufbuild/protobuf";
@@ -13,6 +11,7 @@ import { GetSettingResponseSchema } from "../../../gen/mooring/v1/setting_servic
 import { builtProgram } from "../../built.ts";
 import { startFake } from "../../cli/fake-service.ts";
 import { needs } from "../../downloaders/program.ts";
+import { temporaryFolder } from "../../temporary.ts";
 
 const PROGRAM = await builtProgram();
 
@@ -34,8 +33,7 @@ describe("over TLS", () => {
   beforeEach(needs("openssl"));
 
   test("a service is called only if its certificate is trusted", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
     const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${certificate}`;
     await promisify(execFile)("openssl", options.split(" "));

@@ -1,8 +1,21 @@
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { consoleTest, enterAt, tabTo, visit } from "./console.ts";
 
 const console = consoleTest();
+
+/** Opens the form of a new site. */
+async function fillSite(page: Page, url: string): Promise<void> {
+  await page.getByRole("button", { name: "Add a site" }).click();
+  await page.getByLabel("Name").fill("harbour");
+  await page.getByLabel("Address").fill(url);
+}
+
+async function addSite(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Its admin token").fill(token);
+  await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+}
 
 describe("sites", () => {
   test("are added, compared, synced and removed", async () => {
@@ -10,14 +23,10 @@ describe("sites", () => {
     try {
       const page = await console.enter("sites");
       await page.getByText("There are no sites.").waitFor();
-      await page.getByRole("button", { name: "Add a site" }).click();
-      await page.getByLabel("Name").fill("harbour");
-      await page.getByLabel("Address").fill(site.url);
-      await page.getByLabel("Its admin token").fill("a-wrong-token");
-      await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+      await fillSite(page, site.url);
+      await addSite(page, "a-wrong-token");
       await page.locator("dialog .wrong").waitFor();
-      await page.getByLabel("Its admin token").fill(site.token());
-      await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+      await addSite(page, site.token());
       await page.getByRole("heading", { name: "harbour" }).waitFor();
 
       await page.getByRole("button", { name: /^Adopt its/ }).waitFor();
@@ -50,11 +59,8 @@ describe("sites", () => {
     const site = await startStandIn();
     try {
       const page = await console.enter("sites");
-      await page.getByRole("button", { name: "Add a site" }).click();
-      await page.getByLabel("Name").fill("harbour");
-      await page.getByLabel("Address").fill(site.url);
-      await page.getByLabel("Its admin token").fill(site.token());
-      await page.locator("dialog").getByRole("button", { name: "Add a site" }).click();
+      await fillSite(page, site.url);
+      await addSite(page, site.token());
       await page.getByRole("heading", { name: "harbour" }).waitFor();
       await site.stop();
       await page.getByRole("button", { name: "Check now" }).click();

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createMetrics } from "../../../src/telemetry/metrics.ts";
 import { needs } from "../../downloaders/program.ts";
+import { temporaryFolder } from "../../temporary.ts";
 
 const doc = readFileSync("docs/metrics.md", "utf8");
 const alerts = readFileSync("packaging/prometheus/alerts.yaml", "utf8");
@@ -65,8 +65,7 @@ test("promtool accepts the alerts", (context) => {
 test("promtool accepts the page's configuration, with the alerts beside it", (context) => {
   needs("promtool")(context);
   const [, configuration = ""] = /```yaml\n([\s\S]*?)```/.exec(doc) ?? [];
-  const folder = mkdtempSync(join(tmpdir(), "mooring-prometheus-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   writeFileSync(join(folder, "prometheus.yaml"), configuration);
   writeFileSync(join(folder, "alerts.yaml"), alerts);
   const args = ["check", "config", join(folder, "prometheus.yaml")];
@@ -86,8 +85,7 @@ test("promtool accepts every query of the dashboard", (context) => {
   }));
   // YAML includes JSON.
   const groups = JSON.stringify({ groups: [{ name: "dashboard", rules }] });
-  const folder = mkdtempSync(join(tmpdir(), "mooring-dashboard-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   writeFileSync(join(folder, "rules.yaml"), groups);
   const args = ["check", "rules", join(folder, "rules.yaml")];
   const checked = spawnSync("promtool", args, { encoding: "utf8" });

@@ -1,14 +1,14 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { builtProgram } from "../../built.ts";
 import { freePort, needs } from "../../downloaders/program.ts";
 import { startStandIn } from "../../sites/stand-in.ts";
+import { temporaryFolder } from "../../temporary.ts";
 import { startService, TOKEN } from "../../wire/service.ts";
 import { patternOf, sectionOf, stepsOf } from "./steps.ts";
 
@@ -24,12 +24,6 @@ const blocksOf = (page: string): string[] =>
   [...page.matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block.trim());
 
 beforeEach(needs("curl", "bash"));
-
-async function emptyFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-readme-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 describe("README.md", () => {
   test.each(WAYS)("%s has a result after few lines", (title) => {
@@ -48,7 +42,7 @@ describe("README.md", () => {
     ["docs/start.md", "## First change"],
   ])("%s, %s has the described effect", async (page, title) => {
     const [folder, site, service] = await Promise.all([
-      emptyFolder(),
+      temporaryFolder(),
       startStandIn(),
       startService(),
     ]);
@@ -72,7 +66,7 @@ describe("README.md", () => {
   });
 
   test("the section for a gateway has the described effect", async () => {
-    const folder = await emptyFolder();
+    const folder = temporaryFolder();
     const [make, ...steps] = stepsOf(sectionOf(readme, WAYS[2] ?? ""));
     expect(make?.command).toBe("npm run package -- --only gateway");
     await mkdir(join(folder, "out"));

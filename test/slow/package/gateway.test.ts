@@ -17,6 +17,7 @@ import { createInterface } from "node:readline";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../temporary.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
@@ -117,8 +118,7 @@ test("the example is that of the page, and runs in an empty folder", async () =>
   const example = join(ROOT, "examples/gateway");
   const server = readFileSync(join(example, "server.ts"), "utf8");
   expect(textOf("README.md")).toContain(`\`\`\`ts\n${server}\`\`\``);
-  const place = mkdtempSync(join(tmpdir(), "mooring-library-"));
-  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+  const place = temporaryFolder();
   mkdirSync(place, { recursive: true });
   cpSync(example, place, {
     recursive: true,

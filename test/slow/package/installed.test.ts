@@ -22,6 +22,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { builtSite } from "../../built-site.ts";
+import { temporaryFolder } from "../../temporary.ts";
 import { startService, TOKEN } from "../../wire/service.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -42,13 +43,6 @@ beforeAll(async () => {
 }, 400_000);
 
 afterAll(() => rmSync(out, { recursive: true, force: true }));
-
-/** A folder with nothing in it. */
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mooring-installed-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 interface Installed {
   readonly command: string;
@@ -103,7 +97,7 @@ async function listening(lines: AsyncIterable<string>, errors: () => string): Pr
 
 describe("the folder for Linux x64", () => {
   test("is unpacked and used on an empty system, and through a link", async () => {
-    const folder = emptyFolder();
+    const folder = temporaryFolder();
     const archive = join(out, `mooring-${version}-linux-x64.tar.gz`);
     execFileSync("tar", ["-xzf", archive, "-C", folder, "--strip-components=1"]);
     mkdirSync(join(folder, "elsewhere"));
@@ -113,7 +107,7 @@ describe("the folder for Linux x64", () => {
   });
 
   test("is installed and replaces an older one as described", async () => {
-    const folder = emptyFolder();
+    const folder = temporaryFolder();
     const commands = (page: string, first: string): string => {
       const blocks = readFileSync(join(ROOT, page), "utf8").matchAll(/```sh\n([\s\S]*?)```/g);
       const [, block = ""] = [...blocks].find(([, text = ""]) => text.startsWith(first)) ?? [];
@@ -183,7 +177,7 @@ test("protoc generates code from the contract in the folder, as the examples' pa
   const { status } = spawnSync("sh", ["-c", `${protoc} --version`]);
   if (status !== 0 && process.env["MOORING_TEST_REQUIRE_PROGRAMS"] === undefined)
     context.skip("Python's grpcio-tools is not installed (test/requirements.txt)");
-  const folder = emptyFolder();
+  const folder = temporaryFolder();
   const script = command
     .replace("protoc", protoc)
     .replaceAll("mooring-0.1.0-linux-x64", join(out, `mooring-${version}-linux-x64`));
@@ -194,7 +188,7 @@ test("protoc generates code from the contract in the folder, as the examples' pa
 
 describe("the client's package", () => {
   test("is installed into an empty folder, compiles and calls", async () => {
-    const folder = emptyFolder();
+    const folder = temporaryFolder();
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     const file = join(out, `mooring-client-${version}.tgz`);
     const node = readFileSync(
@@ -250,7 +244,7 @@ test("the sizes in docs/operating.md are about the current ones", () => {
 
 describe("the npm package", () => {
   test("is installed into an empty folder and used by its command", async () => {
-    const folder = emptyFolder();
+    const folder = temporaryFolder();
     const path = [dirname(process.execPath), "/usr/bin", "/bin"].join(":");
     const env = { PATH: path, HOME: process.env["HOME"] ?? folder };
     const npm = join(dirname(process.execPath), "npm");

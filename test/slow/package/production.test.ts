@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { isRunning, killTree, processTree } from "../../../bench/proc.ts";
+import { temporaryFolder } from "../../temporary.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const SOURCES = [
@@ -18,8 +18,7 @@ const SOURCES = [
 ];
 
 test("npm ci --omit=dev and npm start serve, with any Node of the machine", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "mooring-production-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   for (const path of SOURCES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   // Without additions of this repository's scripts: its own Node and tools.
   const path = (process.env["PATH"] ?? "").split(":").filter((one) => !one.includes(ROOT));

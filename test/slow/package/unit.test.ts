@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { definitionList } from "../../../src/config/definition.ts";
 import { needs } from "../../downloaders/program.ts";
+import { temporaryFolder } from "../../temporary.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const unit = readFileSync(join(ROOT, "packaging/systemd/mooring.service"), "utf8");
@@ -16,8 +16,7 @@ describe("the systemd unit", () => {
 
   /** The unchanged unit, except for the program, which must exist for systemd. */
   function unitFile(): string {
-    const folder = mkdtempSync(join(tmpdir(), "mooring-unit-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const file = join(folder, "mooring.service");
     const program = join(ROOT, "packaging/linux/mooring");
     writeFileSync(file, unit.replace("ExecStart=/opt/mooring/mooring", `ExecStart=${program}`));

@@ -4,7 +4,7 @@ import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { establishedSockets } from "../../../bench/proc.ts";
 import { needs } from "../../downloaders/program.ts";
-import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { postgresOfTest, postgresProgram } from "../../store/postgres/server.ts";
 import { type As, as, drained, give } from "../../wire/access-client.ts";
 
@@ -35,17 +35,19 @@ async function workersAndAnother(): Promise<Running> {
   return { ports: [first.port(), second.port()], workers: [] };
 }
 
-async function twoInstances(): Promise<Running> {
-  const server = await postgresOfTest();
-  const url = await server.newDatabase();
+async function startTwo(): Promise<[MooringProcess, MooringProcess]> {
+  const url = await (await postgresOfTest()).newDatabase();
   const folder = await testFolder();
   const start = (at: string) =>
     startedMooring({
       folder,
       env: { ...env, MOORING_DATABASE_URL: url, MOORING_DATA_DIR: join(folder, at) },
     });
-  const instances = [await start("a"), await start("b")];
-  return { ports: instances.map((instance) => instance.port()), workers: [] };
+  return [await start("a"), await start("b")];
+}
+
+async function twoInstances(): Promise<Running> {
+  return { ports: (await startTwo()).map((instance) => instance.port()), workers: [] };
 }
 
 /** Clients with a connection each, enough for every process to have some. */
@@ -125,18 +127,7 @@ test(
   LONG,
   async (context) => {
     needs(postgresProgram("postgres"))(context);
-    const server = await postgresOfTest();
-    const url = await server.newDatabase();
-    const folder = await testFolder();
-    const [by, halted] = await Promise.all(
-      ["a", "b"].map((at) =>
-        startedMooring({
-          folder,
-          env: { ...env, MOORING_DATABASE_URL: url, MOORING_DATA_DIR: join(folder, at) },
-        }),
-      ),
-    );
-    if (by === undefined || halted === undefined) throw new Error("no instance");
+    const [by, halted] = await startTwo();
     const root = as(by.port(), TOKEN);
     const { text, id } = await give(root, ["settings:read"]);
     const own = as(halted.port(), text);

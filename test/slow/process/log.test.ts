@@ -31,8 +31,7 @@ describe("the log", () => {
     });
     ids.push(outcome.requestId);
     transport.close();
-    mooring.kill("SIGTERM");
-    await mooring.ended;
+    await mooring.stop();
     for (const line of mooring.stdout().trimEnd().split("\n"))
       expect(JSON.parse(line), line).toMatchObject({
         level: expect.any(Number),
@@ -50,15 +49,13 @@ describe("the log", () => {
   test("has no line for a successful call at the default level", async () => {
     const quiet = await startedMooring({ env });
     await http1Sender(quiet.port())("/api/admin/setting/list", { headers });
-    quiet.kill("SIGTERM");
-    await quiet.ended;
+    await quiet.stop();
     expect(quiet.log().filter((line) => "requestId" in line)).toEqual([]);
 
     const folder = await testFolder();
     const chatty = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "debug" } });
     const reply = await http1Sender(chatty.port())("/api/admin/setting/list", { headers });
-    chatty.kill("SIGTERM");
-    await chatty.ended;
+    await chatty.stop();
     expect(chatty.log()).toContainEqual(
       expect.objectContaining({ requestId: reply.headers["x-request-id"], door: "rest" }),
     );
@@ -82,8 +79,7 @@ describe("the log", () => {
     await send("/api/admin/setting/Secret-path", { headers });
     const { json } = await post("reset_token", undefined);
     const { data: token } = json as { data: string };
-    mooring.kill("SIGTERM");
-    await mooring.ended;
+    await mooring.stop();
     expect(mooring.stdout()).not.toMatch(/Secret-/);
     for (const secret of [TOKEN, token]) {
       expect(mooring.stdout()).not.toContain(secret);
@@ -96,8 +92,7 @@ describe("the log", () => {
     const control = "\u0007\u007f\u009b2J";
     const path = `/api/admin/setting/get?key=${encodeURIComponent(control)}`;
     await http1Sender(mooring.port())(path, { headers });
-    mooring.kill("SIGTERM");
-    await mooring.ended;
+    await mooring.stop();
     const lines = mooring.stdout().split("\n");
     for (const line of lines)
       for (const char of line) expect(isControl(char), JSON.stringify(line)).toBe(false);
@@ -113,8 +108,7 @@ describe("the log", () => {
       await send(list, { headers: { authorization: `wrong-${call}` } });
     // Each failure of a client with the token has a line.
     for (let call = 0; call < 3; call += 1) await send(`${list}?group=x`, { headers });
-    mooring.kill("SIGTERM");
-    await mooring.ended;
+    await mooring.stop();
     const codes = mooring.log().flatMap(({ code }) => code ?? []);
     expect(codes).toEqual([
       "Unauthenticated",
@@ -133,8 +127,7 @@ describe("the log", () => {
     });
     const linesOf = (msg: string) => mooring.log().filter((line) => line["msg"] === msg);
     await mooring.logged(() => linesOf("serving").length === 2);
-    mooring.kill("SIGTERM");
-    await mooring.ended;
+    await mooring.stop();
     const [first, second] = linesOf("serving").map(({ worker }) => worker);
     expect(linesOf("settings file applied")).toMatchObject([{ worker: first }]);
     expect(linesOf("stopped").map(({ worker }) => worker)).toEqual(

@@ -23,8 +23,7 @@ async function probed(env: Record<string, string>, command: string[], more = {})
   const own = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_DATA_DIR: folder, ...env };
   const mooring = await startedMooring({ folder, env: own });
   const { code, out, err } = await run(command, { cwd: folder, env: { ...own, ...more } });
-  mooring.kill("SIGTERM");
-  await mooring.ended;
+  await mooring.stop();
   return { code, out, err };
 }
 

@@ -102,8 +102,7 @@ test("killed at any point of a push, site and Mooring agree after the next start
       return (data as { status: { health: string } }).status.health;
     };
     await soon(health, point.what).toBe("ok");
-    second.kill("SIGTERM");
-    await second.ended;
+    await second.stop();
     await site.stop();
   };
   const folders = await Promise.all(POINTS.map(testFolder));

@@ -1,23 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { builtProgram } from "../../built.ts";
 import { cutImages } from "../../reliability/cut.ts";
 import { killCycles } from "../../reliability/kill.ts";
+import { temporaryFolder } from "../../temporary.ts";
 
 const SEED = 1;
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "mooring-reliability-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 test("500 logs that were cut or damaged open with the last complete commit", {
   timeout: 180_000,
 }, async () => {
-  const { wrong, images } = await cutImages({ images: 500, seed: SEED, folder: newFolder() });
+  const { wrong, images } = await cutImages({ images: 500, seed: SEED, folder: temporaryFolder() });
   expect(wrong).toEqual([]);
   expect(images).toBe(500);
 });
@@ -26,7 +18,7 @@ test("20 kills under load lose no acknowledged save", { timeout: 180_000 }, asyn
   const result = await killCycles({
     cycles: 20,
     seed: SEED,
-    folder: newFolder(),
+    folder: temporaryFolder(),
     program: await builtProgram(),
   });
   expect(result.wrong).toEqual([]);

@@ -6,12 +6,12 @@ import { startedForAll } from "../../started.ts";
 import { startService } from "../../wire/service.ts";
 import { type HttpReply, http1Sender } from "../../wire/transport/http.ts";
 
+const site = startedForAll(startStandIn);
 const service = startedForAll(() =>
   startService({
     env: { MOORING_UPSTREAM: site.url, MOORING_SHUTDOWN_GRACE: "50ms" },
   }),
 );
-const site = startedForAll(startStandIn);
 
 beforeAll(async () => {
   await site.stop();
