@@ -1,9 +1,16 @@
 // Requests in their most expensive forms, with a token for only this method.
-import { type ClientHttp2Session, connect } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
 import { ACCEPTED, type Form, formsOf, type Size, wholeSize } from "../request/form.ts";
-import { send, TRANSPORTS, type Transport, type Wire, wireOf } from "../request/send.ts";
+import {
+  openSession,
+  send,
+  TRANSPORTS,
+  type Transport,
+  type Wire,
+  wireOf,
+} from "../request/send.ts";
 import { nameOf } from "../request/services.ts";
 import { type Attack, add, pause, type Tally, type Target } from "../target.ts";
 
@@ -71,8 +78,7 @@ async function round(
   tally: Tally,
   signal: AbortSignal,
 ): Promise<void> {
-  const session = connect(`http://127.0.0.1:${port}`);
-  session.on("error", () => undefined);
+  const session = openSession(port);
   const over = AbortSignal.any([signal, AbortSignal.timeout(ROUND)]);
   // A stream has no end: its opening is measured.
   const isStream = method.methodKind !== "unary";

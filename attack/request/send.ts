@@ -1,5 +1,10 @@
 // Requests of any method over any transport, as bytes on an HTTP/2 stream.
-import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 import {
   type DescMethod,
   getOption,
@@ -99,6 +104,16 @@ function parameters(members: JsonObject): string[][] {
       typeof one === "object" ? JSON.stringify(one) : String(one),
     ]),
   );
+}
+
+/** Memory of a connection, in MB: with the default of 10, Node.js resets the third long request. */
+const SESSION_MEMORY = 64;
+
+/** Opens a connection for several requests of megabytes at a time. */
+export function openSession(port: number): ClientHttp2Session {
+  const session = connect(`http://127.0.0.1:${port}`, { maxSessionMemory: SESSION_MEMORY });
+  session.on("error", () => undefined);
+  return session;
 }
 
 /** Sends a request. The stream is not read until its caller does. */

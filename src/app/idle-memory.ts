@@ -75,12 +75,12 @@ async function collectGarbage(): Promise<void> {
   const { emitWarning } = process;
   // Its only warning, that the function is experimental, is emitted in the call.
   process.emitWarning = () => undefined;
+  let collected: Promise<unknown>;
   try {
     // V8 measures memory while it marks, so that a measurement is a collection.
-    const collected = measureMemory({ mode: "summary", execution: "eager" });
-    process.emitWarning = emitWarning;
-    await collected;
+    collected = measureMemory({ mode: "summary", execution: "eager" });
   } finally {
     process.emitWarning = emitWarning;
   }
+  await collected;
 }
