@@ -5,12 +5,12 @@ import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { Admission, type Caller, grantOf } from "../../src/access/admission.ts";
 import { createAccess, type Identity, publicMethods } from "../../src/access/authenticate.ts";
-
 import { createGrant, NOTHING, ROOT } from "../../src/access/grant.ts";
 import { createThrottle } from "../../src/access/throttle.ts";
 import { Call, callKey } from "../../src/gateway/call.ts";
 import { unavailable } from "../../src/messages/error.ts";
 import { message } from "../../src/messages/message.ts";
+import { thrown } from "../thrown.ts";
 
 const { ping } = PublicService.method;
 const { listSettings, saveSettings } = SettingService.method;
@@ -60,15 +60,7 @@ function accessOf(callers: Record<string, () => Found> = { right: () => reader }
   return { access, identity, callers };
 }
 
-async function failureOf(work: () => unknown): Promise<ConnectError> {
-  try {
-    await work();
-  } catch (error) {
-    if (error instanceof ConnectError) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
-}
+const failureOf = (work: () => unknown) => thrown(ConnectError, work);
 
 const unauthenticated = (text: RegExp) => ({
   code: Code.Unauthenticated,

@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
 import type { SecretsMode } from "../../src/backup/write.ts";
 import { FLAG } from "../../src/settings/item.ts";
-import { tokenEquals } from "../../src/settings/token.ts";
 import {
   definitions,
   type Parts,
@@ -153,19 +152,6 @@ describe("an import", () => {
     expect(to.engine.snapshot().revision).toBe(0);
   });
 
-  test("saves the rest when asked to skip invalid values", async () => {
-    const to = await testParts(newPath());
-    const list = [item("site_title", "x"), item("default_page_size", "many"), item("k", "v")];
-    const { result } = await imported(to, list, { skipInvalid: true });
-    expect(result).toMatchObject([
-      { key: "site_title", outcome: "changed", reason: "" },
-      { key: "default_page_size", outcome: "invalid", reason: expect.sentence(/must be/) },
-      { key: "k", outcome: "added" },
-    ]);
-    expect(to.settings.get("default_page_size").revision).toBe(0);
-    expect(to.settings.get("k").value).toBe("v");
-  });
-
   test("makes no private setting public and sets no short token", async () => {
     const to = await testParts(newPath());
     const { token } = await to.settings.resetToken(tester);
@@ -207,15 +193,6 @@ describe("an import", () => {
     const to = await testParts(newPath());
     const many = Array.from({ length: 2_500 }, (_, at) => item(`k${at}`, `${at}`));
     expect((await imported(to, many)).commit?.changes).toHaveLength(2_500);
-  });
-
-  test("with a wrong passphrase changes nothing and does not quote it", async () => {
-    const to = await testParts(newPath());
-    const backup = await exported(await site(), { mode: "seal", passphrase });
-    const failure = await failureOf(() => imported(to, backup, { passphrase: "wrong-passphrase" }));
-    expect(failure.code).toBe(Code.InvalidArgument);
-    expect(failure.message).not.toContain("wrong-passphrase");
-    expect(to.engine.snapshot().revision).toBe(0);
   });
 
   test("of an AList or OpenList SQLite file saves its settings", async () => {
@@ -268,15 +245,5 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
       expect(["added", "changed", "unchanged"]).toContain(outcome);
       expect([key, to.settings.get(key).value]).toEqual([key, values.get(key)]);
     }
-  });
-
-  test("with a token of realistic length, that token is accepted afterwards", async () => {
-    const to = await testParts(newPath());
-    const token = `openlist-${"0a-Z".repeat(25)}`;
-    const backup = readPlain();
-    for (const setting of backup.settings) if (setting.key === "token") setting.value = token;
-    const { result } = await imported(to, { encrypted: "", ...backup });
-    expect(outcomes(result)).toMatchObject({ token: "changed" });
-    expect(tokenEquals(to.settings.get("token").value, token)).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import type { BackupSetting } from "../../src/backup/setting.ts";
 import { ServiceError } from "../../src/messages/error.ts";
+import { thrown } from "../thrown.ts";
 
 /** A setting of a backup, with defaults for members that a test does not need. */
 export function setting(members: Partial<BackupSetting> & { key: string }): BackupSetting {
@@ -7,12 +8,4 @@ export function setting(members: Partial<BackupSetting> & { key: string }): Back
 }
 
 /** The service error that a call throws or rejects with. */
-export async function failureOf(call: () => unknown): Promise<ServiceError> {
-  try {
-    await call();
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
-}
+export const failureOf = (call: () => unknown) => thrown(ServiceError, call);

@@ -1,16 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
 import { ServiceError } from "../../src/messages/error.ts";
+import { thrown } from "../thrown.ts";
 
 /** The ServiceError that a promise rejects with; fails if it resolves. */
-export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
-  const outcome = await promise.then(
-    (value) => new Error(`succeeded with ${JSON.stringify(value)}`),
-    (error: unknown) => error,
-  );
-  if (outcome instanceof ServiceError) return outcome;
-  throw outcome;
-}
+export const failureOf = (promise: Promise<unknown>) => thrown(ServiceError, () => promise);
 
 /** All texts of an error that a logger could print: members, texts, stacks and causes. */
 export function textsOf(error: unknown): string {

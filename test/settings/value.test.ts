@@ -1,5 +1,3 @@
-import { createDecipheriv, createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { customDefinition } from "../../src/settings/custom.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
@@ -153,58 +151,3 @@ describe("normalizing", () => {
     expect(normalizeStoredValue(known(key), value)).toBe(expected);
   });
 });
-
-const BACKUPS = "../shared/facts/backups";
-
-interface BackupItem {
-  readonly key: string;
-  readonly value: string;
-  readonly help: string;
-  readonly type: string;
-  readonly options: string;
-  readonly group: number;
-  readonly flag: number;
-}
-
-function backup(name: string): { settings: Record<string, string>[] } {
-  return JSON.parse(readFileSync(`${BACKUPS}/${name}`, "utf8"));
-}
-
-/** Inverse of the web page's conversion of each member: see the folder's README. */
-function decrypt(text: string): unknown {
-  const raw = Buffer.from(Buffer.from(text, "base64").toString("latin1"), "base64");
-  const salt = raw.subarray(8, 16);
-  let block = Buffer.alloc(0);
-  let derived = Buffer.alloc(0);
-  while (derived.length < 48) {
-    block = createHash("md5").update(block).update("correct horse").update(salt).digest();
-    derived = Buffer.concat([derived, block]);
-  }
-  const cipher = createDecipheriv("aes-256-cbc", derived.subarray(0, 32), derived.subarray(32));
-  return JSON.parse(Buffer.concat([cipher.update(raw.subarray(16)), cipher.final()]).toString());
-}
-
-describe.skipIf(!existsSync(BACKUPS))(
-  "a backup of the reference web page (needs ../shared)",
-  () => {
-    it.each([
-      ["plain.json", (member: unknown) => member],
-      ["encrypted.json", (member: unknown) => decrypt(String(member))],
-    ])("contains no value that is refused: %s", (name, open) => {
-      const items = backup(name).settings.map(
-        (item) =>
-          Object.fromEntries(
-            Object.entries(item).map(([member, value]) => [member, open(value)]),
-          ) as unknown as BackupItem,
-      );
-      const problems = items.flatMap((item) => {
-        const definition = definitions.get(item.key) ?? customDefinition(item);
-        const value = normalizeStoredValue(definition, item.value);
-        const problem = checkValue(definition, item.value) ?? checkValue(definition, value);
-        return problem === undefined && value === item.value ? [] : [`${item.key} ${problem}`];
-      });
-      expect(items.length).toBeGreaterThan(30);
-      expect(problems).toEqual([]);
-    });
-  },
-);

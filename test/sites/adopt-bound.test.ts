@@ -1,20 +1,10 @@
 import { Code } from "@connectrpc/connect";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { failureOf } from "../backup/setting.ts";
-import { ALL, type Follower, ORIGIN, startFollower } from "./follower.ts";
-import { type StandIn, startStandIn } from "./stand-in.ts";
+import { ALL, ORIGIN } from "./follower.ts";
+import { add, anotherFollower, mooring, service, site, useOneSite } from "./one-site.ts";
 
-let site: StandIn;
-let mooring: Follower | undefined;
-
-beforeEach(async () => {
-  site = await startStandIn();
-});
-
-afterEach(async () => {
-  await mooring?.close();
-  await site.stop();
-});
+useOneSite();
 
 /** Rows that only the site has. */
 async function addRows(count: number, value = "v"): Promise<void> {
@@ -24,11 +14,10 @@ async function addRows(count: number, value = "v"): Promise<void> {
 }
 
 async function adopting(env: Readonly<Record<string, string>>) {
-  mooring = await startFollower({ env });
-  await mooring.sites.service.create({ name: "one", url: site.url, token: site.token() }, ORIGIN);
+  await anotherFollower({ env });
+  await add();
   const before = mooring.settings.engine.snapshot().revision;
-  const { service } = mooring.sites;
-  return { before, adopt: () => service.adopt("one", ALL, ORIGIN), mooring };
+  return { before, adopt: () => service().adopt("one", ALL, ORIGIN) };
 }
 
 describe("a site's values that would exceed a bound of all settings together", () => {
@@ -42,7 +31,7 @@ describe("a site's values that would exceed a bound of all settings together", (
     ],
   ] as const)("are all refused at adoption: %s", async (_name, env, fill) => {
     await fill();
-    const { adopt, before, mooring } = await adopting(env);
+    const { adopt, before } = await adopting(env);
     const failure = await failureOf(adopt);
     expect(failure).toMatchObject({ code: Code.ResourceExhausted });
     expect(failure.message).toContain(Object.keys(env)[0]);
@@ -54,7 +43,7 @@ describe("a site's values that would exceed a bound of all settings together", (
 
   test("are adopted at the bound", async () => {
     await addRows(3);
-    const { adopt, mooring } = await adopting({ MOORING_MAX_CUSTOM_SETTINGS: "3" });
+    const { adopt } = await adopting({ MOORING_MAX_CUSTOM_SETTINGS: "3" });
     await adopt();
     expect(mooring.settings.engine.snapshot().totals.custom).toBe(3);
   });

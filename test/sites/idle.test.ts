@@ -1,29 +1,16 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
-import { type StandIn, startStandIn } from "./stand-in.ts";
+import { beforeEach, expect, test } from "vitest";
+import { ORIGIN, startFollower } from "./follower.ts";
+import { following, mooring, service, soon, useOneSite } from "./one-site.ts";
 
-const soon = <T>(look: () => T) => expect.poll(look);
+let queries: string[] = [];
+const onQuery = (name: string): void => void queries.push(name);
 
-let mooring: Follower;
-let site: StandIn;
-let queries: string[];
-
-beforeEach(async () => {
-  queries = [];
-  const times = { look: 600_000, lookAgain: 600_000 };
-  const onQuery = (name: string): void => void queries.push(name);
-  [mooring, site] = await Promise.all([startFollower({ times, onQuery }), startStandIn()]);
-});
-
-afterEach(async () => {
-  await mooring.close();
-  await site.stop();
-});
+useOneSite({ times: { look: 600_000, lookAgain: 600_000 }, onQuery });
+beforeEach(following);
 
 const count = (name: string): number => queries.filter((each) => each === name).length;
 
 test("an idle beat reads only the version, and renews the lease at its time", async () => {
-  await followSite(mooring, site);
   await soon(() => mooring.sites.workers.isDue(mooring.sites.registry.byName("one"))).toBe(false);
   const begun = count("version");
   await soon(() => count("version")).toBeGreaterThan(begun + 3);
@@ -34,9 +21,8 @@ test("an idle beat reads only the version, and renews the lease at its time", as
 });
 
 test("changes of another process are read on the next beat", async () => {
-  await followSite(mooring, site);
   const other = await startFollower({ folder: mooring.folder });
   await other.sites.service.update("one", { paused: true }, ORIGIN);
-  await soon(() => mooring.sites.service.get("one").site.paused).toBe(true);
+  await soon(() => service().get("one").site.paused).toBe(true);
   await other.close();
 });

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, expect } from "vitest";
-import { ALL, type Follower, followSite, ORIGIN, startFollower } from "./follower.ts";
+import {
+  ALL,
+  type Follower,
+  type FollowerOptions,
+  followSite,
+  ORIGIN,
+  startFollower,
+} from "./follower.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "./stand-in.ts";
 
 /** The process that follows sites. */
@@ -8,9 +15,9 @@ export let mooring: Follower;
 export let site: StandIn;
 
 /** Starts a process and a site before each test of a file, and ends them after it. */
-export function useOneSite(): void {
+export function useOneSite(options?: FollowerOptions): void {
   beforeEach(async () => {
-    [mooring, site] = await Promise.all([startFollower(), startStandIn()]);
+    [mooring, site] = await Promise.all([startFollower(options), startStandIn()]);
   });
   afterEach(async () => {
     await mooring.close();
@@ -19,7 +26,7 @@ export function useOneSite(): void {
 }
 
 /** Replaces the process by another one, with its own database. */
-export async function anotherFollower(options: Parameters<typeof startFollower>[0]): Promise<void> {
+export async function anotherFollower(options: FollowerOptions): Promise<void> {
   await mooring.close();
   mooring = await startFollower(options);
 }

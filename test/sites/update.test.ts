@@ -1,36 +1,26 @@
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../backup/setting.ts";
-import {
-  type Follower,
-  type FollowerOptions,
-  followSite,
-  ORIGIN,
-  startFollower,
-} from "./follower.ts";
-import { type StandIn, startStandIn } from "./stand-in.ts";
+import { type Follower, type FollowerOptions, ORIGIN, startFollower } from "./follower.ts";
+import { following, mooring, site, useOneSite } from "./one-site.ts";
+import { startStandIn } from "./stand-in.ts";
 
 /** Rounds run on request only. */
 const times = { beat: 600_000, look: 600_000, lookAgain: 600_000 };
 
-let mooring: Follower;
-let site: StandIn;
-/** Other processes on the same database. */
-let others: Follower[];
 /** Awaited before each call of the store of sites. */
-let gate: (name: string) => void | Promise<void>;
+let gate: (name: string) => void | Promise<void> = () => undefined;
 
+/** Other processes on the same database. */
+const others: Follower[] = [];
+
+useOneSite({ times, onQuery: (name) => gate(name) });
 beforeEach(async () => {
-  others = [];
   gate = () => undefined;
-  const onQuery = (name: string) => gate(name);
-  [mooring, site] = await Promise.all([startFollower({ times, onQuery }), startStandIn()]);
-  await followSite(mooring, site);
+  await following();
 });
 afterEach(async () => {
-  for (const other of others) await other.close();
-  await mooring.close();
-  await site.stop();
+  for (const other of others.splice(0)) await other.close();
 });
 
 async function anotherProcess(options: FollowerOptions = {}): Promise<Follower> {

@@ -3,6 +3,7 @@ import { StoreError } from "../../../src/database/error.ts";
 import { postgresServer } from "../../../src/database/postgres/server.ts";
 import type { SettingStore } from "../../../src/settings/store.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
+import { thrown } from "../../thrown.ts";
 import { setting } from "../sample.ts";
 
 /** Long enough for a busy machine. */
@@ -23,15 +24,10 @@ export const save = (store: SettingStore, revision: number, value = String(revis
   store.transact((trx) => trx.write(setting(revision, { a: value })));
 
 /** Failure of an action: a StoreError of one sentence. */
-export async function failureOf(action: () => Promise<unknown>): Promise<StoreError> {
-  try {
-    await action();
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    expect(error.message).not.toContain("\n");
-    return error;
-  }
-  throw new Error("nothing was thrown");
+export async function failureOf(action: () => unknown): Promise<StoreError> {
+  const error = await thrown(StoreError, action);
+  expect(error.message).not.toContain("\n");
+  return error;
 }
 
 export const nameOf = (url: string): string => url.split("/").at(-1) ?? "";

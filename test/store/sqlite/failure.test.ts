@@ -3,12 +3,12 @@ import { chmod, chown } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { StoreError } from "../../../src/database/error.ts";
 import { makeFolder } from "../../../src/database/sqlite/file.ts";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
 import type { SettingStore } from "../../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
+import { failureOf as failureOfAction } from "../postgres/opened.ts";
 import { startProcess } from "../process.ts";
 import { setting } from "../sample.ts";
 import { canMount, mountSmallDisk } from "./small-disk.ts";
@@ -24,16 +24,8 @@ async function open(path: string, options?: SqliteOptions): Promise<SettingStore
 }
 
 /** The one-sentence failure of opening a path, or of another action. */
-async function failureOf(action: string | (() => Promise<unknown>)): Promise<StoreError> {
-  try {
-    await (typeof action === "string" ? open(action) : action());
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    expect(error.message).not.toContain("\n");
-    return error;
-  }
-  throw new Error("nothing was thrown");
-}
+const failureOf = (action: string | (() => Promise<unknown>)) =>
+  failureOfAction(typeof action === "string" ? () => open(action) : action);
 
 /** A database with one setting at revision 1, closed. */
 async function made(path = newPath()): Promise<string> {

@@ -1,0 +1,14 @@
+/** The error of a class that a call throws or rejects with; fails if there is none. */
+export async function thrown<T extends Error>(
+  type: abstract new (...parts: never[]) => T,
+  call: () => unknown,
+): Promise<T> {
+  const outcome = await Promise.resolve()
+    .then(call)
+    .then(
+      (value) => new Error(`succeeded with ${JSON.stringify(value)}`),
+      (error: unknown) => error,
+    );
+  if (outcome instanceof type) return outcome;
+  throw outcome;
+}
