@@ -1,10 +1,7 @@
 import { rm } from "node:fs/promises";
 import { create } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AuditEvent } from "../../gen/mooring/v1/audit_pb.js";
-import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
@@ -27,10 +24,8 @@ afterEach(async () => {
 
 /** All rows, oldest first. */
 async function events(): Promise<readonly AuditEvent[]> {
-  const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${service.port}` });
-  const headers = { authorization: TOKEN };
   const request = { afterSequence: 0n, pageSize: 1_000 };
-  return (await createClient(AuditService, transport).listAuditEvents(request, { headers })).events;
+  return (await as(service.port).audit.listAuditEvents(request)).events;
 }
 
 /** Counted calls are written now. */

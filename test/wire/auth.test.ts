@@ -33,13 +33,6 @@ const intruders: readonly (readonly [string, Record<string, string>, RegExp])[] 
 /** Accepted spellings of the token. */
 const keys: readonly string[] = [TOKEN, `Bearer ${TOKEN}`, `bearer ${TOKEN}`, `Bearer  ${TOKEN}`];
 
-describe("the contract", () => {
-  test("has exactly three public methods", () => {
-    const open = methods.filter((method) => publicMethods.has(method)).map(({ name }) => name);
-    expect(open).toEqual(["Ping", "GetPublicSettings", "WatchPublicSettings"]);
-  });
-});
-
 describe.each(transports)("over $name", ({ open, env = {} }) => {
   const service = startedForAll(() => startService({ env }));
   const transport = startedForAll(() => open(service));

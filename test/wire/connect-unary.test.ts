@@ -95,16 +95,6 @@ describe.each([
     const replies = [await send(LIST, request), await send(LIST, request)].map(comparable);
     expect(replies[1]).toEqual(replies[0]);
   });
-
-  test("a change is visible at once", async () => {
-    for (const value of ["one", "two"]) {
-      const body = JSON.stringify({ settings: [{ key: "site_title", value }] });
-      await send(SAVE, json(body, ADMIN));
-      expect(await send(PUBLIC, json("{}"))).toMatchObject({
-        json: { settings: { site_title: value } },
-      });
-    }
-  });
 });
 
 /** All of a reply except parts that always differ. */

@@ -55,3 +55,8 @@ export function local(name: string, root: string, more: JsonObject = {}) {
 export function rowOf(site: WholeSite, path: string) {
   return site.storages.row(path);
 }
+
+/** The state of a mount on its first site. */
+export async function stateOf({ mounts }: As, name: string): Promise<string | undefined> {
+  return (await mounts.getMount({ name })).mount?.status[0]?.state;
+}

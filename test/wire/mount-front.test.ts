@@ -2,6 +2,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
+import { stateOf } from "./following.ts";
 import { startService } from "./service.ts";
 
 const site = startedForAll(startWholeSite);
@@ -81,8 +82,6 @@ test("a change by Mooring reaches the server, and is not counted as a change the
     mounts: [{ name: "first", config: { root_folder_path: "/srv/new" } }],
   });
   await expect.poll(() => site.storages.addition("/first")["root_folder_path"]).toBe("/srv/new");
-  await expect
-    .poll(async () => (await admin.mounts.getMount({ name: "first" })).mount?.status[0]?.state)
-    .toBe("ok");
+  await expect.poll(() => stateOf(admin, "first")).toBe("ok");
   expect((await admin.mounts.listMounts({})).revision).toBe(before + 1n);
 });

@@ -25,7 +25,7 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
   };
   const before = [writes(one), writes(two)];
   const dry = await admin.mounts.saveMounts({ mounts: [drive], dryRun: true });
-  expect(dry.results[0]?.note).toContain("would share refresh_token");
+  expect(dry.results[0]?.note).toContain("several sites would share refresh_token");
   await expect(admin.mounts.saveMounts({ mounts: [drive] })).rejects.toThrow(
     "allow_shared_credential",
   );
@@ -40,6 +40,8 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
   });
   await expect.poll(() => isOk("drive")).toBe(true);
   expect([token(one), token(two)]).toEqual(["shared", "own"]);
+  const copy = { name: "drive", newName: "again", mountPath: "/again" };
+  await expect(admin.mounts.copyMount(copy)).rejects.toThrow("would share refresh_token");
   // Both servers refresh theirs: neither gets an invalid one back.
   one.storages.writeBack("/drive", { refresh_token: "shared-2" });
   two.storages.writeBack("/drive", { refresh_token: "own-2" });

@@ -5,7 +5,7 @@ import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { FOLLOWING, local, rowOf, SECRET, saveCloud, startFollowed } from "./following.ts";
+import { FOLLOWING, local, rowOf, SECRET, saveCloud, startFollowed, stateOf } from "./following.ts";
 import { startService } from "./service.ts";
 import { read } from "./transport/transport.ts";
 
@@ -72,14 +72,10 @@ describe("a mount", () => {
     await admin.mounts.copyMount({ name: "cloud", newName: "cloud2", mountPath: "/cloud2" });
     await expect.poll(() => rowOf(one, "/cloud2")?.status).toBe("work");
     expect(one.storages.addition("/cloud2")["password"]).toBe(SECRET);
-    await expect
-      .poll(async () => (await admin.mounts.getMount({ name: "cloud2" })).mount?.status[0]?.state)
-      .toBe("ok");
+    await expect.poll(() => stateOf(admin, "cloud2")).toBe("ok");
     const before = one.storages.calls.filter(({ call }) => call.startsWith("POST")).length;
     await admin.mounts.renameMount({ name: "cloud2", newName: "copy" });
-    await expect
-      .poll(async () => (await admin.mounts.getMount({ name: "copy" })).mount?.status[0]?.state)
-      .toBe("ok");
+    await expect.poll(() => stateOf(admin, "copy")).toBe("ok");
     expect(one.storages.calls.filter(({ call }) => call.startsWith("POST")).length).toBe(before);
     await expect(admin.mounts.getMount({ name: "cloud2" })).rejects.toThrow("no mount");
     await admin.mounts.deleteMounts({ names: ["copy"] });
@@ -135,27 +131,6 @@ describe("an invalid save", () => {
     await expect(save(mount?.revision ?? 0n)).resolves.toMatchObject({
       results: [{ outcome: "unchanged" }],
     });
-  });
-
-  test("shares one credential on several sites, unless that is allowed", async () => {
-    const shared = {
-      ...{ name: "shared", mountPath: "/shared", driver: "PikPak" },
-      config: { username: "ann", password: "p", refresh_token: "once" },
-    };
-    const dry = await admin.mounts.saveMounts({ mounts: [shared], dryRun: true });
-    expect(dry.results[0]?.note).toContain("several sites would share refresh_token");
-    await expect(admin.mounts.saveMounts({ mounts: [shared] })).rejects.toThrow(
-      "allow_shared_credential",
-    );
-    await admin.mounts.saveMounts({
-      mounts: [{ ...shared, overrides: { two: { config: { refresh_token: "another" } } } }],
-    });
-    await expect.poll(() => two.storages.addition("/shared")["refresh_token"]).toBe("another");
-    await expect.poll(() => rowOf(one, "/shared")?.status).toBe("work");
-    const copy = { name: "shared", newName: "again", mountPath: "/again" };
-    await expect(admin.mounts.copyMount(copy)).rejects.toThrow("would share refresh_token");
-    await admin.mounts.deleteMounts({ names: ["shared"] });
-    for (const site of [one, two]) await expect.poll(() => rowOf(site, "/shared")).toBeUndefined();
   });
 });
 

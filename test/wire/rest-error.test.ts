@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startedForAll } from "../started.ts";
 import { exchange } from "./raw/line.ts";
@@ -217,14 +216,6 @@ describe.each(STATUS_MODES)("with MOORING_HTTP_STATUS=%s", (mode) => {
       expect(head).toMatch(/^HTTP\/1\.1 (400|505)/);
       expect(JSON.parse(body ?? "")).toMatchObject({ message: expect.any(String), data: null });
     }
-  });
-
-  test("a client that disconnects within its body disturbs no other", async () => {
-    const socket = connect(service.port, "127.0.0.1");
-    socket.write(`POST ${SAVE} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n[{`);
-    await new Promise((resolve) => socket.once("ready", resolve));
-    socket.destroy();
-    expect(await send("/ping")).toMatchObject({ text: "pong" });
   });
 });
 

@@ -195,32 +195,6 @@ test("when one side disconnects, the other is closed", async () => {
   expect((await front.call("GET", "/d/hello.txt")).status).toBe(200);
 });
 
-test("downloads and uploads are passed on over HTTP/2", async () => {
-  const session = connect(`http://127.0.0.1:${front.service.port}`);
-  const ask = async (headers: Record<string, string>, body?: string) => {
-    const stream = session.request(headers);
-    stream.end(body);
-    const [head] = (await once(stream, "response")) as [Record<string, unknown>];
-    let text = "";
-    for await (const part of stream.setEncoding("utf8")) text += part;
-    return { status: head[":status"], text };
-  };
-  expect(await ask({ ":path": "/d/hello.txt" })).toEqual({
-    status: 200,
-    text: "hello from the site",
-  });
-  const token = await front.login();
-  const put = {
-    ":method": "PUT",
-    ":path": "/api/fs/put",
-    authorization: token,
-    "file-path": "/h2",
-  };
-  expect((await ask(put, "by HTTP/2")).status).toBe(200);
-  expect(front.site.files.get("/h2")?.toString()).toBe("by HTTP/2");
-  session.close();
-});
-
 test("Mooring's own token does not reach the site", async () => {
   const seen = () => lastPassed(front)?.headers;
   await front.call("GET", "/somewhere", { token: `Bearer ${TOKEN}` });
