@@ -23,10 +23,11 @@ import type { SlowReaders } from "../transport/slow-reader.ts";
 import { Call } from "./call.ts";
 import { encodeOnce } from "./encoded.ts";
 import { wellFormed } from "./failure.ts";
-import { decompressionFor, PREFIX_LENGTH, unwrap, wrap } from "./length-prefix.ts";
-import type { Method, StreamMethod, UnaryMethod } from "./method.ts";
+import { decompressionFor, PREFIX_LENGTH, prefixed, unwrap, wrap } from "./length-prefix.ts";
+import { isRead, type Method, type StreamMethod, type UnaryMethod } from "./method.ts";
 import type { Explained } from "./options.ts";
 import { toConnectError } from "./report.ts";
+import { serialize } from "./serialize.ts";
 import { nodeSink, type SendStream, type StreamReply } from "./stream.ts";
 import { withinTrailers } from "./trailer.ts";
 
@@ -86,6 +87,7 @@ class GrpcCall extends Call {
   readonly stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #peerOf: PeerOf;
+  #sent: { readonly reply: Message; readonly bytes: Buffer } | undefined;
 
   constructor(
     method: DescMethod,
@@ -108,8 +110,10 @@ class GrpcCall extends Call {
     return this.#peerOf(this.stream.session?.socket?.remoteAddress, (name) => this.header(name));
   }
 
+  /** A reply is encoded for its report, and then sent. */
   encode(reply: Message): Buffer {
-    return bytesOf(this, reply);
+    if (this.#sent?.reply !== reply) this.#sent = { reply, bytes: bytesOf(this, reply) };
+    return this.#sent.bytes;
   }
 
   header(name: string): string | undefined {
@@ -167,7 +171,7 @@ async function serve(
   try {
     if (method.kind === "unary") {
       // Before the headers: for a reply without a valid encoding only the status is sent.
-      const reply = bytesOf(call, (await method.invoke(message, call)).message);
+      const reply = call.encode((await method.invoke(message, call)).message);
       options.slowReaders.hold(call.stream, reply);
       sendReply(call, reply);
     } else await options.sendStream(streamReply(call, options), method.invoke(message, call));
@@ -222,8 +226,11 @@ function sendReply(call: GrpcCall, reply: Buffer): void {
   call.stream.end(reply);
 }
 
+/** Encoded message with its prefix; that of a read is shared with other calls of the same reply. */
 function bytesOf({ method }: GrpcCall, message: Message): Buffer {
-  return wrap(encodeOnce(method.output, message, "proto").bytes);
+  return isRead(method)
+    ? wrap(encodeOnce(method.output, message, "proto").bytes)
+    : prefixed(serialize(method.output, message));
 }
 
 /** Reason for which a stream ended; undefined: it is complete. */

@@ -70,7 +70,7 @@ export function unwrap(
   if (body.length === 0)
     throw new BadRequest("BODY_INVALID", "the request has no message", Code.Unimplemented);
   if (body.length < PREFIX_LENGTH) throw broken();
-  const flags = body.readUInt8(0);
+  const flags = body[0];
   const end = PREFIX_LENGTH + body.readUInt32BE(1);
   if (body.length > end)
     throw new BadRequest(
@@ -112,14 +112,15 @@ function broken(): BadRequest {
   return new BadRequest("BODY_INVALID", "the request's envelope is invalid");
 }
 
-const wrapped = memoize((flags: number) =>
-  memoize((bytes: Buffer) => {
-    const prefix = Buffer.alloc(PREFIX_LENGTH);
-    prefix.writeUInt8(flags, 0);
-    prefix.writeUInt32BE(bytes.length, 1);
-    return Buffer.concat([prefix, bytes]);
-  }),
-);
+/** Copy of bytes after their prefix. */
+export function prefixed(bytes: Uint8Array, flags = 0): Buffer {
+  const prefix = Buffer.alloc(PREFIX_LENGTH);
+  prefix[0] = flags;
+  prefix.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([prefix, bytes]);
+}
+
+const wrapped = memoize((flags: number) => memoize((bytes: Buffer) => prefixed(bytes, flags)));
 
 /** Bytes after their prefix (flags and length), concatenated once per buffer and flags. */
 export function wrap(bytes: Buffer, flags = 0): Buffer {

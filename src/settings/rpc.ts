@@ -70,6 +70,7 @@ export function settingImpl(
   const origin = (context: HandlerContext, reason = "") =>
     changeOriginOf(context, reason, rights(context));
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
+    if (settings.length === 0) return [];
     const say = sayIn(context);
     return settings.map(({ key, reason }) => ({ key, reason: say(reason) }));
   };
@@ -183,17 +184,17 @@ export function settingImpl(
         expectedRevision: optionalNumber(expectedRevision),
         dryRun,
       });
+      const reply = create(SaveSettingsResponseSchema, {
+        revision: BigInt(changed.revision),
+        skipped: skipped(changed.result, context),
+      });
+      if (!dryRun) return reply;
+      reply.preview = create(SettingChangesSchema, { changes: changesOf(changed) });
       const subjects = inputs
         .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).isMasked))
         .map(({ key }) => key);
-      if (dryRun && subjects.length > 0) audit.note(dryRunOf(context, subjects));
-      return create(SaveSettingsResponseSchema, {
-        revision: BigInt(changed.revision),
-        ...(dryRun
-          ? { preview: create(SettingChangesSchema, { changes: changesOf(changed) }) }
-          : {}),
-        skipped: skipped(changed.result, context),
-      });
+      if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
+      return reply;
     },
     deleteSetting: async ({ key, expectedRevision, reason }, context) => {
       const { revision } = await service.delete(key, origin(context, reason), {

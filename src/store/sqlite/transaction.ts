@@ -134,18 +134,18 @@ function rowStatement<Row extends object>(
   const statement = handle.prepare<unknown[]>(build(sample).compile().sql);
   return (row) => {
     const values = columns.map((name) => row[name]);
-    for (const value of values) refuseNul(value, handle);
+    if (values.some(hasNul))
+      throw new StoreError(
+        "failed",
+        `the database ${handle.name} cannot store a text with a NUL character: remove it`,
+      );
     statement.run(...values);
   };
 }
 
-/** Refuses NUL, which SQLite stores and PostgreSQL does not: the database may be copied there. */
-function refuseNul(value: unknown, { name }: SQLite.Database): void {
-  if (typeof value === "string" && value.includes("\0"))
-    throw new StoreError(
-      "failed",
-      `the database ${name} cannot store a text with a NUL character: remove it`,
-    );
+/** PostgreSQL does not store NUL as SQLite does, and the database may be copied there. */
+function hasNul(value: unknown): boolean {
+  return typeof value === "string" && value.includes("\0");
 }
 
 const ORIGIN = { actor: "", transport: "", method: "", requestId: "", peer: "" };
