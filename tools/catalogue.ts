@@ -9,7 +9,7 @@ import { readBuiltIn } from "../src/drivers/built-in.ts";
 import { createCatalogue } from "../src/drivers/catalogue.ts";
 import { createDriverService } from "../src/drivers/driver.ts";
 import { driverImpl } from "../src/drivers/rpc.ts";
-import { JSON_OPTIONS } from "../src/gateway/json-text.ts";
+import { JSON_OPTIONS } from "../src/gateway/serialize.ts";
 import { LANGUAGES, readTranslations } from "../src/messages/language.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 import { sourceTexts } from "./translation-texts.ts";

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { readComments as readOf } from "../src/gateway/openapi/comments.ts";
+import { readComments as readOf } from "../src/gateway/openapi/command.ts";
 
 /** Path of the file with the comments. */
 export const FILE = join(import.meta.dirname, "../src/data/contract-comments.json");

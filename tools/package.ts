@@ -198,9 +198,7 @@ function copyDeclaration(from: string, to: string, file: string): void {
   const whole = readFileSync(join(from, file), "utf8").replace(/("\.[^"\n]*)\.ts"/g, '$1.js"');
   // Options keep their comments; other documentation is on the page.
   const isOpen =
-    /gateway\/(?:entry|fetch|gateway|options|openapi\/standalone|rest\/tolerance)\.d\.ts$/.test(
-      file,
-    );
+    /gateway\/(?:entry|fetch|gateway|options|openapi\/document|rest\/tolerance)\.d\.ts$/.test(file);
   // The compiler indents by four spaces, a tenth of all declarations.
   const text = (isOpen ? whole : withoutComments(whole))
     .replace(/^ +/gm, (space) => " ".repeat(Math.ceil(space.length / 4)))

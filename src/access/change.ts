@@ -1,5 +1,5 @@
 import type { AuditOrigin } from "../audit/entry.ts";
-import { seenFailure, writeFailure } from "../database/store-failure.ts";
+import { seenFailure, writeFailure } from "../database/error.ts";
 import type { Grant } from "./grant.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction } from "./store.ts";

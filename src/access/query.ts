@@ -1,10 +1,15 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import { readMeta, setMeta } from "../database/meta-query.ts";
-import type { Database } from "../database/schema.ts";
-import { principalFromRow, tokenReader } from "./row.ts";
-import type { AccessRows, AccessStore, StoredToken, TokenUse } from "./store.ts";
-import { readForgotten, transactionOn } from "./transaction.ts";
+import type { AccessTokenRow, Database, PrincipalRow } from "../database/schema.ts";
+import type {
+  AccessRows,
+  AccessStore,
+  AccessTransaction,
+  StoredPrincipal,
+  StoredToken,
+  TokenUse,
+} from "./store.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
@@ -184,4 +189,167 @@ async function tokensAfter(db: Db, after: number): Promise<StoredToken[]> {
     for (const row of rows) tokens.push(read(row));
     if (rows.length < PAGE) return tokens;
   }
+}
+
+/**
+ * Reads and writes of a change of access in its transaction.
+ *
+ * @param written called with the version of the rows.
+ */
+function transactionOn(
+  trx: Transaction<Database>,
+  append: AppendAudit,
+  written: (version: number) => void,
+): AccessTransaction {
+  const principalWhere = async (column: "id" | "name", value: string) => {
+    const row = await trx
+      .selectFrom("principal")
+      .selectAll()
+      .where(column, "=", value)
+      .executeTakeFirst();
+    return row && principalFromRow(row);
+  };
+  return {
+    principalNamed: (name) => principalWhere("name", name),
+    principal: (id) => principalWhere("id", id),
+    token: async (id) => {
+      const row = await trx
+        .selectFrom("access_token")
+        .selectAll()
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return row && tokenFromRow(row);
+    },
+    tokenCount: async () => {
+      const { count } = await trx
+        .selectFrom("access_token")
+        .select((eb) => eb.fn.countAll<number>().as("count"))
+        .executeTakeFirstOrThrow();
+      return count;
+    },
+    endedBefore: async (time, limit) => {
+      const rows = await trx
+        .selectFrom("access_token")
+        .selectAll()
+        .where("ended_at", "<=", time)
+        .orderBy("ended_at")
+        .limit(limit)
+        .execute();
+      return rows.map(tokenFromRow);
+    },
+    write: async ({ principals = [], tokens = [], forgotten = [], audit }) => {
+      // The row stays locked until the commit, so that versions become visible in order.
+      const { version } = await trx
+        .insertInto("access_head")
+        .values({ id: 1, version: 1 })
+        .onConflict((conflict) =>
+          conflict.column("id").doUpdateSet({ version: sql<number>`access_head.version + 1` }),
+        )
+        .returning("version")
+        .executeTakeFirstOrThrow();
+      for (const principal of principals) {
+        const { id, ...row } = { ...principalToRow(principal), version };
+        await trx
+          .insertInto("principal")
+          .values({ id, ...row })
+          .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
+          .execute();
+      }
+      for (const token of tokens) {
+        const { id, ...row } = { ...tokenToRow(token), version };
+        await trx
+          .insertInto("access_token")
+          .values({ id, ...row })
+          .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
+          .execute();
+      }
+      await forgetTokens(trx, forgotten, version);
+      await append(trx, audit);
+      written(version);
+      return version;
+    },
+  };
+}
+
+/** Version of the last deletion of tokens. */
+const FORGOTTEN = "access_forgotten";
+
+async function forgetTokens(trx: Transaction<Database>, ids: readonly string[], version: number) {
+  if (ids.length === 0) return;
+  await trx.deleteFrom("access_token").where("id", "in", ids).execute();
+  await trx.deleteFrom("token_use").where("token_id", "in", ids).execute();
+  await setMeta(trx, FORGOTTEN, String(version));
+}
+
+/** Version of the last deletion of tokens; 0: none. */
+async function readForgotten(db: Kysely<Database> | Transaction<Database>): Promise<number> {
+  return Number((await readMeta(db, FORGOTTEN)) ?? 0);
+}
+
+function principalFromRow(row: PrincipalRow): StoredPrincipal {
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    disabledAt: row.disabled_at,
+  };
+}
+
+function principalToRow(principal: StoredPrincipal): Omit<PrincipalRow, "version"> {
+  const { id, name, kind, createdAt, createdBy, disabledAt } = principal;
+  return { id, name, kind, created_at: createdAt, created_by: createdBy, disabled_at: disabledAt };
+}
+
+function tokenFromRow(row: AccessTokenRow): StoredToken {
+  return tokenReader()(row);
+}
+
+/** Converts rows; equal texts and lists of many rows share one object. */
+function tokenReader(): (row: AccessTokenRow) => StoredToken {
+  const texts = new Map<string, string>();
+  const lists = new Map<string, readonly string[]>();
+  const once = <T>(kept: Map<string, T>, text: string, make: (text: string) => T): T => {
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const made = make(text);
+    kept.set(text, made);
+    return made;
+  };
+  const listOf = (json: string): readonly string[] => once(lists, json, JSON.parse);
+  const textOf = (text: string): string => once(texts, text, (same) => same);
+  return (row) => ({
+    id: row.id,
+    principalId: textOf(row.principal_id),
+    hash: row.hash,
+    scopes: listOf(row.scopes),
+    limits: listOf(row.limits),
+    comment: textOf(row.comment),
+    createdAt: row.created_at,
+    createdBy: textOf(row.created_by),
+    expiresAt: row.expires_at,
+    notAfter: row.not_after,
+    replacedBy: row.replaced_by,
+    revokedAt: row.revoked_at,
+    revokedBy: row.revoked_by,
+  });
+}
+
+function tokenToRow(token: StoredToken): Omit<AccessTokenRow, "version" | "ended_at"> {
+  return {
+    id: token.id,
+    principal_id: token.principalId,
+    hash: token.hash,
+    scopes: JSON.stringify(token.scopes),
+    limits: JSON.stringify(token.limits),
+    comment: token.comment,
+    created_at: token.createdAt,
+    created_by: token.createdBy,
+    expires_at: token.expiresAt,
+    not_after: token.notAfter,
+    replaced_by: token.replacedBy,
+    revoked_at: token.revokedAt,
+    revoked_by: token.revokedBy,
+  };
 }

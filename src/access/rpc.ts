@@ -21,10 +21,12 @@ import {
 } from "../../gen/mooring/v1/access_service_pb.js";
 import { originOf } from "../audit/origin.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
-import type { AccessService } from "./access.ts";
-import { admissionOf, grantOf } from "./admission.ts";
-import type { AccessCaller } from "./change.ts";
-import type { TokenView } from "./token.ts";
+import { type AccessCaller, createChange } from "./change.ts";
+import { admissionOf, grantOf } from "./grant.ts";
+import { createPrincipalService, type PrincipalService } from "./principal.ts";
+import type { AccessRegistry } from "./registry.ts";
+import type { AccessStore } from "./store.ts";
+import { createTokenService, type TokenService, type TokenView } from "./token.ts";
 
 /** Service of the rpcs. */
 export interface AccessManager extends AccessService {
@@ -151,4 +153,20 @@ type Made = typeof PrincipalSchema | typeof TokenSchema;
 function withoutAbsent<S extends Made>(schema: S, members: object) {
   const present = Object.entries(members).filter(([, value]) => value !== undefined);
   return create(schema, Object.fromEntries(present) as never);
+}
+
+/** Principals and tokens. A change that ends rights resolves when no process accepts them. */
+interface AccessService extends PrincipalService, TokenService {}
+
+export interface AccessServiceDeps {
+  readonly store: AccessStore;
+  readonly registry: AccessRegistry;
+  readonly randomBytes: (size: number) => Buffer;
+  /** Ends the streams of tokens that are no longer valid. */
+  readonly changed: () => Promise<void>;
+}
+
+export function createAccessService(deps: AccessServiceDeps): AccessService {
+  const parts = { ...deps, change: createChange(deps) };
+  return { ...createPrincipalService(parts), ...createTokenService(parts) };
 }

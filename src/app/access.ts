@@ -1,23 +1,24 @@
 import { randomBytes } from "node:crypto";
-import { createAccessService } from "../access/access.ts";
-import { type Access, createAccess } from "../access/authenticate.ts";
-import { startEndingNotice } from "../access/ending.ts";
-import { startForgetting } from "../access/forget.ts";
+import { type Access, createAccess, type Identity } from "../access/authenticate.ts";
+import { startEndingNotice, startForgetting } from "../access/ending.ts";
+import { type Caller, ROOT } from "../access/grant.ts";
 import { createLastUse } from "../access/last-use.ts";
-import { openAccessRegistry } from "../access/registry.ts";
-import type { AccessManager } from "../access/rpc.ts";
+import { type AccessRegistry, openAccessRegistry } from "../access/registry.ts";
+import { type AccessManager, createAccessService } from "../access/rpc.ts";
 import type { AccessStore } from "../access/store.ts";
 import type { Throttle } from "../access/throttle.ts";
+import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
 import { actorOf } from "../audit/entry.ts";
 import { StoreError } from "../database/error.ts";
+import { oncePerTick } from "../database/replica.ts";
 import type { Localize } from "../messages/localize.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { SettingStore } from "../settings/store.ts";
-import { TOKEN_KEY } from "../settings/token.ts";
+import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
+import { admitVisitor } from "../sites/front-interceptor.ts";
 import type { Upstream } from "../sites/upstream.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { identityBy } from "./identity.ts";
 
 /** Interval in which open streams of the upstream's admins are checked, in milliseconds. */
 const SESSION_INTERVAL = 3_000;
@@ -147,4 +148,36 @@ async function refresh(engine: Engine, log: Logger): Promise<void> {
     if (error instanceof Error && error.cause instanceof StoreError) return;
     log.error({ err: error }, "the database's changes cannot be read");
   }
+}
+
+/** Actor of the permanent token, by its established name in the history. */
+const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
+
+/**
+ * Identifies tokens: tokens of principals by the registry, the permanent token at the newest revision of
+ * any process, other tokens by the upstream. A token with a wrong checksum is not looked up.
+ */
+export function identityBy(
+  engine: Pick<Engine, "look" | "snapshot">,
+  registry: Pick<AccessRegistry, "fresh" | "find">,
+  upstream: Pick<Upstream, "identify"> | undefined,
+): Identity {
+  const equals = createTokenComparison();
+  // A permanent token may have the form of a principal's token.
+  const admin = (sent: string): Caller | undefined =>
+    equals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
+  return {
+    // Refreshes both replicas: settings with the permanent token, and principals with their tokens.
+    fresh: oncePerTick(() => {
+      const readings = [engine.look(), registry.fresh()].filter((reading) => reading !== undefined);
+      return readings.length === 0 ? undefined : Promise.all(readings);
+    }),
+    whose: (sent, call) => {
+      if (isWellFormed(sent)) return registry.find(sent, () => call?.peer ?? "") ?? admin(sent);
+      const caller = admin(sent);
+      if (caller !== undefined) return caller;
+      if (upstream === undefined || sent.startsWith(TOKEN_PREFIX)) return undefined;
+      return admitVisitor(upstream.identify(sent, call?.header("client-id")));
+    },
+  };
 }

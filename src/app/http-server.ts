@@ -16,7 +16,7 @@ import Fastify, {
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { JSON_TYPE } from "../gateway/envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.ts";
-import { pathAndQuery } from "../gateway/node-http.ts";
+import { pathAndQuery } from "../gateway/gateway.ts";
 import { refuse } from "../sites/front-refuse.ts";
 import type { HttpParts } from "../transport/listeners.ts";
 import { limitPipelining } from "../transport/pipelining.ts";

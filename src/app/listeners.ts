@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { admissionOf } from "../access/admission.ts";
 import { type Access, publicMethods } from "../access/authenticate.ts";
+import { admissionOf } from "../access/grant.ts";
 import type { Config } from "../config/config.ts";
 import type { Call } from "../gateway/call.ts";
 import { restGateway } from "../gateway/gateway.ts";
@@ -30,12 +30,12 @@ import {
   requestHeaders,
 } from "./documentation.ts";
 import { createGrpcServer } from "./grpc-server.ts";
-import { type HealthOptions, healthPlugin } from "./health-http.ts";
+import { type HealthOptions, healthPlugin } from "./health.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
-import { restContract } from "./legacy.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
+import { restContract } from "./routes.ts";
 import { passToUpstream, type UpstreamParts } from "./sites.ts";
 
 export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {

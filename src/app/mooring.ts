@@ -1,5 +1,4 @@
-import { auditRefusals, publicMethods, readToken } from "../access/authenticate.ts";
-import { requirementOf } from "../access/requirement.ts";
+import { auditRefusals, publicMethods, readToken, requirementOf } from "../access/authenticate.ts";
 import { TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";

@@ -19,6 +19,8 @@ import type { BackupService } from "../backup/backup.ts";
 import { backupImpl } from "../backup/rpc.ts";
 import type { DriverService as Drivers } from "../drivers/driver.ts";
 import { driverImpl } from "../drivers/rpc.ts";
+import type { GatewayOptions } from "../gateway/options.ts";
+import { RuleError } from "../gateway/rest/rule.ts";
 import { type IncidentSite, incidentImpl } from "../incidents/rpc.ts";
 import { webhookImpl } from "../incidents/webhook/rpc.ts";
 import type { WebhookService as Webhooks } from "../incidents/webhook/service.ts";
@@ -31,8 +33,7 @@ import { settingImpl } from "../settings/rpc.ts";
 import { type WatchSource, watchImpl } from "../settings/watch-rpc.ts";
 import { type SiteSource, siteImpl } from "../sites/rpc.ts";
 import type { HealthStatus } from "./health.ts";
-import type { StatusService as Statuses } from "./status.ts";
-import { statusImpl } from "./status-rpc.ts";
+import { type StatusService as Statuses, statusImpl } from "./status.ts";
 
 /** The services behind the contract. */
 export interface Services extends WatchSource, SiteSource, IncidentSite, MountSource {
@@ -93,3 +94,25 @@ export function createRoutes(
     if (health !== undefined) serve(Health, health.impl);
   };
 }
+
+/**
+ * Gateway options of Mooring's REST contract (docs/rest-contract.md), which is older than the
+ * defaults of google.api.http and stays compatible with its clients.
+ */
+export const restContract = {
+  memberNames: "proto",
+  errors: "envelope",
+  warn: (message: string): never => {
+    throw new RuleError(message);
+  },
+  largeIntegers: "refuse",
+  tolerance: {
+    emptyParameters: true,
+    unusableParameters: true,
+    repeatedParameters: true,
+    memberCase: true,
+    nullBody: true,
+    emptyNumbers: true,
+    trailingSlash: true,
+  },
+} as const satisfies Partial<GatewayOptions>;

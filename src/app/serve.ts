@@ -85,7 +85,7 @@ async function work(config: Config): Promise<void> {
   const front = await openFront(config.listen, {
     variable: "MOORING_LISTEN",
     socketMode,
-    credentials: tls && (await import("./certificate.ts")).readCredentials(tls),
+    credentials: tls && (await import("./ports.ts")).readCredentials(tls),
   });
   await loadProgram(config);
   const { createLogger } = await import("../telemetry/log.ts");
@@ -187,7 +187,7 @@ async function openTracing(version: string) {
 async function supervise(config: Config): Promise<void> {
   const { createLogger } = await import("../telemetry/log.ts");
   const log = await createLogger({ level: config.logLevel, format: config.logFormat });
-  const { holdPort } = await import("../transport/held-port.ts");
+  const { holdPort } = await import("../transport/listen.ts");
   const { workers, listen, grpcListen, metricsListen, socketMode } = config;
   const supervisor = startWorkers({
     workers,

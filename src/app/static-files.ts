@@ -4,9 +4,8 @@ import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Coding } from "../gateway/encoded.ts";
+import { type Coding, createNegotiator } from "../gateway/encoded.ts";
 import { HttpFault } from "../gateway/failure.ts";
-import { createNegotiator } from "../gateway/negotiation.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 
 /** A file of a built folder, as it is sent. */

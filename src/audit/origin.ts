@@ -1,7 +1,7 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { Call, type CallInfo, callKey, headerOf } from "../gateway/call.ts";
 import type { AuditOrigin } from "./entry.ts";
-import type { Noted } from "./tally.ts";
+import type { Noted } from "./recorder.ts";
 
 /** Caller and call, for the audit. Cheap: every read of a secret uses it. */
 export function auditOriginOf(context: HandlerContext): AuditOrigin {

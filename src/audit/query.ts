@@ -2,8 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import { readMeta, replaceMeta, setMeta } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
 import { START } from "../database/tables.ts";
-import { auditFromRow } from "./chain.ts";
-import { countForgotten, FORGOTTEN, forgottenEntry, readForgotten } from "./forgotten.ts";
+import { auditFromRow, countForgotten, FORGOTTEN, forgottenEntry, readForgotten } from "./chain.ts";
 import type {
   AuditEntry,
   AuditPosition,

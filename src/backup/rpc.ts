@@ -19,8 +19,8 @@ import { rightsOfCaller } from "../settings/rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import { createTicks } from "../ticks.ts";
 import type { BackupService } from "./backup.ts";
+import type { SecretsMode } from "./mooring.ts";
 import type { Outcome } from "./plan.ts";
-import type { SecretsMode } from "./write.ts";
 
 /** Backup methods of SettingService. */
 type BackupImpl = Pick<ServiceImpl<typeof SettingServiceDesc>, "exportSettings" | "importSettings">;

@@ -1,6 +1,6 @@
 import { ConnectError, createClient } from "@connectrpc/connect";
 import { nearestName, quote } from "../config/complaint.ts";
-import { readArguments } from "./argument.ts";
+import { type FlagName, flagSynopsis, flags, readArguments, sharedFlags } from "./argument.ts";
 import { explainCall } from "./call-failure.ts";
 import { whoamiCommand } from "./command/access.ts";
 import { auditCommand } from "./command/audit.ts";
@@ -21,8 +21,7 @@ import { watchCommand } from "./command/watch.ts";
 import { webhookCommand } from "./command/webhook.ts";
 import type { Command } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import { CliFailure, EXIT, type ExitCode, OutputClosed, usage } from "./failure.ts";
-import { flagsShared, helpOf, overview, summaries } from "./help.ts";
+import { CliFailure, EXIT, type ExitCode, exitMeanings, OutputClosed, usage } from "./failure.ts";
 import { createOutput, type Output } from "./output.ts";
 import { printableText } from "./printable.ts";
 import type { World } from "./world.ts";
@@ -148,4 +147,68 @@ async function report(error: unknown, { args }: World, errors: Output): Promise<
   // The reader of standard error may have closed it.
   await errors.write(`${lines.map(printableText).join("\n")}\n`).catch(() => undefined);
   return failure.exitCode;
+}
+
+/** One line per command, for the program's own help; no line feed at the end. */
+export function summaries(commands: readonly Command[]): string {
+  return columns(commands.map(({ name, summary }) => [name, summary]));
+}
+
+/** Text of `mooring help`. */
+export function overview(commands: readonly Command[]): string {
+  return [
+    "Usage: mooring COMMAND [arguments] [flags]",
+    "Reads and changes the settings of a running service.",
+    summaries(commands),
+    `Flags of every command:\n${flagLines(sharedFlags)}`,
+    "MOORING_ADDRESS, MOORING_TOKEN_FILE and MOORING_TOKEN replace the flags of those\nnames; a flag overrides its variable. mooring COMMAND --help describes a command,\nmooring serve --help the service.",
+    `Exit codes:\n${exitLines()}`,
+  ]
+    .map((part) => `${part}\n`)
+    .join("\n");
+}
+
+/** Text of `mooring COMMAND --help`. */
+export function helpOf(command: Command): string {
+  const lines = command.usage.map((line) => wrapped(`mooring ${line}`));
+  return [
+    `Usage: ${lines.join("\n       ")}`,
+    [`${command.summary}.`, ...command.details].join("\n"),
+    ...(command.flags.length === 0 ? [] : [`Flags:\n${flagLines(command.flags)}`]),
+    `Flags of every command:\n${flagLines(flagsShared(command))}`,
+    `Exit codes:\n${exitLines()}`,
+  ]
+    .map((part) => `${part}\n`)
+    .join("\n");
+}
+
+/** Wraps a usage line: flags that do not fit continue on indented lines. */
+function wrapped(usage: string): string {
+  const lines = [""];
+  for (const part of usage.split(/ (?=\[|--)/)) {
+    const last = lines.at(-1) ?? "";
+    if (last !== "" && last.length + part.length >= WIDTH) lines.push(`    ${part}`);
+    else lines[lines.length - 1] = last === "" ? part : `${last} ${part}`;
+  }
+  return lines.join("\n       ");
+}
+
+const WIDTH = 78;
+
+/** Flags of a command in addition to its own. */
+export function flagsShared({ offline }: Command): readonly FlagName[] {
+  return sharedFlags.filter((name) => offline || name !== "database");
+}
+
+function flagLines(names: readonly FlagName[]): string {
+  return columns(names.map((name) => [flagSynopsis(name), flags[name].help]));
+}
+
+function exitLines(): string {
+  return columns(Object.entries(exitMeanings));
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join("\n");
 }

@@ -7,12 +7,10 @@ import {
   DEFAULT_MAX_REPLY_BYTES,
   DEFAULT_TIMEOUT_MS,
   networkOptions,
+  readVersion,
 } from "./connection.ts";
-import { withDeadline } from "./deadline.ts";
-import { failure, type ReplyHead, type Target, unexpectedStatus } from "./failure.ts";
-import { exchange } from "./http-exchange.ts";
-import { readVersion } from "./version.ts";
-import { converse } from "./websocket-exchange.ts";
+import { failure, type ReplyHead, type Target, unexpectedStatus, withDeadline } from "./failure.ts";
+import { converse, exchange } from "./http-exchange.ts";
 
 /** Connection data of an aria2. */
 interface Aria2Call {

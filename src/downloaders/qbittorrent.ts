@@ -6,11 +6,10 @@ import {
   DEFAULT_MAX_REPLY_BYTES,
   DEFAULT_TIMEOUT_MS,
   networkOptions,
+  readVersion,
 } from "./connection.ts";
-import { withDeadline } from "./deadline.ts";
-import { failure, type Target, unexpectedStatus } from "./failure.ts";
+import { failure, type Target, unexpectedStatus, withDeadline } from "./failure.ts";
 import { exchange, type HttpCall, type HttpReply } from "./http-exchange.ts";
-import { readVersion } from "./version.ts";
 
 /** Connection data of a qBittorrent. */
 interface QbittorrentCall {

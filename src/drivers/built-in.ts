@@ -4,8 +4,7 @@ import type { Offer } from "../config/family.ts";
 import { readLabels } from "../messages/label.ts";
 import { createDriverReader, type DriverReader } from "./definition.ts";
 import type { DriverInfo } from "./driver-info.ts";
-import { DriverFileError, type Problem, wholeFile } from "./problem.ts";
-import type { SourceText } from "./source-text.ts";
+import { DriverFileError, type Problem, type SourceText, wholeFile } from "./problem.ts";
 
 /** Drivers of the program, and the reader for driver files of a deployment. */
 export interface BuiltIn {

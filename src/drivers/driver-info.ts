@@ -1,4 +1,6 @@
 import type { Family } from "../config/family.ts";
+import { memoize } from "../memoize.ts";
+import type { Translate } from "../messages/language.ts";
 
 /** Input types of an item: those of the contract (section 2.3) and `float`. */
 export const ITEM_TYPES = ["string", "text", "number", "float", "bool", "select"] as const;
@@ -70,4 +72,34 @@ export interface DriverInfo {
 /** All items of a driver in the order of a form: the common ones first. Names are unique. */
 export function itemsOf(driver: DriverInfo): ConfigItem[] {
   return [...driver.common, ...driver.additional];
+}
+
+/**
+ * Translates the display texts of templates. Equal items stay one object, as do lists of common
+ * items.
+ */
+export function createDriverTranslation(translate: Translate): (driver: DriverInfo) => DriverInfo {
+  const itemOf = memoize((item: ConfigItem): ConfigItem => {
+    const description = translate(item.description);
+    return Object.freeze({
+      ...item,
+      description,
+      help: item.help === "" ? "" : description,
+      label: translate(item.label),
+      optionLabels: item.optionLabels.map(translate),
+      unit: translate(item.unit),
+    });
+  });
+  const listOf = memoize((list: readonly ConfigItem[]) => Object.freeze(list.map(itemOf)));
+  return (driver) => {
+    const { config } = driver;
+    const [, level = "", alert = ""] = /^([a-z]+\|)?(.*)$/s.exec(config.alert) ?? [];
+    return Object.freeze({
+      ...driver,
+      label: translate(driver.label),
+      common: listOf(driver.common),
+      additional: listOf(driver.additional),
+      config: Object.freeze({ ...config, alert: level + translate(alert) }),
+    });
+  };
 }

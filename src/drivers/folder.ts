@@ -3,8 +3,7 @@ import { constants, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CatalogueError } from "./catalogue.ts";
 import { LIMITS } from "./limits.ts";
-import { DriverFileError, type Problem, wholeFile } from "./problem.ts";
-import type { SourceText } from "./source-text.ts";
+import { DriverFileError, type Problem, type SourceText, wholeFile } from "./problem.ts";
 
 /** Content of a deployment's folder of driver files at one time. */
 export interface FolderContent {

@@ -22,10 +22,9 @@ import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { DriverService } from "./driver.ts";
-import type { ConfigItem, DriverInfo } from "./driver-info.ts";
+import { type ConfigItem, createDriverTranslation, type DriverInfo } from "./driver-info.ts";
 import { LIMITS } from "./limits.ts";
 import { driverJsonSchema } from "./schema.ts";
-import { createDriverTranslation } from "./translated.ts";
 import { typedValues, validateDriverConfig } from "./validate.ts";
 
 /** Implements DriverService. */

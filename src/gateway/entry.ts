@@ -2,7 +2,7 @@
 export { type Call, type CallInfo, type CallTransport, callKey } from "./call.ts";
 export { type RestGatewayOptions, restGateway } from "./gateway.ts";
 export { createMethods, type Method, type Routes } from "./method.ts";
-export { createOpenApi, type OpenApiOptions } from "./openapi/standalone.ts";
+export { createOpenApi, type OpenApiOptions } from "./openapi/document.ts";
 export type { GatewayOptions, Served } from "./options.ts";
 export { type GatewayRoute, listRoutes } from "./rest/rest.ts";
 export { type BesideRule, RuleError, serviceConfigRules } from "./rest/rule.ts";

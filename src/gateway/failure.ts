@@ -8,8 +8,7 @@ import {
   file_google_rpc_error_details,
   LocalizedMessageSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
-import { Fault } from "../transport/body.ts";
-import type { Reason } from "../transport/reason.ts";
+import { Fault, type Reason } from "../transport/body.ts";
 import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
 
 /**

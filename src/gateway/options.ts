@@ -18,11 +18,11 @@ import { MESSAGE_LIMITS } from "../transport/decode.ts";
 import type { Call } from "./call.ts";
 import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";
-import type { MemberNames } from "./json-text.ts";
 import { createMethods, type Method, type Routes } from "./method.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
 import type { BesideRule } from "./rest/rule.ts";
 import { completeReading, type Reading, type ReadingOptions } from "./rest/tolerance.ts";
+import type { MemberNames } from "./serialize.ts";
 import { createSendStream, type SendStream, type StreamTimes } from "./stream.ts";
 
 /** The rpcs of a gateway and their implementations. The members may be combined. */

@@ -1,8 +1,6 @@
-import type { DriverInfo } from "../drivers/driver-info.ts";
-import { createDriverTranslation } from "../drivers/translated.ts";
+import { createDriverTranslation, type DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
-import { actionOf, itemsToReplace } from "./action.ts";
-import type { Incident, IncidentEvent } from "./incident.ts";
+import { actionOf, type Incident, type IncidentEvent, itemsToReplace } from "./incident.ts";
 import type { StoredDelivery } from "./store.ts";
 import type { Webhook } from "./webhook/input.ts";
 

@@ -1,3 +1,8 @@
+import { readFileSync } from "node:fs";
+import type { ConfigItem, DriverInfo } from "../drivers/driver-info.ts";
+import { type Message, message } from "../messages/message.ts";
+import { itemKind } from "../mounts/site/item-kind.ts";
+
 /**
  * Class of an incident: the reason why a mount fails.
  * - `credential`: a token, cookie or password is no longer accepted.
@@ -26,7 +31,7 @@ const SOURCES = ["status", "probe", "expiry"] as const;
 export type IncidentSource = (typeof SOURCES)[number];
 
 /** Report of one source about a mount. */
-export interface Signal {
+interface Signal {
   readonly class: IncidentClass;
   /** First line of the server's message without secrets. */
   readonly message: string;
@@ -62,3 +67,145 @@ export interface Incident {
 
 /** A change of an incident, as webhooks send it. */
 export type IncidentEvent = "opened" | "changed" | "acknowledged" | "closed";
+
+/** Number of consecutive network errors that open an incident. */
+const NETWORK_ERRORS = 3;
+/** Minimum time between two errors that are counted separately, in milliseconds. */
+const APART = 30_000;
+/** Precedence of the sources of an incident: results of listings at the provider come first. */
+const ORDER: readonly IncidentSource[] = ["probe", "status", "expiry"];
+
+/** Observation of a mount. */
+export type Observation =
+  /** The mount's status in the server's list. `remade`: the row was changed since the last read. */
+  | { readonly kind: "status"; readonly status: string; readonly remade: boolean }
+  /** The mount is disabled or deleted. */
+  | { readonly kind: "off" }
+  /** Result of a listing; empty: success. */
+  | { readonly kind: "probe"; readonly error: string }
+  /** Expiry of a token; undefined: no token expires soon. */
+  | { readonly kind: "expiry"; readonly error: string | undefined };
+
+/**
+ * Updates the signals of a mount after an observation.
+ * Servers keep the status `work` while listings fail, so it clears only the signal of a status. A
+ * successful listing clears both. A changed row clears the signals of listings of the former row.
+ *
+ * @param plain removes secrets from a message and shortens it to its first line.
+ */
+export function observe(
+  signals: Signals,
+  observation: Observation,
+  { now, plain }: { readonly now: number; readonly plain: (message: string) => string },
+): Signals {
+  const { probe: _probe, status: _status, expiry: _expiry, ...none } = signals;
+  const keep = (...sources: readonly IncidentSource[]): Signals => ({
+    ...none,
+    ...Object.fromEntries(
+      sources.flatMap((source) => (signals[source] ? [[source, signals[source]]] : [])),
+    ),
+  });
+  const add = (source: IncidentSource, message: string, rest: Signals): Signals => ({
+    ...rest,
+    [source]: nextSignal(signals[source], message, { now, plain }),
+  });
+  switch (observation.kind) {
+    case "off":
+      return {};
+    case "status": {
+      const rest = observation.remade ? keep("expiry") : keep("probe", "expiry");
+      // Empty: the mount is still starting, and its state is unknown.
+      if (observation.status === "")
+        return observation.remade ? rest : keep("probe", "status", "expiry");
+      return observation.status === "work" ? rest : add("status", observation.status, rest);
+    }
+    case "probe":
+      return observation.error === ""
+        ? keep("expiry")
+        : add("probe", observation.error, keep("status", "expiry"));
+    case "expiry": {
+      const rest = keep("probe", "status");
+      if (observation.error === undefined) return rest;
+      const message = plain(observation.error);
+      return { ...rest, expiry: { class: "credential", message, count: 1, countedAt: now } };
+    }
+  }
+}
+
+function nextSignal(
+  before: Signal | undefined,
+  message: string,
+  { now, plain }: { readonly now: number; readonly plain: (message: string) => string },
+): Signal {
+  const kind = classify(message);
+  const isSameKind = before?.class === kind;
+  const isCounted = !isSameKind || now - before.countedAt >= APART || now < before.countedAt;
+  return {
+    class: kind,
+    message: plain(message),
+    count: (isSameKind ? before.count : 0) + (isCounted ? 1 : 0),
+    countedAt: isCounted ? now : before.countedAt,
+  };
+}
+
+/** Signal shown by an incident; undefined: the mount works, or has failed too few times. */
+export function leadingSignal(
+  signals: Signals,
+): { readonly source: IncidentSource; readonly signal: Signal } | undefined {
+  for (const source of ORDER) {
+    const signal = signals[source];
+    if (signal !== undefined && (signal.class !== "network" || signal.count >= NETWORK_ERRORS))
+      return { source, signal };
+  }
+  return undefined;
+}
+
+/** One entry of `src/data/incident-classes.json`: case-insensitive regular expressions. */
+interface Entry {
+  readonly class: IncidentClass;
+  readonly patterns: readonly string[];
+}
+
+const DATA_FILE = new URL("../data/incident-classes.json", import.meta.url);
+const entries = (JSON.parse(readFileSync(DATA_FILE, "utf8")) as Entry[]).map((entry) => ({
+  class: entry.class,
+  pattern: new RegExp(entry.patterns.join("|"), "i"),
+}));
+
+/** Maximum number of characters that are matched: a message may be an HTML page. */
+const MAX_LENGTH = 4_000;
+
+/**
+ * Finds the class of a driver's error message. The first matching entry is used: a timeout during
+ * the refresh of a token is a network error.
+ */
+export function classify(message: string): IncidentClass {
+  const text = message.slice(0, MAX_LENGTH);
+  return entries.find(({ pattern }) => pattern.test(text))?.class ?? "unknown";
+}
+
+/** Advice for each class of incident. */
+const ACTIONS: Readonly<Record<IncidentClass, Message>> = {
+  credential: message("DO_REPLACE_CREDENTIAL"),
+  person: message("DO_SIGN_IN"),
+  quota: message("DO_WAIT"),
+  network: message("DO_CHECK_NETWORK"),
+  configuration: message("DO_COMPARE_CONFIGURATION"),
+  unknown: message("DO_READ_LOG"),
+};
+
+/** Advice for a user about an incident. */
+export function actionOf(kind: IncidentClass): Message {
+  return ACTIONS[kind];
+}
+
+/** Items of a driver that may have to be replaced: credentials, for classes that are about them. */
+export function itemsToReplace(
+  kind: IncidentClass,
+  driver: DriverInfo | undefined,
+): readonly ConfigItem[] {
+  if (driver === undefined || (kind !== "credential" && kind !== "person")) return [];
+  return driver.additional.filter(
+    ({ name, secret }) => secret || itemKind(driver.config.name, name) === "learned",
+  );
+}

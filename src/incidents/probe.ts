@@ -5,7 +5,7 @@ import type { StorageRow } from "../mounts/site/row.ts";
 import type { SiteClient } from "../sites/client.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
-import { classify } from "./classify.ts";
+import { classify } from "./incident.ts";
 
 /** Time limit of a listing, in milliseconds: servers try a hanging provider four times, 30 s each. */
 const LIMIT = 130_000;

@@ -3,8 +3,14 @@ import { secretsOf } from "../mounts/site/apply.ts";
 import { readAddition, type StorageRow } from "../mounts/site/row.ts";
 import { plainMessage } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
-import type { Incident, IncidentEvent, Signals } from "./incident.ts";
-import { leadingSignal, type Observation, observe } from "./signal.ts";
+import {
+  type Incident,
+  type IncidentEvent,
+  leadingSignal,
+  type Observation,
+  observe,
+  type Signals,
+} from "./incident.ts";
 import type { IncidentStore, StoredDelivery, StoredIncident } from "./store.ts";
 import { tokenEnd } from "./token-end.ts";
 

@@ -15,17 +15,20 @@ import {
   WatchIncidentsResponseSchema,
 } from "../../gen/mooring/v1/incident_service_pb.js";
 import { originOf } from "../audit/origin.ts";
-import type { DriverInfo } from "../drivers/driver-info.ts";
-import { createDriverTranslation } from "../drivers/translated.ts";
+import { createDriverTranslation, type DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
-import { pageLimit } from "../messages/page.ts";
-import { actionOf, itemsToReplace } from "./action.ts";
-import type { Incident, IncidentClass, IncidentSource } from "./incident.ts";
-import { placeOf, tokenOf } from "./page.ts";
+import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
+import {
+  actionOf,
+  type Incident,
+  type IncidentClass,
+  type IncidentSource,
+  itemsToReplace,
+} from "./incident.ts";
 import type { IncidentService } from "./service.ts";
 
 /** Data of the messages besides incidents. */

@@ -120,3 +120,8 @@ export function textFromColumn(stored: string): Text {
     return stored;
   }
 }
+
+/** Text as HTML, for elements and quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (unit) => `&#${unit.charCodeAt(0)};`);
+}

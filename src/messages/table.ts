@@ -470,7 +470,7 @@ export const MESSAGES = {
   SITE_GONE: "the site was deleted",
   ADDRESS_PROBLEM: "{field} {description}, such as {example}",
 
-  // Requests that cannot be read: reasons of the gateway (src/transport/reason.ts)
+  // Requests that cannot be read: reasons of the gateway (src/transport/body.ts)
   PATH_INVALID: "Invalid path: {problem}",
   QUERY_INVALID: "Invalid query: {problem}",
   HEADER_INVALID: "Invalid header: {problem}",

@@ -5,9 +5,15 @@ import { createTicks } from "../ticks.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
 import type { Mount, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
-import { cleanPath, isStorageRow, readAddition, type StorageRow } from "./site/row.ts";
+import {
+  cleanPath,
+  isStorageRow,
+  newRow,
+  readAddition,
+  type StorageRow,
+  type WantedMount,
+} from "./site/row.ts";
 import { freeName, readMount } from "./site/take.ts";
-import { newRow, type WantedMount } from "./site/wanted.ts";
 
 /** Maximum number of rows of a document. */
 const MAX_ROWS = 5_000;

@@ -1,7 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import { validateDriverConfig } from "../drivers/validate.ts";
-import type { Violation } from "../messages/error.ts";
+import { failedPrecondition, type Violation } from "../messages/error.ts";
 import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { MASK } from "../settings/value.ts";
@@ -283,4 +283,43 @@ function givenSecrets(driver: DriverInfo | undefined, input: MountInput): Checke
     ...of(input.config),
     ...Object.entries(input.overrides ?? {}).flatMap(([site, { config }]) => of(config, site)),
   ];
+}
+
+/**
+ * Creates inputs that replace a value in all mounts of one driver.
+ *
+ * @param from location of the old value; `site` empty: the mount itself.
+ * @throws FAILED_PRECONDITION when there is no value.
+ */
+export function replaceInputs(
+  from: {
+    readonly mount: Mount;
+    readonly site: string;
+    readonly item: string;
+    readonly value: string;
+  },
+  mounts: readonly Mount[],
+): MountInput[] {
+  const { mount, site, item, value } = from;
+  const old = (site === "" ? mount.items : mount.overrides[site]?.items)?.[item];
+  if (old === undefined || old === "")
+    throw failedPrecondition(message("NO_CREDENTIAL", { name: mount.name, item }));
+  return mounts.flatMap((each): MountInput[] => {
+    if (each.driver !== mount.driver) return [];
+    const isOwn = each.items[item] === old;
+    const overrides = Object.entries(each.overrides).filter(([, { items }]) => items[item] === old);
+    if (!isOwn && overrides.length === 0) return [];
+    return [
+      {
+        name: each.name,
+        ...(isOwn && { config: { [item]: value } }),
+        overrides: Object.fromEntries(
+          overrides.map(([name, { path, items, members }]) => [
+            name,
+            { path, config: { ...items, [item]: value }, members },
+          ]),
+        ),
+      },
+    ];
+  });
 }

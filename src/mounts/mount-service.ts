@@ -6,7 +6,7 @@ import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
 import type { Result } from "./save.ts";
 import type { MountRound } from "./site/round.ts";
-import type { WantedMount } from "./site/wanted.ts";
+import type { WantedMount } from "./site/row.ts";
 import type { Status } from "./status.ts";
 
 /** Result of a change. */

@@ -5,7 +5,7 @@ import type { SettingItem } from "../settings/item.ts";
 import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";
 import { itemKind } from "./site/item-kind.ts";
-import type { WantedMount } from "./site/wanted.ts";
+import type { WantedMount } from "./site/row.ts";
 
 export type Values = Readonly<Record<string, Scalar>>;
 

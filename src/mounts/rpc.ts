@@ -25,7 +25,7 @@ import {
   SyncMountsResponseSchema,
   WatchMountsResponseSchema,
 } from "../../gen/mooring/v1/mount_service_pb.js";
-import { grantOf } from "../access/admission.ts";
+import { grantOf } from "../access/grant.ts";
 import { auditOriginOf, dryRunOf, originOf } from "../audit/origin.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";

@@ -10,17 +10,16 @@ import type { Engine } from "../settings/engine.ts";
 import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { isMountChange, MOUNT_PREFIX, readMountKey } from "../settings/mount-key.ts";
-import { createDeclared } from "../settings/provision/declared.ts";
+import { createDeclared } from "../settings/provision/managed.ts";
 import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
 import { createWaiter } from "../waiter.ts";
-import { compareResults, takeContent } from "./adopt.ts";
-import { adoptRound } from "./adopt-round.ts";
+import { adoptRound, compareResults, takeContent } from "./adopt.ts";
 import { readDocument, writeDocument } from "./document.ts";
-import { isSecretItem, type MountInput, nameProblem, wholeInput } from "./input.ts";
+import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
 import {
   deleteMount,
   draftMounts,
@@ -36,18 +35,16 @@ import {
 } from "./mount.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
 import { nameSite } from "./rename-site.ts";
-import { replaceInputs } from "./replace.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, resultAs } from "./save.ts";
 import type { MountFollow } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
-import type { WantedMount } from "./site/wanted.ts";
-import { type Status, statusOf } from "./status.ts";
+import type { WantedMount } from "./site/row.ts";
+import { type Status, statusOf, watchMounts } from "./status.ts";
 import { syncSite } from "./sync.ts";
 import { saveUsable } from "./usable.ts";
-import { watchMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
   readonly engine: Engine;

@@ -6,13 +6,12 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
+import { release } from "../transport/body.ts";
 import { type ConnectionBounds, PeerCounts } from "../transport/front.ts";
-import { release } from "../transport/release.ts";
 import { announcesBody, hasEnded, isGone } from "../transport/request.ts";
 import { cutOff } from "../transport/whole-reply.ts";
-import { answer } from "./answer.ts";
+import { answer, pump } from "./answer.ts";
 import { type Origin, requestHeaders } from "./header.ts";
-import { pump } from "./pump.ts";
 import { ReadingAgent } from "./reading.ts";
 
 /** Idle limit of a transfer, in milliseconds: storages may be loading. */

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
-import { deriveSealingKey } from "./sealing-key.ts";
+import { deriveSealingKey } from "./sealer.ts";
 
 const MIN_KEY_BYTES = 32;
 /** Prefix of a hash whose key is stored beside it, in a database without a sealing key. */

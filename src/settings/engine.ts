@@ -1,14 +1,12 @@
-import { createReplica } from "../database/replica.ts";
-import { oncePerTick } from "../database/shared-run.ts";
-import { seenFailure, writeFailure } from "../database/store-failure.ts";
+import { seenFailure, writeFailure } from "../database/error.ts";
+import { createReplica, oncePerTick } from "../database/replica.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { createCodec, loadSealed } from "./codec.ts";
 import type { SettingDefinition } from "./definition.ts";
-import { NO_LIMITS, type SettingLimits } from "./size.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { NO_LIMITS, type SettingLimits, type Snapshot } from "./snapshot.ts";
 import type {
   RevisionCommit,
   SettingStore,

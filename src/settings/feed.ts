@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { readFailure } from "../database/store-failure.ts";
+import { readFailure } from "../database/error.ts";
 import { ServiceError, unavailable } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
 import { pauseFor } from "../periodic.ts";

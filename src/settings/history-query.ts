@@ -1,8 +1,14 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Expression, Kysely, SelectQueryBuilder, Transaction } from "kysely";
+import type { AppendAudit } from "../audit/query.ts";
+import { markRewrite } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
 import { createTicks } from "../ticks.ts";
 import { changeFromRow, revisionFromRow } from "./row.ts";
 import type {
+  FirstChange,
+  KeyAfter,
+  Rehash,
   Retention,
   RevisionCommit,
   RevisionFilter,
@@ -189,4 +195,160 @@ export async function forgetRevisions(
   await db.deleteFrom("change").where("revision", "<=", end).execute();
   await db.deleteFrom("revision").where("revision", "<=", end).execute();
   return doomed.length;
+}
+
+/** Rows per query of {@link readFirstChanges}; more than the maximum number of keys. */
+const PAGE = 10_000;
+
+/** Returns those of the given keys that have changes in the history, in one query. */
+export async function readKnownKeys(
+  db: Db,
+  keys: readonly string[],
+  keysOf: KeysOf,
+): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set();
+  const rows = await keysOf(db, keys).execute();
+  return new Set(rows.map(({ key }) => key));
+}
+
+/**
+ * First change of each key after its revision, up to `upTo`. The history is read once for all keys, in
+ * pages with an event-loop tick between two; values are read for the found changes only. Keys without
+ * such a change are absent.
+ *
+ * @param asked at most 1,000.
+ */
+export async function readFirstChanges(
+  db: Db,
+  asked: readonly KeyAfter[],
+  upTo: number,
+): Promise<readonly FirstChange[]> {
+  const open = Map.groupBy(asked, ({ key }) => key);
+  const found: { readonly asked: KeyAfter; readonly revision: number }[] = [];
+  let from = asked.reduce((least, { after }) => Math.min(least, after), upTo) + 1;
+  while (open.size > 0 && from <= upTo) {
+    const rows = await db
+      .selectFrom("change")
+      .select(["revision", "key"])
+      .where("revision", ">=", from)
+      .where("revision", "<=", upTo)
+      .where("key", "in", [...open.keys()])
+      .orderBy("revision")
+      .limit(PAGE)
+      .execute();
+    for (const { revision, key } of rows) {
+      const waiting = open.get(key) ?? [];
+      const left = waiting.filter(({ after }) => after >= revision);
+      for (const one of waiting) if (one.after < revision) found.push({ asked: one, revision });
+      if (left.length > 0) open.set(key, left);
+      else open.delete(key);
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) break;
+    // The last revision may have more rows than this page has shown.
+    from = last.revision;
+    await nextTurn();
+  }
+  return withValues(db, found);
+}
+
+async function withValues(
+  db: Db,
+  found: readonly { readonly asked: KeyAfter; readonly revision: number }[],
+): Promise<readonly FirstChange[]> {
+  if (found.length === 0) return [];
+  const rows = await db
+    .selectFrom("change")
+    .selectAll()
+    .where("revision", "in", [...new Set(found.map(({ revision }) => revision))])
+    .where("key", "in", [...new Set(found.map(({ asked }) => asked.key))])
+    .execute();
+  const changes = new Map(rows.map((row) => [`${row.revision} ${row.key}`, row]));
+  return found.flatMap(({ asked, revision }) => {
+    const row = changes.get(`${revision} ${asked.key}`);
+    return row === undefined ? [] : [{ ...asked, change: changeFromRow(row) }];
+  });
+}
+
+/** Number of rows of the history per query. */
+const BATCH = 500;
+/** A hash within the JSON of a site's state; none of its characters is escaped there. */
+const HASH = /(?<=")hmac[12]:(?:[0-9a-f]{12}:(?:past:)?)?[A-Za-z0-9_-]{43}(?=")/g;
+
+/** Reports whether hashes of another form than the wanted one exist. */
+export async function hasOtherHashes(db: Db, { form }: Pick<Rehash, "form">): Promise<boolean> {
+  if ((await otherChanges(db, form, 1)).length > 0) return true;
+  const states = await db.selectFrom("site_state").select("state").execute();
+  return states.some(({ state }) => hashesOf(state).some((hash) => !hash.startsWith(form)));
+}
+
+/**
+ * Replaces hashes of other forms in the history and in the state of sites.
+ *
+ * @returns the number of replaced hashes.
+ */
+export async function rehashRows(
+  trx: Transaction<Database>,
+  { form, renew, audit }: Rehash,
+  append: AppendAudit,
+): Promise<number> {
+  let count = 0;
+  const replace = (hash: string): string => {
+    if (hash.startsWith(form)) return hash;
+    count += 1;
+    return renew(hash);
+  };
+  for (let from = 0; ; ) {
+    const rows = await otherChanges(trx, form, BATCH, from);
+    for (const { revision, key, old_hash, new_hash } of rows)
+      await trx
+        .updateTable("change")
+        .set({
+          old_hash: old_hash === null ? null : replace(old_hash),
+          new_hash: new_hash === null ? null : replace(new_hash),
+        })
+        .where("revision", "=", revision)
+        .where("key", "=", key)
+        .execute();
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < BATCH) break;
+    from = last.revision;
+  }
+  const states = await trx
+    .selectFrom("site_state")
+    .select(["site_id", "version", "state"])
+    .orderBy("site_id")
+    .execute();
+  for (const { site_id, version, state } of states) {
+    const next = state.replaceAll(HASH, replace);
+    if (next === state) continue;
+    // A new version, so that processes with the old state read it again before they write.
+    await trx
+      .updateTable("site_state")
+      .set({ state: next, version: version + 1 })
+      .where("site_id", "=", site_id)
+      .execute();
+  }
+  if (count === 0) return 0;
+  await markRewrite(trx);
+  await append(trx, audit(count));
+  return count;
+}
+
+/** Rows of the history with a hash of another form, from a revision on. */
+function otherChanges(db: Db, form: string, limit: number, from = 0) {
+  return db
+    .selectFrom("change")
+    .select(["revision", "key", "old_hash", "new_hash"])
+    .where("revision", ">=", from)
+    .where((eb) =>
+      eb.or([eb("old_hash", "not like", `${form}%`), eb("new_hash", "not like", `${form}%`)]),
+    )
+    .orderBy("revision")
+    .limit(limit)
+    .execute();
+}
+
+function hashesOf(state: string): readonly string[] {
+  return state.match(HASH) ?? [];
 }

@@ -8,7 +8,7 @@ import {
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { invalidPageToken } from "../messages/page.ts";
-import { describeChange } from "./change.ts";
+import { describeChange } from "./commit.ts";
 import type { History } from "./history.ts";
 import { changeToProto, revisionToProto } from "./message.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";

@@ -1,11 +1,17 @@
 import { Code } from "@connectrpc/connect";
+import { mapReadError } from "../database/error.ts";
 import { notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
-import { isVoid } from "./change.ts";
+import { isVoid } from "./commit.ts";
 import type { Engine } from "./engine.ts";
-import { explained, type HistoryStore } from "./history-store.ts";
-import type { RevisionCommit, RevisionFilter, RevisionSummary, StoredChange } from "./store.ts";
+import type {
+  RevisionCommit,
+  RevisionFilter,
+  RevisionSummary,
+  SettingStore,
+  StoredChange,
+} from "./store.ts";
 
 /** Bytes after which a page ends early. */
 const PAGE_BYTES = 2 * 2 ** 20;
@@ -137,5 +143,23 @@ function reverse(change: StoredChange): StoredChange {
     newHash: change.oldHash,
     oldDefinition: change.newDefinition,
     newDefinition: change.oldDefinition,
+  };
+}
+
+/** Reads of the history. */
+export type HistoryStore = Pick<
+  SettingStore,
+  "oldestRevision" | "listRevisions" | "commits" | "changesBetween" | "knownKeys" | "firstChanges"
+>;
+
+/** Wraps a store's history: failures become service errors. */
+export function explained(store: HistoryStore): HistoryStore {
+  return {
+    oldestRevision: () => mapReadError(store.oldestRevision()),
+    listRevisions: (filter) => mapReadError(store.listRevisions(filter)),
+    commits: (...range) => mapReadError(store.commits(...range)),
+    changesBetween: (...range) => mapReadError(store.changesBetween(...range)),
+    knownKeys: (keys) => mapReadError(store.knownKeys(keys)),
+    firstChanges: (...range) => mapReadError(store.firstChanges(...range)),
   };
 }

@@ -13,7 +13,7 @@ import {
 import { tokenIdOf } from "../audit/entry.ts";
 import { originOf } from "../audit/origin.ts";
 import type { Translate } from "../messages/language.ts";
-import type { Change } from "./change.ts";
+import type { Change } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -1,6 +1,5 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { grantOf } from "../access/admission.ts";
-import { type Grant, outsideLimits } from "../access/grant.ts";
+import { type Grant, grantOf, outsideLimits } from "../access/grant.ts";
 import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";

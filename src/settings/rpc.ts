@@ -18,10 +18,10 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { auditOriginOf, dryRunOf, optionalNumber } from "../audit/origin.ts";
 import type { Recorder } from "../audit/recorder.ts";
-import { asPart } from "../gateway/part.ts";
+import { asPart } from "../gateway/rest/entity-tag.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
-import { describeChange } from "./change.ts";
+import { describeChange } from "./commit.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { changeOriginOf, changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";

@@ -1,5 +1,13 @@
 import { Code } from "@connectrpc/connect";
-import { failedPrecondition, notFound, ServiceError } from "../messages/error.ts";
+import type { Aria2Client } from "../downloaders/aria2.ts";
+import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
+import {
+  failedPrecondition,
+  invalid,
+  notFound,
+  ServiceError,
+  type Violation,
+} from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import {
@@ -9,11 +17,9 @@ import {
   refuseDeleted,
   refuseDeletedSince,
 } from "./conflict.ts";
-import { createDownloaderService, type DownloaderService, type Downloaders } from "./downloader.ts";
 import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
-import type { History } from "./history.ts";
-import { explained, type HistoryStore } from "./history-store.ts";
+import { explained, type History, type HistoryStore } from "./history.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import { changesAfter, decideRollback } from "./rollback.ts";
@@ -293,4 +299,65 @@ function checkKeyCount(keys: readonly string[]): void {
       Code.InvalidArgument,
       message("TOO_MANY_KEYS", { most: MAX_SAVE_ITEMS, count: keys.length }),
     );
+}
+
+/** Checks download managers before their settings are stored. */
+interface Downloaders {
+  readonly aria2: Aria2Client;
+  readonly qbittorrent: QbittorrentClient;
+}
+
+/** Settings of download managers. */
+interface DownloaderService {
+  /** Connects first, then stores. @throws the errors of src/downloaders/aria2.ts. */
+  setAria2(
+    input: { readonly uri: string | undefined; readonly secret: string | undefined },
+    origin: ChangeOrigin,
+    signal: AbortSignal,
+  ): Promise<{ version: string; revision: number }>;
+  /** Connects first, then stores. @throws the errors of src/downloaders/qbittorrent.ts. */
+  setQbittorrent(
+    input: { readonly url: string | undefined; readonly seedtime: number | undefined },
+    origin: ChangeOrigin,
+    signal: AbortSignal,
+  ): Promise<{ version: string; revision: number }>;
+}
+
+/** @param set stores known settings for a client, as a save would. */
+function createDownloaderService(
+  { aria2, qbittorrent }: Downloaders,
+  set: (origin: ChangeOrigin, values: Record<string, string>) => Promise<Changed<void>>,
+): DownloaderService {
+  return {
+    setAria2: async (input, origin, signal) => {
+      origin.rights?.require(["aria2_uri", "aria2_secret"]);
+      const { uri, secret } = required({ uri: input.uri, secret: input.secret });
+      const { version } = await aria2.getVersion({ uri, secret, signal });
+      const { revision } = await set(origin, { aria2_uri: uri, aria2_secret: secret });
+      return { version, revision };
+    },
+    setQbittorrent: async (input, origin, signal) => {
+      origin.rights?.require(["qbittorrent_url", "qbittorrent_seedtime"]);
+      const { url } = required({ url: input.url });
+      const { seedtime } = input;
+      const { version } = await qbittorrent.checkLogin({ url, signal });
+      const { revision } = await set(origin, {
+        qbittorrent_url: url,
+        ...(seedtime === undefined ? {} : { qbittorrent_seedtime: String(seedtime) }),
+      });
+      return { version, revision };
+    },
+  };
+}
+
+/** @throws INVALID_ARGUMENT that names all missing members. */
+function required<T extends Record<string, unknown>>(
+  members: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const violations: Violation[] = Object.entries(members)
+    .filter(([, value]) => value === undefined)
+    .map(([field]) => ({ field, description: message("FIELD_MISSING", { field }) }));
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
+  return members as { [K in keyof T]: Exclude<T[K], undefined> };
 }

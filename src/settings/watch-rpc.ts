@@ -19,7 +19,7 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
-import { describeChange, publicChange } from "./change.ts";
+import { describeChange, publicChange } from "./commit.ts";
 import type { SettingDefinition } from "./definition.ts";
 import type { Feed } from "./feed.ts";
 import { changeToProto, createSettingView } from "./message.ts";

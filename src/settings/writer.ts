@@ -7,8 +7,13 @@ import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./dr
 import type { SettingItem } from "./item.ts";
 import { mountKey, readMountKey } from "./mount-key.ts";
 import type { Rights } from "./rights.ts";
-import { checkTotals, replaceIn, type SettingLimits, type SettingTotals } from "./size.ts";
-import type { Snapshot } from "./snapshot.ts";
+import {
+  checkTotals,
+  replaceIn,
+  type SettingLimits,
+  type SettingTotals,
+  type Snapshot,
+} from "./snapshot.ts";
 import type {
   RevisionCommit,
   RevisionOrigin,

@@ -1,7 +1,7 @@
 import { message, type Text } from "../messages/message.ts";
 import { createTrial } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
-import { FLAG } from "../settings/item.ts";
+import { FLAG, type SettingItem } from "../settings/item.ts";
 import { decideItems, problemOf, type SettingInput } from "../settings/save.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
@@ -10,6 +10,9 @@ import type { Changed } from "../settings/writer.ts";
 import { createTicks } from "../ticks.ts";
 import type { SiteRow } from "./client.ts";
 import type { Comparison } from "./compare.ts";
+import type { Round } from "./round.ts";
+import type { SiteState, TakenBack } from "./site.ts";
+import type { SiteEvent } from "./store.ts";
 
 /** Result for one setting of a site. */
 export interface Adopted {
@@ -86,4 +89,112 @@ export async function adopt(
 /** Input of a custom setting from a site's row; other members of the row are ignored. */
 function definitionOf({ key, value, type, options, help, group, flag }: SiteRow): SettingInput {
   return { key, value, type, options, help, group, flag };
+}
+
+/** Maximum number of stored refusals, which waiting calls read. */
+const MAX_KEPT = 100;
+/** Maximum length of a revision's reason, in characters; the engine accepts 500. */
+const MAX_REASON = 480;
+
+export interface TakeBackDeps {
+  readonly engine: Engine;
+  /** Snapshot of the round. */
+  readonly snapshot: Snapshot;
+  /** Maximum size of a value in UTF-8 bytes. */
+  readonly maxValueBytes: number;
+  readonly now: () => number;
+}
+
+interface Refusal extends TakenBack {
+  readonly key: string;
+}
+
+/**
+ * Replaces values that the upstream refused by its own values, as one revision, and keeps the
+ * refusals in the site's state for the callers who saved them. A settings file does not keep a
+ * refused value either. The next round completes an interrupted one: it depends on the recorded
+ * refusals, not on the values pushed by this round.
+ *
+ * @param round a finished push round of the upstream.
+ * @throws ServiceError when the database takes no changes.
+ */
+export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round> {
+  const { engine, snapshot, maxValueBytes, now } = deps;
+  const refused = round.comparisons.filter(
+    ({ sync, overridden }) => sync === "refused" && !overridden,
+  );
+  if (refused.length === 0) return round;
+  const refusals = refused.map((one) => refusalOf(one, refused, round.state, snapshot));
+  const origin: RevisionOrigin = {
+    ...{ actor: "sites", transport: "upstream", method: "AdoptSite", requestId: "", peer: "" },
+    reason: reasonOf(refusals),
+  };
+  // The store refuses NUL.
+  const taken = refused.filter(({ row }) => row?.value.includes("\0") === false);
+  const { result, revision } = await adopt(taken, {
+    ...{ engine, base: snapshot, maxValueBytes, origin, dryRun: false },
+    managedBy: () => undefined,
+  });
+  const stillRefused = { ...round.state.refused };
+  const held = { ...round.state.held };
+  for (const { key, outcome, reason } of result) {
+    if (outcome === "skipped") continue;
+    delete stillRefused[key];
+    if (outcome === "refused") held[key] = { revision: snapshot.get(key)?.revision ?? 0, reason };
+  }
+  const keys = result.flatMap(({ key, outcome }) => (outcome === "changed" ? [key] : []));
+  const event: SiteEvent = {
+    ...{ time: now(), actor: origin.actor, action: "adopt", revision, keys },
+    result: message("TAKEN_BACK"),
+  };
+  return {
+    ...round,
+    state: {
+      ...round.state,
+      refused: stillRefused,
+      held,
+      takenBack: withRefusals(round.state.takenBack, refusals),
+    },
+    events: keys.length === 0 ? round.events : [...round.events, event],
+  };
+}
+
+/** Adds refusals to those that are kept; the oldest are dropped. */
+function withRefusals(
+  kept: SiteState["takenBack"],
+  refusals: readonly Refusal[],
+): SiteState["takenBack"] {
+  const all: Record<string, TakenBack> = { ...kept };
+  for (const { key, ...refusal } of refusals) all[key] = refusal;
+  return Object.fromEntries(
+    Object.entries(all)
+      .sort(([, a], [, b]) => b.revision - a.revision)
+      .slice(0, MAX_KEPT),
+  );
+}
+
+function refusalOf(
+  { key, note, item }: Comparison,
+  refused: readonly Comparison[],
+  state: SiteState,
+  snapshot: Snapshot,
+): Refusal {
+  const revision = item?.revision ?? 0;
+  const isOther = (other: SettingItem): boolean =>
+    other.revision === revision && !refused.some((one) => one.key === other.key);
+  return {
+    ...{ key, revision, reason: note, code: state.refused[key]?.code ?? 0 },
+    isPart: Array.from(snapshot.items()).some(isOther),
+  };
+}
+
+/** Reason of the revision, in English as all reasons. */
+function reasonOf(refusals: readonly Refusal[]): string {
+  const text = refusals
+    .map(
+      ({ key, revision, reason }) =>
+        `the upstream refused ${key} of revision ${revision}: ${reason}`,
+    )
+    .join("; ");
+  return text.length > MAX_REASON ? `${text.slice(0, MAX_REASON).toWellFormed()}…` : text;
 }

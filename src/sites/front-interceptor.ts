@@ -8,8 +8,7 @@ import {
   type SetQbittorrentRequest,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import type { Caller } from "../access/admission.ts";
-import { createGrant, SCOPES } from "../access/grant.ts";
+import { type Caller, createGrant, SCOPES } from "../access/grant.ts";
 import type { Call } from "../gateway/call.ts";
 import type { Violation } from "../messages/error.ts";
 import { denied, errorDetails, failedPrecondition } from "../messages/error.ts";

@@ -1,11 +1,11 @@
+import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import { mapWriteError } from "../database/error.ts";
 import { createReplica } from "../database/replica.ts";
-import { mapWriteError } from "../database/store-failure.ts";
 import { notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import { entriesOf } from "./audit.ts";
 import { createBatches } from "./batch.ts";
 import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
 import {
@@ -254,4 +254,29 @@ export function addressOf(url: string): string {
   const host = ["localhost", "[::1]", "127.0.0.1"].includes(hostname) ? "127.0.0.1" : hostname;
   const number = port || (protocol === "https:" ? "443" : "80");
   return `${host}:${number}${pathname.replace(/\/+$/, "")}`;
+}
+
+/** Outcomes of writes to a site, by action. Other actions do not change the site. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  push: "OK",
+  correct: "OK",
+  refused: "FAILED_PRECONDITION",
+  fight: "ABORTED",
+};
+
+/** Audit entries of writes to a site, with the site and the keys as subjects. */
+function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntry[] {
+  return events.flatMap(({ time, actor, action, revision, keys, result }) => {
+    const outcome = OUTCOMES[action];
+    if (outcome === undefined) return [];
+    const origin = { actor, transport: "", method: action, peer: "", requestId: "" };
+    const detail = { revision, keys: keys.length, result: String(result) };
+    return [{ ...doneEntry(origin, time, [site, ...keys], detail), outcome }];
+  });
+}
+
+/** Members of a site that differ, without their values, which may be secret. */
+export function changedMembers(before: Site, after: Site): readonly string[] {
+  const names = Object.keys(after) as (keyof Site)[];
+  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }

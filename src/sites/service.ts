@@ -1,24 +1,23 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import { mapWriteError } from "../database/error.ts";
 import type { LeaseStore } from "../database/job.ts";
-import { mapWriteError } from "../database/store-failure.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
-import { changedMembers } from "./audit.ts";
+import { createWaiter } from "../waiter.ts";
 import type { Comparison } from "./compare.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { Pushed } from "./push.ts";
-import { addressOf, type SiteRegistry } from "./registry.ts";
+import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import type { Round } from "./round.ts";
 import { NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
 import { type Taken, takeValues } from "./take.ts";
-import { watchRegistry } from "./watch.ts";
 import type { Workers } from "./worker.ts";
 
 /** Result of a sync, or of its dry run. */
@@ -299,4 +298,34 @@ export function siteError(failure: SiteFailure): ServiceError {
   return kind === "unreachable" || kind === "silent" || kind === "loading"
     ? unavailable(text, failure)
     : new ServiceError(Code.FailedPrecondition, text, { cause: failure });
+}
+
+/** Stream of all sites, then of changed ones, with the names of deleted sites. */
+async function* watchRegistry(
+  registry: SiteRegistry,
+  viewOf: (site: Site) => SiteView,
+  { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },
+): AsyncIterable<{ views: readonly SiteView[]; gone: readonly string[] }> {
+  let sent = new Map<string, SiteView>();
+  const waiter = createWaiter();
+  const waiting = waiter.join([signal, stopping]);
+  const end = registry.onChange(waiter.notify);
+  try {
+    for (let first = true; ; first = false) {
+      if (!first) await waiting.next();
+      if (signal.aborted) return;
+      if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
+      const now = new Map(registry.sites().map((site) => [site.id, viewOf(site)]));
+      const views = [...now].filter(
+        ([id, view]) => sent.get(id)?.site !== view.site || sent.get(id)?.state !== view.state,
+      );
+      const gone = [...sent].filter(([id]) => !now.has(id)).map(([, { site }]) => site.name);
+      sent = now;
+      if (first || views.length > 0 || gone.length > 0)
+        yield { views: views.map(([, view]) => view), gone };
+    }
+  } finally {
+    end();
+    waiting.close();
+  }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { mapWriteError } from "../database/error.ts";
 import { createLease } from "../database/job.ts";
-import { mapWriteError } from "../database/store-failure.ts";
 import type { ServiceError } from "../messages/error.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { escapeHtml } from "../messages/html.ts";
+import { escapeHtml } from "../messages/message.ts";
 
 /** English texts of the page. */
 export const UNAVAILABLE_TEXTS = {

@@ -1,16 +1,15 @@
-import { oneAtATime } from "../database/shared-run.ts";
+import { oneAtATime } from "../database/replica.ts";
 import { message } from "../messages/message.ts";
-import { waitAtMost } from "../periodic.ts";
+import { createRateLimit, waitAtMost } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
+import { takeBack } from "./adopt.ts";
 import { createSiteClient, type SiteClient } from "./client.ts";
 import { isLasting, SiteFailure } from "./failure.ts";
-import { createRateLimit } from "./rate-limit.ts";
 import type { SiteRegistry } from "./registry.ts";
 import { type Round, type RoundOptions, runRound } from "./round.ts";
 import type { Site, SiteState } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
-import { takeBack } from "./take-back.ts";
 
 /** Interval of checks of a site without work, in milliseconds. */
 const COMPARE_INTERVAL = 60_000;

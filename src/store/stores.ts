@@ -14,10 +14,11 @@ import {
   type RevisionsOf,
   readChangesBetween,
   readCommits,
+  readFirstChanges,
+  readKnownKeys,
   readOldestRevision,
   readRevisions,
 } from "../settings/history-query.ts";
-import { readFirstChanges, readKnownKeys } from "../settings/key-history-query.ts";
 import type { SettingStore } from "../settings/store.ts";
 import { createSiteStore } from "../sites/query.ts";
 import type { SiteStore } from "../sites/store.ts";

@@ -1,8 +1,6 @@
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Reason } from "./reason.ts";
-import { release } from "./release.ts";
 
 /**
  * Byte budget shared by all request bodies of the process, on all transports. One peer may hold
@@ -324,3 +322,29 @@ export function bodyLate(ms: number): ConnectError {
 export function bodyTooLarge(limit: number): ConnectError {
   return new BodyError(413, `the request is larger than ${limit} bytes`, Code.ResourceExhausted);
 }
+
+/** Releases the memory of unused bytes: they are empty afterwards. @internal */
+export function release(piece: Buffer): void {
+  const { buffer } = piece;
+  // Small pieces share their memory with others.
+  if (piece.length > 0 && piece.length === buffer.byteLength && buffer instanceof ArrayBuffer)
+    buffer.transfer(0);
+}
+
+/**
+ * Reasons of the errors that transports and gateway raise themselves, for `google.rpc.ErrorInfo`.
+ * Errors of an application have their own reasons.
+ *
+ * @internal
+ */
+export type Reason =
+  | "PATH_INVALID"
+  | "QUERY_INVALID"
+  | "HEADER_INVALID"
+  | "BODY_INVALID"
+  | "BODY_TOO_LARGE"
+  | "BODY_TOO_LATE"
+  | "TOO_MANY_BODIES"
+  | "PATH_NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "MEDIA_TYPE_UNSUPPORTED";

@@ -1,6 +1,7 @@
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { chmod, lstat, unlink } from "node:fs/promises";
-import { connect, isIPv6, type Server } from "node:net";
+import net, { connect, isIPv6, type Server } from "node:net";
 
 /**
  * Listening address. Either form can be passed to `net.Server.listen`. An empty host means all
@@ -101,4 +102,22 @@ export function formatAddress(value: Address): string {
   }
   const host = isIPv6(value.host) ? `[${value.host}]` : value.host;
   return `${host}:${value.port}`;
+}
+
+/**
+ * Lets the system choose the port of an address with port 0, and reserves it while this process
+ * lives: workers and their replacements listen there, also after all have ended. Other addresses
+ * are returned unchanged, and so is an unavailable one: listening reports the reason.
+ */
+export async function holdPort(at: Address): Promise<Address> {
+  // Other systems do not permit two sockets on one port, even if only one of them listens.
+  if ("path" in at || at.port !== 0 || process.platform !== "linux") return at;
+  try {
+    const { address: host } = await lookup(at.host || "::");
+    // Since Node 26.4.
+    const held = new net.BoundSocket({ host, port: 0 });
+    return { host: at.host, port: held.address().port };
+  } catch {
+    return at;
+  }
 }

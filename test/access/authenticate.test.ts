@@ -3,9 +3,15 @@ import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { Admission, type Caller, grantOf } from "../../src/access/admission.ts";
 import { createAccess, type Identity, publicMethods } from "../../src/access/authenticate.ts";
-import { createGrant, NOTHING, ROOT } from "../../src/access/grant.ts";
+import {
+  Admission,
+  type Caller,
+  createGrant,
+  grantOf,
+  NOTHING,
+  ROOT,
+} from "../../src/access/grant.ts";
 import { createThrottle } from "../../src/access/throttle.ts";
 import { Call, callKey } from "../../src/gateway/call.ts";
 import { unavailable } from "../../src/messages/error.ts";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { startForgetting } from "../../src/access/forget.ts";
+import { startForgetting } from "../../src/access/ending.ts";
 import { openAccessRegistry } from "../../src/access/registry.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished, vi } from "vitest";
-import { createAccessService } from "../../src/access/access.ts";
 import type { AccessCaller } from "../../src/access/change.ts";
 import { type Grant, ROOT } from "../../src/access/grant.ts";
 import { openAccessRegistry } from "../../src/access/registry.ts";
+import { createAccessService } from "../../src/access/rpc.ts";
 import type { AccessStore } from "../../src/access/store.ts";
 import { Message } from "../../src/messages/message.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";

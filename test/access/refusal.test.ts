@@ -2,9 +2,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test, vi } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { Admission } from "../../src/access/admission.ts";
 import { auditRefusals } from "../../src/access/authenticate.ts";
-import { ROOT } from "../../src/access/grant.ts";
+import { Admission, ROOT } from "../../src/access/grant.ts";
 
 const desc = SettingService.method.saveSettings;
 const call = { transport: "rest", requestId: "request", peer: "192.0.2.1" } as const;

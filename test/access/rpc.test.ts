@@ -8,8 +8,7 @@ import {
   CreateTokenRequestSchema,
   RotateTokenRequestSchema,
 } from "../../gen/mooring/v1/access_service_pb.js";
-import { Admission } from "../../src/access/admission.ts";
-import { createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
+import { Admission, createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
 import { type AccessManager, accessImpl } from "../../src/access/rpc.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import type { TokenView } from "../../src/access/token.ts";

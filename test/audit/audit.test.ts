@@ -1,8 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
-import { type AuditQuery, createAuditService } from "../../src/audit/audit.ts";
+import { type AuditQuery, createAuditService, type Progress } from "../../src/audit/audit.ts";
 import type { AuditEntry } from "../../src/audit/store.ts";
-import type { Progress } from "../../src/audit/tail.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 

@@ -5,11 +5,11 @@ import {
   chain,
   createVerifier,
   expectedHash,
+  forgottenEntry,
   isTime,
   rowAfter,
   toUnchained,
 } from "../../src/audit/chain.ts";
-import { forgottenEntry } from "../../src/audit/forgotten.ts";
 import type { AuditPosition, AuditRow } from "../../src/audit/store.ts";
 import { START } from "../../src/database/tables.ts";
 import { entry } from "../store/audit-contract.ts";

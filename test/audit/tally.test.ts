@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { createTally, type Noted } from "../../src/audit/recorder.ts";
 import type { AuditEntry } from "../../src/audit/store.ts";
-import { createTally, type Noted } from "../../src/audit/tally.ts";
 
 const noted = (members: Partial<Noted["origin"]> = {}, rest: Partial<Noted> = {}): Noted => ({
   origin: {

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { type ImportOptions, readImport } from "../../src/backup/import-source.ts";
+import { type ImportOptions, readImport } from "../../src/backup/backup.ts";
 import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
 import { failureOf, setting } from "./setting.ts";
 import { writeBackup } from "./text.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { oncePerTick, oneAtATime } from "../../src/database/shared-run.ts";
+import { oncePerTick, oneAtATime } from "../../src/database/replica.ts";
 
 describe("calls in the same event-loop tick", () => {
   test("share one run, and the next tick has its own", async () => {

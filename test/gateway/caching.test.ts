@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, expect, test } from "vitest";
-import { acceptedCodings } from "../../src/gateway/negotiation.ts";
+import { acceptedCodings } from "../../src/gateway/encoded.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import {
   countReads,

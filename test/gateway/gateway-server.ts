@@ -10,7 +10,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { createHttpServer, type HttpServer } from "../../src/app/http-server.ts";
-import { restContract } from "../../src/app/legacy.ts";
+import { restContract } from "../../src/app/routes.ts";
 import type { Call } from "../../src/gateway/call.ts";
 import { type RestGatewayOptions, restGateway } from "../../src/gateway/gateway.ts";
 import type { Method } from "../../src/gateway/method.ts";

@@ -3,7 +3,7 @@ import { ListValueSchema } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { type Setting, SettingSchema } from "../../gen/mooring/v1/setting_pb.js";
 import { ListSettingsResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
-import { createJsonText, JSON_OPTIONS } from "../../src/gateway/json-text.ts";
+import { createJsonText, JSON_OPTIONS } from "../../src/gateway/serialize.ts";
 
 const settingsOf = (count: number): Setting[] =>
   Array.from({ length: count }, (_, at) =>

@@ -13,7 +13,7 @@ import { fastify } from "fastify";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { restGateway } from "../../src/gateway/gateway.ts";
-import { createOpenApi } from "../../src/gateway/openapi/standalone.ts";
+import { createOpenApi } from "../../src/gateway/openapi/document.ts";
 import { defineRpcs } from "./contract.ts";
 import { send } from "./gateway-server.ts";
 

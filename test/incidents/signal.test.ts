@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { classify } from "../../src/incidents/classify.ts";
-import type { Signals } from "../../src/incidents/incident.ts";
-import { leadingSignal, type Observation, observe } from "../../src/incidents/signal.ts";
+import {
+  classify,
+  leadingSignal,
+  type Observation,
+  observe,
+  type Signals,
+} from "../../src/incidents/incident.ts";
 import { expiryOf, tokenEnd } from "../../src/incidents/token-end.ts";
 
 describe("the class of a driver's message", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
-import { adoptRound } from "../../src/mounts/adopt-round.ts";
+import { adoptRound } from "../../src/mounts/adopt.ts";
 import { draftMounts, type Mount, readMounts, wantedMounts } from "../../src/mounts/mount.ts";
 import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";

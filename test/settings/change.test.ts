@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeChange, isVoid, publicChange } from "../../src/settings/change.ts";
+import { describeChange, isVoid, publicChange } from "../../src/settings/commit.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import type { StoredChange } from "../../src/settings/store.ts";
 import { defined, tester } from "./parts.ts";

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { describeChange } from "../../src/settings/change.ts";
+import { describeChange } from "../../src/settings/commit.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";

@@ -13,7 +13,7 @@ import { createFeed, type Feed } from "../../src/settings/feed.ts";
 import { createHistory, type History } from "../../src/settings/history.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
-import type { SettingLimits } from "../../src/settings/size.ts";
+import type { SettingLimits } from "../../src/settings/snapshot.ts";
 import type { RevisionOrigin, SettingStore } from "../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { CHEAP } from "../backup/text.ts";

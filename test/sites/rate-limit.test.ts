@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createRateLimit } from "../../src/sites/rate-limit.ts";
+import { createRateLimit } from "../../src/periodic.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

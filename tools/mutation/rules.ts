@@ -11,11 +11,11 @@ const store = "test/store/sqlite/setting-store.test.ts";
 
 export const rules: Readonly<Record<string, Rule>> = {
   access: {
-    files: ["src/access/*.ts", "src/settings/rights.ts"],
-    tests: ["test/access/*.test.ts", "test/wire/throttle.test.ts"],
+    files: ["src/access/*.ts", "src/messages/page.ts", "src/settings/rights.ts"],
+    tests: ["test/access/*.test.ts", "test/messages/page.test.ts", "test/wire/throttle.test.ts"],
   },
   admission: {
-    files: ["src/access/{authenticate,admission,requirement}.ts", "src/database/shared-run.ts"],
+    files: ["src/access/{authenticate,grant}.ts", "src/database/replica.ts"],
     tests: [
       "test/access/*.test.ts",
       "test/database/shared-run.test.ts",
@@ -23,7 +23,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   save: {
-    files: ["src/settings/{save,change,draft,value}.ts"],
+    files: ["src/settings/{save,draft,value}.ts"],
     tests: [setting],
   },
   commit: { files: ["src/settings/{commit,writer,engine}.ts"], tests: [setting, store] },

@@ -149,7 +149,7 @@ export const survivors: Readonly<Record<string, readonly Survivor[]>> = {
       reason: "Other errors have no such code: the other half is for the type.",
     },
   ],
-  "src/access/forget.ts": [
+  "src/access/ending.ts": [
     {
       code: "if (forgotten > 0) await registry.reread();",
       change: "forgotten > 0 → (forgotten) >= (0)",
@@ -166,7 +166,7 @@ export const survivors: Readonly<Record<string, readonly Survivor[]>> = {
       reason: "The caller compares it with two numbers: neither is equal or less.",
     },
   ],
-  "src/access/page.ts": [
+  "src/messages/page.ts": [
     {
       code: "if ((items.length === limit || bytes >= PAGE_BYTES) && last !== undefined)",
       change:

@@ -1,9 +1,12 @@
 import { FAMILIES, type Family } from "../../src/config/family.ts";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
-import type { ConfigItem, DriverInfo } from "../../src/drivers/driver-info.ts";
-import { createDriverTranslation } from "../../src/drivers/translated.ts";
-import { escapeHtml } from "../../src/messages/html.ts";
+import {
+  type ConfigItem,
+  createDriverTranslation,
+  type DriverInfo,
+} from "../../src/drivers/driver-info.ts";
 import { createTranslations, type Language } from "../../src/messages/language.ts";
+import { escapeHtml } from "../../src/messages/message.ts";
 import { code, type Field, fieldHtml, heading, title } from "./html.ts";
 import type { Page } from "./page.ts";
 import { FAMILY_NAMES, WORDS, type Words } from "./words.ts";

@@ -1,6 +1,6 @@
 import type { Family } from "../../src/config/family.ts";
 import { FAMILIES } from "../../src/config/family.ts";
-import { escapeHtml } from "../../src/messages/html.ts";
+import { escapeHtml } from "../../src/messages/message.ts";
 import { FAMILY_NAMES, type Words } from "./words.ts";
 
 /** Field of a form: an item of a driver, or a setting. */

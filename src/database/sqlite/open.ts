@@ -2,9 +2,8 @@ import SQLite from "better-sqlite3";
 import type { Notify } from "../error.ts";
 import { StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
-import { checkFile, createFile, noDatabase, tightenFiles } from "./file.ts";
+import { checkFile, createFile, noDatabase, tightenFiles, untilUnlocked } from "./file.ts";
 import { checkIntegrity, type IntegrityCheck, isLeftOpen } from "./integrity.ts";
-import { untilUnlocked } from "./lock-wait.ts";
 
 /**
  * Application id of Mooring's database files, "Moor" in ASCII (SQLite file format, section 1.3.10).

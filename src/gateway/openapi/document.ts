@@ -1,14 +1,16 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { MemberNames } from "../json-text.ts";
 import type { Method } from "../method.ts";
+import { type Served, servedMethods } from "../options.ts";
 import { type Binding, createBindings } from "../rest/binding.ts";
 import type { PathTemplate } from "../rest/path.ts";
+import type { BesideRule } from "../rest/rule.ts";
+import type { MemberNames } from "../serialize.ts";
 import { headerComponents, parameterComponents } from "./header.ts";
 import { createOperation, type OperationContext } from "./operation.ts";
 import { failureResponses } from "./response.ts";
 import { type Comments, Schemas } from "./schema.ts";
 
-/** Options of a document in addition to the methods and their rules. */
+/** Options of a document in addition to the methods and their rules. @internal */
 export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
   readonly methods: readonly Method[];
   readonly title: string;
@@ -23,6 +25,8 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
  * The OpenAPI 3.1 document of all REST routes, from the same rules as the gateway's routes.
  *
  * @throws RuleError
+ *
+ * @internal
  */
 export function createDocument(options: DocumentOptions): JsonObject {
   const { methods, rules, title, version, description, comments, isPublic, headers } = options;
@@ -118,3 +122,34 @@ const STATUS: JsonObject = {
     details: { type: "array", items: { type: "object" } },
   },
 };
+
+/** Options of a document. */
+export interface OpenApiOptions extends Served {
+  readonly title: string;
+  readonly version: string;
+  /** Default: empty. */
+  readonly description?: string;
+  /** See GatewayOptions. */
+  readonly rules?: readonly BesideRule[];
+  /** See GatewayOptions. */
+  readonly memberNames?: MemberNames;
+  /** Default: none, because generated code has no comments. */
+  readonly comments?: Comments;
+}
+
+/**
+ * The OpenAPI 3.1 document of the REST routes that a gateway with the same options serves.
+ *
+ * @throws RuleError
+ */
+export function createOpenApi(options: OpenApiOptions): JsonObject {
+  const { title, version, description = "", rules, memberNames = "json", comments = {} } = options;
+  return createDocument({
+    ...{ title, version, description, rules, memberNames, comments },
+    methods: servedMethods(options),
+    examples: {},
+    isPublic: () => true,
+    httpStatus: "envelope",
+    headers: { request: [], reply: [], answer: [] },
+  });
+}

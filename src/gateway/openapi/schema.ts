@@ -6,8 +6,8 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import type { MemberNames } from "../json-text.ts";
 import { integerRange } from "../rest/value.ts";
+import type { MemberNames } from "../serialize.ts";
 
 /** Comments of a contract by full name, such as `acme.v1.Book.title`. */
 export type Comments = Readonly<Record<string, string>>;

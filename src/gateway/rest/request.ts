@@ -8,7 +8,7 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { FieldMaskSchema, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
 import {
   type QueryParameter,
   type Rest,
@@ -18,7 +18,7 @@ import type { Call } from "../call.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
 import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
-import { holdsNull, type JsonRules } from "./json-fit.ts";
+import { holdsNull, isObject, type JsonRules } from "./json-fit.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
 import type { PathTemplate } from "./path.ts";
 import {
@@ -34,7 +34,6 @@ import {
 } from "./query.ts";
 import { type BodyRule, type Rule, refuseRule } from "./rule.ts";
 import type { Reading } from "./tolerance.ts";
-import { findMask, maskPaths } from "./update-mask.ts";
 
 /** Request rule of a binding, resolved to the fields of its message. */
 export interface RequestRule {
@@ -267,4 +266,28 @@ export function readForm(bytes: Buffer, desc: DescMessage): JsonObject {
     return [[pair.name, scalar === ScalarType.BOOL ? value === "true" : value] as const];
   });
   return Object.fromEntries(members);
+}
+
+/** Reading of the `update_mask` in a PATCH whose body is a field (AIP-134). */
+function findMask(desc: DescMessage, { httpMethod }: Rule, body: BodyRule): DescField | undefined {
+  if (httpMethod !== "PATCH" || body.kind !== "field") return undefined;
+  const field = findField(desc, "update_mask");
+  const isMask =
+    field?.fieldKind === "message" && field.message.typeName === "google.protobuf.FieldMask";
+  return isMask ? field : undefined;
+}
+
+/** The paths of all members in a message's JSON, also in nested messages, in proto names. */
+function maskPaths(desc: DescMessage, json: JsonValue, before = ""): string[] {
+  if (!isObject(json)) return [];
+  return Object.entries(json).flatMap(([name, value]) => {
+    const field = findField(desc, name);
+    if (field === undefined) return [];
+    const path = `${before}${field.name}`;
+    const inner =
+      field.fieldKind === "message" && !hasCustomJsonRepresentation(field.message)
+        ? maskPaths(field.message, value, `${path}.`)
+        : [];
+    return inner.length > 0 ? inner : [path];
+  });
 }

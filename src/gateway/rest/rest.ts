@@ -1,11 +1,31 @@
+import type { JsonValue, Message } from "@bufbuild/protobuf";
+import { memoize } from "../../memoize.ts";
 import { BadRequest } from "../../transport/body.ts";
-import type { Exchange, Http } from "../exchange.ts";
-import { HttpFault } from "../failure.ts";
+import { type Framing, readFrames } from "../../transport/body-pieces.ts";
+import { createNegotiator } from "../encoded.ts";
+import { JSON_TYPE } from "../envelope.ts";
+import { type Exchange, type Http, HttpCall, limitRestTime } from "../exchange.ts";
+import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
+import type { Method } from "../method.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
+import type { StreamReply } from "../stream.ts";
 import { type Binding, createBindings } from "./binding.ts";
-import { hasParameter, parseQuery } from "./query.ts";
+import { matchNoneMatch } from "./entity-tag.ts";
+import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
+import { readJson } from "./json.ts";
+import { captureVariables, type PathParts } from "./path.ts";
+import { hasParameter, parseQuery, type Query } from "./query.ts";
+import {
+  createEventEncoder,
+  eventStream,
+  jsonStream,
+  RestReply,
+  rawStream,
+  STREAM_TYPES,
+  streamFormat,
+} from "./reply.ts";
+import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
 import { bindingsFor, createRouter, type Match, type Router, type Url } from "./router.ts";
-import { type Choice, RestExchange, RestReplies } from "./serve.ts";
 
 /** One route, for documentation and tests. */
 export interface GatewayRoute {
@@ -119,4 +139,254 @@ function needsQuery(bindings: readonly Binding[], text: string): boolean {
 
 function takesQuery({ query, requireQuery }: Binding["request"]): boolean {
   return query !== undefined || requireQuery.length > 0;
+}
+
+/** The binding of a request. */
+interface Choice {
+  readonly binding: Binding;
+  readonly query: Query;
+  /** Error of the query or the Content-Type; sent after the admission. */
+  problem: unknown;
+  /** The path's segments, if the template may have variables. */
+  readonly parts: PathParts | undefined;
+}
+
+/** Encoders and encoded replies of REST, shared by all exchanges. */
+class RestReplies {
+  readonly gateway: Gateway;
+  readonly accepted = createNegotiator();
+  /** The encoder of a binding's events. */
+  readonly eventEncoder = memoize((binding: Binding) =>
+    createEventEncoder(binding.reply, this.gateway.prefix, this.gateway),
+  );
+  readonly #replies = memoize((binding: Binding) =>
+    memoize((message: Message) => new RestReply(binding, message, this.gateway)),
+  );
+
+  constructor(gateway: Gateway) {
+    this.gateway = gateway;
+  }
+
+  /** The encoded reply; that of a read is the same as long as its message is the same. */
+  encode(binding: Binding, message: Message): RestReply {
+    if (!binding.reply.kept) return new RestReply(binding, message, this.gateway);
+    return this.#replies(binding)(message);
+  }
+
+  /** Sends an error in the form of the binding's replies; without a binding, in that of the options. */
+  fail(error: unknown, binding: Binding | undefined, http: Http): void {
+    const { httpStatus = "envelope", report } = this.gateway;
+    const failure = describeFailure(error);
+    if (failure.unexpected) report?.(error, http);
+    const { errors = "status", registry } = this.gateway;
+    const own = binding?.reply.shape ?? "envelope";
+    const unsaid = binding === undefined || own === "events";
+    const shape = unsaid && errors === "status" ? "bare" : own;
+    const enveloped = shape === "envelope" || shape === "envelope-null";
+    // Clients read the code in an envelope, so that the HTTP status may be 200.
+    const real = failure.real || !enveloped || httpStatus === "code";
+    const bare = shape === "bare";
+    const text = bare ? failureBody(failure, registry) : failureEnvelope(failure);
+    const body = Buffer.from(text);
+    const status = bare && !failure.real ? failure.httpStatus : failure.code;
+    const headers = {
+      "content-type": JSON_TYPE,
+      "content-length": body.length,
+      "cache-control": "no-store",
+    };
+    http.respond(real ? status : 200, { ...failure.headers, ...headers }, body);
+  }
+}
+
+/** A REST request and its reply. */
+class RestExchange implements Exchange {
+  readonly call: HttpCall;
+  readonly #replies: RestReplies;
+  readonly #choice: Choice;
+  /** The encoded reply and its message: an interceptor may encode it before it is sent. */
+  #encoded: readonly [Message, RestReply] | undefined;
+
+  constructor(replies: RestReplies, choice: Choice, http: Http) {
+    this.#replies = replies;
+    this.#choice = choice;
+    this.call = new HttpCall(choice.binding.method.desc, "rest", http, replies.gateway);
+  }
+
+  get method(): Method {
+    return this.#choice.binding.method;
+  }
+
+  read(): Message | Promise<Message> {
+    const { call } = this;
+    this.#begin();
+    const { bounds, bodyLimit } = this.#replies.gateway;
+    if (!call.http.hasBody)
+      return this.#fill(emptyMessage(this.#choice.binding.request, call.header("content-type")));
+    const reading = call.reading(bounds, bodyLimit(call.method));
+    return call.http
+      .readBody(reading, (bytes) => this.#decode(bytes))
+      .then((message) => this.#fill(message));
+  }
+
+  /**
+   * Each line of a body of JSON lines, or each piece of a body that is a google.api.HttpBody, is a
+   * message; path and query set fields of all of them.
+   */
+  messages(): AsyncIterable<Message> {
+    this.#begin();
+    return this.#readMessages();
+  }
+
+  async *#readMessages(): AsyncIterable<Message> {
+    const { call } = this;
+    const { bounds, bodyLimit } = this.#replies.gateway;
+    const reading = call.reading(bounds, bodyLimit(call.method));
+    const pieces = call.http.readPieces(reading);
+    const isRaw = takesAnyBody(this.#choice.binding.request);
+    const limit = reading.limit + LINE_END;
+    for await (const bytes of isRaw ? pieces : readFrames(pieces, { cut: lineCut(), limit })) {
+      if (isRaw || !bytes.every(isSpace)) yield this.#fill(await this.#decode(bytes));
+      if (isRaw) pieces.release(bytes.length);
+    }
+  }
+
+  /** The steps before the first byte of the body. */
+  #begin(): void {
+    const { problem } = this.#choice;
+    if (problem !== undefined) throw problem;
+    limitRestTime(this.call);
+  }
+
+  #decode(bytes: Buffer): Message | Promise<Message> {
+    const { call } = this;
+    const { gateway } = this.#replies;
+    const { request } = this.#choice.binding;
+    if (takesAnyBody(request))
+      return anyBodyMessage(request, call.header("content-type") ?? "", bytes);
+    const read = (): JsonValue => readBodyText(bytes, this.#choice.binding, call, gateway);
+    return bodyMessage(request, bytes, read, gateway);
+  }
+
+  #fill(message: Message): Message {
+    const { call } = this;
+    const { binding, query, parts } = this.#choice;
+    const path = parts ? captureVariables(binding.template, parts) : [];
+    const { prefix } = this.#replies.gateway;
+    return fillMessage(binding.request, message, { path, query, call }, prefix);
+  }
+
+  encode(message: Message): unknown {
+    const { binding } = this.#choice;
+    return binding.method.kind === "unary"
+      ? this.#encodeReply(message)
+      : this.#replies.eventEncoder(binding)(message);
+  }
+
+  #encodeReply(message: Message): RestReply {
+    const [known, reply] = this.#encoded ?? [];
+    if (reply !== undefined && known === message) return reply;
+    const made = this.#replies.encode(this.#choice.binding, message);
+    this.#encoded = [message, made];
+    return made;
+  }
+
+  /** Sends 304 when the client has the reply already. */
+  send(message: Message): void {
+    const { call } = this;
+    const encoded = this.#encodeReply(message);
+    const seen = seenTag(call, encoded, this.#replies.gateway.seesWhole);
+    const codings = this.#replies.accepted(call.header("accept-encoding"));
+    const { headers, body } =
+      seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
+    const status = seen === undefined ? 200 : 304;
+    const bare = status === 304 || call.requestMethod === "HEAD";
+    const nothingSet = call.setHeader === undefined && call.setTrailer === undefined;
+    const set = nothingSet
+      ? headers
+      : { ...headers, ...call.replyHeaders(), ...call.replyTrailers() };
+    call.http.respond(status, set, bare ? "" : body);
+  }
+
+  stream(): StreamReply | undefined {
+    const { call } = this;
+    const { binding } = this.#choice;
+    const { gateway } = this.#replies;
+    const rule = binding.reply;
+    const format = rule.shape === "events" ? "events" : streamFormat(call.header("accept"));
+    if (call.requestMethod === "HEAD") {
+      const type = rule.raw ? {} : { "content-type": STREAM_TYPES[format] };
+      call.http.respond(200, { ...type, "cache-control": "no-store" }, "");
+      return undefined;
+    }
+    const target = { call, rule, gateway };
+    if (rule.raw) return rawStream(target);
+    if (format !== "events") return jsonStream(format, target);
+    return eventStream(this.#replies.eventEncoder(binding), target);
+  }
+
+  fail(error: unknown): void {
+    this.#replies.fail(error, this.#choice.binding, this.call.http);
+  }
+}
+
+const NEWLINE = 0x0a;
+/** Bytes of the longest line ending. */
+const LINE_END = 2;
+
+/** Cuts after the first line that is not blank: blank lines count as part of the next message. */
+function lineCut(): Framing["cut"] {
+  let isBlank = true;
+  return (bytes, seen) => {
+    let at = seen;
+    while (isBlank && at < bytes.length) isBlank = isSpace(bytes[at++]);
+    const end = isBlank ? -1 : bytes.indexOf(NEWLINE, at);
+    if (end < 0) return undefined;
+    isBlank = true;
+    return end + 1;
+  };
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === NEWLINE;
+}
+
+/** A body as JSON, or as a form if the message has scalar fields only. */
+function readBodyText(
+  bytes: Buffer,
+  binding: Binding,
+  call: HttpCall,
+  { reading, messageLimits }: Gateway,
+): JsonValue {
+  const { request, method } = binding;
+  const type = call.header("content-type") ?? "";
+  const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+  const coding = (call.header("content-encoding") ?? "identity").trim().toLowerCase();
+  if (coding !== "identity" && coding !== "") {
+    const message = `the body must not be compressed (Content-Encoding ${quote(coding)})`;
+    throw new HttpFault(415, message, { "accept-encoding": "identity" });
+  }
+  if (essence === "application/x-www-form-urlencoded" && takesForm(request))
+    return readForm(bytes, request.desc);
+  const isStream = method.kind === "client_streaming";
+  if (essence === "" || essence === "application/json" || (isStream && LINES.has(essence)))
+    return readJson(bytes, {
+      digits: reading.largeIntegers === "take",
+      limits: messageLimits(method.desc),
+    });
+  throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
+}
+
+const LINES: ReadonlySet<string> = new Set(["application/x-ndjson", "application/jsonl"]);
+
+function seenTag(
+  call: HttpCall,
+  reply: RestReply,
+  seesWhole: (call: HttpCall) => boolean,
+): string | undefined {
+  const header = call.header("if-none-match");
+  if (header === undefined || reply.state === undefined) return undefined;
+  if (call.requestMethod !== "GET" && call.requestMethod !== "HEAD") return undefined;
+  // The caller may send a tag of another caller's part, or of the whole.
+  if (!reply.isPart && !seesWhole(call)) return undefined;
+  return header === reply.tag ? header : matchNoneMatch(header, reply.state);
 }

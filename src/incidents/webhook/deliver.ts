@@ -1,7 +1,6 @@
 import { message } from "../../messages/message.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
-import type { Attempt } from "./send.ts";
-import { signedHeaders } from "./sign.ts";
+import { type Attempt, signedHeaders } from "./send.ts";
 
 /** Pauses before the second and later attempts, in milliseconds (Standard Webhooks 1.0). */
 const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(

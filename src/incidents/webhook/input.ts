@@ -1,7 +1,7 @@
 import { invalid, type Violation } from "../../messages/error.ts";
 import { type Message, message, problemAt } from "../../messages/message.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
-import { keyProblem } from "./sign.ts";
+import { keyProblem } from "./send.ts";
 
 /** Languages of notifications. */
 const WEBHOOK_LANGUAGES = ["en", "zh-CN"] as const;

@@ -6,8 +6,7 @@ import { didYouMean } from "../../messages/nearest.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
-import type { Attempt } from "./send.ts";
-import { newKey, signedHeaders } from "./sign.ts";
+import { type Attempt, newKey, signedHeaders } from "./send.ts";
 
 const MAX_WEBHOOKS = 20;
 

@@ -6,10 +6,16 @@ import { isUncertain, plainMessage, SiteFailure } from "../../sites/failure.ts";
 import { MOUNT_LIMIT, refusalOf, type StorageClient } from "./client.ts";
 import { compareMount, contentMarks, type Difference, learnedHash, marksOf } from "./compare.ts";
 import { itemKind } from "./item-kind.ts";
-import { type Addition, readAddition, type StorageRow } from "./row.ts";
+import {
+  type Addition,
+  newRow,
+  readAddition,
+  type StorageRow,
+  updatedRow,
+  type WantedMount,
+} from "./row.ts";
 import type { MountState } from "./state.ts";
 import { isUnfinished, nextStep, type Step, stuckState } from "./step.ts";
-import { newRow, updatedRow, type WantedMount } from "./wanted.ts";
 
 /** Maximum number of calls of one run: the longest sequence through the stuck states has eight. */
 const MAX_STEPS = 12;

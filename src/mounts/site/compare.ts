@@ -1,9 +1,8 @@
 import type { Scalar } from "../../drivers/item-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { itemKind } from "./item-kind.ts";
-import { type Addition, plainValue, type StorageRow } from "./row.ts";
+import { type Addition, plainValue, type StorageRow, type WantedMount } from "./row.ts";
 import type { MountState, Rewritten } from "./state.ts";
-import type { WantedMount } from "./wanted.ts";
 
 /** Differences between the row of a site and Mooring's mount, without `disabled`. */
 export interface Difference {

@@ -1,19 +1,18 @@
 import type { Lease } from "../../database/job.ts";
-import { oneAtATime } from "../../database/shared-run.ts";
+import { oneAtATime } from "../../database/replica.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
-import { startPeriodic, waitAtMost } from "../../periodic.ts";
+import { createRateLimit, startPeriodic, waitAtMost } from "../../periodic.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
 import { isLasting, SiteFailure } from "../../sites/failure.ts";
-import { createRateLimit } from "../../sites/rate-limit.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
 import type { MountRegistry, MountRequest } from "./registry.ts";
 import { LeaseLost, type MountRound, runMountRound } from "./round.ts";
+import type { WantedMount } from "./row.ts";
 import type { SiteMounts } from "./state.ts";
-import type { WantedMount } from "./wanted.ts";
 
 /** Interval of reading a site's mounts while no work is pending, in milliseconds. */
 const LOOK = 60_000;

@@ -7,10 +7,9 @@ import { type ApplyDeps, applyMount, isMounting, secretsOf } from "./apply.ts";
 import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
 import type { MountRegistry } from "./registry.ts";
-import { readAddition, type StorageRow } from "./row.ts";
+import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
 import { type ExtraMount, type MountState, NEW_MOUNT } from "./state.ts";
 import { isUnfinished, type Step, stuckState } from "./step.ts";
-import type { WantedMount } from "./wanted.ts";
 
 /** Period in milliseconds: a mount that is corrected too often within it is paused. */
 const FIGHT_WINDOW = 600_000;

@@ -6,9 +6,8 @@ import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { contentMarks, learnedHash } from "./compare.ts";
 import type { MountRound } from "./round.ts";
-import { plainValue, readAddition, type StorageRow } from "./row.ts";
+import { plainValue, readAddition, type StorageRow, type WantedMount } from "./row.ts";
 import { type MountState, NEW_MOUNT } from "./state.ts";
-import type { WantedMount } from "./wanted.ts";
 
 /** Mount of a site, for adoption. */
 export interface FoundMount {

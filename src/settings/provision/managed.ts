@@ -1,5 +1,5 @@
 import { readBoundedFile } from "../../files/bounded-file.ts";
-import type { WatchTimes } from "../../files/file-watch.ts";
+import { type WatchTimes, watchFiles } from "../../files/file-watch.ts";
 import type { SettingDefinition } from "../definition.ts";
 import type { Engine } from "../engine.ts";
 import { FLAG } from "../item.ts";
@@ -7,11 +7,9 @@ import { decideValue } from "../save.ts";
 import type { RevisionOrigin } from "../store.ts";
 import { checkToken, TOKEN_KEY } from "../token.ts";
 import { checkValue, normalizeValue } from "../value.ts";
-import { createDeclared } from "./declared.ts";
 import type { Provision, ProvisionSetting } from "./provision.ts";
 import { problemText } from "./source.ts";
 import { shapeOf } from "./value.ts";
-import { watchProvision } from "./watch.ts";
 
 export interface ManagedSettingsDeps {
   /** The settings file (MOORING_SETTINGS_FILE); undefined: nothing is managed. */
@@ -116,4 +114,97 @@ function describe(definition: SettingDefinition): ProvisionSetting {
 
 function problemLines(path: string, { problems }: Provision): string[] {
   return problems.map((problem) => problemText(path, problem));
+}
+
+/** Names of settings or mounts that a file declares. */
+export interface Declared {
+  /** Name of the file that declares a setting or mount; undefined: clients change it. */
+  by(name: string): string | undefined;
+  /**
+   * Replaces the declared names when their values are saved. The new names are declared during the
+   * save already: a change of a client after its commit would replace a declared value.
+   *
+   * @throws as `save`; then the declared names stay.
+   */
+  replace(names: readonly string[], file: string, save: () => Promise<unknown>): Promise<void>;
+}
+
+export function createDeclared(): Declared {
+  let files: ReadonlyMap<string, string> = new Map();
+  return {
+    by: (name) => files.get(name),
+    replace: async (names, file, save) => {
+      const before = files;
+      const next = new Map(names.map((name) => [name, file]));
+      files = new Map([...before, ...next]);
+      try {
+        await save();
+      } catch (error) {
+        files = before;
+        throw error;
+      }
+      files = next;
+    },
+  };
+}
+
+export interface ProvisionWatchOptions {
+  /** Path of the settings file. */
+  readonly path: string;
+  /** Content that the caller has already loaded and applied. */
+  readonly first: Provision;
+  readonly load: () => Provision;
+  /**
+   * Called once with each new content, valid or not, in order and one call at a time. A rejection
+   * is passed to `onError`, and the content is tried again at the next change.
+   */
+  readonly onChange: (provision: Provision) => void | Promise<void>;
+  readonly onError: (error: unknown) => void;
+  readonly times?: WatchTimes;
+}
+
+export interface ProvisionWatch {
+  /**
+   * Ends the watch; afterwards there are no calls. Resolves when a running call of `onChange` has
+   * ended.
+   */
+  readonly close: () => Promise<void>;
+}
+
+/** Watches a settings file and the files with its values. */
+export function watchProvision(options: ProvisionWatchOptions): ProvisionWatch {
+  const { path, first, load, onChange, onError, times } = options;
+  let used: string | undefined = contentOf(first);
+  let closed = false;
+  let work: Promise<void> = Promise.resolve();
+
+  const reload = async (): Promise<void> => {
+    if (closed) return;
+    const provision = load();
+    watch.follow([path, ...provision.files]);
+    const content = contentOf(provision);
+    if (content === used) return;
+    used = undefined;
+    await onChange(provision);
+    used = content;
+  };
+  const watch = watchFiles(
+    [path, ...first.files],
+    () => {
+      work = work.then(reload).catch(onError);
+    },
+    times,
+  );
+  return {
+    close: () => {
+      closed = true;
+      watch.close();
+      return work;
+    },
+  };
+}
+
+/** Key for comparing contents; moved lines do not matter. */
+function contentOf({ entries, problems }: Provision): string {
+  return JSON.stringify([entries.map(({ key, value }) => [key, value]), problems]);
 }

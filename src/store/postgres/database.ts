@@ -5,7 +5,7 @@ import { postgresFailure } from "../../database/postgres/failure.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 import type { OpenDatabase } from "../copy.ts";
-import { isOfDatabase, prepare } from "./prepare.ts";
+import { isOfDatabase, prepare } from "./migration.ts";
 
 /** Opens a database of a PostgreSQL server to copy or check it. @throws StoreError. */
 export async function openPostgresDatabase(server: PostgresServer): Promise<OpenDatabase> {

@@ -1,6 +1,10 @@
-import { type Kysely, sql } from "kysely";
+import { Kysely, sql, type Transaction } from "kysely";
 import { nameFloor } from "../../audit/query.ts";
-import type { Migrations } from "../../database/migrate.ts";
+import { type Notify, StoreError } from "../../database/error.ts";
+import { type Migrations, migrate } from "../../database/migrate.ts";
+import { codeOf, postgresFailure } from "../../database/postgres/failure.ts";
+import type { PostgresServer } from "../../database/postgres/server.ts";
+import type { Database } from "../../database/schema.ts";
 import {
   addEnded,
   createAccess,
@@ -64,5 +68,97 @@ async function createChain(db: Kysely<unknown>): Promise<void> {
     .execute();
   await sql`insert into audit_head (id, seq, hash) values (1, ${sql.lit(START.seq)}, ${sql.lit(START.hash)})`.execute(
     db,
+  );
+}
+
+/**
+ * Migrates the schema on the primary. A step, here or on another instance, may take minutes.
+ *
+ * @param notify called when it waits for another instance.
+ * @throws StoreError; the error of the server or the driver.
+ */
+export async function prepare(server: PostgresServer, notify: Notify): Promise<void> {
+  const { place } = server;
+  let first: unknown;
+  const db = new Kysely<Database>({
+    dialect: server.patient,
+    log: ({ level, ...event }) => {
+      if (level === "error" && "error" in event) first ??= event.error;
+    },
+  });
+  try {
+    await refuseUnfit(db, place);
+    await migrate(db, place, migrations, (trx) => lockSchema(trx, place, notify));
+  } catch (error) {
+    // After a failure the migrator continues, and reports only the end of its transaction.
+    throw explained(codeOf(error) === ABORTED ? first : error, place);
+  } finally {
+    await db.destroy();
+  }
+}
+
+const ABORTED = "25P02";
+
+function explained(error: unknown, place: string): unknown {
+  if (!(error instanceof Error) || codeOf(error) !== TAKEN) return error;
+  return unusable(
+    `the database ${place} has tables of another program (${error.message}): create a database for Mooring only`,
+    error,
+  );
+}
+
+/** SQLSTATE duplicate_table: the table was not created by a step of Mooring. */
+const TAKEN = "42P07";
+
+function unusable(message: string, cause?: unknown): StoreError {
+  return new StoreError("unusable", message, cause);
+}
+
+/** Refuses a standby, which accepts no writes, and encodings other than UTF-8, which lack characters. */
+async function refuseUnfit(db: Kysely<Database>, place: string): Promise<void> {
+  const { rows } = await sql<{ standby: boolean; encoding: string }>`select
+    pg_is_in_recovery() as standby, current_setting('server_encoding') as encoding`.execute(db);
+  const { standby = false, encoding = "UTF8" } = rows[0] ?? {};
+  if (standby)
+    throw postgresFailure(Object.assign(new Error("read-only"), { code: "25006" }), place);
+  if (encoding !== "UTF8")
+    throw unusable(
+      `the database ${place} has the encoding ${encoding}: create one with UTF8 (createdb --encoding UTF8 --template template0)`,
+    );
+}
+
+/** Key of the advisory lock of migrations: "Moor" in ASCII. */
+const SCHEMA_LOCK = 0x4d6f6f72;
+
+/** Locks before Kysely creates its migration tables, which fails in two processes at a time. */
+async function lockSchema(
+  transaction: Transaction<Database>,
+  place: string,
+  notify: Notify,
+): Promise<void> {
+  const number = sql.lit(SCHEMA_LOCK);
+  const { rows: tried } = await sql<{
+    taken: boolean;
+  }>`select pg_try_advisory_xact_lock(${number}) as taken`.execute(transaction);
+  if (tried[0]?.taken !== true) {
+    notify("info", `another instance is migrating the database ${place}: waiting for it`);
+    await sql`select pg_advisory_xact_lock(${number})`.execute(transaction);
+  }
+  const { rows } = await sql<{ can: boolean }>`select to_regclass('migration') is not null
+    or has_schema_privilege(current_schema(), 'CREATE') as can`.execute(transaction);
+  // The migrator's error would not name the reason.
+  if (rows[0]?.can !== true)
+    throw unusable(
+      `the database ${place} does not permit this operation to this user: grant it CREATE on the schema, or let its owner start Mooring once`,
+    );
+}
+
+/** Reports whether an error comes from the database or the driver, not from the work of a caller. */
+export function isOfDatabase(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("code" in error || error.name === "DatabaseError" || error.name === "error") return true;
+  // The driver and its pool report connection failures as plain errors.
+  return /connect|timeout|terminated|Client|pool|driver has already been destroyed/i.test(
+    error.message,
   );
 }

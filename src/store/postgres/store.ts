@@ -8,15 +8,19 @@ import { isConnectionLost, postgresFailure } from "../../database/postgres/failu
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import { FIRST_TIMELINE } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
-import { forgetRevisions, type KeysOf, type RevisionsOf } from "../../settings/history-query.ts";
+import {
+  forgetRevisions,
+  hasOtherHashes,
+  type KeysOf,
+  type RevisionsOf,
+  rehashRows,
+} from "../../settings/history-query.ts";
 import { readState, rewriteValues } from "../../settings/query.ts";
-import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
 import { createStores, type Store } from "../stores.ts";
 import { appendAudit } from "./audit.ts";
-import { readDeltaAtOnce } from "./delta.ts";
 import { Follower } from "./follow.ts";
-import { isOfDatabase, prepare } from "./prepare.ts";
-import { createTransact, oneAfterTheOther } from "./transaction.ts";
+import { isOfDatabase, prepare } from "./migration.ts";
+import { createTransact, oneAfterTheOther, readDeltaAtOnce } from "./transaction.ts";
 
 export interface PostgresOptions {
   /** Default: no notices. */

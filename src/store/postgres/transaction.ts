@@ -1,12 +1,27 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import { CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
 import { StoreError } from "../../database/error.ts";
 import { TIMELINE } from "../../database/postgres/server.ts";
-import type { Database } from "../../database/schema.ts";
-import { readState } from "../../settings/query.ts";
-import type { SettingTransaction, StoredWrite } from "../../settings/store.ts";
-import { readDeltaAtOnce } from "./delta.ts";
+import {
+  type ChangeRow,
+  changeColumns,
+  type Database,
+  type RevisionRow,
+  revisionColumns,
+  type SettingRow,
+  settingColumns,
+} from "../../database/schema.ts";
+import { MAX_COMMITS, readState } from "../../settings/query.ts";
+import {
+  changeFromRow,
+  changeToRow,
+  revisionFromRow,
+  revisionToRow,
+  settingFromRow,
+  settingToRow,
+} from "../../settings/row.ts";
+import type { SettingTransaction, StoredDelta, StoredWrite } from "../../settings/store.ts";
+import { auditParameters, auditParts } from "./audit.ts";
 import type { Follower } from "./follow.ts";
-import { type WriteBase, writeStatement } from "./write.ts";
 
 /** Signal to repeat the work under the lock. */
 class NeedsLock extends Error {}
@@ -174,4 +189,130 @@ async function readTimeline(trx: Transaction<Database>): Promise<string | undefi
     trx,
   );
   return rows[0]?.timeline;
+}
+
+/** Precondition of a write. */
+interface WriteBase {
+  /** Newest revision known to the writer. */
+  readonly revision: number;
+  /** Timeline of the revision; undefined: the lock is held, which rules out a promotion. */
+  readonly timeline: string | undefined;
+}
+
+/**
+ * Statement that writes all rows of several saves. Returns one row, or none if another revision is the
+ * newest, in which case nothing is written.
+ */
+export function writeStatement(rows: StoredWrite, base: WriteBase): CompiledQuery {
+  const settings = rows.upserts.map(settingToRow);
+  const revisions = rows.revisions.map(revisionToRow);
+  const changes = rows.revisions.flatMap(({ revision, changes }) =>
+    changes.map((change) => changeToRow(revision, change)),
+  );
+  return CompiledQuery.raw(STATEMENT, [
+    base.revision,
+    base.timeline ?? null,
+    rows.revisions.at(-1)?.revision ?? base.revision,
+    rows.deletes,
+    ...columnsOf(settingColumns, settings),
+    ...columnsOf(revisionColumns, revisions),
+    ...columnsOf(changeColumns, changes),
+    ...auditParameters(rows.audit),
+  ]);
+}
+
+/** An array for each column: the number of parameters does not depend on the number of rows. */
+function columnsOf<Row extends object>(
+  columns: Readonly<Record<keyof Row, string>>,
+  rows: readonly Row[],
+): unknown[][] {
+  return (Object.keys(columns) as (keyof Row)[]).map((name) => rows.map((row) => row[name]));
+}
+
+const FIRST_ARRAY = 5;
+
+const STATEMENT = makeStatement();
+
+function makeStatement(): string {
+  let next = FIRST_ARRAY;
+  const rowsOf = (columns: Readonly<Record<string, string>>): string => {
+    const names = Object.keys(columns).join(", ");
+    const arrays = Object.values(columns).map((type) => `$${next++}::${type}[]`);
+    return `(${names}) select x.* from moved, unnest(${arrays.join(", ")}) as x(${names})`;
+  };
+  const replaced = Object.keys(settingColumns)
+    .filter((name) => name !== "key")
+    .map((name) => `${name} = excluded.${name}`)
+    .join(", ");
+  return `with recursive moved as (
+  update head set revision = $3::bigint
+  where id = 1 and revision = $1::bigint and ($2::text is null or ${TIMELINE} = $2::text)
+  returning revision
+), upserted as (
+  insert into setting ${rowsOf(settingColumns)} on conflict (key) do update set ${replaced}
+), deleted as (
+  delete from setting using moved where key = any($4::text[])
+), made as (
+  insert into revision ${rowsOf(revisionColumns)}
+), changed as (
+  insert into change ${rowsOf(changeColumns)}
+), ${auditParts(next, "moved")}
+select revision from moved`;
+}
+
+/** Result row: content of the tables as JSON. */
+interface Answer {
+  readonly revision: number;
+  readonly oldest: number;
+  readonly changed: readonly SettingRow[];
+  readonly deleted: readonly string[];
+  readonly revisions: readonly RevisionRow[] | null;
+  readonly changes: readonly ChangeRow[] | null;
+}
+
+/**
+ * Reads the commits after a revision in one statement: one snapshot and one round trip, because every
+ * instance reads them after every save of another.
+ */
+export async function readDeltaAtOnce(
+  db: Kysely<Database> | Transaction<Database>,
+  after: number,
+): Promise<StoredDelta | undefined> {
+  const { rows } = await sql<Answer>`with ends as (
+      select coalesce(max(revision), 0) as newest, coalesce(min(revision), 0) as oldest
+      from revision
+    ), touched as (
+      select distinct key from change where revision > ${after}
+    )
+    select newest as revision, oldest,
+      (select coalesce(json_agg(s order by s.position, s.key), '[]') from setting as s
+        where s.key in (select key from touched)) as changed,
+      (select coalesce(json_agg(key), '[]') from touched
+        where key not in (select key from setting)) as deleted,
+      case when newest - ${after} <= ${MAX_COMMITS} then
+        (select coalesce(json_agg(r order by r.revision), '[]') from revision as r
+          where r.revision > ${after}) end as revisions,
+      case when newest - ${after} <= ${MAX_COMMITS} then
+        (select coalesce(json_agg(c order by c.revision, c.key), '[]') from change as c
+          where c.revision > ${after}) end as changes
+    from ends`.execute(db);
+  const [answer] = rows;
+  if (answer === undefined) return undefined;
+  const { revision, oldest } = answer;
+  if (revision < after || after + 1 < oldest) return undefined;
+  return {
+    revision,
+    changed: answer.changed.map(settingFromRow),
+    deleted: answer.deleted,
+    commits: commitsOf(answer),
+  };
+}
+
+function commitsOf({ revisions, changes }: Answer): StoredDelta["commits"] {
+  if (revisions === null) return undefined;
+  const byRevision = Map.groupBy(changes ?? [], (change) => change.revision);
+  return revisions.map((row) => ({
+    ...revisionFromRow(row),
+    changes: (byRevision.get(row.revision) ?? []).map(changeFromRow),
+  }));
 }

@@ -7,13 +7,13 @@ import { migrate } from "../../database/migrate.ts";
 import type { Database } from "../../database/schema.ts";
 import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
 import { sqliteFailure } from "../../database/sqlite/failure.ts";
-import { watchPlace } from "../../database/sqlite/file.ts";
-import { untilUnlocked } from "../../database/sqlite/lock-wait.ts";
+import { untilUnlocked, watchPlace } from "../../database/sqlite/file.ts";
+import { checkIntegrity } from "../../database/sqlite/integrity.ts";
 import { openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
-import { forgetRevisions } from "../../settings/history-query.ts";
+import { forgetRevisions, hasOtherHashes, rehashRows } from "../../settings/history-query.ts";
 import { readDelta, readState, rewriteValues } from "../../settings/query.ts";
-import { hasOtherHashes, rehashRows } from "../../settings/rehash-query.ts";
+import type { OpenDatabase } from "../copy.ts";
 import { createStores, type Store } from "../stores.ts";
 import { migrations } from "./migration.ts";
 import { appendAudit, createTransact } from "./transaction.ts";
@@ -180,4 +180,42 @@ function truncateLog(handle: SQLite.Database, path: string): void {
 
 function isSqliteError(error: unknown): boolean {
   return error instanceof Error && error.name === "SqliteError";
+}
+
+/** Opens an SQLite file to copy or check it. @throws StoreError. */
+export async function openSqliteDatabase(path: string): Promise<OpenDatabase> {
+  const handle = await openSqlite(path, { integrityCheck: "off" });
+  const db = new Kysely<Database>({ dialect: createSqliteDialect(handle) });
+  const explained = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Error && error.name === "SqliteError") throw sqliteFailure(error, path);
+      throw error;
+    }
+  };
+  const database: OpenDatabase = {
+    place: path,
+    db,
+    // Transactions of the dialect hold the write lock.
+    frozen: (work) => explained(() => db.transaction().execute(work)),
+    finish: async () => undefined,
+    damage: async () => {
+      try {
+        checkIntegrity(handle, path, { isWhole: true, notify: () => undefined });
+        return [];
+      } catch (error) {
+        if (error instanceof StoreError) return [error.message];
+        throw error;
+      }
+    },
+    close: () => db.destroy(),
+  };
+  try {
+    await explained(() => migrate(db, path, migrations));
+    return database;
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
 }

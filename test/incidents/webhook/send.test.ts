@@ -2,8 +2,13 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { isPublic, sendOnce } from "../../../src/incidents/webhook/send.ts";
-import { keyProblem, newKey, signedHeaders } from "../../../src/incidents/webhook/sign.ts";
+import {
+  isPublic,
+  keyProblem,
+  newKey,
+  sendOnce,
+  signedHeaders,
+} from "../../../src/incidents/webhook/send.ts";
 import { startedForAll } from "../../started.ts";
 
 const server = startedForAll(() =>

@@ -1,6 +1,6 @@
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
-import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
+import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 import type { Row } from "./stand-in-row.ts";

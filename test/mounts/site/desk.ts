@@ -6,8 +6,8 @@ import {
   REQUEST,
 } from "../../../src/mounts/site/registry.ts";
 import { type MountRound, runMountRound } from "../../../src/mounts/site/round.ts";
+import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
-import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 import { createSiteClient } from "../../../src/sites/client.ts";
 import { builtIn } from "../../drivers/sample.ts";

@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { readBoundedFile } from "../../../src/files/bounded-file.ts";
+import { type ProvisionWatch, watchProvision } from "../../../src/settings/provision/managed.ts";
 import { loadProvision, type Provision } from "../../../src/settings/provision/provision.ts";
-import { type ProvisionWatch, watchProvision } from "../../../src/settings/provision/watch.ts";
 
 const opened: ProvisionWatch[] = [];
 const folders: string[] = [];

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { WantedMount } from "../../../src/mounts/site/wanted.ts";
+import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { openDesk } from "../../mounts/site/desk.ts";
 

@@ -1,6 +1,6 @@
 import createFastify from "fastify";
 import { expect, test } from "vitest";
-import { healthPlugin } from "../../../src/app/health-http.ts";
+import { healthPlugin } from "../../../src/app/health.ts";
 import { createStatusService, type StatusDeps } from "../../../src/app/status.ts";
 import { startedMooring, TOKEN } from "../../process/mooring.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { writeStatement } from "../../../src/store/postgres/write.ts";
+import { writeStatement } from "../../../src/store/postgres/transaction.ts";
 import { deleting, setting } from "../sample.ts";
 
 /** Maximum number of parameters of a statement in PostgreSQL's protocol. */

@@ -17,7 +17,7 @@ import type { HttpRule } from "../../../../gen/google/api/http_pb.js";
 import { restHandler } from "../../../../src/gateway/fetch.ts";
 import { restGateway } from "../../../../src/gateway/gateway.ts";
 import type { Method } from "../../../../src/gateway/method.ts";
-import { createOpenApi } from "../../../../src/gateway/openapi/standalone.ts";
+import { createOpenApi } from "../../../../src/gateway/openapi/document.ts";
 import { streaming, unary } from "../../../gateway/gateway-server.ts";
 import { publishedServices, readGoogleProtos, rulesOf } from "./descriptors.ts";
 import { type RuleRequest, requestOf } from "./request.ts";

@@ -1,7 +1,6 @@
 import pg from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { writeFailure } from "../../../../src/database/store-failure.ts";
-
+import { writeFailure } from "../../../../src/database/error.ts";
 import { failureOf, nameOf, opened, SOON, save } from "../../../store/postgres/opened.ts";
 import { serverOfFile } from "../../../store/postgres/server.ts";
 import { setting } from "../../../store/sample.ts";

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { type Place, pageOf } from "../../src/access/page.ts";
+import { type Place, pageOf } from "../../src/messages/page.ts";
 import { failureOf } from "../backup/setting.ts";
 
 const place: Place<number> = {
