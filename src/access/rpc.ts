@@ -19,7 +19,7 @@ import {
   RotateTokenResponseSchema,
   WhoAmIResponseSchema,
 } from "../../gen/mooring/v1/access_service_pb.js";
-import { originOf } from "../audit/origin.ts";
+import { originOf } from "../audit/entry.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import { type AccessCaller, createChange } from "./change.ts";
 import { admissionOf, grantOf } from "./grant.ts";

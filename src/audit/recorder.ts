@@ -1,7 +1,8 @@
+import type { HandlerContext } from "@connectrpc/connect";
 import { unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { startPeriodic } from "../periodic.ts";
-import { type AuditOrigin, doneEntry, tokenIdOf } from "./entry.ts";
+import { type AuditOrigin, auditOriginOf, doneEntry, tokenIdOf } from "./entry.ts";
 import type { AuditEntry, AuditStore } from "./store.ts";
 
 /** Maximum number of pending rows while the database is unavailable. */
@@ -272,4 +273,9 @@ function peersOf({ peers, otherPeers }: Kind) {
   const rest = most.slice(SHOWN_PEERS).reduce((sum, [, calls]) => sum + calls, otherPeers);
   const shown = Object.fromEntries(most.slice(0, SHOWN_PEERS));
   return { peers: shown, ...(rest > 0 ? { otherPeers: rest } : {}) };
+}
+
+/** Audit entry of a dry run with values for secrets that its caller may not read. */
+export function dryRunOf(context: HandlerContext, subjects: readonly string[]): Noted {
+  return { origin: auditOriginOf(context), outcome: "OK", reason: "dry run", subjects };
 }

@@ -17,7 +17,7 @@ import { message } from "../messages/message.ts";
 import { invalidPageToken } from "../messages/page.ts";
 import type { AuditPage, AuditSelection, AuditService } from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
-import { optionalNumber } from "./origin.ts";
+import { optionalNumber } from "./entry.ts";
 
 /** Implements AuditService. */
 export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceDesc> {

@@ -8,8 +8,9 @@ import {
   SecretsMode as SecretsModeProto,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { auditOriginOf, dryRunOf } from "../audit/origin.ts";
+import { auditOriginOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
+import { dryRunOf } from "../audit/recorder.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";

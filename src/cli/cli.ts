@@ -22,8 +22,7 @@ import { webhookCommand } from "./command/webhook.ts";
 import type { Command } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CliFailure, EXIT, type ExitCode, exitMeanings, OutputClosed, usage } from "./failure.ts";
-import { createOutput, type Output } from "./output.ts";
-import { printableText } from "./printable.ts";
+import { createOutput, type Output, printableText } from "./output.ts";
 import type { World } from "./world.ts";
 
 /** All commands but serve, in the order of the help. */

@@ -1,7 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
-import type { Arguments, FlagName } from "./argument.ts";
+import { nearestName, quote } from "../config/complaint.ts";
+import { type Arguments, counted, type FlagName } from "./argument.ts";
 import type { SettingClient } from "./connection.ts";
+import { usage } from "./failure.ts";
 import type { Output } from "./output.ts";
 import type { World } from "./world.ts";
 
@@ -47,4 +49,75 @@ export interface CommandRun {
   connectTo<S extends DescService>(service: S): Promise<Client<S>>;
   /** Writes a line that is not a result to standard error. */
   notice(text: string): void;
+}
+
+/** Sub-command, such as `revoke` of `token`. */
+export interface Action {
+  /** Number of arguments after its name, or their minimum and maximum. */
+  readonly count: number | readonly [min: number, max: number];
+  /** Accepted flags of its command. Default: all. */
+  readonly flags?: readonly FlagName[];
+  readonly act: (run: CommandRun, rest: readonly string[]) => Promise<void>;
+}
+
+/**
+ * Runs the action named by the first argument.
+ *
+ * @param flags of the command; each action accepts some of them.
+ * @param check runs before the action.
+ * @throws CliFailure (usage).
+ */
+export async function runAction(
+  command: string,
+  actions: Readonly<Record<string, Action>>,
+  {
+    run,
+    flags,
+    check,
+  }: {
+    readonly run: CommandRun;
+    readonly flags: readonly FlagName[];
+    readonly check?: (name: string) => void;
+  },
+): Promise<void> {
+  const [name = "", ...rest] = run.args.positionals;
+  const action = actionNamed(command, actions, name);
+  checkCount(`${command} ${name}`, action, rest.length);
+  for (const flag of flags)
+    if (!takes(action, flag) && run.args.has(flag))
+      throw usage(
+        `--${flag} goes with ${command} ${Object.entries(actions)
+          .flatMap(([other, one]) => (takes(one, flag) ? other : []))
+          .join(`, ${command} `)} only`,
+      );
+  check?.(name);
+  await action.act(run, rest);
+}
+
+/** @throws CliFailure (usage), naming the nearest action, when a command has no such action. */
+function actionNamed(
+  command: string,
+  actions: Readonly<Record<string, Action>>,
+  name: string,
+): Action {
+  const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+  if (action !== undefined) return action;
+  const nearest = nearestName(name, Object.keys(actions));
+  throw usage(`there is no ${command} ${quote(name)}: did you mean ${command} ${nearest}?`);
+}
+
+function checkCount(what: string, { count }: Action, given: number): void {
+  const [min, max] = typeof count === "number" ? [count, count] : count;
+  if (given >= min && given <= max) return;
+  if (max === 0) throw usage(`${what} takes no arguments`);
+  if (min === max) throw usage(`${what} takes ${max === 1 ? "one argument" : `${max} arguments`}`);
+  throw usage(
+    given < min
+      ? `${what}: an argument is missing`
+      : `${what}: more than ${counted(max, "argument")}`,
+  );
+}
+
+function takes({ flags }: Action, flag: FlagName): boolean {
+  return flags === undefined || flags.includes(flag);
 }

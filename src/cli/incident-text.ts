@@ -9,10 +9,9 @@ import {
   WebhookDeliveryState,
 } from "../../gen/mooring/v1/incident_pb.js";
 import { nearestName, quote } from "../config/complaint.ts";
+import { localTime } from "./argument.ts";
 import { usage } from "./failure.ts";
-import type { Output } from "./output.ts";
-import { printableLine } from "./printable.ts";
-import { localTime } from "./quantity.ts";
+import { type Output, printableLine } from "./output.ts";
 
 const CLASS_NAMES = Object.keys(IncidentClass).filter((name) => /^[A-Z]/.test(name));
 

@@ -15,8 +15,7 @@ import { nearestName, quote } from "../config/complaint.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readValue } from "./file.ts";
-import type { Output } from "./output.ts";
-import { printableLine } from "./printable.ts";
+import { type Output, printableLine } from "./output.ts";
 
 /** Prints mounts, a line each. */
 export async function writeMounts(output: Output, mounts: readonly Mount[]): Promise<void> {

@@ -1,5 +1,5 @@
+import { count } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
-import { count } from "./quantity.ts";
 
 /** Items per request. */
 const PAGE = 1_000;

@@ -3,10 +3,9 @@
 import type { Setting, SettingChange, SettingChanges } from "../../gen/mooring/v1/setting_pb.js";
 import { nearestName, quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
+import { counted } from "./argument.ts";
 import { usage } from "./failure.ts";
-import type { Output } from "./output.ts";
-import { printableLine } from "./printable.ts";
-import { counted } from "./quantity.ts";
+import { type Output, printableLine } from "./output.ts";
 
 /** Names of the groups by their numbers (docs/rest-contract.md, section 2.4, and the groups added since). */
 const GROUPS = [

@@ -14,12 +14,12 @@ import {
 } from "../../gen/mooring/v1/site_pb.js";
 import { nearestName, quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
+import { counted, localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readText, readValue } from "./file.ts";
 import type { Output } from "./output.ts";
 import { askHidden, canAsk } from "./prompt.ts";
-import { counted, localTime } from "./quantity.ts";
 
 const STANDINGS: Readonly<Record<SiteStanding, string>> = {
   [SiteStanding.UNSPECIFIED]: "",

@@ -1,10 +1,138 @@
+import { type WatchTimes, watchFolder } from "../files/file-watch.ts";
 import { notFound, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { createWaiter } from "../waiter.ts";
-import { type Catalogue, type CatalogueDifference, diffCatalogues } from "./catalogue.ts";
+import { type BuiltIn, readAll } from "./built-in.ts";
+import {
+  type Catalogue,
+  type CatalogueDifference,
+  createCatalogue,
+  diffCatalogues,
+} from "./catalogue.ts";
 import type { DriverInfo } from "./driver-info.ts";
-import type { LiveCatalogue } from "./live-catalogue.ts";
+import { type FolderContent, listFolder, readFolder } from "./folder.ts";
+
+/** Replacement of a catalogue by another one. */
+export interface CatalogueChange {
+  readonly catalogue: Catalogue;
+  readonly difference: CatalogueDifference;
+}
+
+/** Catalogue of a deployment, updated from its folder. */
+export interface LiveCatalogue {
+  /** Current catalogue: the same object until a change. */
+  readonly current: () => Catalogue;
+  /** Calls the listener after each change, in order. @returns a function that ends this. */
+  readonly subscribe: (listener: (change: CatalogueChange) => void) => () => void;
+  /** Stops watching the folder. */
+  readonly close: () => void;
+}
+
+export interface LiveCatalogueOptions {
+  readonly builtIn: BuiltIn;
+  /** Folder of driver files that add drivers or replace built-in ones. Undefined: none. */
+  readonly directory?: string | undefined;
+  /** The only names to offer. Undefined: all. */
+  readonly enabled?: readonly string[] | undefined;
+  /**
+   * Called with the problem of an invalid folder: a DriverFileError (files, positions, reasons) or
+   * a CatalogueError (missing folder, missing enabled driver). The catalogue stays unchanged.
+   * Called once per state of the folder, not once per check.
+   */
+  readonly onError: (error: Error) => void;
+  /** Called with notices that need no action. */
+  readonly onNotice?: (message: string) => void;
+  readonly times?: WatchTimes;
+}
+
+/**
+ * Reads the folder, creates the first catalogue, and watches the folder. A catalogue is only
+ * replaced as a whole.
+ *
+ * @throws DriverFileError or CatalogueError, as passed to `onError`, when the first read fails.
+ */
+export async function openCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
+  const { builtIn, directory, enabled, onError, onNotice = () => {} } = options;
+  const listeners = new Set<(change: CatalogueChange) => void>();
+  const create = (own: readonly DriverInfo[]) =>
+    createCatalogue({ definitions: [...builtIn.drivers, ...own], enabled });
+
+  if (directory === undefined) return still(create([]));
+
+  let content = await readFolder(directory);
+  let catalogue = create(readAll(content.sources, builtIn.reader));
+  /** Result of the last check: the hash of the content, or the text of an error. */
+  let state = content.hash;
+
+  function publish(next: Catalogue): void {
+    const difference = diffCatalogues(catalogue, next);
+    if (next.revision === catalogue.revision) return;
+    catalogue = next;
+    for (const listener of [...listeners]) listener({ catalogue, difference });
+  }
+
+  function adopt(next: FolderContent): void {
+    const failed = state !== content.hash;
+    const emptied = next.sources.length === 0 && content.sources.length > 0;
+    const replacement = create(readAll(next.sources, builtIn.reader));
+    content = next;
+    state = next.hash;
+    if (emptied) {
+      onNotice(
+        `driver folder ${directory}: the folder has no driver files; only built-in drivers are offered`,
+      );
+    } else if (failed) {
+      onNotice(`driver folder ${directory}: the files are valid again and in use`);
+    }
+    publish(replacement);
+  }
+
+  async function reload(folder: string): Promise<void> {
+    let found: string | undefined;
+    try {
+      const next = await readFolder(folder);
+      found = next.hash;
+      if (closed || found === state) return;
+      adopt(next);
+    } catch (error) {
+      const failure = error instanceof Error ? error : new Error(String(error));
+      const reached = found ?? failure.message;
+      if (closed || reached === state) return;
+      state = reached;
+      onError(failure);
+    }
+  }
+
+  let closed = false;
+  let work = Promise.resolve();
+  const endWatch = watchFolder(
+    directory,
+    listFolder,
+    () => {
+      work = work.then(() => reload(directory));
+    },
+    options.times,
+  );
+
+  return {
+    current: () => catalogue,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: () => {
+      closed = true;
+      listeners.clear();
+      endWatch();
+    },
+  };
+}
+
+/** Catalogue without a folder, which never changes. */
+function still(catalogue: Catalogue): LiveCatalogue {
+  return { current: () => catalogue, subscribe: () => () => {}, close: () => {} };
+}
 
 /** Drivers of this deployment. */
 export interface DriverService {

@@ -14,7 +14,7 @@ import {
   ListIncidentsResponseSchema,
   WatchIncidentsResponseSchema,
 } from "../../gen/mooring/v1/incident_service_pb.js";
-import { originOf } from "../audit/origin.ts";
+import { originOf } from "../audit/entry.ts";
 import { createDriverTranslation, type DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";

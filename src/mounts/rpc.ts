@@ -26,8 +26,9 @@ import {
   WatchMountsResponseSchema,
 } from "../../gen/mooring/v1/mount_service_pb.js";
 import { grantOf } from "../access/grant.ts";
-import { auditOriginOf, dryRunOf, originOf } from "../audit/origin.ts";
+import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
+import { dryRunOf } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { denied, invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";

@@ -10,8 +10,7 @@ import {
   SettingChangeSchema,
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
-import { tokenIdOf } from "../audit/entry.ts";
-import { originOf } from "../audit/origin.ts";
+import { originOf, tokenIdOf } from "../audit/entry.ts";
 import type { Translate } from "../messages/language.ts";
 import type { Change } from "./commit.ts";
 import type { SettingItem } from "./item.ts";

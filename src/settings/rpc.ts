@@ -16,8 +16,9 @@ import {
   SetQbittorrentResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { auditOriginOf, dryRunOf, optionalNumber } from "../audit/origin.ts";
+import { auditOriginOf, optionalNumber } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
+import { dryRunOf } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";

@@ -12,8 +12,7 @@ import {
   type WatchSettingsResponse,
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { tokenIdOf } from "../audit/entry.ts";
-import { optionalNumber } from "../audit/origin.ts";
+import { optionalNumber, tokenIdOf } from "../audit/entry.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";

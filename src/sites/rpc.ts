@@ -26,7 +26,7 @@ import {
   UpdateSiteResponseSchema,
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
-import { originOf } from "../audit/origin.ts";
+import { originOf } from "../audit/entry.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";

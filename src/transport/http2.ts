@@ -9,8 +9,7 @@ import type { Server as GrpcServer } from "@grpc/grpc-js";
 import { ServerCredentials } from "@grpc/grpc-js";
 import { discardRest } from "./body.ts";
 import type { ConnectionHandler } from "./front.ts";
-import { refuseWith } from "./request.ts";
-import { agreesOnHost } from "./target.ts";
+import { agreesOnHost, refuseWith } from "./request.ts";
 
 /** Parts of the gRPC server. */
 export interface GrpcListener {

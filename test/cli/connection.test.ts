@@ -9,7 +9,7 @@ import { create } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GetSettingResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
-import { readServiceAddress } from "../../src/cli/service-address.ts";
+import { readServiceAddress } from "../../src/cli/connection.ts";
 import { failure, startFake } from "./fake-service.ts";
 import { startService } from "./service.ts";
 import { run } from "./world.ts";

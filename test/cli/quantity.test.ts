@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { count, localTime, pointInTime, revisionNumber } from "../../src/cli/quantity.ts";
+import { count, localTime, pointInTime, revisionNumber } from "../../src/cli/argument.ts";
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 

@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutToWidth, displayWidth, renderTable } from "../../src/cli/output.ts";
-import { printableJson, printableLine, printableText } from "../../src/cli/printable.ts";
+import {
+  cutToWidth,
+  displayWidth,
+  printableJson,
+  printableLine,
+  printableText,
+  renderTable,
+} from "../../src/cli/output.ts";
 
 describe("the width of a line", () => {
   test.each([

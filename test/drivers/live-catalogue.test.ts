@@ -14,7 +14,7 @@ import {
   type CatalogueChange,
   type LiveCatalogue,
   openCatalogue,
-} from "../../src/drivers/live-catalogue.ts";
+} from "../../src/drivers/driver.ts";
 import { builtIn } from "./sample.ts";
 
 type Event = { error: string } | { notice: string } | { change: CatalogueChange["difference"] };

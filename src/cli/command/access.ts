@@ -12,12 +12,12 @@ import {
   RotateTokenResponseSchema,
   WhoAmIResponseSchema,
 } from "../../../gen/mooring/v1/access_service_pb.js";
+import { localTime, pointInTime, untilText } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
 import { limitOf, readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
-import { localTime, pointInTime, untilText } from "../quantity.ts";
 
 export async function createToken(run: CommandRun, [principal = ""]: readonly string[]) {
   const { args, output, connectTo, world } = run;

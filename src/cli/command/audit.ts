@@ -18,14 +18,12 @@ import {
   type Verifier,
 } from "../../audit/checkpoint.ts";
 import { quote } from "../../config/complaint.ts";
-import { type Action, runAction } from "../action.ts";
-import type { FlagName } from "../argument.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { count, counted, type FlagName, localTime, pointInTime } from "../argument.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { nameOf, readText, writeNewFile } from "../file.ts";
 import { printEvents } from "../follow.ts";
-import { printableLine } from "../printable.ts";
-import { count, counted, localTime, pointInTime } from "../quantity.ts";
+import { printableLine } from "../output.ts";
 
 // The command audit: its actions are in the files beside this one.
 

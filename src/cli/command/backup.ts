@@ -13,12 +13,11 @@ import {
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { quote } from "../../config/complaint.ts";
 import { choice } from "../../config/value.ts";
-import type { Arguments } from "../argument.ts";
+import { type Arguments, counted } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { existsAlready, writeNewFile } from "../file.ts";
-import { printableJson } from "../printable.ts";
-import { counted } from "../quantity.ts";
+import { printableJson } from "../output.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "../secret.ts";
 
 const MODES = {

@@ -1,9 +1,8 @@
 import { type Database, databaseName } from "../../config/database.ts";
-import { type Action, runAction } from "../action.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { counted } from "../argument.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { checkIsThere, readDatabaseConfig } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
-import { counted } from "../quantity.ts";
 
 /** Interval of progress messages, in rows. */
 const PROGRESS = 10_000;

@@ -1,8 +1,8 @@
 // The command docs.
 
 import type { Command } from "../command.ts";
+import { readServiceAddress } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
-import { readServiceAddress } from "../service-address.ts";
 
 /** Paths of the documentation: the first one if Mooring is deployed in front of an upstream. */
 const PATHS = ["/@mooring/docs/", "/docs/"];

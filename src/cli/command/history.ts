@@ -9,12 +9,11 @@ import {
   type ListRevisionsResponse,
   ListRevisionsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import type { Arguments } from "../argument.ts";
+import { type Arguments, count, localTime, pointInTime, revisionNumber } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
 import { usage } from "../failure.ts";
-import { printableLine } from "../printable.ts";
-import { count, localTime, pointInTime, revisionNumber } from "../quantity.ts";
+import { printableLine } from "../output.ts";
 import { writeChanges } from "../setting-table.ts";
 
 /** Maximum number of revisions of a page of the service. */

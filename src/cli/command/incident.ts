@@ -5,9 +5,8 @@ import {
   ListIncidentsResponseSchema,
   WatchIncidentsResponseSchema,
 } from "../../../gen/mooring/v1/incident_service_pb.js";
-import { type Action, runAction } from "../action.ts";
 import type { FlagName } from "../argument.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { printEvents } from "../follow.ts";
 import { writeIncident, writeIncidents } from "../incident-text.ts";
 import { limitOf, readPages } from "../pages.ts";

@@ -16,8 +16,7 @@ import {
   WatchMountsResponseSchema,
 } from "../../../gen/mooring/v1/mount_service_pb.js";
 import { quote } from "../../config/complaint.ts";
-import { type Action, runAction } from "../action.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readText, writeNewFile } from "../file.ts";
 import { printEvents } from "../follow.ts";

@@ -10,12 +10,11 @@ import {
   ListPrincipalsResponseSchema,
 } from "../../../gen/mooring/v1/access_service_pb.js";
 import { quote } from "../../config/complaint.ts";
-import { type Action, runAction } from "../action.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { localTime } from "../argument.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { limitOf, readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
-import { localTime } from "../quantity.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, flags: ["limit"], act: listPrincipals },

@@ -7,10 +7,10 @@ import {
   GetSettingResponseSchema,
   ListSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { counted } from "../argument.ts";
 import { withNearestKey } from "../call-failure.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT } from "../failure.ts";
-import { counted } from "../quantity.ts";
 import { readGroups, writeSettings } from "../setting-table.ts";
 
 /** Replaces a secret value in replies of the service. */

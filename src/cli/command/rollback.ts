@@ -2,12 +2,11 @@ import {
   type RollbackResponse,
   RollbackResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { counted, revisionNumber } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT } from "../failure.ts";
-import type { Output } from "../output.ts";
-import { printableLine } from "../printable.ts";
+import { type Output, printableLine } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
-import { counted, revisionNumber } from "../quantity.ts";
 import { writeChanges } from "../setting-table.ts";
 
 export const rollbackCommand: Command = {

@@ -11,13 +11,12 @@ import {
   type SaveSettingsResponse,
   SaveSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import type { Arguments } from "../argument.ts";
+import { type Arguments, revisionNumber } from "../argument.ts";
 import { isNotFound, withNearestKey } from "../call-failure.ts";
 import type { Command } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue } from "../file.ts";
-import { revisionNumber } from "../quantity.ts";
 import { writeSaved } from "../setting-table.ts";
 import type { World } from "../world.ts";
 

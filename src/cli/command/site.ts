@@ -12,13 +12,12 @@ import {
   UpdateSiteResponseSchema,
   WatchSitesResponseSchema,
 } from "../../../gen/mooring/v1/site_service_pb.js";
-import { type Action, runAction } from "../action.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { count, counted } from "../argument.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT } from "../failure.ts";
 import { printEvents } from "../follow.ts";
-import { printableLine } from "../printable.ts";
+import { printableLine } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
-import { count, counted } from "../quantity.ts";
 import {
   authority,
   differenceCount,

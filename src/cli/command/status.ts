@@ -10,9 +10,9 @@ import {
   GetStatusResponseSchema,
   StatusService,
 } from "../../../gen/mooring/v1/status_service_pb.js";
+import { counted, localTime, untilText } from "../argument.ts";
 import type { Command } from "../command.ts";
 import { CliFailure, EXIT } from "../failure.ts";
-import { counted, localTime, untilText } from "../quantity.ts";
 
 export const statusCommand: Command = {
   name: "status",

@@ -4,8 +4,7 @@ import {
   ResetTokenResponseSchema,
   SaveSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { type Action, runAction } from "../action.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue, writeNewFile } from "../file.ts";

@@ -3,10 +3,10 @@ import {
   type WatchSettingsResponse,
   WatchSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { counted, localTime, revisionNumber } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { printEvents } from "../follow.ts";
-import { printableLine } from "../printable.ts";
-import { counted, localTime, revisionNumber } from "../quantity.ts";
+import { printableLine } from "../output.ts";
 import { changeLine } from "../setting-table.ts";
 
 export const watchCommand: Command = {

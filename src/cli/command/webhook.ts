@@ -9,9 +9,8 @@ import {
   UpdateWebhookResponseSchema,
   WebhookService,
 } from "../../../gen/mooring/v1/webhook_service_pb.js";
-import { type Action, runAction } from "../action.ts";
 import type { FlagName } from "../argument.ts";
-import type { Command, CommandRun } from "../command.ts";
+import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue } from "../file.ts";
 import { classesOf, resultOf, writeDeliveries, writeWebhooks } from "../incident-text.ts";

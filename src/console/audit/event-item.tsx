@@ -2,8 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
 import { Icon } from "../components/button.tsx";
-import { Fact } from "../components/fact.tsx";
-import { When } from "../components/when.tsx";
+import { Fact, When } from "../components/text.tsx";
 import { dateTime, timeOfDay } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
 

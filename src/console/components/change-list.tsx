@@ -2,9 +2,10 @@ import { ChangeKind, type SettingChange } from "../../../gen/mooring/v1/setting_
 import { t } from "../i18n/language.ts";
 import { labelOf } from "../settings/label.ts";
 import { Button } from "./button.tsx";
-import { SettingLink } from "./setting-link.tsx";
 import { TextDiff } from "./text-diff.tsx";
 import "./change-list.css";
+import { may } from "../api/rights.ts";
+import { href } from "../shell/location.ts";
 
 const KINDS = {
   [ChangeKind.ADDED]: "change.added",
@@ -50,4 +51,10 @@ function Values({ change }: { readonly change: SettingChange }) {
   if (!secret) return <TextDiff from={oldValue} to={newValue} />;
   const word = oldValue ? "change.secretChanged" : "change.secretSet";
   return <p class="quiet">{t(newValue ? word : "change.secretCleared")}</p>;
+}
+
+/** Key of a setting, with a link to it if the token may read it. */
+export function SettingLink({ of }: { readonly of: string }) {
+  const key = <code>{of}</code>;
+  return may("settings:read") ? <a href={href("settings", { key: of })}>{key}</a> : key;
 }

@@ -10,7 +10,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { mistakeOf } from "../components/json-mistake.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Failed, Notice } from "../components/state.tsx";
-import { Words } from "../components/words.tsx";
+import { Words } from "../components/text.tsx";
 import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";

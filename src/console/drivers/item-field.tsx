@@ -1,6 +1,6 @@
 import type { ConfigItem } from "../../../gen/mooring/v1/driver_pb.js";
 import { Icon } from "../components/button.tsx";
-import { Words } from "../components/words.tsx";
+import { Words } from "../components/text.tsx";
 import { number, t } from "../i18n/language.ts";
 import "../components/field.css";
 

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Revision } from "../../../gen/mooring/v1/setting_pb.js";
-import { When } from "../components/when.tsx";
+import { When } from "../components/text.tsx";
 import { timeOfDay } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";

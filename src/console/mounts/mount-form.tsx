@@ -16,7 +16,7 @@ import { PageHead } from "../shell/page-head.tsx";
 import { formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
 import { OnSite } from "./list.tsx";
 import { ReplaceCredential } from "./replace.tsx";
-import { SaveOutcome } from "./save-outcome.tsx";
+import { SaveOutcome } from "./results.tsx";
 
 interface MountFormProps {
   /** Undefined: a new mount. */

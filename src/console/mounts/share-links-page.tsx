@@ -15,7 +15,7 @@ import { addMessages, language, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { SaveOutcome } from "./save-outcome.tsx";
+import { SaveOutcome } from "./results.tsx";
 import { type LineProblem, mountsOf, otherItems, shareItem } from "./share-links.ts";
 import "./mounts.css";
 

@@ -1,7 +1,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import { Icon } from "../components/button.tsx";
-import { When } from "../components/when.tsx";
+import { When } from "../components/text.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { href } from "../shell/location.ts";

@@ -20,7 +20,7 @@ import {
   UpdateWebhookResponseSchema,
   type WebhookService as WebhookServiceDesc,
 } from "../../../gen/mooring/v1/webhook_service_pb.js";
-import { originOf } from "../../audit/origin.ts";
+import { originOf } from "../../audit/entry.ts";
 import { invalid } from "../../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../../messages/language.ts";
 import { createSayIn } from "../../messages/localize.ts";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type { Reading } from "../../access/query.ts";
 import type { Notify } from "../../database/error.ts";
-import { Contact } from "../../database/postgres/contact.ts";
+import { Contact } from "../../database/postgres/failure.ts";
 import { LEASE, Lease } from "../../database/postgres/lease.ts";
 import { Notifications } from "../../database/postgres/notifications.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";

@@ -6,10 +6,9 @@ import { lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query
 import { migrate } from "../../database/migrate.ts";
 import type { Database } from "../../database/schema.ts";
 import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
-import { sqliteFailure } from "../../database/sqlite/failure.ts";
-import { untilUnlocked, watchPlace } from "../../database/sqlite/file.ts";
-import { checkIntegrity } from "../../database/sqlite/integrity.ts";
-import { openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
+import { watchPlace } from "../../database/sqlite/file.ts";
+import { sqliteFailure, untilUnlocked } from "../../database/sqlite/failure.ts";
+import { checkIntegrity, openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
 import { forgetRevisions, hasOtherHashes, rehashRows } from "../../settings/history-query.ts";
 import { readDelta, readState, rewriteValues } from "../../settings/query.ts";

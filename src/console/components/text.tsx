@@ -27,3 +27,34 @@ export function Around(props: { readonly text: string; readonly children: Compon
     </>
   );
 }
+
+/** Text of the service with `code` between backquotes. It is not interpreted as HTML. */
+export function Words({ text }: { readonly text: string }) {
+  return (
+    <>
+      {text
+        .split(/(`[^`]+`|\*\*[^*]+\*\*)/)
+        .map((part, index) =>
+          index % 2 === 0 ? (
+            part
+          ) : part.startsWith("`") ? (
+            <code key={index}>{part.slice(1, -1)}</code>
+          ) : (
+            <strong key={index}>{part.slice(2, -2)}</strong>
+          ),
+        )}
+    </>
+  );
+}
+
+/** Entry of a list of facts; nothing when empty. */
+export function Fact(props: { readonly name: string; readonly children: ComponentChildren }) {
+  const { name, children } = props;
+  if (children === "" || children === undefined) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
