@@ -263,7 +263,7 @@ function refusalOf(code: Code, call: CallInfo, desc: DescMethod): string | undef
 }
 
 /** Access requirement of a method, from the contract. */
-export interface Requirement {
+interface Requirement {
   readonly isPublic: boolean;
   readonly scopes: readonly string[];
   /** Whether the method respects the limits of a token. */

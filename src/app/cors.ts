@@ -6,8 +6,6 @@ import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
 export interface CorsOptions {
   /** `*` for all, or origins such as `https://files.example.org`. */
   readonly origins: "*" | readonly string[];
-  /** Time that a browser may cache the answer to a preflight, in seconds. Default: 7,200. */
-  readonly maxAge?: number;
 }
 
 /**
@@ -21,7 +19,6 @@ export function registerCors(fastify: FastifyInstance, options: CorsOptions): vo
   const allowed = options.origins === "*" ? "*" : new Set(options.origins.map(readOrigin));
   // No origin is allowed.
   if (allowed !== "*" && allowed.size === 0) return;
-  const permissions = createPermissions(options.maxAge ?? DEFAULT_MAX_AGE);
   fastify.addHook("onRequest", (request, reply, done) => {
     const { origin } = request.headers;
     const mayCall = isAllowed(allowed, origin);
@@ -31,7 +28,7 @@ export function registerCors(fastify: FastifyInstance, options: CorsOptions): vo
       reply.header("access-control-expose-headers", EXPOSED_HEADERS);
     }
     if (!isPreflight(request)) return done();
-    if (mayCall) reply.code(204).headers(permissions).send();
+    if (mayCall) reply.code(204).headers(PERMISSIONS).send();
     else
       reply
         .code(403)
@@ -40,7 +37,7 @@ export function registerCors(fastify: FastifyInstance, options: CorsOptions): vo
   });
 }
 
-const DEFAULT_MAX_AGE = 7_200;
+const MAX_AGE = 7_200;
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -64,13 +61,12 @@ const EXPOSED_HEADERS = [
 
 type Allowed = "*" | ReadonlySet<string>;
 
-function createPermissions(maxAge: number): Record<string, string> {
-  return {
-    "access-control-allow-methods": METHODS.join(", "),
-    "access-control-allow-headers": REQUEST_HEADERS.join(", "),
-    "access-control-max-age": String(maxAge),
-  };
-}
+/** Headers of the answer to a preflight. */
+const PERMISSIONS: Readonly<Record<string, string>> = {
+  "access-control-allow-methods": METHODS.join(", "),
+  "access-control-allow-headers": REQUEST_HEADERS.join(", "),
+  "access-control-max-age": String(MAX_AGE),
+};
 
 function isPreflight({ method, headers }: FastifyRequest): boolean {
   if (method !== "OPTIONS" || headers.origin === undefined) return false;

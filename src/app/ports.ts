@@ -72,7 +72,7 @@ function renewCredentials(
 }
 
 /** Paths of the port's credentials, in PEM. */
-export interface CredentialFiles {
+interface CredentialFiles {
   readonly certificate: string;
   readonly key: string;
   /** Authorities of clients; undefined: clients need no certificate. */
@@ -104,7 +104,7 @@ export function readCredentials(files: CredentialFiles): Credentials {
 }
 
 /** Expiry of the certificate, in milliseconds since 1970 UTC. */
-export function endOf({ cert }: Credentials): number {
+function endOf({ cert }: Credentials): number {
   return Date.parse(new X509Certificate(cert).validTo);
 }
 

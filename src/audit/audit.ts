@@ -161,7 +161,7 @@ interface Selected extends AuditFilter {
 }
 
 /** Streams of new audit rows, whichever process writes them. */
-export interface Tail {
+interface Tail {
   read(selected: Selected, after: number | undefined, signal: AbortSignal): AsyncIterable<Progress>;
   close(): void;
 }

@@ -187,7 +187,7 @@ export function isTime(time: number): boolean {
 }
 
 /** Deletion that an audit row records, as row numbers; 0: none. */
-export interface Forgotten {
+interface Forgotten {
   /** Newest deleted row before this deletion, according to the previous row of this kind. */
   readonly named: number;
   /** Newest missing row before this deletion. Differs from `named` if rows were removed. */

@@ -152,7 +152,7 @@ interface Kind {
 }
 
 /** Counts calls in bounded memory. Refused calls never displace completed ones. */
-export interface Tally {
+interface Tally {
   note(noted: Noted): void;
   /** Returns the entries counted since the last drain. */
   drain(): readonly AuditEntry[];

@@ -149,12 +149,12 @@ async function report(error: unknown, { args }: World, errors: Output): Promise<
 }
 
 /** One line per command, for the program's own help; no line feed at the end. */
-export function summaries(commands: readonly Command[]): string {
+function summaries(commands: readonly Command[]): string {
   return columns(commands.map(({ name, summary }) => [name, summary]));
 }
 
 /** Text of `mooring help`. */
-export function overview(commands: readonly Command[]): string {
+function overview(commands: readonly Command[]): string {
   return [
     "Usage: mooring COMMAND [arguments] [flags]",
     "Reads and changes the settings of a running service.",
@@ -168,7 +168,7 @@ export function overview(commands: readonly Command[]): string {
 }
 
 /** Text of `mooring COMMAND --help`. */
-export function helpOf(command: Command): string {
+function helpOf(command: Command): string {
   const lines = command.usage.map((line) => wrapped(`mooring ${line}`));
   return [
     `Usage: ${lines.join("\n       ")}`,
@@ -195,7 +195,7 @@ function wrapped(usage: string): string {
 const WIDTH = 78;
 
 /** Flags of a command in addition to its own. */
-export function flagsShared({ offline }: Command): readonly FlagName[] {
+function flagsShared({ offline }: Command): readonly FlagName[] {
   return sharedFlags.filter((name) => offline || name !== "database");
 }
 

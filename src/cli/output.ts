@@ -79,13 +79,13 @@ function jsonOf<D extends DescMessage>(desc: D, message: MessageShape<D>, indent
 }
 
 /** A column of a table. */
-export interface Column {
+interface Column {
   readonly title: string;
   /** Whether the column shrinks when the terminal is too narrow. */
   readonly flexible?: true;
 }
 
-export interface TableOptions {
+interface TableOptions {
   /** Columns of the terminal; Infinity: no truncation. */
   readonly width: number;
   /** Formats the header line. */

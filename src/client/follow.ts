@@ -74,7 +74,7 @@ export interface FollowOptions<E, P> {
 }
 
 /** Reports whether a new stream may succeed after this error. */
-export function isTransient(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof ConnectError && RETRIED.has(error.code);
 }
 

@@ -4,13 +4,12 @@ import { type Address, type AddressRule, parseAddress } from "./address.ts";
 import {
   type ClientOptions,
   type Connection,
-  DEFAULT_MAX_REPLY_BYTES,
   DEFAULT_TIMEOUT_MS,
   networkOptions,
   readVersion,
 } from "./connection.ts";
+import { converse, exchange } from "./exchange.ts";
 import { failure, type ReplyHead, type Target, unexpectedStatus, withDeadline } from "./failure.ts";
-import { converse, exchange } from "./http-exchange.ts";
 
 /** Connection data of an aria2. */
 interface Aria2Call {
@@ -48,7 +47,7 @@ const MAX_SECRET = 1024;
 
 /** Creates a client without state: each call has its own connection. */
 export function createAria2Client(options: ClientOptions = {}): Aria2Client {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxReplyBytes = DEFAULT_MAX_REPLY_BYTES } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const network = networkOptions(options);
   return {
     async getVersion({ uri, secret, signal: caller }) {
@@ -57,7 +56,7 @@ export function createAria2Client(options: ClientOptions = {}): Aria2Client {
       const target = aria2Target(address, secret, timeoutMs);
       const request = rpcRequest("aria2.getVersion", secret === "" ? [] : [`token:${secret}`]);
       const message = await withDeadline(timeoutMs, caller, (signal) =>
-        ask(address, request, { target, signal, maxReplyBytes, network }),
+        ask(address, request, { target, signal, network }),
       );
       return { version: versionOf(message, target) };
     },

@@ -3,15 +3,13 @@ import { isIP, type LookupFunction } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import type { Step, Target } from "./failure.ts";
 
-/** Limits and network options of a client. */
+/** Time limit and network options of a client. */
 export interface ClientOptions {
   /**
    * Time limit of one call: look-up, connect, TLS, all requests and replies. In milliseconds;
    * default: 5000.
    */
   readonly timeoutMs?: number;
-  /** Maximum size of a reply, in bytes; default: 65536. */
-  readonly maxReplyBytes?: number;
   /**
    * Certificate authorities in PEM that are trusted instead of the runtime's own list. By default
    * that list, with those of NODE_EXTRA_CA_CERTS.
@@ -25,7 +23,6 @@ export interface ClientOptions {
 export interface Connection {
   readonly target: Target;
   readonly signal: AbortSignal;
-  readonly maxReplyBytes: number;
   readonly network: NetworkOptions;
 }
 
@@ -36,7 +33,8 @@ export type NetworkOptions = SecureContextOptions & {
 };
 
 export const DEFAULT_TIMEOUT_MS = 5_000;
-export const DEFAULT_MAX_REPLY_BYTES = 65_536;
+/** Maximum size of a reply, in bytes. */
+export const MAX_REPLY_BYTES = 65_536;
 const MAX_HEADER_BYTES = 16_384;
 
 /** The network options of a client, with the limit of a reply's headers (16 KiB) set explicitly. */

@@ -3,13 +3,12 @@ import { type Address, type AddressRule, parseAddress } from "./address.ts";
 import {
   type ClientOptions,
   type Connection,
-  DEFAULT_MAX_REPLY_BYTES,
   DEFAULT_TIMEOUT_MS,
   networkOptions,
   readVersion,
 } from "./connection.ts";
+import { exchange, type HttpCall, type HttpReply } from "./exchange.ts";
 import { failure, type Target, unexpectedStatus, withDeadline } from "./failure.ts";
-import { exchange, type HttpCall, type HttpReply } from "./http-exchange.ts";
 
 /** Connection data of a qBittorrent. */
 interface QbittorrentCall {
@@ -46,14 +45,14 @@ const ADDRESS: AddressRule = {
 
 /** Creates a client without state: each call has its own session. */
 export function createQbittorrentClient(options: ClientOptions = {}): QbittorrentClient {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxReplyBytes = DEFAULT_MAX_REPLY_BYTES } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const network = networkOptions(options);
   return {
     async checkLogin({ url, signal: caller }) {
       const address = parseAddress(url, ADDRESS);
       const target = qbittorrentTarget(address, timeoutMs);
       return await withDeadline(timeoutMs, caller, async (signal) => {
-        const session = createSession(address.url, { target, signal, maxReplyBytes, network });
+        const session = createSession(address.url, { target, signal, network });
         try {
           return { version: await versionAfterLogin(session, address, target) };
         } finally {

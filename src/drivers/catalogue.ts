@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { didYouMean, nearest } from "../messages/nearest.ts";
+import { didYouMean } from "../messages/nearest.ts";
 import type { DriverInfo } from "./driver-info.ts";
 
 /** Drivers of a deployment at one time. Immutable: a change creates a new catalogue. */
@@ -12,8 +12,6 @@ export interface Catalogue {
   readonly revision: string;
   /** Driver of an exact, case-sensitive name. The same object until the driver changes. */
   readonly get: (name: string) => DriverInfo | undefined;
-  /** Names similar to an unknown one, best first, at most three. */
-  readonly nearestNames: (name: string) => string[];
 }
 
 /** Reason for which a catalogue can't be created, for the operator. */
@@ -44,7 +42,6 @@ export function createCatalogue(parts: {
     drivers,
     revision: revisionOf(drivers),
     get: (name: string) => drivers.get(name),
-    nearestNames: (name: string) => nearest(name, names),
   });
 }
 

@@ -201,7 +201,7 @@ function expand(
 }
 
 /** Violation of a rule: the member, and the reason. */
-export interface Breach {
+interface Breach {
   readonly member: "name" | "default" | "options" | "min" | "max" | "secret" | "show_when";
   readonly reason: string;
 }

@@ -18,7 +18,7 @@ import { originOf } from "../audit/entry.ts";
 import { createDriverTranslation, type DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
-import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
@@ -43,7 +43,7 @@ export interface IncidentSite {
 /** Implements IncidentService. */
 export function incidentImpl(
   source: IncidentSite,
-  translations: (language: Language) => Translate = createTranslations(),
+  translations: (language: Language) => Translate,
 ): ServiceImpl<typeof IncidentServiceDesc> {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);

@@ -61,7 +61,7 @@ export class LocalizableError extends ConnectError {
 }
 
 /** Details of an error: `google.rpc.ErrorInfo`, and `google.rpc.BadRequest` for violations. */
-export function errorDetails(text: Text, violations: readonly Violation[] = []): OutgoingDetail[] {
+export function errorDetails(text: Text, violations: readonly Violation[]): OutgoingDetail[] {
   return [
     // First, as before there was an ErrorInfo: clients that read the first detail continue to work.
     ...(violations.length > 0 ? [{ desc: BadRequestSchema, value: badRequestOf(violations) }] : []),

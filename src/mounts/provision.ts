@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { readBoundedFile, textOf } from "../files/bounded-file.ts";
-import { type WatchTimes, watchFiles } from "../files/file-watch.ts";
+import { watchFiles } from "../files/file-watch.ts";
 import { ServiceError } from "../messages/error.ts";
 import type { Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -56,7 +56,6 @@ export interface MountsFileDeps {
   /** Called with the problems of an invalid file, after which the mounts stay unchanged. */
   readonly onProblems: (lines: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
-  readonly times?: WatchTimes;
 }
 
 /**
@@ -108,13 +107,9 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
     if (lines.length > 0) deps.onProblems(lines);
     used = file.content;
   };
-  const watch = watchFiles(
-    [path, ...first.files],
-    () => {
-      work = work.then(reload).catch(deps.onError);
-    },
-    deps.times,
-  );
+  const watch = watchFiles([path, ...first.files], () => {
+    work = work.then(reload).catch(deps.onError);
+  });
   return () => {
     isClosed = true;
     watch.close();

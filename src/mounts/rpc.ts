@@ -31,7 +31,7 @@ import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { denied, invalid } from "../messages/error.ts";
-import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import type { Language, Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
@@ -53,7 +53,7 @@ export interface MountSource {
 export function mountImpl(
   source: MountSource,
   audit: Pick<Recorder, "note">,
-  translations: (language: Language) => Translate = createTranslations(),
+  translations: (language: Language) => Translate,
 ): ServiceImpl<typeof MountServiceDesc> {
   const sayIn = createSayIn(translations);
   const { mounts } = source;

@@ -116,12 +116,12 @@ function isSameForAll({ definition, secret }: SettingItem): boolean {
  * list rebuilds one message.
  *
  * @param masks whether `********` replaces the value of a setting.
- * @param translate for texts for display; default: English.
+ * @param translate for texts for display.
  */
 export function createSettingView(
   managedBy: (key: string) => string | undefined,
   masks: (item: SettingItem) => boolean,
-  translate: Translate = (text) => text,
+  translate: Translate,
 ): ShowSetting {
   const own = new WeakMap<SettingItem, Setting>();
   return (snapshot, item) => {

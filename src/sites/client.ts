@@ -228,7 +228,7 @@ interface Reply {
 }
 
 /** Keep-alive connections to one site. */
-export interface Connections {
+interface Connections {
   /** Sends a request. A GET is repeated if a kept connection was closed. @throws SiteFailure. */
   ask(question: Question): Promise<Reply>;
   close(): void;

@@ -28,7 +28,7 @@ import {
 } from "../../gen/mooring/v1/site_service_pb.js";
 import { originOf } from "../audit/entry.ts";
 import { invalid } from "../messages/error.ts";
-import { createTranslations, type Language, type Translate } from "../messages/language.ts";
+import type { Language, Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
@@ -56,7 +56,7 @@ interface Result {
 /** Implements SiteService. */
 export function siteImpl(
   source: SiteSource,
-  translations: (language: Language) => Translate = createTranslations(),
+  translations: (language: Language) => Translate,
 ): ServiceImpl<typeof SiteServiceDesc> {
   const sayIn = createSayIn(translations);
   const showIn = (context: HandlerContext) => {

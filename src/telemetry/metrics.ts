@@ -234,7 +234,7 @@ interface Durations {
  *
  * @param bounds upper bounds of the durations, in seconds.
  */
-export function countCalls(registry: Registry, bounds: readonly number[]): CallObserver {
+function countCalls(registry: Registry, bounds: readonly number[]): CallObserver {
   const calls = new Map<DescMethod, Map<CallTransport, Calls>>();
   const refused = new Map<string, number>();
   const callsOf = (desc: DescMethod, transport: CallTransport): Calls => {

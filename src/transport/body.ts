@@ -113,7 +113,7 @@ export class RequestAborted extends Fault {
 }
 
 /** A body that was refused. @internal */
-export class BodyError extends Fault {
+class BodyError extends Fault {
   /** HTTP status (RFC 9110, section 15.5; RFC 6585). */
   override readonly status: 408 | 413 | 429;
 

@@ -231,7 +231,7 @@ test("a value is sent unchanged at any length", async () => {
 test("the service accepts every variable that commands read", async () => {
   const { cliVariables } = await import("../../src/cli/world.ts");
   const folderOf = new URL("../../src/cli/", import.meta.url);
-  const text = ["service-address.ts", "secret.ts"]
+  const text = ["connection.ts", "secret.ts"]
     .map((name) => readFileSync(new URL(name, folderOf), "utf8"))
     .join("");
   const read = text.matchAll(/const \{ ([A-Z_, ]+) \} = world\.env/g);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCatalogue, diffCatalogues } from "../../src/drivers/catalogue.ts";
+import { nearest } from "../../src/messages/nearest.ts";
 import { builtIn, driverOf } from "./sample.ts";
 
 const named = (...names: string[]) => names.map((name) => driverOf({ name }));
@@ -58,7 +59,7 @@ describe("the catalogue", () => {
 });
 
 describe("names similar to an unknown one", () => {
-  const catalogue = createCatalogue({ definitions: builtIn.drivers });
+  const { names } = createCatalogue({ definitions: builtIn.drivers });
 
   it.each([
     ["onedrive", "Onedrive"],
@@ -71,13 +72,13 @@ describe("names similar to an unknown one", () => {
     ["s3", "S3"],
     ["mega", "Mega_nz"],
   ])("for %s begin with %s", (misspelt, found) => {
-    expect(catalogue.nearestNames(misspelt)[0]).toBe(found);
+    expect(nearest(misspelt, names)[0]).toBe(found);
   });
 
   it("are at most three, and none without similarity", () => {
-    expect(catalogue.nearestNames("thunder")).toHaveLength(3);
+    expect(nearest("thunder", names)).toHaveLength(3);
     for (const name of ["", "  ", "qqqqqqqqqq", "💾", "x".repeat(1_000_000)]) {
-      expect(catalogue.nearestNames(name)).toEqual([]);
+      expect(nearest(name, names)).toEqual([]);
     }
   });
 });

@@ -19,10 +19,10 @@ export function endOf({ expireTime }: Token): number | undefined {
   return expireTime && timestampMs(expireTime);
 }
 
-export function stateOf(token: Token, now: number = Date.now()): TokenState {
+export function stateOf(token: Token): TokenState {
   const end = endOf(token);
   if (token.revokeTime) return "revoked";
-  if (end !== undefined && end <= now) return "ended";
+  if (end !== undefined && end <= Date.now()) return "ended";
   if (!token.active) return "disabled";
   if (token.replacedBy !== "") return "replaced";
   return token.endsSoon ? "soon" : "active";

@@ -57,7 +57,8 @@ export function discard(keys: readonly string[]): void {
 }
 
 /** Resolves a conflict with the value of the edit. */
-export function keepMine({ key, edit, theirs }: Conflict, mine: string = edit.mine): void {
+export function keepMine({ key, edit, theirs }: Conflict): void {
+  const { mine } = edit;
   const base = theirs ?? { ...edit.base, value: "", revision: 0n };
   if (theirs !== undefined && !theirs.secret && mine === theirs.value) discard([key]);
   else edits.value = new Map(edits.peek()).set(key, { base, mine });

@@ -22,7 +22,7 @@ import {
 } from "../../../gen/mooring/v1/webhook_service_pb.js";
 import { originOf } from "../../audit/entry.ts";
 import { invalid } from "../../messages/error.ts";
-import { createTranslations, type Language, type Translate } from "../../messages/language.ts";
+import type { Language, Translate } from "../../messages/language.ts";
 import { createSayIn } from "../../messages/localize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../../messages/page.ts";
@@ -35,7 +35,7 @@ import type { NamedDelivery, WebhookService } from "./service.ts";
 /** Implements WebhookService. */
 export function webhookImpl(
   webhooks: WebhookService,
-  translations: (language: Language) => Translate = createTranslations(),
+  translations: (language: Language) => Translate,
 ): ServiceImpl<typeof WebhookServiceDesc> {
   const sayIn = createSayIn(translations);
   const deliveryIn = (context: HandlerContext) => {

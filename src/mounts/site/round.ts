@@ -159,7 +159,7 @@ function identify(
   rows: readonly StorageRow[],
   wanted: readonly WantedMount[],
   known: ReadonlyMap<string, MountState>,
-  insist: readonly string[] = [],
+  insist: readonly string[],
 ): { readonly jobs: readonly Job[]; readonly extra: readonly ExtraMount[] } {
   const byPath = new Map(rows.map((row) => [row.mount_path, row]));
   const byId = new Map(rows.map((row) => [row.id, row]));

@@ -25,7 +25,6 @@ export interface ManagedSettingsDeps {
   readonly onError: (error: unknown) => void;
   /** Called with the managed keys after the file was applied. */
   readonly onApplied: (keys: readonly string[]) => void;
-  readonly times?: WatchTimes;
 }
 
 /** Settings whose values are declared by a file of the deployment. */
@@ -96,7 +95,6 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
           else await apply(provision);
         },
         onError: deps.onError,
-        ...(deps.times === undefined ? {} : { times: deps.times }),
       });
       stop = watch.close;
     },

@@ -2,7 +2,13 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import type { ClientOptions, RawData } from "ws";
 import type { ServiceError } from "../messages/error.ts";
-import { type Connection, isSecure, type NetworkOptions, watchSteps } from "./connection.ts";
+import {
+  type Connection,
+  isSecure,
+  MAX_REPLY_BYTES,
+  type NetworkOptions,
+  watchSteps,
+} from "./connection.ts";
 import { abortable, type ReplyHead, type Step, stepFailure, tooLarge } from "./failure.ts";
 
 /** HTTP request. */
@@ -64,9 +70,7 @@ async function readBody(response: IncomingMessage, connection: Connection): Prom
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > connection.maxReplyBytes) {
-      throw tooLarge(connection.target, connection.maxReplyBytes);
-    }
+    if (length > MAX_REPLY_BYTES) throw tooLarge(connection.target, MAX_REPLY_BYTES);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -104,7 +108,7 @@ export async function converse<T>(call: WebSocketCall<T>, connection: Connection
     followRedirects: false,
     perMessageDeflate: false,
     autoPong: false,
-    maxPayload: connection.maxReplyBytes,
+    maxPayload: MAX_REPLY_BYTES,
     finishRequest: (request) => {
       step = watchSteps(request, call.url);
       request.end();
@@ -132,7 +136,7 @@ export async function converse<T>(call: WebSocketCall<T>, connection: Connection
 
 function answerReader<T>(
   call: WebSocketCall<T>,
-  { target, maxReplyBytes }: Connection,
+  { target }: Connection,
   resolve: (answer: T) => void,
   reject: (error: unknown) => void,
 ): (data: RawData) => void {
@@ -141,7 +145,7 @@ function answerReader<T>(
     // ws gives a Buffer unless its binaryType is changed.
     const bytes = data as Buffer;
     length += bytes.length;
-    if (length > maxReplyBytes) return reject(tooLarge(target, maxReplyBytes));
+    if (length > MAX_REPLY_BYTES) return reject(tooLarge(target, MAX_REPLY_BYTES));
     try {
       const answer = call.accept(bytes.toString("utf8"));
       if (answer !== undefined) resolve(answer);
