@@ -186,3 +186,72 @@ async function fingerprintOf(path: string): Promise<string> {
     return error instanceof Error && "code" in error ? String(error.code) : "unknown";
   }
 }
+
+/** Content of a file that names further files. */
+interface WatchedContent {
+  readonly files: readonly string[];
+}
+
+export interface ContentWatchOptions<Content extends WatchedContent> {
+  readonly path: string;
+  /** Content that the caller has already applied. */
+  readonly first: Content;
+  readonly load: () => Content;
+  /** Text that is equal for equal contents. */
+  readonly keyOf: (content: Content) => string;
+  /**
+   * Called with each new content, in order and one call at a time. After a rejection it is called
+   * again at the next change, or after the interval of checks.
+   */
+  readonly onChange: (content: Content) => void | Promise<void>;
+  /** Called with the first of several rejections. */
+  readonly onError: (error: unknown) => void;
+  readonly times?: WatchTimes | undefined;
+}
+
+/** Pause before another attempt to apply a content, in milliseconds. */
+const AGAIN = 2_000;
+
+/**
+ * Watches a file, and the files that it names, for new content.
+ *
+ * @returns a function that ends the watch; afterwards there are no calls. It resolves when a running
+ *   call of `onChange` has ended.
+ */
+export function watchContent<Content extends WatchedContent>(
+  options: ContentWatchOptions<Content>,
+): () => Promise<void> {
+  const { path, first, load, keyOf, onChange, onError, times } = options;
+  let used: string | undefined = keyOf(first);
+  let isFailing = false;
+  let isClosed = false;
+  let again: NodeJS.Timeout | undefined;
+  let work: Promise<void> = Promise.resolve();
+  const reload = async (): Promise<void> => {
+    clearTimeout(again);
+    if (isClosed) return;
+    const content = load();
+    watch.follow([path, ...content.files]);
+    const key = keyOf(content);
+    if (key === used) return;
+    used = undefined;
+    await onChange(content);
+    used = key;
+    isFailing = false;
+  };
+  const fail = (error: unknown): void => {
+    if (!isFailing) onError(error);
+    isFailing = true;
+    if (!isClosed) again = setTimeout(next, times?.interval ?? AGAIN).unref();
+  };
+  const next = (): void => {
+    work = work.then(reload).catch(fail);
+  };
+  const watch = watchFiles([path, ...first.files], next, times);
+  return () => {
+    isClosed = true;
+    clearTimeout(again);
+    watch.close();
+    return work;
+  };
+}

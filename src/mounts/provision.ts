@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
 import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { StoreError } from "../database/error.ts";
 import { readBoundedFile, textOf } from "../files/bounded-file.ts";
-import { watchFiles } from "../files/file-watch.ts";
+import { type WatchTimes, watchContent } from "../files/file-watch.ts";
 import { ServiceError } from "../messages/error.ts";
 import type { Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -56,6 +57,7 @@ export interface MountsFileDeps {
   /** Called with the problems of an invalid file, after which the mounts stay unchanged. */
   readonly onProblems: (lines: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
+  readonly times?: WatchTimes;
 }
 
 /**
@@ -74,7 +76,8 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
       await deps.declare(file.inputs, FILE, `the file of mounts ${path}`, { dryRun });
       return [];
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
+      // An unavailable database is no problem of the file, which is applied later.
+      if (!(error instanceof ServiceError) || error.cause instanceof StoreError) throw error;
       const { violations } = error;
       if (violations.length === 0) return [{ ...NOWHERE, reason: error.message }];
       return violations.map(({ field, description }) => ({
@@ -94,27 +97,18 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
   const first = load();
   const wrong = await apply(first);
   if (wrong.length > 0) throw new Error(`the file of mounts is invalid\n${wrong.join("\n")}`);
-  let used: string | undefined = first.content;
-  let isClosed = false;
-  let work: Promise<void> = Promise.resolve();
-  const reload = async (): Promise<void> => {
-    if (isClosed) return;
-    const file = load();
-    watch.follow([path, ...file.files]);
-    if (file.content === used) return;
-    used = undefined;
-    const lines = await apply(file);
-    if (lines.length > 0) deps.onProblems(lines);
-    used = file.content;
-  };
-  const watch = watchFiles([path, ...first.files], () => {
-    work = work.then(reload).catch(deps.onError);
+  return watchContent({
+    path,
+    first,
+    load,
+    keyOf: ({ content }) => content,
+    onChange: async (file) => {
+      const lines = await apply(file);
+      if (lines.length > 0) deps.onProblems(lines);
+    },
+    onError: deps.onError,
+    times: deps.times,
   });
-  return () => {
-    isClosed = true;
-    watch.close();
-    return work;
-  };
 }
 
 function sortByPlace(problems: readonly Problem[]): readonly Problem[] {

@@ -1,8 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { parseMounts } from "../../src/mounts/provision.ts";
+import { StoreError, writeFailure } from "../../src/database/error.ts";
+import { followMountsFile, parseMounts } from "../../src/mounts/provision.ts";
 import { createInterpolation } from "../../src/settings/provision/interpolation.ts";
 import { as } from "../wire/access-client.ts";
 import { startService, type TestService } from "../wire/service.ts";
@@ -85,6 +87,30 @@ test("mounts of a file are created, updated, and changed only by the file", asyn
     .poll(() => save({ name: "films", disabled: true }).then(String, String))
     .not.toContain("is managed");
   expect(service?.log()).not.toContain("from-a-file");
+});
+
+test("a change of the file while the database is unavailable is applied afterwards, and is no error of the file", async () => {
+  await writeFile(file, "mounts: {}\n");
+  const declared: (readonly string[])[] = [];
+  const applied: (readonly string[])[] = [];
+  const errors: unknown[] = [];
+  const problems: (readonly string[])[] = [];
+  const stop = await followMountsFile({
+    ...{ path: file, env: {}, times: { interval: 20, quiet: 5 } },
+    declare: async (inputs) => {
+      declared.push(inputs.map(({ name }) => name));
+      if (declared.length === 2) throw writeFailure(new StoreError("away", "the database is away"));
+    },
+    onApplied: (names) => applied.push(names),
+    onProblems: (lines) => problems.push(lines),
+    onError: (error) => errors.push(error),
+  });
+  onTestFinished(stop);
+  const mount = "{ path: /a, driver: Local, config: { root_folder_path: /x } }";
+  await writeFile(file, `mounts:\n  a: ${mount}\n`);
+  await expect.poll(() => applied).toEqual([[], ["a"]]);
+  expect(declared).toEqual([[], ["a"], ["a"]]);
+  expect([errors, problems]).toMatchObject([[{ code: Code.Unavailable }], []]);
 });
 
 describe("an invalid file fails the start with the place of each error", () => {

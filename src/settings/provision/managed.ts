@@ -1,5 +1,5 @@
 import { readBoundedFile } from "../../files/bounded-file.ts";
-import { type WatchTimes, watchFiles } from "../../files/file-watch.ts";
+import { watchContent } from "../../files/file-watch.ts";
 import type { SettingDefinition } from "../definition.ts";
 import type { Engine } from "../engine.ts";
 import { FLAG } from "../item.ts";
@@ -85,10 +85,11 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
       const lines = problemLines(path, first);
       if (lines.length > 0) throw new Error(`invalid settings file\n${lines.join("\n")}`);
       await apply(first);
-      const watch = watchProvision({
+      stop = watchContent({
         path,
         first,
         load,
+        keyOf,
         onChange: async (provision) => {
           const wrong = problemLines(path, provision);
           if (wrong.length > 0) deps.onProblems(wrong);
@@ -96,7 +97,6 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
         },
         onError: deps.onError,
       });
-      stop = watch.close;
     },
     close: () => stop(),
   };
@@ -108,6 +108,11 @@ function describe(definition: SettingDefinition): ProvisionSetting {
       ? checkToken(value)
       : checkValue(definition, normalizeValue(definition, value))?.toString();
   return { shape: shapeOf(definition.format), check };
+}
+
+/** Moved lines do not matter. */
+export function keyOf({ entries, problems }: Provision): string {
+  return JSON.stringify([entries.map(({ key, value }) => [key, value]), problems]);
 }
 
 function problemLines(path: string, { problems }: Provision): string[] {
@@ -144,65 +149,4 @@ export function createDeclared(): Declared {
       files = next;
     },
   };
-}
-
-export interface ProvisionWatchOptions {
-  /** Path of the settings file. */
-  readonly path: string;
-  /** Content that the caller has already loaded and applied. */
-  readonly first: Provision;
-  readonly load: () => Provision;
-  /**
-   * Called once with each new content, valid or not, in order and one call at a time. A rejection
-   * is passed to `onError`, and the content is tried again at the next change.
-   */
-  readonly onChange: (provision: Provision) => void | Promise<void>;
-  readonly onError: (error: unknown) => void;
-  readonly times?: WatchTimes;
-}
-
-export interface ProvisionWatch {
-  /**
-   * Ends the watch; afterwards there are no calls. Resolves when a running call of `onChange` has
-   * ended.
-   */
-  readonly close: () => Promise<void>;
-}
-
-/** Watches a settings file and the files with its values. */
-export function watchProvision(options: ProvisionWatchOptions): ProvisionWatch {
-  const { path, first, load, onChange, onError, times } = options;
-  let used: string | undefined = contentOf(first);
-  let closed = false;
-  let work: Promise<void> = Promise.resolve();
-
-  const reload = async (): Promise<void> => {
-    if (closed) return;
-    const provision = load();
-    watch.follow([path, ...provision.files]);
-    const content = contentOf(provision);
-    if (content === used) return;
-    used = undefined;
-    await onChange(provision);
-    used = content;
-  };
-  const watch = watchFiles(
-    [path, ...first.files],
-    () => {
-      work = work.then(reload).catch(onError);
-    },
-    times,
-  );
-  return {
-    close: () => {
-      closed = true;
-      watch.close();
-      return work;
-    },
-  };
-}
-
-/** Key for comparing contents; moved lines do not matter. */
-function contentOf({ entries, problems }: Provision): string {
-  return JSON.stringify([entries.map(({ key, value }) => [key, value]), problems]);
 }
