@@ -13,6 +13,7 @@ import {
   BadRequest_FieldViolationSchema,
   BadRequestSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
+import type { PeerOf } from "../transport/address.ts";
 import {
   BadRequest,
   type BodyBounds,
@@ -22,7 +23,6 @@ import {
   readBody,
 } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
-import type { PeerOf } from "../transport/peer.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { Call } from "./call.ts";

@@ -6,6 +6,7 @@ import {
   type Registry,
 } from "@bufbuild/protobuf";
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
+import { type PeerOf, plainAddress } from "../transport/address.ts";
 import {
   type BodyBounds,
   Buffered,
@@ -14,7 +15,6 @@ import {
   RequestAborted,
 } from "../transport/body.ts";
 import { MESSAGE_LIMITS } from "../transport/decode.ts";
-import { type PeerOf, plainAddress } from "../transport/peer.ts";
 import type { Call } from "./call.ts";
 import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";

@@ -1,8 +1,8 @@
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
+import { plainAddress } from "./address.ts";
 import type { Address } from "./listen.ts";
 import { type ListenOptions, listen } from "./listen.ts";
-import { plainAddress } from "./peer.ts";
 import { type Credentials, createTlsServer } from "./tls.ts";
 
 /** The first bytes of the HTTP/2 connection preface (RFC 9113, section 3.4). No HTTP/1.1 method begins with them. */

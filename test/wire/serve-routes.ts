@@ -10,11 +10,11 @@ import { createGrpcHandler } from "../../src/gateway/grpc.ts";
 import { createMethods, type Routes } from "../../src/gateway/method.ts";
 import { type CallObserver, reportInterceptor } from "../../src/gateway/report.ts";
 import { createSendStream } from "../../src/gateway/stream.ts";
+import { connectedPeer } from "../../src/transport/address.ts";
 import { Buffered } from "../../src/transport/body.ts";
 import { MESSAGE_LIMITS } from "../../src/transport/decode.ts";
 import { openFront } from "../../src/transport/front.ts";
 import { openListeners } from "../../src/transport/listeners.ts";
-import { connectedPeer } from "../../src/transport/peer.ts";
 import { createRequestIds } from "../../src/transport/request-id.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 
