@@ -176,8 +176,10 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
       await mapWriteError(registry.load());
       return work(...args);
     };
+  // No spread of the service: the compiler reports a method that is in neither list.
+  const { revision, list, get, create, log, watch } = service;
   return {
-    ...service,
+    ...{ revision, list, get, create, log, watch },
     update: first(service.update),
     delete: first(service.delete),
     check: first(service.check),
