@@ -12,7 +12,7 @@ import { driverImpl } from "../src/drivers/rpc.ts";
 import { JSON_OPTIONS } from "../src/gateway/serialize.ts";
 import { LANGUAGES, readTranslations } from "../src/messages/language.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
-import { sourceTexts } from "./translation-texts.ts";
+import { sourceTexts } from "./translations.ts";
 
 for (const offer of OFFERS) {
   const { drivers } = readBuiltIn({ offer });

@@ -1,9 +1,170 @@
 // Writes the generated tables of the pages, such as routes and configuration.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pages, withTables } from "./doc-table.ts";
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { http } from "../gen/google/api/annotations_pb.js";
+import type { HttpRule } from "../gen/google/api/http_pb.js";
+import { publicMethods } from "../src/access/authenticate.ts";
+import { servedServices } from "../src/app/routes.ts";
+import { type Definition, definitionList, flagOf } from "../src/config/definition.ts";
+import { OFFERS } from "../src/config/family.ts";
+import { explain } from "../src/config/help.ts";
+import { readBuiltIn } from "../src/drivers/built-in.ts";
+import { ENVELOPE_CODE } from "../src/gateway/failure.ts";
+import { MESSAGES } from "../src/messages/table.ts";
+import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 
-for (const page of pages) {
-  const file = join(import.meta.dirname, "..", page);
-  writeFileSync(file, withTables(readFileSync(file, "utf8")));
+/**
+ * Generated tables and counts, which pages have between the comments `<!-- NAME -->` and `<!--
+ * /NAME -->`.
+ */
+const tables: Readonly<Record<string, () => string>> = {
+  configuration: configurationTable,
+  routes: routeTable,
+  errorCodes: errorTable,
+  messages: messageTable,
+  driverCount: () => String(readBuiltIn({ offer: "all" }).drivers.length),
+  settingCount: () => String(loadSettingDefinitions().length),
+  ...Object.fromEntries(
+    OFFERS.flatMap((offer) => [
+      [`${offer}Drivers`, () => String(readBuiltIn({ offer }).drivers.length)],
+      [`${offer}Settings`, () => String(loadSettingDefinitions(undefined, offer).length)],
+    ]),
+  ),
+};
+
+/** Pages with such tables, relative to the project's root. */
+export const pages = [
+  "README.md",
+  "README.zh-CN.md",
+  "CHANGELOG.md",
+  "docs/calls.md",
+  "docs/configuration.md",
+  "docs/drivers.md",
+  "docs/errors.md",
+  "docs/settings.md",
+  "docs/zh-CN/drivers.md",
+  "docs/zh-CN/settings.md",
+];
+
+/** Replaces the tables in the text of a page. */
+export function withTables(page: string): string {
+  return page.replace(
+    /(<!-- (\w+) -->\n?)[\s\S]*?(\n?<!-- \/\2 -->)/g,
+    (whole, begin: string, name: string, end: string) => {
+      const table = tables[name];
+      return table === undefined ? whole : `${begin}${table()}${end}`;
+    },
+  );
 }
+
+function configurationTable(): string {
+  return tableOf(["Variable", "Flag", "Default", "Meaning"], definitionList.map(describe));
+}
+
+function describe(definition: Definition): string[] {
+  return [
+    `\`${definition.variable}\``,
+    `\`${flagOf(definition)} ${definition.placeholder}\``,
+    definition.default === undefined
+      ? (definition.otherwise ?? "none")
+      : `\`${definition.default}\``,
+    explain(definition),
+  ];
+}
+
+function routeTable(): string {
+  const methods = servedServices.flatMap(({ methods }) => methods);
+  const rows = methods.flatMap((method) =>
+    routesOf(method).map((route) => [route, method] as const),
+  );
+  return tableOf(
+    ["Route", "Rpc", "Token"],
+    rows.map(([route, method]) => [
+      `\`${route}\``,
+      `\`${method.parent.name}.${method.name}\``,
+      publicMethods.has(method) ? "no" : "yes",
+    ]),
+  );
+}
+
+/** Occasion of each code, and advice for clients. Codes that are never sent are absent. */
+const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> = {
+  [Code.InvalidArgument]: ["a value or the request itself is wrong", "correct the named fields"],
+  [Code.FailedPrecondition]: [
+    "the state does not permit the change: a file manages the setting, or it is not deprecated",
+    "change the file, or the state first",
+  ],
+  [Code.OutOfRange]: ["the history no longer has the revision", "reload everything"],
+  [Code.Unauthenticated]: ["the token is missing, wrong or reset", "send a valid token"],
+  [Code.PermissionDenied]: ["the token does not have the right", "use a token with the right"],
+  [Code.NotFound]: [
+    "there is no such setting, driver or revision",
+    "use the name that the message suggests",
+  ],
+  [Code.AlreadyExists]: ["the name exists already", "choose another name"],
+  [Code.Aborted]: [
+    "the settings have changed since the expected revision",
+    "read again, then save",
+  ],
+  [Code.ResourceExhausted]: [
+    "too large, too many at a time, or a watcher too slow",
+    "send less, or wait and resume",
+  ],
+  [Code.Unimplemented]: ["there is no such method or encoding", "see the contract"],
+  [Code.Unavailable]: [
+    "the service starts or stops, its database or a download manager does not answer",
+    "try again in a moment",
+  ],
+  [Code.DeadlineExceeded]: [
+    "the client's deadline has expired",
+    "set a longer deadline; the call may have been carried out",
+  ],
+  [Code.Canceled]: ["the client ended the call", "nothing"],
+  [Code.Internal]: ["a fault of the service", "report the request id to the operator"],
+};
+
+function errorTable(): string {
+  const rows = Object.entries(meanings).map(([number, [when, advice]]) => {
+    const code = Number(number) as Code;
+    const name = codeToString(code);
+    return [
+      // gRPC writes it with two L.
+      `\`${name.toUpperCase().replace("CANCELED", "CANCELLED")}\``,
+      String(ENVELOPE_CODE[code]),
+      String(code),
+      `\`${name}\``,
+      when,
+      advice,
+    ];
+  });
+  return tableOf(["Code", "REST `code`", "gRPC", "Connect", "When", "What to do"], rows);
+}
+
+function messageTable(): string {
+  const rows = Object.entries(MESSAGES)
+    .filter(([id]) => !id.startsWith("CODE_"))
+    .map(([id, text]) => [`\`${id}\``, text.replaceAll("|", "\\|").replaceAll("<", "&lt;")]);
+  return tableOf(["Reason", "Message"], rows);
+}
+
+function routesOf(method: DescMethod): string[] {
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].flatMap(({ pattern }: HttpRule) =>
+    typeof pattern.value === "string" ? [`${pattern.case.toUpperCase()} ${pattern.value}`] : [],
+  );
+}
+
+function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(heads), line(heads.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+if (import.meta.main)
+  for (const page of pages) {
+    const file = join(import.meta.dirname, "..", page);
+    writeFileSync(file, withTables(readFileSync(file, "utf8")));
+  }

@@ -6,16 +6,23 @@
 // Of more than N mutants (0: no bound) every second, third, … is used. A mutant runs with the tests
 // that reach it, the most likely ones first, for at most N seconds (0: all of them). --quick skips
 // mutants that need their own process: those of code that runs when a module loads. Exits with 1 if
-// less than 90 % of the mutants of a rule are killed, or if tools/mutation/survivors.ts is wrong: a
+// less than 90 % of the mutants of a rule are killed, or if tools/mutation/survivors.yaml is wrong: a
 // survivor without an entry, or an entry that is killed or matches no mutant.
-import { globSync, rmSync } from "node:fs";
+import { globSync, readFileSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { copyTree } from "./mutation/copy.ts";
+import { parse } from "yaml";
 import { type Rule, rules } from "./mutation/rules.ts";
 import { type FileMutant, type Outcome, runRules } from "./mutation/run.ts";
-import { type Survivor, survivors } from "./mutation/survivors.ts";
+import { copyTree } from "./mutation/session.ts";
 
 const THRESHOLD = 0.9;
+
+/** Mutant that may survive, with the reason. */
+type Survivor = Readonly<Record<"code" | "change" | "reason", string>>;
+
+const survivors: Readonly<Record<string, readonly Survivor[]>> = parse(
+  readFileSync(new URL("mutation/survivors.yaml", import.meta.url), "utf8"),
+);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { pages, withTables } from "../../tools/doc-table.ts";
+import { pages, withTables } from "../../tools/docs.ts";
 
 test.each(pages)("%s has the tables that npm run docs writes", (page) => {
   const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");

@@ -6,7 +6,7 @@ import {
   readTranslations,
   sourceHash,
 } from "../../src/messages/language.ts";
-import { sourceTexts } from "../../tools/translation-texts.ts";
+import { sourceTexts } from "../../tools/translations.ts";
 
 const sources = sourceTexts();
 const texts = new Map(sources.map(({ source, text }) => [source, text]));

@@ -1,7 +1,6 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { instrument, type Numbered } from "./instrument.ts";
-import { mutantsOf } from "./mutants.ts";
+import { instrument, mutantsOf, type Numbered } from "./mutants.ts";
 import type { Reach } from "./plan.ts";
 import type { Rule } from "./rules.ts";
 import { runSession } from "./session.ts";

@@ -1,7 +1,17 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { killTree } from "../../bench/proc.ts";
 import { type Line, PLAN, type Plan } from "./plan.ts";
@@ -9,7 +19,7 @@ import { type Line, PLAN, type Plan } from "./plan.ts";
 /** Time without output after which a run counts as hanging, in milliseconds. */
 const SILENCE = 600_000;
 
-export interface Session {
+interface Session {
   readonly lines: readonly Line[];
   /** Whether all tests have passed. */
   readonly hasPassed: boolean;
@@ -79,4 +89,22 @@ async function watchFile(path: string, silence: number, signal: AbortSignal): Pr
     }
   }
   return true;
+}
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Copies all files that git does not ignore; packages are shared. @returns the folder. */
+export function copyTree(): string {
+  const folder = mkdtempSync(join(tmpdir(), "mooring-mutants-"));
+  const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  for (const path of new Set(listed.split("\0"))) {
+    if (path === "" || !existsSync(join(ROOT, path))) continue;
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    copyFileSync(join(ROOT, path), join(folder, path));
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  return folder;
 }

@@ -1,9 +1,8 @@
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import type { Language } from "../../src/messages/language.ts";
-import { driverPages } from "./driver-pages.ts";
-import type { Page } from "./page.ts";
-import { settingPages } from "./setting-pages.ts";
+import type { Page } from "./pages.ts";
+import { driverPages, settingPages } from "./pages.ts";
 import { WORDS } from "./words.ts";
 
 /** Pages outside of docs/, by their path in the repository. */

@@ -1,108 +1,76 @@
 import type { Language } from "../../src/messages/language.ts";
 
-/** Texts of generated pages in addition to those of the catalogue. */
-export interface Words {
+/** Texts by name. */
+const texts = (named: Readonly<Record<string, string>>) => named;
+
+/** English texts of generated pages in addition to those of the catalogue. */
+const en = {
   /** Heading of the first page, with its buttons by the pages that they open. */
-  readonly first: {
-    readonly claim: string;
-    readonly tagline: string;
-    readonly buttons: Readonly<Record<string, string>>;
-  };
+  first: {
+    claim: "The settings of your AList and OpenList servers, under control",
+    tagline:
+      "Every value is checked, every change has an author, a reason and an undo, and every client sees it at once.",
+    buttons: texts({
+      start: "Get started",
+      "beside-your-server": "Beside my server",
+      "driver/": "All drivers",
+    }),
+  },
   /** Text of a page that exists only in English. */
-  readonly onlyEnglish: string;
+  onlyEnglish: "This page is in English only",
   /** Separator between a label and its value. */
-  readonly colon: string;
-  readonly allDrivers: string;
-  readonly driversAbout: string;
-  readonly allSettings: string;
-  readonly settingsAbout: string;
-  readonly decisions: string;
-  readonly ownItems: string;
-  readonly noItems: string;
-  readonly commonItems: string;
-  readonly commonAbout: string;
-  readonly driverName: string;
-  readonly families: string;
-  readonly guide: string;
-  readonly traits: string;
-  readonly required: string;
-  readonly secret: string;
-  readonly public: string;
-  readonly readonly: string;
-  readonly private: string;
-  readonly default: string;
-  readonly empty: string;
-  readonly options: string;
-  readonly onlyWhen: string;
-  readonly onlyIn: string;
-  readonly from: string;
-  readonly to: string;
-  readonly format: string;
-  readonly decimal: string;
-  readonly types: Readonly<Record<string, string>>;
-  readonly properties: Readonly<Record<string, string>>;
-}
+  colon: ": ",
+  allDrivers: "All drivers",
+  driversAbout: "Each driver has a page with its items and where their values come from.",
+  allSettings: "All settings",
+  settingsAbout: "Each group has a page with its settings, their defaults and their rules.",
+  decisions: "Decisions",
+  ownItems: "Items of this driver",
+  noItems: "This driver has no items of its own.",
+  commonItems: "Common items",
+  commonAbout:
+    "Items that storages of most drivers have. The page of a driver says which, and with which default.",
+  driverName: "Name in the API",
+  families: "Families",
+  guide: "Where the values come from",
+  traits: "Properties",
+  required: "required",
+  secret: "secret",
+  public: "public",
+  readonly: "read-only",
+  private: "private",
+  default: "default",
+  empty: "empty",
+  options: "Options",
+  onlyWhen: "Only when",
+  onlyIn: "only",
+  from: "from",
+  to: "to",
+  format: "format",
+  decimal: "fractions allowed",
+  types: texts({
+    string: "one line",
+    text: "text",
+    number: "whole number",
+    float: "number",
+    bool: "true or false",
+    select: "choice",
+  }),
+  properties: texts({
+    localSort: "the site sorts listings",
+    onlyLocal: "files come from the site's own machine",
+    onlyProxy: "downloads always pass through the site",
+    noCache: "listings are not cached",
+    noUpload: "no uploads",
+    onlyIndices: "an index without contents of its own",
+    preferProxy: "new storages pass downloads through the site",
+  }),
+};
+
+export type Words = typeof en;
 
 export const WORDS: Readonly<Record<Language, Words>> = {
-  en: {
-    first: {
-      claim: "The settings of your AList and OpenList servers, under control",
-      tagline:
-        "Every value is checked, every change has an author, a reason and an undo, and every client sees it at once.",
-      buttons: {
-        start: "Get started",
-        "beside-your-server": "Beside my server",
-        "driver/": "All drivers",
-      },
-    },
-    onlyEnglish: "This page is in English only",
-    colon: ": ",
-    allDrivers: "All drivers",
-    driversAbout: "Each driver has a page with its items and where their values come from.",
-    allSettings: "All settings",
-    settingsAbout: "Each group has a page with its settings, their defaults and their rules.",
-    decisions: "Decisions",
-    ownItems: "Items of this driver",
-    noItems: "This driver has no items of its own.",
-    commonItems: "Common items",
-    commonAbout:
-      "Items that storages of most drivers have. The page of a driver says which, and with which default.",
-    driverName: "Name in the API",
-    families: "Families",
-    guide: "Where the values come from",
-    traits: "Properties",
-    required: "required",
-    secret: "secret",
-    public: "public",
-    readonly: "read-only",
-    private: "private",
-    default: "default",
-    empty: "empty",
-    options: "Options",
-    onlyWhen: "Only when",
-    onlyIn: "only",
-    from: "from",
-    to: "to",
-    format: "format",
-    decimal: "fractions allowed",
-    types: {
-      string: "one line",
-      text: "text",
-      number: "whole number",
-      float: "number",
-      bool: "true or false",
-      select: "choice",
-    },
-    properties: {
-      localSort: "the site sorts listings",
-      onlyLocal: "files come from the site's own machine",
-      onlyProxy: "downloads always pass through the site",
-      noCache: "listings are not cached",
-      noUpload: "no uploads",
-      onlyIndices: "an index without contents of its own",
-      preferProxy: "new storages pass downloads through the site",
-    },
-  },
+  en,
   "zh-CN": {
     first: {
       claim: "管好 AList 和 OpenList 服务器的设置",

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { readBuiltIn } from "../../../src/drivers/built-in.ts";
 import { itemsOf } from "../../../src/drivers/driver-info.ts";
 import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
-import { slugOf } from "../../../tools/site/driver-pages.ts";
+import { slugOf } from "../../../tools/site/pages.ts";
 import { launchBrowser, needsBrowser } from "../../browser.ts";
 import { builtSite } from "../../built-site.ts";
 import { startedForAll } from "../../started.ts";
