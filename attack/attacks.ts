@@ -2,7 +2,7 @@ import * as body from "./kind/body.ts";
 import * as flood from "./kind/flood.ts";
 import { costlyRequests } from "./kind/request.ts";
 import * as slow from "./kind/slow.ts";
-import { nameOf, services } from "./request/services.ts";
+import { nameOf, services } from "./request/send.ts";
 import type { Attack } from "./target.ts";
 
 /** Bounds of a server during an attack. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Writable } from "node:stream";
+import { preface } from "../bench/load/frame.ts";
 
 /** Target of an attack. */
 export interface Target {
@@ -33,6 +34,26 @@ export async function dial({ port }: Target): Promise<Socket> {
   socket.on("error", () => undefined);
   await new Promise<void>((resolve) => socket.once("connect", resolve).once("close", resolve));
   return socket;
+}
+
+/**
+ * Opens a connection with its preface and an unlimited flow-control window. It never answers by
+ * itself.
+ */
+export async function openRaw(target: Target): Promise<Socket> {
+  const socket = await dial(target);
+  socket.resume();
+  socket.write(preface());
+  return socket;
+}
+
+/** Header fields of a request over plain HTTP/2. */
+export function request(
+  path: string,
+  more: Readonly<Record<string, string>> = {},
+  method = "POST",
+): Record<string, string> {
+  return { ":method": method, ":scheme": "http", ":authority": "x", ":path": path, ...more };
 }
 
 /** Writes, and waits for a drain; false when the connection or the attack has ended. */

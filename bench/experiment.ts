@@ -103,6 +103,11 @@ export function verdictOf(
   return { text, value: median(values), unit, ...range, ...(target && { target }) };
 }
 
+/** Single value with its highest permitted value. */
+export function limited(text: string, value: number, unit: string, atMost: number): Verdict {
+  return { text, value, unit, target: { atMost } };
+}
+
 /** Reports whether a target is met; undefined: no target. */
 export function reached({ value, target }: Verdict): boolean | undefined {
   if (target === undefined) return undefined;

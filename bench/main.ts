@@ -1,12 +1,16 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { accessCall } from "./contest/access.ts";
-import { connectPublic } from "./contest/connect.ts";
 import { gateway } from "./contest/gateway.ts";
-import { grpcPublic, grpcSetting } from "./contest/grpc.ts";
 import { postgresChange, postgresRead, postgresSave } from "./contest/postgres.ts";
-import { restPublic, restSetting } from "./contest/rest.ts";
+import {
+  accessCall,
+  connectPublic,
+  grpcPublic,
+  grpcSetting,
+  restPublic,
+  restSetting,
+} from "./contest/read.ts";
 import { growthSave, growthSetting, saveMany, saveOne } from "./contest/save.ts";
 import { upstreamRequest, upstreamTransfer } from "./contest/upstream.ts";
 import { experimentOf } from "./contest.ts";
@@ -21,12 +25,10 @@ import {
 import { describeMachine, type Head } from "./machine.ts";
 import { makePackage, SOURCE } from "./mooring.ts";
 import { consoleInBrowser } from "./probe/console.ts";
-import { garbage } from "./probe/garbage.ts";
-import { idleMemory } from "./probe/memory.ts";
+import { garbage, longestTurn } from "./probe/inside.ts";
 import { mountFollow } from "./probe/mounts.ts";
 import { siteSave } from "./probe/site.ts";
-import { startTime } from "./probe/start.ts";
-import { longestTurn } from "./probe/turn.ts";
+import { idleMemory, startTime } from "./probe/start.ts";
 import { watch } from "./probe/watch.ts";
 import { profile } from "./profile.ts";
 import { installHint, missingPrograms, type Program } from "./program.ts";

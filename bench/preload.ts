@@ -1,9 +1,9 @@
-// Loaded into a measured server by --import (bench/inside.ts): on each SIGUSR2, writes a report of
+// Loaded into a measured server by --import (bench/probe/inside.ts): on each SIGUSR2, writes a report of
 // the kind BENCH_INSIDE as JSON into the file BENCH_FILE.
 import { writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 import { monitorEventLoopDelay, PerformanceObserver } from "node:perf_hooks";
-import type { Garbage, Kind, Tick } from "./inside.ts";
+import type { Garbage, Kind, Tick } from "./probe/inside.ts";
 
 /** Interval of samples in milliseconds; a tick delays a sample by its length. */
 const RESOLUTION = 1;

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { callGrpc, type HttpReply } from "./call.ts";
+import { varint } from "./load/frame.ts";
 import { accepts, freePort, until } from "./port.ts";
 import { type Running, SERVER_CORE, type Stage } from "./stage.ts";
 
@@ -12,14 +13,15 @@ export interface Started {
 }
 
 /** Servers in `yardstick/`. */
-export type Yardstick =
-  | "http.ts"
-  | "fastify.ts"
-  | "gateway.ts"
-  | "empty-fastify.mjs"
-  | "grpc.ts"
-  | "grpc-sqlite.ts"
-  | "connect.ts";
+type Yardstick = "fixed.ts" | "gateway.ts" | "empty-fastify.mjs" | "grpc-sqlite.ts";
+
+/** Servers of `yardstick/fixed.ts`. */
+export type FixedKind = "http" | "fastify" | "grpc-js" | "connect-node" | "connect-fastify";
+
+/** Starts a server with one fixed reply. @param kept file with the reply. */
+export function startFixed(stage: Stage, kind: FixedKind, kept: string): Promise<Started> {
+  return startYardstick(stage, "fixed.ts", [kind, kept]);
+}
 
 /**
  * Starts a yardstick and waits until it accepts connections.
@@ -86,6 +88,7 @@ function untilListening(server: Running, port: number, name: string): Promise<vo
 
 /** Reply in a file, for a yardstick: headers and body as sent by Mooring. */
 export interface FixedReply {
+  readonly path: string;
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   /** Base64. */
@@ -96,13 +99,14 @@ export interface FixedReply {
 const ADDED_BY_NODE = new Set(["date", "connection", "keep-alive", "transfer-encoding"]);
 
 /** Stores a reply of Mooring for its yardsticks; returns the file. */
-export function keepReply(stage: Stage, { status, rawHeaders, body }: HttpReply): string {
+export function keepReply(stage: Stage, path: string, reply: HttpReply): string {
+  const { status, rawHeaders, body } = reply;
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
     if (!ADDED_BY_NODE.has(name.toLowerCase())) headers.push([name, value]);
   }
-  return keep(stage, { status, headers, body: body.toString("base64") } satisfies FixedReply);
+  return keep(stage, { path, status, headers, body: body.toString("base64") } satisfies FixedReply);
 }
 
 /** Answer of a gRPC yardstick. */
@@ -146,9 +150,5 @@ export async function fillEtcd(port: number, key: string, value: string): Promis
 /** A length-delimited protobuf field. */
 function textField(number: number, text: string): Buffer {
   const bytes = Buffer.from(text);
-  const length: number[] = [];
-  let left = bytes.length;
-  for (; left >= 128; left = Math.floor(left / 128)) length.push((left % 128) + 128);
-  length.push(left);
-  return Buffer.concat([Buffer.of((number << 3) | 2, ...length), bytes]);
+  return Buffer.concat([Buffer.of((number << 3) | 2, ...varint(bytes.length)), bytes]);
 }

@@ -6,16 +6,16 @@ import {
   FRAME,
   fields,
   frame,
-  openRaw,
-  request,
   text,
   uint32,
-} from "../frame.ts";
+} from "../../bench/load/frame.ts";
 import {
   type Attack,
   add,
   createRandom,
+  openRaw,
   pause,
+  request,
   type Tally,
   type Target,
   writeAll,

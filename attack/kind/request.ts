@@ -4,6 +4,7 @@ import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { access } from "../../gen/mooring/access/v1/access_pb.js";
 import { ACCEPTED, type Form, formsOf, type Size, wholeSize } from "../request/form.ts";
 import {
+  nameOf,
   openSession,
   send,
   TRANSPORTS,
@@ -11,7 +12,6 @@ import {
   type Wire,
   wireOf,
 } from "../request/send.ts";
-import { nameOf } from "../request/services.ts";
 import { type Attack, add, pause, type Tally, type Target } from "../target.ts";
 
 /** Selected part of the table. */

@@ -1,27 +1,45 @@
 // Clients that send slowly, or do not read.
 import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
-import { END_HEADERS, END_STREAM, FRAME, fields, frame, openRaw, request } from "../frame.ts";
-import { type Attack, add, dial, pause, type Tally, type Target, writeAll } from "../target.ts";
+import { END_HEADERS, END_STREAM, FRAME, fields, frame } from "../../bench/load/frame.ts";
+import {
+  type Attack,
+  add,
+  dial,
+  openRaw,
+  pause,
+  request,
+  type Tally,
+  type Target,
+  writeAll,
+} from "../target.ts";
 
 const SLOW = 600;
 
-/** Opens connections, and writes one byte of each text at intervals. */
-function byteByByte(text: (index: number) => string): Attack {
+/** Text that a connection sends first, and the one that it then sends piece by piece, repeatedly. */
+interface Trickle {
+  readonly head?: string;
+  readonly pieces: string | readonly string[];
+}
+
+/** Opens connections, and writes one piece of each text at intervals. */
+function trickle(textOf: (index: number, target: Target) => Trickle): Attack {
   return async (target, signal) => {
     const tally: Tally = { connections: 0, closed: 0 };
-    const sockets: { readonly socket: Socket; readonly text: string }[] = [];
+    const sockets: (readonly [Socket, Trickle["pieces"]])[] = [];
     for (let index = 0; index < SLOW && !signal.aborted; index += 1) {
       const socket = await dial(target);
       socket.resume().once("close", () => {
         add(tally, "closed");
       });
-      sockets.push({ socket, text: text(index) });
+      const { head, pieces } = textOf(index, target);
+      if (head !== undefined) socket.write(head);
+      sockets.push([socket, pieces]);
       add(tally, "connections");
     }
     for (let at = 0; !signal.aborted; at += 1) {
-      for (const { socket, text } of sockets)
-        if (!socket.destroyed) socket.write(text[at % text.length] ?? "");
+      for (const [socket, pieces] of sockets)
+        if (!socket.destroyed) socket.write(pieces[at % pieces.length] ?? "");
       await pause(100, signal);
     }
     return tally;
@@ -29,39 +47,24 @@ function byteByByte(text: (index: number) => string): Attack {
 }
 
 /** Headers sent byte by byte, and connections that send little or nothing. */
-export const slowHeaders = byteByByte((index) => {
-  if (index % 3 === 0) return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+export const slowHeaders = trickle((index) => {
+  if (index % 3 === 0) return { pieces: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" };
   const path = index % 3 === 1 ? "/ping" : "/api/public/settings";
-  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${"X-Slow: very\r\n".repeat(1_000)}`;
+  return {
+    pieces: `GET ${path} HTTP/1.1\r\nHost: x\r\n${"X-Slow: very\r\n".repeat(1_000)}`,
+  };
 });
 
 /** Bodies sent byte by byte, with and without their length. */
-export const slowBodies: Attack = async (target, signal) => {
-  const { token } = target;
+export const slowBodies = trickle((index, { token }) => {
   const authorization = token === undefined ? "" : `Authorization: ${token}\r\n`;
-  const head = (index: number): string => {
-    const length = index % 2 === 0 ? "Content-Length: 100000" : "Transfer-Encoding: chunked";
-    return `POST /api/admin/setting/save HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\n${length}\r\n\r\n`;
-  };
-  const tally: Tally = { connections: 0, closed: 0 };
-  const sockets: Socket[] = [];
-  for (let index = 0; index < SLOW && !signal.aborted; index += 1) {
-    const socket = await dial(target);
-    socket.resume().once("close", () => {
-      add(tally, "closed");
-    });
-    socket.write(head(index));
-    sockets.push(socket);
-    add(tally, "connections");
-  }
-  while (!signal.aborted) {
-    sockets.forEach((socket, index) => {
-      if (!socket.destroyed) socket.write(index % 2 === 0 ? "[" : "1\r\n[\r\n");
-    });
-    await pause(100, signal);
-  }
-  return tally;
-};
+  const [length, piece] =
+    index % 2 === 0
+      ? ["Content-Length: 100000", "["]
+      : ["Transfer-Encoding: chunked", "1\r\n[\r\n"];
+  const head = `POST /api/admin/setting/save HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\n${length}\r\n\r\n`;
+  return { head, pieces: [piece] };
+});
 
 const WATCHERS = 1_300;
 /** Streams of one HTTP/2 connection. */

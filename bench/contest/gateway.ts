@@ -2,7 +2,7 @@ import { callHttp } from "../call.ts";
 import { type Contest, experimentOf } from "../contest.ts";
 import { type Experiment, type Lab, type Verdict, verdictOf } from "../experiment.ts";
 import { startYardstick } from "../yardstick.ts";
-import { wrkSide } from "./rest.ts";
+import { wrkSide } from "./read.ts";
 
 const PATH = "/v1/projects/p1/things/77?pageSize=10&filter=abc&showAll=true";
 /** Number of bindings besides the called one: about as many as Google publishes. */

@@ -13,7 +13,7 @@ import { COUNTER, writeLoad } from "../load/write.ts";
 import { addCustomSettings, customKey, type Mooring, startMooring } from "../mooring.ts";
 import { SERVER_CORE } from "../stage.ts";
 import { ETCD_PUT, fillEtcd, put, startEtcd, startYardstick } from "../yardstick.ts";
-import { wrkSide } from "./rest.ts";
+import { wrkSide } from "./read.ts";
 
 const VALUE = `bench-value-${COUNTER}`;
 

@@ -10,7 +10,7 @@ import { decimal } from "../report.ts";
 import { LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median } from "../statistics.ts";
 import type { Started } from "../yardstick.ts";
-import { wrkSide } from "./rest.ts";
+import { wrkSide } from "./read.ts";
 
 /** Path of a reply of some hundred bytes. */
 const SMALL = "/small.json";

@@ -7,7 +7,7 @@ import {
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { callMethod } from "../call.ts";
-import type { Experiment, Lab, Verdict } from "../experiment.ts";
+import { type Experiment, type Lab, limited, type Verdict } from "../experiment.ts";
 import { addCustomSettings, type Mooring, startMooring } from "../mooring.ts";
 import { executableOf } from "../program.ts";
 import { LOAD_CORE, SERVER_CORE } from "../stage.ts";
@@ -42,12 +42,12 @@ export const consoleInBrowser: Experiment = {
       await page.context().close();
       const heaviest = Math.max(...Object.values(weight.pages));
       const verdicts: Verdict[] = [
-        verdict("first load, gzip", weight.first / 1e3, " KB", 90),
-        verdict("scripts of it", weight.scripts / 1e3, " KB", 75),
-        verdict("the heaviest further page", heaviest / 1e3, " KB", 25),
-        verdict("usable on a slow phone", median(usable), " ms", 1_500),
-        verdict(`from a key press to the list, ${MANY} settings`, median(filtered), " ms", 50),
-        verdict("another client's change is shown", median(seen), " ms", 250),
+        limited("first load, gzip", weight.first / 1e3, " KB", 90),
+        limited("scripts of it", weight.scripts / 1e3, " KB", 75),
+        limited("the heaviest further page", heaviest / 1e3, " KB", 25),
+        limited("usable on a slow phone", median(usable), " ms", 1_500),
+        limited(`from a key press to the list, ${MANY} settings`, median(filtered), " ms", 50),
+        limited("another client's change is shown", median(seen), " ms", 250),
       ];
       return {
         load: `one page in a browser without a screen; slow phone: processor ${SLOW.cpu} times slower, 1.6 Mbit/s, ${SLOW.latencyMs} ms; usable: the settings can be edited, from the address on`,
@@ -79,10 +79,6 @@ function onAllCores(lab: Lab, program: string | undefined): string {
   const cores = `${SERVER_CORE},${LOAD_CORE}`;
   writeFileSync(path, `#!/bin/sh\nexec taskset -c ${cores} ${program} "$@"\n`, { mode: 0o700 });
   return path;
-}
-
-function verdict(text: string, value: number, unit: string, atMost: number): Verdict {
-  return { text, value, unit, target: { atMost } };
 }
 
 function millis(times: readonly number[]): [string, string] {

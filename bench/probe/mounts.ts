@@ -2,7 +2,7 @@ import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Experiment, Lab } from "../experiment.ts";
+import { type Experiment, type Lab, limited } from "../experiment.ts";
 import { callAdmin, followSite, type Mooring, startMooring } from "../mooring.ts";
 import { type Conversation, LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
@@ -59,27 +59,12 @@ export const mountFollow: Experiment = {
         [`the same during the push (${between.calls} calls)`, between.busy.toFixed(2)],
       ],
       verdicts: [
-        { text: "one change", value: change, unit: " ms", target: { atMost: 1_000 } },
-        {
-          text: "a clone of 200 mounts",
-          value: clone.ms / 1e3,
-          unit: " s",
-          target: { atMost: 30 },
-        },
-        { text: "100 servers × 20", value: crowd.ms / 1e3, unit: " s", target: { atMost: 60 } },
-        {
-          text: "10,000 mounts in memory",
-          value: memory / 1e6,
-          unit: " MB",
-          target: { atMost: 60 },
-        },
-        {
-          text: "calls in between, 99 %, against idle",
-          value: between.busy / between.idle,
-          unit: " ×",
-          target: { atMost: 5 },
-        },
-        { text: "calls of an idle round", value: idleCalls, unit: "", target: { atMost: 1 } },
+        limited("one change", change, " ms", 1_000),
+        limited("a clone of 200 mounts", clone.ms / 1e3, " s", 30),
+        limited("100 servers × 20", crowd.ms / 1e3, " s", 60),
+        limited("10,000 mounts in memory", memory / 1e6, " MB", 60),
+        limited("calls in between, 99 %, against idle", between.busy / between.idle, " ×", 5),
+        limited("calls of an idle round", idleCalls, "", 1),
       ],
       notes: [
         "A stand-in mounts without delay. The last three rows are of the packaged program: one client reads a setting, one call after the other, before and during the push.",

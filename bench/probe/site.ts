@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type StandIn, startStandIn } from "../../test/sites/stand-in.ts";
-import type { Experiment, Figures, Lab } from "../experiment.ts";
+import { type Experiment, type Figures, type Lab, limited } from "../experiment.ts";
 import { callAdmin, followSite, type Mooring, startMooring } from "../mooring.ts";
 import { until } from "../port.ts";
 import { ownCpuMicros } from "../proc.ts";
@@ -112,30 +112,25 @@ function findingOf({ aloneTimes, frontTimes, lags, reads, idleReads, cpu }: AllT
       row("CPU of the service per site and save", cpu),
     ],
     verdicts: [
-      {
-        text: "a save in front of a server against a save alone",
-        value: median(frontTimes.times) / median(aloneTimes.times),
-        unit: "×",
-        target: { atMost: 4 },
-      },
+      limited(
+        "a save in front of a server against a save alone",
+        median(frontTimes.times) / median(aloneTimes.times),
+        "×",
+        4,
+      ),
       {
         text: "saves that were at the server before the reply",
         value: (100 * frontTimes.applied) / SAVES,
         unit: "%",
         target: { atLeast: 99 },
       },
-      {
-        text: `the last of ${SITES} sites told after a save`,
-        value: Math.max(...lags) / 1_000,
-        unit: "s",
-        target: { atMost: 1 },
-      },
-      {
-        text: `reads while ${SITES} sites are told against reads before`,
-        value: median(reads) / median(idleReads),
-        unit: "×",
-        target: { atMost: 1.3 },
-      },
+      limited(`the last of ${SITES} sites told after a save`, Math.max(...lags) / 1_000, "s", 1),
+      limited(
+        `reads while ${SITES} sites are told against reads before`,
+        median(reads) / median(idleReads),
+        "×",
+        1.3,
+      ),
     ],
     notes: [
       "All sites answer from one process on the core of the load, which also sends the reads.",

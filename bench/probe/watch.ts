@@ -7,6 +7,7 @@ import {
   type Experiment,
   type Figures,
   type Lab,
+  limited,
   NotMeasurable,
   verdictOf,
 } from "../experiment.ts";
@@ -133,12 +134,7 @@ function report(lab: Lab, many: Many, stopped: Stopped): Figures {
       row(`${FEW} streams beside a stopped one`, stopped.beside),
     ],
     verdicts: [
-      {
-        text: `memory for ${count(lab.plan.streams)} streams`,
-        value: memory / 1e6,
-        unit: " MB",
-        target: { atMost: 200 },
-      },
+      limited(`memory for ${count(lab.plan.streams)} streams`, memory / 1e6, " MB", 200),
       verdictOf("one change reaches the last stream", last, " ms", { atMost: 150 }),
       verdictOf("beside a stopped reader against without, time to the last", slowdown, "×", {
         atMost: 1.2,

@@ -1,7 +1,8 @@
 // Yardstick: grpc-js with one method that writes a row and its history to SQLite, with one commit
 // for concurrent calls. It neither checks nor decodes requests. Arguments: port, path, database.
-import { type handleUnaryCall, Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
+import type { sendUnaryData } from "@grpc/grpc-js";
 import SQLite from "better-sqlite3";
+import { serveMethod } from "./grpc-js.ts";
 
 const [port = "0", path = "", file = ""] = process.argv.slice(2);
 const db = new SQLite(file);
@@ -37,23 +38,7 @@ function commit(): void {
   for (const { answer } of calls) answer(null, reply);
 }
 
-const call: handleUnaryCall<Buffer, Buffer> = ({ request }, answer) => {
+serveMethod(Number(port), path, ({ request }, answer) => {
   if (waiting.length === 0) setImmediate(commit);
   waiting.push({ request, answer });
-};
-const same = (bytes: Buffer) => bytes;
-const method = {
-  path,
-  requestStream: false,
-  responseStream: false,
-  requestSerialize: same,
-  requestDeserialize: same,
-  responseSerialize: same,
-  responseDeserialize: same,
-} as const;
-
-const server = new Server();
-server.addService({ call: method }, { call });
-server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error) => {
-  if (error !== null) throw error;
 });

@@ -1,10 +1,8 @@
-import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { ScalarType, toBinary } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, ScalarType, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { attacks } from "../../attack/attacks.ts";
 import { ACCEPTED, type Form, formsOf, wholeSize } from "../../attack/request/form.ts";
-import { TRANSPORTS, wireOf } from "../../attack/request/send.ts";
-import { nameOf, services } from "../../attack/request/services.ts";
+import { nameOf, services, TRANSPORTS, wireOf } from "../../attack/request/send.ts";
 import { createMessageLimits } from "../../src/app/request-limits.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { decodeBinary } from "../../src/transport/decode.ts";

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
@@ -6,11 +8,81 @@ import {
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { callGrpc, callHttp, callMethod, pathOf } from "../call.ts";
-import { type Experiment, type Lab, type Verdict, verdictOf } from "../experiment.ts";
-import { startMeasured, type Tick } from "../inside.ts";
-import { addCustomSettings, customKey, type Mooring } from "../mooring.ts";
-import { count, decimal } from "../report.ts";
+import { type Experiment, type Lab, limited, type Verdict, verdictOf } from "../experiment.ts";
+import { wrkLoad } from "../load/wrk.ts";
+import { addCustomSettings, customKey, type Mooring, startMooring } from "../mooring.ts";
+import { until } from "../port.ts";
+import { count, decimal, percent } from "../report.ts";
 import { median } from "../statistics.ts";
+
+/** Event-loop tick with its duration and CPU time. */
+export interface Tick {
+  readonly millis: number;
+  readonly cpuMillis: number;
+}
+
+/** Garbage of a server, by its reports. */
+export interface Garbage {
+  readonly collectingShare?: number;
+  readonly bytes?: number;
+}
+
+/** Kind of measurements inside a server (bench/preload.ts). */
+export type Kind = "tick" | "garbage";
+
+/** Starts Mooring with measurements. @returns it, and a function that requests the next report. */
+async function startMeasured<Report extends Tick | Garbage>(
+  lab: Lab,
+  kind: Kind,
+): Promise<Mooring & { readonly report: () => Promise<Report> }> {
+  const file = join(lab.stage.folder(), "report.json");
+  const mooring = await startMooring(lab, {
+    nodeFlags: ["--import", new URL("../preload.ts", import.meta.url).href],
+    environment: { BENCH_INSIDE: kind, BENCH_FILE: file },
+  });
+  const report = async (): Promise<Report> => {
+    rmSync(file, { force: true });
+    process.kill(mooring.server.pid, "SIGUSR2");
+    let text = "";
+    const written = async () => {
+      text = existsSync(file) ? readFileSync(file, "utf8") : "";
+      return text.endsWith("}");
+    };
+    await until(written, () => `the server did not report its ${kind}`);
+    return JSON.parse(text) as Report;
+  };
+  return { ...mooring, report };
+}
+
+const PATH = "/api/public/settings";
+
+/** Garbage of a read, and the cost of its collection. */
+export const garbage: Experiment = {
+  name: "garbage",
+  title: `Garbage of GET ${PATH}`,
+  needs: ["wrk"],
+  measure: async (lab) => {
+    const { port, report } = await startMeasured<Garbage>(lab, "garbage");
+    const load = wrkLoad(lab.stage, { port, path: PATH });
+    await load(lab.plan.warmUp);
+    await report();
+    await load(lab.plan.seconds);
+    const { collectingShare = Number.NaN } = await report();
+    const { requests } = await load(lab.plan.seconds);
+    const { bytes = Number.NaN } = await report();
+    const kilobytes = bytes / requests / 1_000;
+    return {
+      load: "wrk, 32 keep-alive connections; collections by perf_hooks, then allocations by V8's sampling profiler",
+      columns: ["", "garbage of one read", "collecting, share of CPU time"],
+      rows: [["Mooring", `${decimal(kilobytes)} kB`, percent(collectingShare)]],
+      verdicts: [
+        limited("garbage of one read", kilobytes, " kB", 7),
+        limited("collecting, share of CPU time", 100 * collectingShare, " %", 10),
+      ],
+      figures: { kilobytes, collectingShare },
+    };
+  },
+};
 
 const SETTINGS = 10_000;
 /** Permitted delay of other clients by one call, in milliseconds. */
