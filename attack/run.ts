@@ -6,9 +6,10 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fullPlan, type Lab } from "../bench/experiment.ts";
 import { callAdmin, startMooring } from "../bench/mooring.ts";
-import { accepts, freePort, until } from "../bench/port.ts";
+import { freePort } from "../bench/port.ts";
 import { residentBytes } from "../bench/proc.ts";
 import { SERVER_CORE, type Stage } from "../bench/stage.ts";
+import { untilListening } from "../bench/yardstick.ts";
 import type { AttackCase } from "./attacks.ts";
 import type { Tally, Target } from "./target.ts";
 import { type Experience, startWitness } from "./witness.ts";
@@ -115,10 +116,7 @@ export async function openScene(
   const controlPort = await freePort();
   const command = { program: process.execPath, args: [control, `${controlPort}`] };
   const beside = stage.start({ ...command, cores: SERVER_CORE });
-  await until(
-    () => accepts(controlPort),
-    () => `the control does not start: ${beside.tail()}`,
-  );
+  await untilListening(beside, controlPort, "the control server");
   const witness = startWitness({
     port,
     token,

@@ -78,7 +78,8 @@ export async function startEtcd(stage: Stage): Promise<Started> {
   return { server, port };
 }
 
-function untilListening(server: Running, port: number, name: string): Promise<void> {
+/** Waits until a server accepts connections. */
+export function untilListening(server: Running, port: number, name: string): Promise<void> {
   const question = () => {
     server.assertAlive();
     return accepts(port);

@@ -3,10 +3,11 @@
 // small files takes longer than the rest of a start. Packages with native code or threads are not
 // bundled. With --when-changed nothing is done while the package is newer than its sources; no
 // other package is needed then.
-import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Plugin } from "rolldown";
+import { isStale } from "./built.ts";
 import { buildConsole } from "./console.ts";
 
 const EXTERNAL = /^(?:better-sqlite3|pino|pino-pretty)$/;
@@ -52,26 +53,16 @@ const target = resolve(positionals[0] ?? join(root, "dist"));
 /** Written last. */
 const LAST = join(target, "LICENSES.txt");
 
-if (!values["when-changed"] || madeAt(LAST) < Math.max(...sources().map(madeAt))) {
+const sources = [
+  "package.json",
+  "package-lock.json",
+  "tools/{build,built,console}.ts",
+  "src/**",
+  "gen/**",
+];
+if (!values["when-changed"] || isStale(LAST, root, sources)) {
   rmSync(target, { recursive: true, force: true });
   await build();
-}
-
-/** Sources of the package. */
-function sources(): string[] {
-  const files = [
-    "package.json",
-    "package-lock.json",
-    "tools/{build,console}.ts",
-    "src/**",
-    "gen/**",
-  ];
-  return globSync(files, { cwd: root }).map((file) => join(root, file));
-}
-
-/** Modification time of a file, in milliseconds since 1970 UTC; 0: no file. */
-function madeAt(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 /** Builds the package without type checks, which `npm run check` does. */

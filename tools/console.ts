@@ -2,8 +2,9 @@
 // forms.
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { constants } from "node:zlib";
 import type { InlineConfig } from "vite";
+import { compress } from "./built.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -68,7 +69,10 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
   if (made === undefined || !("output" in made)) throw new Error("Vite has no output");
   const chunks = made.output.filter((file) => file.type === "chunk");
   writeDocuments(folder, chunks);
-  for (const file of globSync("**/*.*", { cwd: folder })) compress(join(folder, file));
+  const files = globSync("**/*.*", { cwd: folder });
+  await Promise.all(
+    files.map((file) => compress(join(folder, file), constants.BROTLI_MAX_QUALITY)),
+  );
   return chunks.flatMap((chunk) => chunk.moduleIds);
 }
 
@@ -114,18 +118,4 @@ function withPreloads(document: string, chunks: readonly Chunk[]): string {
   return document
     .replace(`<link rel="modulepreload" crossorigin href="./${early}">\n    `, "")
     .replace('<script type="module"', `${script}$&`);
-}
-
-/**
- * Writes FILE.br and FILE.gz at the highest compression level, so that serving needs no
- * compression.
- */
-function compress(file: string): void {
-  const bytes = readFileSync(file);
-  const params = {
-    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
-    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-  };
-  writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params }));
-  writeFileSync(`${file}.gz`, gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
 }

@@ -2,9 +2,10 @@
 // whose packages are no part of Mooring's own. With --when-changed nothing is done while the site
 // is newer than its sources.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { isStale } from "./built.ts";
 import { writeContent } from "./site/content.ts";
 import { MANIFEST, publish } from "./site/publish.ts";
 
@@ -14,7 +15,11 @@ const built = join(site, "dist");
 
 const { values } = parseArgs({ options: { "when-changed": { type: "boolean", default: false } } });
 
-if (!values["when-changed"] || madeAt(join(built, MANIFEST)) < Math.max(...sources().map(madeAt))) {
+const sources = [
+  ...["docs/**", "*.md", "package.json", "tools/{site,built}.ts", "tools/site/**", "src/data/**"],
+  ...["site/package-lock.json", "site/.vitepress/**"],
+];
+if (!values["when-changed"] || isStale(join(built, MANIFEST), root, sources)) {
   rmSync(built, { recursive: true, force: true });
   install();
   writeContent(root, join(site, "content"));
@@ -29,20 +34,6 @@ function install(): void {
   if (existsSync(done) && readFileSync(done, "utf8") === readFileSync(lock, "utf8")) return;
   run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
   copyFileSync(lock, done);
-}
-
-/** Sources of the site. */
-function sources(): string[] {
-  const files = [
-    ...["docs/**", "*.md", "package.json", "tools/site.ts", "tools/site/**", "src/data/**"],
-    ...["site/package-lock.json", "site/.vitepress/**"],
-  ];
-  return globSync(files, { cwd: root }).map((file) => join(root, file));
-}
-
-/** Modification time of a file, in milliseconds since 1970 UTC; 0: no file. */
-function madeAt(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function run(command: string, args: readonly string[]): void {

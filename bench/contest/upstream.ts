@@ -4,12 +4,12 @@ import { type Contest, serverSide } from "../contest.ts";
 import type { Experiment, Figures, Lab, Verdict } from "../experiment.ts";
 import { wrkLoad } from "../load/wrk.ts";
 import { type Mooring, startMooring } from "../mooring.ts";
-import { accepts, freePort, until } from "../port.ts";
+import { freePort } from "../port.ts";
 import { cpuMicros } from "../proc.ts";
 import { decimal } from "../report.ts";
 import { LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median } from "../statistics.ts";
-import type { Started } from "../yardstick.ts";
+import { type Started, untilListening } from "../yardstick.ts";
 import { wrkSide } from "./read.ts";
 
 /** Path of a reply of some hundred bytes. */
@@ -200,13 +200,7 @@ async function startNginx({ stage }: Lab, cores: string, folder: string): Promis
   writeFileSync(file, configurationOf(port, folder));
   const args = ["-c", file, "-p", folder, "-e", "stderr"];
   const server = stage.start({ program: "nginx", args, cores });
-  await until(
-    () => {
-      server.assertAlive();
-      return accepts(port);
-    },
-    () => `nginx does not listen:\n${server.tail()}`,
-  );
+  await untilListening(server, port, "nginx");
   return { server, port };
 }
 

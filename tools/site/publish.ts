@@ -2,8 +2,7 @@ import { hash } from "node:crypto";
 import { globSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
-import { promisify } from "node:util";
-import { brotliCompress, gzip, constants as zlib } from "node:zlib";
+import { compress } from "../built.ts";
 
 /** Manifest of a built site, which the service reads. Written last. */
 export const MANIFEST = "site.json";
@@ -30,21 +29,14 @@ export async function publish(folder: string): Promise<void> {
       tags.set(name, hash("sha256", bytes, "base64url").slice(0, 22));
       if (extname(name) === ".html")
         for (const script of inlineScripts(bytes.toString("utf8"))) scripts.add(digest(script));
-      if (!COMPRESSED.includes(extname(name))) await compress(join(folder, name), bytes);
+      if (COMPRESSED.includes(extname(name))) continue;
+      await compress(join(folder, name), QUALITY);
+      await rm(join(folder, name));
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
   const files = Object.fromEntries([...tags].sort());
   await writeFile(join(folder, MANIFEST), JSON.stringify({ scripts: [...scripts].sort(), files }));
-}
-
-async function compress(path: string, bytes: Buffer): Promise<void> {
-  const params = { [zlib.BROTLI_PARAM_QUALITY]: QUALITY };
-  const [br, gz] = await Promise.all([
-    promisify(brotliCompress)(bytes, { params }),
-    promisify(gzip)(bytes, { level: QUALITY }),
-  ]);
-  await Promise.all([writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz), rm(path)]);
 }
 
 /** Contents of scripts without `src`. */
