@@ -1,10 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { failedPrecondition } from "../../src/messages/error.ts";
-import { message } from "../../src/messages/message.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { definitions, save, tester, testParts } from "./parts.ts";
+import { definitions, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 const { signal } = new AbortController();
@@ -19,29 +17,16 @@ describe("reading", () => {
     expect(keys([-1, 99])).toEqual([]);
   });
 
-  test("gets one by its exact key, or several in the requested order, each once", async () => {
+  test("needs the exact key, and quotes a long one in part", async () => {
     const { settings } = await testParts(newPath());
-    expect(settings.get("site_title").key).toBe("site_title");
-    const requested = ["version", "site_title", "version"];
-    expect(settings.batchGet(requested).map(({ key }) => key)).toEqual(requested.slice(0, 2));
-  });
-
-  test("reports an unknown key", async () => {
-    const { settings } = await testParts(newPath());
-    for (const read of [
-      () => settings.get("Site_Title"),
-      () => settings.batchGet(["version", "x"]),
-    ])
-      expect((await failureOf(read)).code).toBe(Code.NotFound);
-    expect((await failureOf(() => settings.batchGet(["version", "x"]))).message).toMatch('"x"');
+    expect((await failureOf(() => settings.get("Site_Title"))).code).toBe(Code.NotFound);
     const long = await failureOf(() => settings.get("k".repeat(100_000)));
     expect(long.message.length).toBeLessThan(400);
   });
 
-  test("refuses no keys and too many", async () => {
+  test("of several needs a key", async () => {
     const { settings } = await testParts(newPath());
-    for (const keys of [[], Array.from({ length: 1_001 }, () => "version")])
-      expect((await failureOf(() => settings.batchGet(keys))).code).toBe(Code.InvalidArgument);
+    expect((await failureOf(() => settings.batchGet([]))).code).toBe(Code.InvalidArgument);
   });
 });
 
@@ -101,34 +86,6 @@ describe("connecting a download manager", () => {
     await settings.setAria2({ ...address, secret: "" }, tester, signal);
     await settings.setQbittorrent({ ...login, seedtime: 0 }, tester, signal);
     expect(settings.get("qbittorrent_seedtime").value).toBe("0");
-  });
-
-  test("reports every missing member, and makes no call", async () => {
-    const { calls, ...clients } = managers(async () => ({ version: "1" }));
-    const { settings } = await testParts(newPath(), clients);
-    const unset = { uri: undefined, secret: undefined, url: undefined, seedtime: undefined };
-    const fields = async (change: Promise<unknown>) => {
-      const failure = await failureOf(() => change);
-      expect(failure.code).toBe(Code.InvalidArgument);
-      return failure.violations.map(({ field }) => field);
-    };
-    expect(await fields(settings.setAria2(unset, tester, signal))).toEqual(["uri", "secret"]);
-    expect(await fields(settings.setQbittorrent(unset, tester, signal))).toEqual(["url"]);
-    expect(
-      await fields(settings.setAria2({ ...address, secret: undefined }, tester, signal)),
-    ).toEqual(["secret"]);
-    expect(calls).toEqual([]);
-  });
-
-  test("stores nothing without a reply", async () => {
-    const refused = failedPrecondition(message("NOT_ADMIN"));
-    const clients = managers(() => Promise.reject(refused));
-    const parts = await testParts(newPath(), clients);
-    await save(parts, { aria2_uri: "http://old/", qbittorrent_seedtime: "5" });
-    const before = parts.engine.snapshot();
-    await expect(parts.settings.setAria2(address, tester, signal)).rejects.toBe(refused);
-    await expect(parts.settings.setQbittorrent(login, tester, signal)).rejects.toBe(refused);
-    expect(parts.engine.snapshot()).toBe(before);
   });
 
   test("stores nothing when a value is invalid, or a file manages it", async () => {
