@@ -18,7 +18,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
 import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.ts";
 import { pathAndQuery } from "../gateway/gateway.ts";
-import { refuse } from "../sites/front-refuse.ts";
+import { refuse } from "../sites/front-handler.ts";
 import type { HttpParts } from "../transport/listeners.ts";
 import { limitPipelining } from "../transport/pipelining.ts";
 import { drainUnreadBody, refuseWith, settleTarget } from "../transport/request.ts";

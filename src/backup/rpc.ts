@@ -8,14 +8,13 @@ import {
   SecretsMode as SecretsModeProto,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { auditOriginOf } from "../audit/entry.ts";
+import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
-import { changeOriginOf } from "../settings/message.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import { createTicks } from "../ticks.ts";
@@ -66,7 +65,7 @@ export function backupImpl(
       const rights = rightsOfCaller(context, snapshot);
       const { revision, result } = await backup.import(
         { value: document },
-        changeOriginOf(context, reason, rights),
+        { ...originOf(context, reason), rights },
         { passphrase, dryRun, skipInvalid },
       );
       const subjects = result

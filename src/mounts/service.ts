@@ -26,6 +26,7 @@ import {
   isOnSite,
   type Mount,
   missingFields,
+  nameSite,
   pathsOf,
   readDraftMount,
   readMounts,
@@ -34,16 +35,14 @@ import {
   writeMount,
 } from "./mount.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
-import { nameSite } from "./rename-site.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, resultAs } from "./save.ts";
-import type { MountFollow } from "./site/follow.ts";
+import { type MountFollow, syncSite } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
 import { type Status, statusOf, watchMounts } from "./status.ts";
-import { syncSite } from "./sync.ts";
 import { saveUsable } from "./usable.ts";
 
 export interface MountServiceDeps {

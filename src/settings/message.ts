@@ -1,6 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext } from "@connectrpc/connect";
 import {
   ChangeKind,
   type Revision,
@@ -10,15 +9,13 @@ import {
   SettingChangeSchema,
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
-import { originOf, tokenIdOf } from "../audit/entry.ts";
+import { tokenIdOf } from "../audit/entry.ts";
 import type { Translate } from "../messages/language.ts";
 import type { Change } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
-import type { Rights } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RevisionSummary } from "./store.ts";
 import { MASK } from "./value.ts";
-import type { ChangeOrigin } from "./writer.ts";
 
 /** Data of a setting's message in addition to the item. */
 interface SettingView {
@@ -134,17 +131,4 @@ export function createSettingView(
     made.set(item, setting);
     return setting;
   };
-}
-
-/**
- * Origin of a change of settings.
- *
- * @param rights rights of the caller.
- */
-export function changeOriginOf(
-  context: HandlerContext,
-  reason: string,
-  rights: Rights,
-): ChangeOrigin {
-  return { ...originOf(context, reason), rights };
 }

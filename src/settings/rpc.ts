@@ -16,15 +16,14 @@ import {
   SetQbittorrentResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { auditOriginOf, optionalNumber } from "../audit/entry.ts";
-import type { Recorder } from "../audit/recorder.ts";
-import { dryRunOf } from "../audit/recorder.ts";
+import { auditOriginOf, optionalNumber, originOf } from "../audit/entry.ts";
+import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { describeChange } from "./commit.ts";
 import type { SettingItem, Skipped } from "./item.ts";
-import { changeOriginOf, changeToProto, createSettingView } from "./message.ts";
+import { changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
 import { isHidden } from "./save.ts";
@@ -32,7 +31,7 @@ import type { SettingService } from "./setting.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { TOKEN_KEY } from "./token.ts";
 import { MASK } from "./value.ts";
-import type { Changed } from "./writer.ts";
+import type { Changed, ChangeOrigin } from "./writer.ts";
 
 /** Options of every request that reads settings. */
 interface Reading {
@@ -68,8 +67,10 @@ export function settingImpl(
   const snapshot = (): Snapshot => ofSnapshot(service.snapshot());
   const groupsOf = createGroupsOf();
   const rights = (context: HandlerContext): Rights => rightsOfCaller(context, snapshot);
-  const origin = (context: HandlerContext, reason = "") =>
-    changeOriginOf(context, reason, rights(context));
+  const origin = (context: HandlerContext, reason = ""): ChangeOrigin => ({
+    ...originOf(context, reason),
+    rights: rights(context),
+  });
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
     if (settings.length === 0) return [];
     const say = sayIn(context);

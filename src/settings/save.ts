@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
-import { RevisionConflict } from "./conflict.ts";
+import { type Expectation, RevisionConflict } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
 import type { Draft } from "./draft.ts";
 import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";
@@ -10,18 +10,12 @@ import { checkToken, TOKEN_KEY } from "./token.ts";
 import { checkValue, MASK, normalizeValue } from "./value.ts";
 
 /** Client's input for a setting. Undefined members stay unchanged. */
-export interface SettingInput {
-  readonly key: string;
-  readonly value?: string | undefined;
+export interface SettingInput extends Expectation {
   readonly help?: string | undefined;
   readonly type?: string | undefined;
   readonly options?: string | undefined;
   readonly group?: number | undefined;
   readonly flag?: number | undefined;
-  /** Precondition: the setting has not changed since this revision. */
-  readonly expectedRevision?: number | undefined;
-  /** Revision of the setting that the client has read. */
-  readonly seenRevision?: number | undefined;
 }
 
 /** Rules of a save in addition to the draft. */

@@ -13,9 +13,13 @@ import type { Fingerprint } from "../secrets/fingerprint.ts";
 import {
   expectsAbsent,
   explainConflict,
+  hasStale,
   RevisionConflict,
   refuseDeleted,
   refuseDeletedSince,
+  refuseMoved,
+  retryWhileMoved,
+  withoutStale,
 } from "./conflict.ts";
 import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
@@ -33,7 +37,6 @@ import {
   type SettingInput,
 } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { hasStale, refuseMoved, retryWhileMoved, withoutStale } from "./stale.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
 import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "./writer.ts";
 

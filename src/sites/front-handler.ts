@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readToken } from "../access/authenticate.ts";
+import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
 import { waitAtMost } from "../periodic.ts";
 import type { Pipe } from "../proxy/pipe.ts";
-import { refuse } from "./front-refuse.ts";
+import { sendWhole } from "../transport/whole-reply.ts";
 
 interface Visitor {
   readonly kind: string;
@@ -324,4 +325,22 @@ function contains(segments: readonly string[], path: readonly string[]): boolean
   let at = 0;
   for (const segment of segments) if (segment === path[at]) at += 1;
   return at === path.length;
+}
+
+/**
+ * Answers a request that does not reach the upstream.
+ *
+ * @param own headers of the reply.
+ */
+export function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  message: string,
+  own: Readonly<Record<string, string>> = {},
+): void {
+  sendWhole(request, response, status, {
+    headers: { "content-type": JSON_TYPE, ...own },
+    body: errorEnvelope(status, message),
+  });
 }

@@ -4,15 +4,16 @@ import {
   type Expectation,
   expectsAbsent,
   explainConflict,
+  hasStale,
   RevisionConflict,
   refuseDeleted,
   refuseDeletedSince,
+  withoutStale,
 } from "../../src/settings/conflict.ts";
 import { createDraft } from "../../src/settings/draft.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
 import type { SettingInput } from "../../src/settings/save.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
-import { hasStale, withoutStale } from "../../src/settings/stale.ts";
 import type { RevisionSummary, SettingStore } from "../../src/settings/store.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../backup/setting.ts";

@@ -1,9 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { refuseMoved, retryWhileMoved } from "../../src/settings/conflict.ts";
 import { createDraft } from "../../src/settings/draft.ts";
 import { knownItem } from "../../src/settings/item.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
-import { refuseMoved, retryWhileMoved } from "../../src/settings/stale.ts";
 import { failureOf } from "../backup/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { defined, type Parts, save, tester, testParts } from "./parts.ts";
