@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
+import { errorEnvelope } from "../gateway/failure.ts";
+import { JSON_TYPE } from "../gateway/serialize.ts";
 
 /** Node's error for a request that it could not parse. */
 export interface ClientError extends Error {

@@ -15,9 +15,9 @@ import Fastify, {
   type FastifyRequest,
 } from "fastify";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import { errorEnvelope, JSON_TYPE } from "../gateway/envelope.ts";
-import { describeFailure, failureEnvelope, HttpFault } from "../gateway/failure.ts";
+import { describeFailure, errorEnvelope, failureEnvelope, HttpFault } from "../gateway/failure.ts";
 import { pathAndQuery } from "../gateway/gateway.ts";
+import { JSON_TYPE } from "../gateway/serialize.ts";
 import { refuse } from "../sites/front-handler.ts";
 import type { HttpParts } from "../transport/listeners.ts";
 import { limitPipelining } from "../transport/pipelining.ts";

@@ -9,7 +9,7 @@ import {
   LocalizedMessageSchema,
 } from "../../gen/google/rpc/error_details_pb.js";
 import { Fault, type Reason } from "../transport/body.ts";
-import { errorEnvelope, jsonText, type Violation } from "./envelope.ts";
+import { jsonText } from "./serialize.ts";
 
 /**
  * A request that never reaches an rpc: its HTTP status is the real one, for any setting of
@@ -61,6 +61,12 @@ export const ENVELOPE_CODE: Readonly<Record<Code, number>> = {
   [Code.DataLoss]: 500,
   [Code.Unauthenticated]: 401,
 };
+
+/** A field of a request with its problem. */
+export interface Violation {
+  readonly field: string;
+  readonly description: string;
+}
 
 /** An error as a client sees it. */
 export interface Failure {
@@ -179,6 +185,32 @@ function errorInfoHeaders({ reason, metadata }: ErrorInfo): Record<string, strin
   );
   const isShown = Object.keys(metadata).length > 0 && text.length <= MAX_METADATA;
   return { "error-reason": reason, ...(isShown ? { "error-metadata": text } : {}) };
+}
+
+/** Message in the client's language. */
+export interface Localized {
+  readonly locale: string;
+  readonly message: string;
+}
+
+/**
+ * Envelope of a failure: `data` is null, or lists the violations. A localized message is added to
+ * the English one.
+ */
+export function errorEnvelope(
+  code: number,
+  message: string,
+  violations: readonly Violation[] = [],
+  localized?: Localized,
+): string {
+  const data =
+    violations.length > 0 ? { violations: violations.map((each) => ({ ...each })) } : null;
+  return jsonText({
+    ...{ code, message, data },
+    ...(localized && {
+      localized_message: { locale: localized.locale, message: localized.message },
+    }),
+  });
 }
 
 /** The failure's envelope as JSON text. */

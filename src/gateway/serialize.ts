@@ -248,3 +248,20 @@ function longList(field: DescField, message: Message): LongList[] {
   if (!Array.isArray(elements) || elements.length < LONG) return [];
   return [{ field, type: field.message, elements }];
 }
+
+/** Content-Type of every envelope and of bare JSON. @internal */
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+/**
+ * JSON text that is safe in HTML and in scripts: `<`, `>`, `&` and the line separators U+2028 and
+ * U+2029 are escaped. They can occur in strings only.
+ *
+ * @internal
+ */
+export function jsonText(value: JsonValue): string {
+  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escapeUnit);
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

@@ -15,8 +15,8 @@ interface Taken {
   readonly body: BodyRule;
 }
 
-/** Reports whether a request's body is taken unparsed. */
-export function takesAnyBody({ desc, body }: Taken): boolean {
+/** Reports whether a request's body is a google.api.HttpBody. */
+export function isAnyBody({ desc, body }: Taken): boolean {
   if (body.kind === "message") return isHttpBody(desc);
   return (
     body.kind === "field" && body.field.fieldKind === "message" && isHttpBody(body.field.message)
@@ -25,15 +25,13 @@ export function takesAnyBody({ desc, body }: Taken): boolean {
 
 /** The request message with a body of any type. */
 export function anyBodyMessage({ desc, body }: Taken, type: string, bytes: Uint8Array): Message {
+  const field = body.kind === "field" ? body.field : undefined;
   // The body's memory is reused after it has been read.
-  const parts = { contentType: type, data: Uint8Array.from(bytes) };
-  if (body.kind !== "field") return create(desc, parts as Record<string, unknown>);
+  const parts: Record<string, unknown> = { contentType: type, data: Uint8Array.from(bytes) };
+  const taken = create(field?.message ?? desc, parts);
+  if (field === undefined) return taken;
   const message = create(desc);
-  if (body.field.message)
-    createFieldSetter([body.field])(
-      message,
-      create(body.field.message, parts as Record<string, unknown>),
-    );
+  createFieldSetter([field])(message, taken);
   return message;
 }
 

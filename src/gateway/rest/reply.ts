@@ -1,11 +1,10 @@
 import { create, isFieldSet, type Message } from "@bufbuild/protobuf";
 import { memoize } from "../../memoize.ts";
 import { type Coding, Encoded } from "../encoded.ts";
-import { JSON_TYPE, jsonText, successEnvelope } from "../envelope.ts";
 import type { HttpCall } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, failureStatus } from "../failure.ts";
 import type { Gateway } from "../options.ts";
-import { createJsonText, serialize } from "../serialize.ts";
+import { createJsonText, JSON_TYPE, jsonText, serialize } from "../serialize.ts";
 import type { StreamReply } from "../stream.ts";
 import type { Binding } from "./binding.ts";
 import {
@@ -150,6 +149,11 @@ function encodeBody(rule: ReplyRule, message: Message, gateway: Gateway): Buffer
   if (rule.shape === "text") return plainText(rule, message);
   const text = replyText(rule, message, gateway);
   return rule.shape === "envelope" ? successEnvelope(text) : text;
+}
+
+/** The envelope of a successful reply with this JSON text. */
+function successEnvelope(data: string): string {
+  return `{"code":200,"message":"success","data":${data}}`;
 }
 
 /** createReplyRule ensures that the field is text. */

@@ -17,7 +17,7 @@ import {
 import type { Call } from "../call.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
-import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
+import { anyBodyMessage, isAnyBody } from "./http-body.ts";
 import { holdsNull, isObject, type JsonRules } from "./json-fit.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
 import type { PathTemplate } from "./path.ts";
@@ -44,6 +44,8 @@ export interface RequestRule {
   readonly query: ParameterReader | undefined;
   readonly requireQuery: readonly string[];
   readonly body: BodyRule;
+  /** The body is a google.api.HttpBody, whose bytes are taken unchanged. */
+  readonly raw: boolean;
   /** The update mask that is set from the members of the body; undefined: none. */
   readonly mask: DescField | undefined;
   readonly ifMatch: StateField | undefined;
@@ -67,7 +69,8 @@ export function createRequestRule(
   const lastEventId = findResume(method, rest);
   const mask = reading.fillUpdateMask ? findMask(desc, rule, body) : undefined;
   const { requireQuery } = rest;
-  return { desc, path, query, requireQuery, body, mask, ifMatch, lastEventId };
+  const raw = isAnyBody({ desc, body });
+  return { desc, path, query, requireQuery, body, raw, mask, ifMatch, lastEventId };
 }
 
 function findPathTarget(method: DescMethod, field: string): Target {
@@ -180,7 +183,7 @@ export type ReadBody = (bytes: Buffer) => JsonValue;
  */
 export function emptyMessage(rule: RequestRule, type = ""): Message {
   const { desc, body } = rule;
-  if (takesAnyBody(rule)) return anyBodyMessage(rule, type, new Uint8Array());
+  if (rule.raw) return anyBodyMessage(rule, type, new Uint8Array());
   const message = create(desc);
   // A google.protobuf.Value without a kind has no JSON.
   if (body.kind === "field" && body.field.fieldKind === "message" && !holdsNull(body.field))

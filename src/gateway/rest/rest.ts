@@ -3,15 +3,15 @@ import { memoize } from "../../memoize.ts";
 import { BadRequest } from "../../transport/body.ts";
 import { type Framing, readFrames } from "../../transport/body-pieces.ts";
 import { createNegotiator } from "../encoded.ts";
-import { JSON_TYPE } from "../envelope.ts";
 import { type Exchange, type Http, HttpCall, limitRestTime } from "../exchange.ts";
 import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
 import type { Method } from "../method.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
+import { JSON_TYPE } from "../serialize.ts";
 import type { StreamReply } from "../stream.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
-import { anyBodyMessage, takesAnyBody } from "./http-body.ts";
+import { anyBodyMessage } from "./http-body.ts";
 import { readJson } from "./json.ts";
 import { captureVariables, type PathParts } from "./path.ts";
 import { hasParameter, parseQuery, type Query } from "./query.ts";
@@ -242,7 +242,7 @@ class RestExchange implements Exchange {
     const { bounds, bodyLimit } = this.#replies.gateway;
     const reading = call.reading(bounds, bodyLimit(call.method));
     const pieces = call.http.readPieces(reading);
-    const isRaw = takesAnyBody(this.#choice.binding.request);
+    const isRaw = this.#choice.binding.request.raw;
     const limit = reading.limit + LINE_END;
     for await (const bytes of isRaw ? pieces : readFrames(pieces, { cut: lineCut(), limit })) {
       if (isRaw || !bytes.every(isSpace)) yield this.#fill(await this.#decode(bytes));
@@ -261,8 +261,7 @@ class RestExchange implements Exchange {
     const { call } = this;
     const { gateway } = this.#replies;
     const { request } = this.#choice.binding;
-    if (takesAnyBody(request))
-      return anyBodyMessage(request, call.header("content-type") ?? "", bytes);
+    if (request.raw) return anyBodyMessage(request, call.header("content-type") ?? "", bytes);
     const read = (): JsonValue => readBodyText(bytes, this.#choice.binding, call, gateway);
     return bodyMessage(request, bytes, read, gateway);
   }
