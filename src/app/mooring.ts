@@ -5,8 +5,6 @@ import { createMethods } from "../gateway/method.ts";
 import { type CallObserver, countStreams, reportInterceptor, tellAll } from "../gateway/report.ts";
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
-import { plainTextInterceptor } from "../messages/plain-text.ts";
-import { freshnessInterceptor } from "../settings/freshness.ts";
 import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
 import { upstreamInterceptor } from "../sites/front-interceptor.ts";
 import { type Logger, logCalls } from "../telemetry/log.ts";
@@ -16,6 +14,7 @@ import type { OpenFront } from "../transport/front.ts";
 import type { Address } from "../transport/listen.ts";
 import { openListeners } from "../transport/listeners.ts";
 import { SlowReaders } from "../transport/slow-reader.ts";
+import { checkInterceptor } from "./call-checks.ts";
 import { createHealth } from "./health.ts";
 import { createCollector } from "./idle-memory.ts";
 import { createServers } from "./listeners.ts";
@@ -90,8 +89,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     const methods = createMethods(createRoutes(services, health, translations), [
       reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
       authentication.interceptor,
-      plainTextInterceptor,
-      freshnessInterceptor(services.engine, services.databaseAwayFor),
+      checkInterceptor(services.engine, services.databaseAwayFor),
       ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
     ]);
     // Methods without an access option are rejected.
