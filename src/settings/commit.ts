@@ -2,7 +2,7 @@ import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import { createTicks } from "../ticks.ts";
 import type { SettingDefinition } from "./definition.ts";
-import { FLAG, isDescribedAs, type SettingItem } from "./item.ts";
+import { FLAG, type ItemCodec, isDescribedAs, type SettingItem } from "./item.ts";
 import { isMountChange, mountDefinition } from "./mount-key.ts";
 import type {
   RevisionCommit,
@@ -22,16 +22,6 @@ export interface ItemReplacement {
   readonly mount?:
     | { readonly before: SettingItem | undefined; readonly after: SettingItem | undefined }
     | undefined;
-}
-
-/** Converts items to rows; secrets are sealed in rows and hashed in the history. */
-export interface ItemCodec {
-  /** Whether a sealing key is configured. */
-  readonly seals: boolean;
-  isSealed(row: StoredSetting): boolean;
-  toStored(item: SettingItem): StoredSetting;
-  /** Returns the hash that replaces a secret value in the history. */
-  hash(value: string): string;
 }
 
 /** Creates a revision for the history, with the stored members of its origin only. */
@@ -101,7 +91,7 @@ export async function toWrite(
     readonly commit: RevisionCommit;
     readonly items: readonly ItemReplacement[];
   }[],
-  codec: ItemCodec,
+  codec: Pick<ItemCodec, "toStored">,
 ): Promise<StoredWrite> {
   const ticks = createTicks();
   const last = new Map<string, SettingItem | undefined>();

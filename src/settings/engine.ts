@@ -4,9 +4,10 @@ import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import { createCodec, loadSealed } from "./codec.ts";
 import type { SettingDefinition } from "./definition.ts";
-import { NO_LIMITS, type SettingLimits, type Snapshot } from "./snapshot.ts";
+import { createItemCodec } from "./item.ts";
+import { loadSealed } from "./sealing.ts";
+import { NO_LIMITS, restoreSnapshot, type SettingLimits, type Snapshot } from "./snapshot.ts";
 import type {
   RevisionCommit,
   SettingStore,
@@ -87,9 +88,10 @@ export interface Engine {
  * @throws ServiceError when a sealed value cannot be opened; StoreError.
  */
 export async function createEngine(deps: EngineDeps): Promise<Engine> {
-  const { store } = deps;
-  const codec = createCodec(deps);
-  let snapshot = codec.snapshotOf(await loadSealed({ ...deps, isSecret: codec.isSecret }));
+  const { store, definitions } = deps;
+  const codec = createItemCodec(deps);
+  const restored = (state: StoredState) => restoreSnapshot(state, definitions, codec);
+  let snapshot = restored(await loadSealed({ ...deps, isSecret: codec.isSecret }));
   let listener: CommitListener | undefined;
   let { databaseId } = store;
 
@@ -97,7 +99,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     if (!("changed" in news)) {
       const isOther = news.revision < snapshot.revision || store.databaseId !== databaseId;
       databaseId = store.databaseId;
-      snapshot = codec.snapshotOf(news);
+      snapshot = restored(news);
       if (isOther) listener?.reset(news.revision);
       else listener?.skipTo(news.revision);
       return snapshot;

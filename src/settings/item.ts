@@ -1,4 +1,6 @@
 import type { Text } from "../messages/message.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import { createSealer, type Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "./definition.ts";
 import type { StoredSetting } from "./store.ts";
 
@@ -117,6 +119,58 @@ export function isRetired({ origin, definition }: SettingItem): boolean {
 /** Flag of a retired setting, which stores whether it was secret. */
 function retiredFlag({ secret }: SettingItem): number {
   return secret ? FLAG.private : FLAG.deprecated;
+}
+
+/** Converts items to rows and back; secrets are sealed in rows and hashed in the history. */
+export interface ItemCodec {
+  /** Whether a sealing key is configured. */
+  readonly seals: boolean;
+  isSealed(row: StoredSetting): boolean;
+  toStored(item: SettingItem): StoredSetting;
+  fromStored(row: StoredSetting): SettingItem;
+  isSecret(row: StoredSetting): boolean;
+  /** Returns the item of a key without a row: a known setting with its default value. */
+  absent(key: string): SettingItem | undefined;
+  /** Returns the hash that replaces a secret value in the history. */
+  hash(value: string): string;
+}
+
+/** Sealer without keys: escapes values that look like sealed ones. */
+const unsealed = createSealer([]);
+
+/** Creates the codec for the settings of this version of the program. */
+export function createItemCodec({
+  definitions,
+  sealer,
+  fingerprint,
+}: {
+  readonly definitions: readonly SettingDefinition[];
+  readonly sealer: Sealer;
+  readonly fingerprint: Fingerprint;
+}): ItemCodec {
+  const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
+  return {
+    absent: (key) => {
+      const definition = definitionOf.get(key);
+      return definition && knownItem(definition);
+    },
+    fromStored: (row) => {
+      const value = sealer.open(row.key, row.value);
+      return itemFromStored(
+        value === row.value ? row : { ...row, value },
+        definitionOf.get(row.key),
+      );
+    },
+    isSecret: (row) => itemFromStored(row, definitionOf.get(row.key)).secret,
+    seals: sealer.seals,
+    isSealed: (row) => sealer.isSealed(row.value),
+    hash: fingerprint.of,
+    toStored: (item) => {
+      const row = itemToStored(item);
+      const { seal } = item.secret ? sealer : unsealed;
+      return { ...row, value: seal(item.key, item.value) };
+    },
+  };
 }
 
 /** Reports whether the setting can be read without a token (docs/rest-contract.md, section 2.5). */

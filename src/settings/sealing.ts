@@ -1,7 +1,51 @@
 import { doneEntry } from "../audit/entry.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { SettingStore } from "./store.ts";
+import type { Sealer } from "../secrets/sealer.ts";
+import type { Rewrite, SettingStore, StoredSetting, StoredState } from "./store.ts";
+
+interface ResealDeps {
+  readonly store: Pick<SettingStore, "load" | "rewrite">;
+  readonly sealer: Sealer;
+  /** Reports whether the setting of a row is secret. */
+  readonly isSecret: (row: StoredSetting) => boolean;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+}
+
+/** Origin of sealing in the audit. */
+const RESEAL = { actor: "mooring", transport: "start", method: "seal", peer: "", requestId: "" };
+
+/**
+ * Loads what is stored, and seals every secret in it that is in the clear or sealed with an older
+ * key. The audit lists the sealed settings with the public names of their earlier keys.
+ *
+ * @throws ServiceError when a sealed value does not open; StoreError.
+ */
+export async function loadSealed(deps: ResealDeps): Promise<StoredState> {
+  const { store, sealer, isSecret, now } = deps;
+  const staleOf = (settings: readonly StoredSetting[]) =>
+    settings.filter((row) => isSecret(row) && sealer.needsReseal(row.value));
+  const state = await store.load();
+  if (staleOf(state.settings).length === 0) return state;
+  return store.rewrite((settings): Rewrite => {
+    const stale = staleOf(settings);
+    const sealed = stale.map((row) => ({
+      ...row,
+      value: sealer.seal(row.key, sealer.open(row.key, row.value)),
+    }));
+    const [first] = sealed;
+    // Another process has sealed them.
+    if (first === undefined) return { settings: [], audit: [] };
+    const detail = {
+      keys: sealed.length,
+      with: sealer.keyOf(first.value),
+      before: [...new Set(stale.map(({ value }) => sealer.keyOf(value) ?? "clear"))].sort(),
+    };
+    const subjects = sealed.map(({ key }) => key);
+    return { settings: sealed, audit: [doneEntry(RESEAL, now(), subjects, detail)] };
+  });
+}
 
 export interface RehashDeps {
   readonly store: Pick<SettingStore, "rehash">;
@@ -10,8 +54,8 @@ export interface RehashDeps {
   readonly now: () => number;
 }
 
-/** Origin of the change in the audit. */
-const ORIGIN = { actor: "mooring", transport: "start", method: "rehash", peer: "", requestId: "" };
+/** Origin of new hashes in the audit. */
+const REHASH = { actor: "mooring", transport: "start", method: "rehash", peer: "", requestId: "" };
 
 /**
  * Replaces stored hashes of secrets that were not made with the current sealing key, but without
@@ -26,7 +70,7 @@ export async function rehashSecrets({ store, fingerprint, now }: RehashDeps): Pr
   await store.rehash({
     form,
     renew,
-    audit: (hashes) => [doneEntry(ORIGIN, now(), [], { hashes, with: id })],
+    audit: (hashes) => [doneEntry(REHASH, now(), [], { hashes, with: id })],
   });
 }
 

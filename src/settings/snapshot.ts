@@ -1,7 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
-import { isPublic, type SettingItem } from "./item.ts";
+import type { SettingDefinition } from "./definition.ts";
+import { type ItemCodec, isPublic, type SettingItem } from "./item.ts";
+import type { StoredState } from "./store.ts";
 
 /** Items of a chunk: a change copies one chunk and the list of chunks instead of all items. */
 const CHUNK = 64;
@@ -37,7 +39,7 @@ export interface Snapshot {
   with(revision: number, changes: Iterable<ItemChange>): Snapshot;
 }
 
-/** Creates the first snapshot of a process from settings in list order and mounts in any order. */
+/** Creates a snapshot without an earlier one from settings in list order and mounts in any order. */
 export function createSnapshot(
   revision: number,
   items: Iterable<SettingItem>,
@@ -67,6 +69,30 @@ export function createSnapshot(
     chunks,
     mounts,
   });
+}
+
+/**
+ * Creates the first snapshot of a process, or the one after the database was replaced, from stored
+ * rows: known settings without a row have their defaults.
+ */
+export function restoreSnapshot(
+  { revision, settings }: StoredState,
+  definitions: readonly SettingDefinition[],
+  { fromStored, absent }: Pick<ItemCodec, "fromStored" | "absent">,
+): Snapshot {
+  const stored = new Map(settings.map((row) => [row.key, row]));
+  const known = definitions.map(({ key }) => {
+    const row = stored.get(key);
+    return row === undefined ? absent(key) : fromStored(row);
+  });
+  const keys = new Set(definitions.map(({ key }) => key));
+  const others = settings.filter((row) => !keys.has(row.key)).map(fromStored);
+  const items = [...known, ...others].filter((item) => item !== undefined);
+  return createSnapshot(
+    revision,
+    items.filter(({ origin }) => origin !== "mount"),
+    items.filter(({ origin }) => origin === "mount"),
+  );
 }
 
 interface State {
