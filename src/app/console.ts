@@ -31,24 +31,7 @@ const FOLDERS = ["../console", "../../dist/src/console"].map((path) =>
 /** Page for the address of the console itself. */
 const FIRST_PAGE = "/overview";
 
-/**
- * Content Security Policy Level 3, with Trusted Types: scripts come only from the console's files.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-];
-
-const SECURITY = securityHeaders(POLICY);
+const SECURITY = securityHeaders();
 
 /**
  * Fastify plugin that serves the console at `/console/`, below the plugin's prefix. The address of

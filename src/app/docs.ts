@@ -88,22 +88,12 @@ function readSite(folder: string): Site {
     readonly files: Readonly<Record<string, string>>;
     readonly scripts: readonly string[];
   };
-  const hashes = scripts.map((script) => `'${script}'`);
-  const policy = [
-    "default-src 'none'",
-    ["script-src 'self'", ...hashes].join(" "),
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "font-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
+  const headers = securityHeaders({
+    scripts: scripts.map((script) => `'${script}'`),
     // Name of Vue's policy for all markup that it inserts.
-    "trusted-types vue",
-  ];
-  return { folder, files: new Map(Object.entries(files)), headers: securityHeaders(policy) };
+    trustedTypes: "vue",
+  });
+  return { folder, files: new Map(Object.entries(files)), headers };
 }
 
 /** The file of a path below `/docs/`: pages have no extension in their addresses. */

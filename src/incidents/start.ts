@@ -14,7 +14,7 @@ import { createIncidentService, type IncidentService } from "./service.ts";
 import type { IncidentStore, StoredDelivery } from "./store.ts";
 import { createAnnounce, createDeliverer } from "./webhook/deliver.ts";
 import { createWebhookRegistry } from "./webhook/registry.ts";
-import { type Attempt, sendOnce } from "./webhook/send.ts";
+import { type Send, sendOnce } from "./webhook/send.ts";
 import { createWebhookService, type WebhookService } from "./webhook/service.ts";
 
 /** Interval of checking for due deliveries and listings, in milliseconds. */
@@ -92,11 +92,8 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     interval: deps.probeInterval,
     onResult: registry.probed,
   });
-  const send = (
-    url: string,
-    body: string,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<Attempt> => sendOnce(url, body, headers, { allowPrivate: deps.allowPrivate });
+  const send: Send = (url, body, headers) =>
+    sendOnce(url, body, headers, { allowPrivate: deps.allowPrivate });
   const deliverer = createDeliverer({
     ...{ store, send, now, random: deps.random },
     webhook: targets.byId,

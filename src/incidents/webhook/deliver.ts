@@ -4,7 +4,7 @@ import { message } from "../../messages/message.ts";
 import { actionOf, type Incident, type IncidentEvent, itemsToReplace } from "../incident.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import type { Webhook } from "./input.ts";
-import { type Attempt, signedHeaders } from "./send.ts";
+import { type Send, signedHeaders } from "./send.ts";
 
 /** Pauses before the second and later attempts, in milliseconds (Standard Webhooks 1.0). */
 const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
@@ -24,11 +24,7 @@ export interface OpenWebhook {
 export interface DelivererDeps {
   readonly store: Pick<IncidentStore, "due" | "changeDelivery">;
   readonly webhook: (id: string) => OpenWebhook | undefined;
-  readonly send: (
-    url: string,
-    body: string,
-    headers: Readonly<Record<string, string>>,
-  ) => Promise<Attempt>;
+  readonly send: Send;
   readonly now: () => number;
   readonly random: () => number;
   /** Disables a webhook whose target has answered 410 Gone. */

@@ -17,6 +17,13 @@ export interface Attempt {
   readonly error: Text;
 }
 
+/** Posts a message once; never rejects. */
+export type Send = (
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+) => Promise<Attempt>;
+
 export interface SendOptions {
   /** Allows loopback, private, link-local and other addresses that are not public. */
   readonly allowPrivate: boolean;

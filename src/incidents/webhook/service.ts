@@ -6,18 +6,14 @@ import { didYouMean } from "../../messages/nearest.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
-import { type Attempt, newKey, signedHeaders } from "./send.ts";
+import { newKey, type Send, signedHeaders } from "./send.ts";
 
 const MAX_WEBHOOKS = 20;
 
 export interface WebhookServiceDeps {
   readonly store: IncidentStore;
   readonly registry: WebhookRegistry;
-  readonly send: (
-    url: string,
-    body: string,
-    headers: Readonly<Record<string, string>>,
-  ) => Promise<Attempt>;
+  readonly send: Send;
   readonly now: () => number;
   readonly newId: () => string;
 }
