@@ -3,10 +3,12 @@ import { describe, expect, test } from "vitest";
 import {
   auditFromRow,
   chain,
+  countForgotten,
   createVerifier,
   expectedHash,
   forgottenEntry,
   isTime,
+  readForgotten,
   rowAfter,
   toUnchained,
 } from "../../src/audit/chain.ts";
@@ -132,6 +134,21 @@ describe("a verification", () => {
       );
       expect(verified([two, three, about(0, 0, 0)], { floor })).toMatch(/^row 1 is missing/);
     });
+
+    test.each([{ actor: "ann" }, { method: "SaveSettings" }, { subjects: ["p/1"] }])(
+      "is no record of a deletion with %o",
+      (change) => {
+        const record = forgottenEntry(1_700_000_000_000, { named: 0, found: 0, floor: 1 });
+        const row = auditFromRow(rowAfter({ seq: 3, hash: three.hash }, { ...record, ...change }));
+        expect(verified([two, three, row], { floor })).toMatch(/^row 1 is missing/);
+      },
+    );
+
+    test("with an unreadable record has numbers that equal no other", () => {
+      const unknown = { named: Number.NaN, found: Number.NaN, floor: Number.NaN };
+      expect(readForgotten("no JSON")).toEqual(unknown);
+      expect(readForgotten("{}")).toEqual(unknown);
+    });
   });
 
   describe("with a checkpoint", () => {
@@ -171,4 +188,48 @@ test("a time is whole milliseconds from 1970 to 9999", () => {
   expect([0, 1, last].map(isTime)).toEqual([true, true, true]);
   const wrong = [-1, last + 1, 1.5, Number.NaN, Number.POSITIVE_INFINITY];
   expect(wrong.map(isTime)).toEqual(wrong.map(() => false));
+});
+
+describe("the rows to delete", () => {
+  const NOW = 1_000_000_000;
+  const old = (count: number, age: number) =>
+    Array.from({ length: count }, (_, at) => ({ seq: at + 1, time: NOW - age }));
+
+  test.each([
+    ["none of two, however old", old(1, 9e6), 2, { count: 0, notBefore: NOW }, 0],
+    [
+      "none while one is due for less than an hour",
+      old(99, 1),
+      200,
+      { count: 999, notBefore: NOW },
+      0,
+    ],
+    ["a hundred that are due", old(100, 1), 200, { count: 999, notBefore: NOW }, 100],
+    [
+      "one that has been due for over an hour",
+      old(1, 3_600_001),
+      200,
+      { count: 999, notBefore: NOW },
+      1,
+    ],
+    [
+      "none that has been due for an hour",
+      old(1, 3_600_000),
+      200,
+      { count: 999, notBefore: NOW },
+      0,
+    ],
+    ["none of many that are not due", old(150, 0), 200, { count: 999, notBefore: NOW }, 0],
+    [
+      "a hundred at most beyond the limit",
+      old(200, 0),
+      20_001,
+      { count: 20_000, notBefore: NOW },
+      101,
+    ],
+    ["a hundredth of the limit beyond it", old(200, 0), 301, { count: 300, notBefore: NOW }, 4],
+    ["none at the limit", old(200, 0), 300, { count: 300, notBefore: NOW }, 0],
+  ])("are %s", (_, oldest, newest, retention, expected) => {
+    expect(countForgotten(oldest, { newest, floor: 0 }, retention)).toBe(expected);
+  });
 });

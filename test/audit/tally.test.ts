@@ -85,6 +85,38 @@ test("refusals of one token from many addresses are one row, with the most frequ
   expect(row?.detail).toMatchObject({ count: 5_000, otherPeers: 4_990 });
 });
 
+test("a hundred addresses are counted one by one, and the ten with the most calls are named", () => {
+  const tally = createTally(() => 0, unexpected);
+  const call = (last: number, times = 1): void => {
+    for (let at = 0; at < times; at += 1)
+      tally.note(noted({ actor: "", peer: `10.1.0.${last}` }, REFUSED));
+  };
+  for (let last = 0; last <= 100; last += 1) call(last);
+  call(50, 5);
+  call(100, 9);
+  const [row] = tally.drain();
+  expect(row?.detail).toMatchObject({ count: 115, otherPeers: 100 });
+  const shown = Object.entries(row?.detail["peers"] as object);
+  expect(shown[0]).toEqual(["10.1.0.50", 6]);
+  expect(shown).toHaveLength(10);
+  call(1);
+  call(2);
+  expect(tally.drain()[0]?.detail).toEqual({
+    ...{ count: 2, since: "1970-01-01T00:00:00.000Z", reason: "a wrong token" },
+    peers: { "10.1.0.1": 1, "10.1.0.2": 1 },
+  });
+});
+
+test("a row names a hundred subjects, and counts calls without one", () => {
+  const tally = createTally(() => 0, unexpected);
+  const subjects = Array.from({ length: 101 }, (_, at) => `key${at}`);
+  tally.note(noted({}, { subjects }));
+  tally.note(noted());
+  const [row] = tally.drain();
+  expect(row?.subjects).toEqual(subjects.slice(0, 100));
+  expect(row?.detail).toMatchObject({ count: 2 });
+});
+
 test("any number of refused calls leaves the actor and token of a read", () => {
   const tally = createTally(() => 0, unexpected);
   for (let at = 0; at < 10_000; at += 1)

@@ -12,7 +12,12 @@ const store = "test/store/sqlite/setting-store.test.ts";
 export const rules: Readonly<Record<string, Rule>> = {
   access: {
     files: ["src/access/*.ts", "src/messages/page.ts", "src/settings/rights.ts"],
-    tests: ["test/access/*.test.ts", "test/messages/page.test.ts", "test/wire/throttle.test.ts"],
+    tests: [
+      "test/access/*.test.ts",
+      "test/messages/page.test.ts",
+      "test/incidents/*.test.ts",
+      "test/wire/{access-page,incident,throttle}.test.ts",
+    ],
   },
   admission: {
     files: ["src/access/{authenticate,grant}.ts", "src/database/replica.ts"],
@@ -44,7 +49,11 @@ export const rules: Readonly<Record<string, Rule>> = {
   },
   audit: {
     files: ["src/audit/{chain,checkpoint,recorder}.ts"],
-    tests: ["test/audit/*.test.ts"],
+    tests: [
+      "test/audit/*.test.ts",
+      "test/store/sqlite/site-store.test.ts",
+      "test/wire/{audit*,secret-guess}.test.ts",
+    ],
   },
   binding: {
     files: ["src/gateway/rest/{binding,field,path,query,value}.ts"],
