@@ -99,3 +99,14 @@ test("when other processes may have committed unreadable changes, calls fail unt
   expect(await call).toMatchObject({ cause: state.failure });
   expect(failures).toEqual([]);
 });
+
+test("a fault of the program during a read fails the call, and is no failure of the database", async () => {
+  const failures: unknown[] = [];
+  const replica = createReplica({
+    read: () => Promise.reject(new TypeError("a row has no columns")),
+    isStale: () => true,
+    onFailure: (error) => failures.push(error),
+  });
+  await expect(replica.fresh()).rejects.toThrow("a row has no columns");
+  expect(failures).toEqual([]);
+});

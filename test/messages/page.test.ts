@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { type Place, pageOf } from "../../src/messages/page.ts";
+import { type Place, pageOf, placeOf, tokenOf } from "../../src/messages/page.ts";
 import { failureOf } from "../backup/setting.ts";
 
 const place: Place<number> = {
@@ -54,4 +54,20 @@ describe("a page", () => {
     for (const wrong of [() => page(-1), () => page(1, "x")])
       expect((await failureOf(wrong)).code).toBe(Code.InvalidArgument);
   });
+});
+
+describe("a token of a time and an id", () => {
+  test("is read as it was made, and an empty one is the beginning", () => {
+    expect(tokenOf(1_700_000_000_000, "a-b_C")).toBe("1700000000000-a-b_C");
+    expect(placeOf("1700000000000-a-b_C")).toEqual({ time: 1_700_000_000_000, id: "a-b_C" });
+    expect(placeOf("")).toBeUndefined();
+  });
+
+  test.each(["1700000000000", "x-a", "1-", "-a", "1-a b", "1234567890123456-a"])(
+    "%s is refused",
+    async (token) => {
+      const refused = await failureOf(async () => placeOf(token));
+      expect(refused).toMatchObject({ code: Code.InvalidArgument });
+    },
+  );
 });

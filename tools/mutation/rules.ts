@@ -23,7 +23,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     files: ["src/access/{authenticate,grant}.ts", "src/database/replica.ts"],
     tests: [
       "test/access/*.test.ts",
-      "test/database/shared-run.test.ts",
+      "test/database/{replica,shared-run}.test.ts",
       "test/app/identity.test.ts",
     ],
   },
