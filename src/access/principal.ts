@@ -3,7 +3,8 @@ import { doneEntry } from "../audit/entry.ts";
 import { invalid, notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { type Page, type PageRequest, type Place, pageOf } from "../messages/page.ts";
-import type { AccessCaller, AccessRegistry, Change } from "./registry.ts";
+import type { AccessCaller, Change } from "./change.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { StoredPrincipal } from "./store.ts";
 
 /** Names that history and log use for other actors. */

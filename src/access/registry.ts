@@ -1,16 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
-import { type AuditOrigin, actorOf } from "../audit/entry.ts";
-import { seenFailure, writeFailure } from "../database/error.ts";
+import { actorOf } from "../audit/entry.ts";
 import { createReplica } from "../database/replica.ts";
-import { startPeriodic } from "../periodic.ts";
 import { createGrant, type Grant } from "./grant.ts";
-import type {
-  AccessStore,
-  AccessTransaction,
-  StoredPrincipal,
-  StoredToken,
-  TokenUse,
-} from "./store.ts";
+import type { AccessStore, StoredPrincipal, StoredToken } from "./store.ts";
 import { hashOf, idOf, secretOf } from "./token-text.ts";
 
 /** Principal and rights of a token. */
@@ -162,84 +154,4 @@ function endOf({ expiresAt, notAfter }: StoredToken): number {
 function hasHash(token: StoredToken, hash: string): boolean {
   const [known, sent] = [Buffer.from(token.hash, "latin1"), Buffer.from(hash, "latin1")];
   return known.length === sent.length && timingSafeEqual(known, sent);
-}
-
-/** Maximum number of tokens with a pending use; those of others are recorded a minute later. */
-const MAX_WAITING = 10_000;
-
-/** Records the last use of tokens. */
-export interface LastUse {
-  note(tokenId: string, time: number, peer: string): void;
-  /** Writes pending uses. */
-  close(): Promise<void>;
-}
-
-/**
- * Collects uses in memory and writes them once per interval: a write for each call would serialize
- * all calls.
- */
-export function createLastUse(
-  store: AccessStore,
-  options: { readonly interval: number; readonly onError: (error: unknown) => void },
-): LastUse {
-  const waiting = new Map<string, TokenUse>();
-  const write = async (): Promise<void> => {
-    const uses = [...waiting.values()];
-    await store.recordUses(uses);
-    for (const use of uses) if (waiting.get(use.tokenId) === use) waiting.delete(use.tokenId);
-  };
-  const job = startPeriodic(write, options);
-  return {
-    note: (tokenId, time, peer) => {
-      if (waiting.size < MAX_WAITING || waiting.has(tokenId))
-        waiting.set(tokenId, { tokenId, time, peer });
-    },
-    close: async () => {
-      await job.stop();
-      await write().catch(options.onError);
-    },
-  };
-}
-
-/** Actor of a change of access. */
-export interface AccessCaller extends AuditOrigin {
-  readonly grant: Grant;
-}
-
-/**
- * Runs a change in a transaction of its own. Resolves when every process applies it: rights that it
- * ends are no longer accepted anywhere.
- */
-export type Change = <T>(work: (transaction: AccessTransaction) => Promise<T>) => Promise<T>;
-
-export interface ChangeDeps {
-  readonly store: Pick<AccessStore, "transact" | "seenEverywhere">;
-  readonly registry: Pick<AccessRegistry, "reread" | "version">;
-  /** Ends the streams of tokens that are no longer valid. */
-  readonly changed: () => Promise<void>;
-}
-
-export function createChange({ store, registry, changed }: ChangeDeps): Change {
-  return async (work) => {
-    let version = 0;
-    const noting = (transaction: AccessTransaction): AccessTransaction => ({
-      ...transaction,
-      write: async (rows) => {
-        version = await transaction.write(rows);
-        return version;
-      },
-    });
-    const result = await store
-      .transact((transaction) => work(noting(transaction)))
-      .catch((error: unknown) => {
-        throw writeFailure(error);
-      });
-    // A local write is read back like one of another process.
-    await registry.reread();
-    await changed();
-    await store.seenEverywhere(Math.max(version, registry.version())).catch((error: unknown) => {
-      throw seenFailure(error);
-    });
-    return result;
-  };
 }

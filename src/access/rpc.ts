@@ -21,9 +21,10 @@ import {
 } from "../../gen/mooring/v1/access_service_pb.js";
 import { originOf } from "../audit/entry.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
+import { type AccessCaller, createChange } from "./change.ts";
 import { admissionOf, grantOf } from "./grant.ts";
 import { createPrincipalService, type PrincipalService } from "./principal.ts";
-import { type AccessCaller, type AccessRegistry, createChange } from "./registry.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore } from "./store.ts";
 import { createTokenService, type TokenService, type TokenView } from "./token.ts";
 

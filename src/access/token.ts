@@ -10,10 +10,11 @@ import {
 } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { type Page, type PageRequest, type Place, pageOf } from "../messages/page.ts";
+import type { AccessCaller, Change } from "./change.ts";
 import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";
 import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
 import { checkName, newPrincipal } from "./principal.ts";
-import type { AccessCaller, AccessRegistry, Change } from "./registry.ts";
+import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction, StoredToken, TokenUse } from "./store.ts";
 import { makeToken } from "./token-text.ts";
 

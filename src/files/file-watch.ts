@@ -233,10 +233,11 @@ export function watchContent<Content extends WatchedContent>(
     const content = load();
     watch.follow([path, ...content.files]);
     const key = keyOf(content);
-    if (key === used) return;
-    used = undefined;
-    await onChange(content);
-    used = key;
+    if (key !== used) {
+      used = undefined;
+      await onChange(content);
+      used = key;
+    }
     isFailing = false;
   };
   const fail = (error: unknown): void => {

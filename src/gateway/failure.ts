@@ -203,8 +203,8 @@ export function errorEnvelope(
   violations: readonly Violation[] = [],
   localized?: Localized,
 ): string {
-  const data =
-    violations.length > 0 ? { violations: violations.map((each) => ({ ...each })) } : null;
+  const listed = violations.map(({ field, description }) => ({ field, description }));
+  const data = listed.length > 0 ? { violations: listed } : null;
   return jsonText({
     ...{ code, message, data },
     ...(localized && {

@@ -67,7 +67,7 @@ function tell(
   return `revision ${revision} by ${actor} (${transport}) at ${new Date(time).toISOString()}: ${listed}`;
 }
 
-/** What a client has read of a setting before it changes it. */
+/** Change of one setting, with the revisions that its client relies on. */
 export interface Expectation {
   readonly key: string;
   /** New value; undefined: unchanged. */

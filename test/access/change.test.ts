@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { expect, test, vi } from "vitest";
-import { createChange } from "../../src/access/registry.ts";
+import { createChange } from "../../src/access/change.ts";
 import { StoreError } from "../../src/database/error.ts";
 import { refusalOf } from "./opened.ts";
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createLastUse } from "../../src/access/registry.ts";
+import { createLastUse } from "../../src/access/last-use.ts";
 import type { AccessStore, TokenUse } from "../../src/access/store.ts";
 
 function recording(recordUses = vi.fn(async (_uses: readonly TokenUse[]) => undefined)) {

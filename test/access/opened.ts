@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished, vi } from "vitest";
+import type { AccessCaller } from "../../src/access/change.ts";
 import { type Grant, ROOT } from "../../src/access/grant.ts";
-import { type AccessCaller, openAccessRegistry } from "../../src/access/registry.ts";
+import { openAccessRegistry } from "../../src/access/registry.ts";
 import { createAccessService } from "../../src/access/rpc.ts";
 import type { AccessStore } from "../../src/access/store.ts";
 import { Message } from "../../src/messages/message.ts";

@@ -6,7 +6,7 @@ import {
   observe,
   type Signals,
 } from "../../src/incidents/incident.ts";
-import { expiryOf, tokenEnd } from "../../src/incidents/registry.ts";
+import { expiryOf, tokenEnd } from "../../src/incidents/token-end.ts";
 
 describe("the class of a driver's message", () => {
   test.each([

@@ -1,14 +1,8 @@
 import { statSync } from "node:fs";
 import SQLite from "better-sqlite3";
 import { type Notify, StoreError } from "../error.ts";
-import {
-  checkFile,
-  createFile,
-  noDatabase,
-  sqliteFailure,
-  tightenFiles,
-  untilUnlocked,
-} from "./file.ts";
+import { sqliteFailure, untilUnlocked } from "./failure.ts";
+import { checkFile, createFile, noDatabase, tightenFiles } from "./file.ts";
 
 /**
  * Application id of Mooring's database files, "Moor" in ASCII (SQLite file format, section 1.3.10).

@@ -6,7 +6,8 @@ import { lastRewrite, readFacts, unmarkRewrite } from "../../database/meta-query
 import { migrate } from "../../database/migrate.ts";
 import type { Database } from "../../database/schema.ts";
 import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
-import { sqliteFailure, untilUnlocked, watchPlace } from "../../database/sqlite/file.ts";
+import { sqliteFailure, untilUnlocked } from "../../database/sqlite/failure.ts";
+import { watchPlace } from "../../database/sqlite/file.ts";
 import { checkIntegrity, openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
 import { forgetRevisions, hasOtherHashes, rehashRows } from "../../settings/history-query.ts";

@@ -182,6 +182,37 @@ test("a failing report is logged once, and repeated without another change of th
   expect(errors).toHaveLength(1);
 });
 
+test("a failure after a recovery is logged again", async () => {
+  const path = join(newFolder(), "settings.yaml");
+  writeFileSync(path, "one");
+  const content = (text: string) => ({ files: [], text });
+  const loads = [new Error("the file is locked"), content("one"), content("two")];
+  const errors: unknown[] = [];
+  opened.push(
+    watchContent({
+      path,
+      first: content("one"),
+      keyOf: ({ text }: ReturnType<typeof content>) => text,
+      load: () => {
+        const next = loads.length > 1 ? loads.shift() : loads[0];
+        if (next === undefined || next instanceof Error) throw next;
+        return next;
+      },
+      onChange: () => Promise.reject(new Error("the disk is full")),
+      onError: (error) => errors.push(error),
+      times: { interval: 20, quiet: 5 },
+    }),
+  );
+  let writes = 0;
+  const write = (): number => {
+    writes += 1;
+    writeFileSync(path, `change ${writes}`);
+    return errors.length;
+  };
+  await expect.poll(write, { interval: 20 }).toBe(2);
+  expect(errors).toEqual([new Error("the file is locked"), new Error("the disk is full")]);
+});
+
 test("close waits for a running report, and none follows", async () => {
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(path, title("one"));
