@@ -1,8 +1,9 @@
+import { servedServices } from "../src/app/routes.ts";
 import * as body from "./kind/body.ts";
 import * as flood from "./kind/flood.ts";
 import { costlyRequests } from "./kind/request.ts";
 import * as slow from "./kind/slow.ts";
-import { nameOf, services } from "./request/send.ts";
+import { nameOf } from "./request/send.ts";
 import type { Attack } from "./target.ts";
 
 /** Bounds of a server during an attack. */
@@ -156,12 +157,12 @@ export const attacks: readonly AttackCase[] = [
     },
     { name: "slow-bodies-token" },
   ),
-  ...services.map((service) => ({
+  ...servedServices.map((service) => ({
     ...requestCase(`requests-${service.name}`, `each rpc of ${service.name}, its costliest forms`),
     attack: costlyRequests({ methods: service.methods, isFull: false }),
     run: "quick" as const,
   })),
-  ...services
+  ...servedServices
     .flatMap(({ methods }) => methods)
     .map((method) => ({
       ...requestCase(nameOf(method), `${nameOf(method)} in its costliest forms, every transport`),

@@ -7,7 +7,6 @@ import {
 } from "node:http2";
 import {
   type DescMethod,
-  type DescService,
   getOption,
   hasOption,
   type JsonObject,
@@ -17,16 +16,6 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.js";
-import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
-import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
-import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
-import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
-import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
-import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
-import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 
 export const TRANSPORTS = ["rest", "connect-json", "connect-proto", "grpc-web", "grpc"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
@@ -134,20 +123,6 @@ export function send(session: ClientHttp2Session, { headers, body }: Wire): Clie
   if (body.length > 0) stream.end(body);
   return stream;
 }
-
-/** The services of the contract. */
-export const services: readonly DescService[] = [
-  PublicService,
-  DriverService,
-  SettingService,
-  SiteService,
-  MountService,
-  IncidentService,
-  WebhookService,
-  AccessService,
-  AuditService,
-  StatusService,
-];
 
 /** Name of a method in the report, such as `SettingService.Rollback`. */
 export function nameOf(method: DescMethod): string {
