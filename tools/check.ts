@@ -30,7 +30,11 @@ const gates: readonly Gate[] = [
   {
     name: "tests",
     command: [
-      ...["npm", "run", "test:all", "--silent", "--"],
+      "npm",
+      "run",
+      "test:all",
+      "--silent",
+      "--",
       ...["default", "./tools/skip-reporter.ts", "json"].map((name) => `--reporter=${name}`),
       `--outputFile=${report}`,
     ],

@@ -93,7 +93,10 @@ function makeClientPackage(): void {
   });
   const versionOf = (one: string): string => readManifest(join(modules, one)).version;
   const own = {
-    ...{ name: `${manifest.name}-client`, version, license, type },
+    name: `${manifest.name}-client`,
+    version,
+    license,
+    type,
     description: "Client of Mooring for Node.js and browsers",
     exports: { ".": at("mooring"), "./node": at("node"), "./web": at("web") },
     dependencies: Object.fromEntries(
@@ -125,7 +128,11 @@ async function makeGatewayPackage(): Promise<void> {
     // Otherwise an unused import of a Node module would still load it.
     treeshake: { moduleSideEffects: false },
     output: {
-      ...{ dir: folder, format: "esm", minify: true, sourcemap: true, comments: false },
+      dir: folder,
+      format: "esm",
+      minify: true,
+      sourcemap: true,
+      comments: false,
       // Code for requests is one file: several would import forty names from each other.
       codeSplitting: {
         groups: [{ name: "gateway", test: (id) => !id.includes("/openapi/"), minShareCount: 2 }],
@@ -159,7 +166,10 @@ async function makeGatewayPackage(): Promise<void> {
   writeFileSync(join(folder, "LICENSE"), `${terms.trimEnd()}\n`);
   const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
   const own = {
-    ...{ name: `${manifest.name}-gateway`, version, license, type },
+    name: `${manifest.name}-gateway`,
+    version,
+    license,
+    type,
     description: "REST by google.api.http for Connect services, with Connect, gRPC-Web and OpenAPI",
     engines: { node: ">=22" },
     exports: {
@@ -261,7 +271,12 @@ function makeProgram(folder: string): void {
     EXTERNAL.map((one) => [one, readManifest(join(modules, one)).version]),
   );
   const own = {
-    ...{ name: manifest.name, version, description, license, type, engines },
+    name: manifest.name,
+    version,
+    description,
+    license,
+    type,
+    engines,
     bin: { mooring: "src/main.js" },
     dependencies,
   };

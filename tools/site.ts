@@ -16,8 +16,14 @@ const built = join(site, "dist");
 const { values } = parseArgs({ options: { "when-changed": { type: "boolean", default: false } } });
 
 const sources = [
-  ...["docs/**", "*.md", "package.json", "tools/{site,built}.ts", "tools/site/**", "src/data/**"],
-  ...["site/package-lock.json", "site/.vitepress/**"],
+  "docs/**",
+  "*.md",
+  "package.json",
+  "tools/{site,built}.ts",
+  "tools/site/**",
+  "src/data/**",
+  "site/package-lock.json",
+  "site/.vitepress/**",
 ];
 if (!values["when-changed"] || isStale(join(built, MANIFEST), root, sources)) {
   rmSync(built, { recursive: true, force: true });

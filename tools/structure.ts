@@ -62,8 +62,10 @@ export async function executedFiles(): Promise<ReadonlyMap<string, readonly stri
   const folder = mkdtempSync(join(tmpdir(), "mooring-structure-"));
   const service = spawn(process.execPath, ["--inspect=127.0.0.1:0", join(root, "src/main.ts")], {
     env: {
-      ...{ MOORING_LISTEN: "127.0.0.1:0", MOORING_LOG_FORMAT: "json" },
-      ...{ MOORING_DATA_DIR: folder, MOORING_ADMIN_TOKEN: TOKEN },
+      MOORING_LISTEN: "127.0.0.1:0",
+      MOORING_LOG_FORMAT: "json",
+      MOORING_DATA_DIR: folder,
+      MOORING_ADMIN_TOKEN: TOKEN,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });

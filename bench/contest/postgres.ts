@@ -31,7 +31,9 @@ export const postgresRead: Contest = {
     const sqlite = await startMooring(lab, { token: TOKEN });
     const load = ({ port }: Mooring) =>
       wrkLoad(lab.stage, {
-        ...{ port, connections: 8, headers: { authorization: TOKEN } },
+        port,
+        connections: 8,
+        headers: { authorization: TOKEN },
         path: "/api/admin/setting/get?key=site_title",
       });
     return [

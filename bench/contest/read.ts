@@ -115,7 +115,10 @@ export const accessCall: Contest = {
   load: `${WRK}; all tokens at one server`,
   needs: ["wrk"],
   comparisons: [SCOPED, LIMITED].map((of) => ({
-    ...{ of, against: ROOT, measure: "cpuPerRequest" as const, by: "difference" as const },
+    of,
+    against: ROOT,
+    measure: "cpuPerRequest" as const,
+    by: "difference" as const,
     target: { atMost: 2 },
   })),
   open: async (lab) => {

@@ -101,7 +101,9 @@ function growth({
   return {
     ...contest,
     comparisons: more.map((count) => ({
-      ...{ of: label(count), against: label(few), measure: "cpuPerRequest" },
+      of: label(count),
+      against: label(few),
+      measure: "cpuPerRequest",
       target: { atMost: 1.2 },
     })),
     open: async (lab) => {

@@ -29,9 +29,19 @@ export function h2loadLoad(stage: Stage, job: H2loadJob): Load {
     const output = await stage.run({
       program: "h2load",
       args: [
-        ...["-t1", `-c${CONNECTIONS}`, `-m${STREAMS}`, `-D${seconds}`, "--warm-up-time=0"],
-        ...["-H", "content-type: application/grpc", "-H", "te: trailers", ...authorization],
-        ...["-d", data, `http://127.0.0.1:${job.port}${job.path}`],
+        "-t1",
+        `-c${CONNECTIONS}`,
+        `-m${STREAMS}`,
+        `-D${seconds}`,
+        "--warm-up-time=0",
+        "-H",
+        "content-type: application/grpc",
+        "-H",
+        "te: trailers",
+        ...authorization,
+        "-d",
+        data,
+        `http://127.0.0.1:${job.port}${job.path}`,
       ],
       cores: LOAD_CORE,
     });

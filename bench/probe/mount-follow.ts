@@ -30,7 +30,11 @@ async function main(): Promise<void> {
   let wanted: readonly WantedMount[] = [];
   let changed = (): void => undefined;
   const follow = await startMountFollow({
-    ...{ registry, hash, driverOf: driverByName, now: Date.now, random: Math.random },
+    registry,
+    hash,
+    driverOf: driverByName,
+    now: Date.now,
+    random: Math.random,
     sites: { sites: () => sites, byId: (id) => sites.find((site) => site.id === id) },
     lease: { isHeld: () => true, renew: async () => undefined, release: async () => undefined },
     wantedOf: () => wanted,
@@ -80,8 +84,19 @@ async function main(): Promise<void> {
 
 function siteOf({ url, token }: FollowTask["sites"][number], at: number): Site {
   return {
-    ...{ id: `s${at}`, name: `s${at}`, url, token, ca: "", pin: "", mode: "follow" },
-    ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
+    id: `s${at}`,
+    name: `s${at}`,
+    url,
+    token,
+    ca: "",
+    pin: "",
+    mode: "follow",
+    include: [],
+    exclude: [],
+    overrides: {},
+    paused: false,
+    upstream: false,
+    created: 0,
   };
 }
 
@@ -93,7 +108,7 @@ function mountOf(at: number, order: number, revision: number): WantedMount {
     cache_expiration: 30,
     webdav_policy: "native_proxy",
   };
-  return mount({ ...{ name: `m${at}`, path: `/m/${at}`, items, members, revision } });
+  return mount({ name: `m${at}`, path: `/m/${at}`, items, members, revision });
 }
 
 /** Memory of ten thousand mounts with their states on a site. */
@@ -103,7 +118,7 @@ function memoryOfMounts(): number {
   const before = process.memoryUsage().heapUsed;
   const all = Array.from({ length: 10_000 }, (_each, at) => ({
     mount: mountOf(at, at, at),
-    state: { ...NEW_MOUNT, ...{ id: at, path: `/m/${at}`, driver: "Local", status: "work" } },
+    state: { ...NEW_MOUNT, id: at, path: `/m/${at}`, driver: "Local", status: "work" },
   }));
   collect();
   const after = process.memoryUsage().heapUsed;

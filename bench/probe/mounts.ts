@@ -100,7 +100,10 @@ async function callsBetween(lab: Lab): Promise<{
   const idle: number[] = [];
   for (let call = 0; call < IDLE_CALLS; call += 1) idle.push(await timeCall(mooring));
   const mounts = Array.from({ length: MOUNTS }, (_each, at) => ({
-    ...{ name: `m${at}`, mount_path: `/m/${at}`, driver: "Local", members: { order: 1 } },
+    name: `m${at}`,
+    mount_path: `/m/${at}`,
+    driver: "Local",
+    members: { order: 1 },
     config: { root_folder_path: `/srv/${at}` },
   }));
   const began = Date.now();

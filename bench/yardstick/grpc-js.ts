@@ -10,8 +10,10 @@ export function serveMethod(
   const method = {
     path,
     ...({ requestStream: false, responseStream: false } as const),
-    ...{ requestSerialize: same, requestDeserialize: same },
-    ...{ responseSerialize: same, responseDeserialize: same },
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
   };
   const server = new Server();
   server.addService({ call: method }, { call });

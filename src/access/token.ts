@@ -131,9 +131,17 @@ export function createTokenService(deps: TokenDeps): TokenService {
           throw failedPrecondition(message("PRINCIPAL_DISABLED", { name: `"${name}"` }));
         const principal = known ?? newPrincipal(name, "program", actor, now, randomBytes);
         const { token, text } = insert({
-          ...{ principalId: principal.id, scopes: unique(scopes), limits: unique(limits), comment },
-          ...{ createdAt: now, createdBy: actor, expiresAt },
-          ...{ notAfter: null, replacedBy: null, revokedAt: null, revokedBy: null },
+          principalId: principal.id,
+          scopes: unique(scopes),
+          limits: unique(limits),
+          comment,
+          createdAt: now,
+          createdBy: actor,
+          expiresAt,
+          notAfter: null,
+          replacedBy: null,
+          revokedAt: null,
+          revokedBy: null,
         });
         await transaction.write({
           ...(known === undefined ? { principals: [principal] } : {}),

@@ -125,8 +125,12 @@ export async function openAccess({
     onError: (error) => log.warn({ err: error }, "failed to report tokens that expire soon"),
   });
   const forgetting = startForgetting({
-    ...{ store: store.access, registry, tryAcquireJobSlot: store.tryAcquireJobSlot },
-    ...{ age: endedTokenAge, interval: FORGET_INTERVAL, now: Date.now },
+    store: store.access,
+    registry,
+    tryAcquireJobSlot: store.tryAcquireJobSlot,
+    age: endedTokenAge,
+    interval: FORGET_INTERVAL,
+    now: Date.now,
     onError: (error) => log.warn({ err: error }, "failed to delete ended tokens"),
   });
   return {

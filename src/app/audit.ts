@@ -30,11 +30,15 @@ export interface OpenAudit extends AuditService, Recorder {
 
 export function openAudit({ store: { audit: store }, log }: AuditParts): OpenAudit {
   const service = createAuditService({
-    ...{ store, now: Date.now },
-    ...{ interval: WATCH_INTERVAL, idle: IDLE_INTERVAL },
+    store,
+    now: Date.now,
+    interval: WATCH_INTERVAL,
+    idle: IDLE_INTERVAL,
   });
   const recorder = createRecorder({
-    ...{ store, now: Date.now, interval: COUNT_INTERVAL },
+    store,
+    now: Date.now,
+    interval: COUNT_INTERVAL,
     onError: (error, dropped) => log.error({ err: error, dropped }, "failed to write the audit"),
   });
   return { ...service, ...recorder };
@@ -47,14 +51,20 @@ export function keepAudit(
 ): Checkpoints {
   const { audit, tryAcquireJobSlot } = store;
   const checkpoints = startCheckpoints({
-    ...{ store: audit, interval: CHECKPOINT_INTERVAL, now: Date.now },
+    store: audit,
+    interval: CHECKPOINT_INTERVAL,
+    now: Date.now,
     onPublished: (checkpoint) => log.info({ checkpoint }, "audit checkpoint"),
     onError: (error) => log.warn({ err: error }, "failed to publish a checkpoint of the audit"),
   });
   const compaction = startCompaction({
-    ...{ task: "audit", tryAcquireJobSlot },
+    task: "audit",
+    tryAcquireJobSlot,
     forget: (retention, step) => audit.forget(retention, step, Date.now()),
-    ...{ maxCount: auditRows, maxAge: auditAgeMs, interval: COMPACTION_INTERVAL, now: Date.now },
+    maxCount: auditRows,
+    maxAge: auditAgeMs,
+    interval: COMPACTION_INTERVAL,
+    now: Date.now,
     onError: (error) => log.warn({ err: error }, "failed to delete old rows of the audit"),
   });
   return {

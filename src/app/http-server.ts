@@ -241,8 +241,13 @@ const REQUEST_HEADERS = [
 ];
 
 const EXPOSED_HEADERS = [
-  ...["ETag", "X-Request-Id", "Retry-After", "Error-Reason", "Error-Metadata"],
-  ...["Mooring-Stale-Seconds", "Mooring-Upstream"],
+  "ETag",
+  "X-Request-Id",
+  "Retry-After",
+  "Error-Reason",
+  "Error-Metadata",
+  "Mooring-Stale-Seconds",
+  "Mooring-Upstream",
   ...connectCors.exposedHeaders,
 ].join(", ");
 

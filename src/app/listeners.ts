@@ -153,7 +153,10 @@ function reportUnserved({ observer, log }: ServersDeps) {
       log.debug(
         {
           method: `${method.parent.typeName}/${method.name}`,
-          ...{ door: transport, requestId, peer, reason: error.rawMessage },
+          door: transport,
+          requestId,
+          peer,
+          reason: error.rawMessage,
         },
         "call dropped",
       ),

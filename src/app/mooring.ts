@@ -80,7 +80,11 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   let services: RunningServices | undefined;
   try {
     services = await startServices(config, {
-      ...{ ...deps, commonLog, localize, watchers: streams.count, draining: () => draining },
+      ...deps,
+      commonLog,
+      localize,
+      watchers: streams.count,
+      draining: () => draining,
     });
     const { authentication, audit, settings, upstream } = services;
     const health = createHealth(servedServices.map(({ typeName }) => typeName));
@@ -106,7 +110,14 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     const buffered = new Buffered(config.maxBuffered, createCollector());
     const { databaseId } = services;
     const servers = await createServers(config, {
-      ...{ methods, observer, slowReaders, buffered, upstream, localize, log, translations },
+      methods,
+      observer,
+      slowReaders,
+      buffered,
+      upstream,
+      localize,
+      log,
+      translations,
       version: deps.version,
       admit: authentication.admit,
       check: authentication.check,
@@ -119,7 +130,9 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       },
     });
     const listeners = await openListeners({
-      ...{ ...servers, front: ports.shared.front, grpcFront: ports.grpc?.front },
+      ...servers,
+      front: ports.shared.front,
+      grpcFront: ports.grpc?.front,
       connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
       maxHeaderBytes: config.maxHeaders,
     });

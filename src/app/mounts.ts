@@ -69,7 +69,10 @@ export async function openMounts(
   // Closes the parts in reverse order: at the end, and when a later part fails to start.
   await using opened = new AsyncDisposableStack();
   const incidents = await startIncidents({
-    ...{ store: store.incidents, sites: sites.registry, lease, driverOf },
+    store: store.incidents,
+    sites: sites.registry,
+    lease,
+    driverOf,
     sealer: createSealer(secretKeys),
     translations: createTranslations(),
     clientOf: (site) => follow.clientOf(site),
@@ -97,7 +100,13 @@ export async function openMounts(
   opened.defer(incidents.close);
   const registry = createMountRegistry(store.mountStates);
   const mounts = createMountService({
-    ...{ engine, history, fingerprint, registry, driverOf, driverNames, stopping: ending.signal },
+    engine,
+    history,
+    fingerprint,
+    registry,
+    driverOf,
+    driverNames,
+    stopping: ending.signal,
     sites: sites.registry.sites,
     follow: () => follow,
   });
@@ -124,7 +133,11 @@ export async function openMounts(
     },
   });
   const follow = await startMountFollow({
-    ...{ sites: sites.registry, lease, driverOf, hash: fingerprint, registry },
+    sites: sites.registry,
+    lease,
+    driverOf,
+    hash: fingerprint,
+    registry,
     now: Date.now,
     random: Math.random,
     wantedOf: mounts.wantedOf,

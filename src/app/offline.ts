@@ -26,7 +26,8 @@ export async function openOffline(config: Config): Promise<Offline> {
   try {
     const log = await createLogger({ level: "silent", format: "json" });
     const services = await startSettingServices(config, {
-      ...{ store, log },
+      store,
+      log,
       version: programVersion(),
       // A database that a service has used has a token already.
       showToken: () => undefined,

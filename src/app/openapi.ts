@@ -187,7 +187,8 @@ function operationHtml({ path, method, operation }: Operation, document: unknown
 function headersHtml({ parameters, headers }: Record<string, unknown>): string[] {
   const replies = Object.entries(objectOf(headers)).map(([name, header]) => ({
     ...objectOf(header),
-    ...{ name, in: "reply" },
+    name,
+    in: "reply",
   }));
   const calls = Object.values(objectOf(parameters)).map((one) => ({
     ...objectOf(one),

@@ -80,7 +80,10 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const { engine, feed } = services;
   let mountService: OpenMounts["mounts"] | undefined;
   const sites = await openSites(config, {
-    ...{ services, store, log, times: deps.siteTimes },
+    services,
+    store,
+    log,
+    times: deps.siteTimes,
     onRename: async (from, to, origin) => mountService?.nameSite(from, to, origin),
   });
   opened.defer(sites.close);
@@ -91,18 +94,30 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     endStreams: endMountStreams,
     close: closeMounts,
   } = await openMounts(config, {
-    ...{ sites, store, services, driverOf, log },
+    sites,
+    store,
+    services,
+    driverOf,
+    log,
     driverNames: () => drivers.current().names,
     times: deps.mountTimes,
   });
   opened.defer(closeMounts);
   mountService = mounts;
   const upstream = openUpstream(config, {
-    ...{ services, sites, passMounts: mounts.passing, log, times: deps.siteTimes },
+    services,
+    sites,
+    passMounts: mounts.passing,
+    log,
+    times: deps.siteTimes,
   });
   opened.defer(() => upstream?.close());
   const { authentication, manager, close } = await openAccess({
-    ...{ engine, store, upstream, localize, log },
+    engine,
+    store,
+    upstream,
+    localize,
+    log,
     throttle: createThrottle({ perMinute: config.wrongTokens }),
     endedTokenAge: config.endedTokenAgeMs,
   });

@@ -117,7 +117,8 @@ export async function startSettingServices(
   if (token !== undefined) showToken(token);
   const compaction = startCompaction({
     task: "compaction",
-    ...{ tryAcquireJobSlot: store.tryAcquireJobSlot, forget: store.compact },
+    tryAcquireJobSlot: store.tryAcquireJobSlot,
+    forget: store.compact,
     maxCount: config.historyRevisions,
     maxAge: config.historyAgeMs,
     interval: COMPACTION_INTERVAL,

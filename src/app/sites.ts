@@ -42,7 +42,11 @@ export interface OpenSites extends Sites {
 
 /** Origin of changes by the start of the program. */
 const START: AuditOrigin = {
-  ...{ actor: "sites", transport: "start", method: "UpdateSite", requestId: "", peer: "" },
+  actor: "sites",
+  transport: "start",
+  method: "UpdateSite",
+  requestId: "",
+  peer: "",
 };
 
 /** Starts following the sites, if there are any; the upstream only after first contact. */
@@ -110,7 +114,12 @@ export function openUpstream(
 ): Upstream | undefined {
   if (url === undefined) return undefined;
   return startUpstream({
-    ...{ sites, url, token, maxValueBytes: maxValue, engine: services.engine, now: Date.now },
+    sites,
+    url,
+    token,
+    maxValueBytes: maxValue,
+    engine: services.engine,
+    now: Date.now,
     managedBy: services.settings.managedBy,
     ...(times === undefined ? {} : { times }),
     passMounts,

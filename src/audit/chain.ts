@@ -203,8 +203,16 @@ export const FORGOTTEN = { actor: "mooring", method: "forget", subject: "audit" 
 export function forgottenEntry(time: number, forgotten: Forgotten): AuditEntry {
   const { actor, method, subject } = FORGOTTEN;
   return {
-    ...{ time, actor, tokenId: "", transport: "", method, peer: "", requestId: "", outcome: "OK" },
-    ...{ subjects: [subject], detail: { ...forgotten } },
+    time,
+    actor,
+    tokenId: "",
+    transport: "",
+    method,
+    peer: "",
+    requestId: "",
+    outcome: "OK",
+    subjects: [subject],
+    detail: { ...forgotten },
   };
 }
 

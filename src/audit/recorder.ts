@@ -231,8 +231,13 @@ export function createTally(
 function newKind(of: Pick<Kind, "outcome" | "reason" | "actor" | "since" | "requestId">): Kind {
   return {
     ...of,
-    ...{ count: 0, transports: new Set(), methods: new Set() },
-    ...{ peers: new Map(), otherPeers: 0, subjects: new Set(), last: undefined },
+    count: 0,
+    transports: new Set(),
+    methods: new Set(),
+    peers: new Map(),
+    otherPeers: 0,
+    subjects: new Set(),
+    last: undefined,
   };
 }
 
@@ -245,7 +250,10 @@ function entryOf(kind: Kind, time: number): AuditEntry {
   const { outcome, reason, actor, since, count, transports, methods, peers } = kind;
   const many = (names: Set<string>, as: string) => (names.size > 1 ? { [as]: [...names] } : {});
   return {
-    ...{ time, actor, tokenId: tokenIdOf(actor), outcome },
+    time,
+    actor,
+    tokenId: tokenIdOf(actor),
+    outcome,
     transport: only(transports),
     method: only(methods),
     peer: kind.otherPeers === 0 ? only(new Set(peers.keys())) : "",

@@ -82,7 +82,8 @@ async function readDatabase(
     createPassphraseCipher(randomBytes),
   );
   return {
-    ...{ document, isSealed: false },
+    document,
+    isSealed: false,
     skipped: skipped.map(({ key, reason }) => ({ key, reason: String(reason) })),
   };
 }

@@ -69,7 +69,11 @@ export async function openConnection(
   const settings = createClient(SettingService, transport);
   const { place } = at;
   return {
-    ...{ settings, transport, place, tokenSource: token.source, timeout },
+    settings,
+    transport,
+    place,
+    tokenSource: token.source,
+    timeout,
     offline: false,
     close,
   };

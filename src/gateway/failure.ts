@@ -206,7 +206,9 @@ export function errorEnvelope(
   const listed = violations.map(({ field, description }) => ({ field, description }));
   const data = listed.length > 0 ? { violations: listed } : null;
   return jsonText({
-    ...{ code, message, data },
+    code,
+    message,
+    data,
     ...(localized && {
       localized_message: { locale: localized.locale, message: localized.message },
     }),

@@ -167,7 +167,11 @@ function streamRequest(
   call: Call,
 ): Requested<StreamRequest> {
   return {
-    ...{ stream: true, service: method.parent, method, message, call },
+    stream: true,
+    service: method.parent,
+    method,
+    message,
+    call,
     requestMethod: call.requestMethod,
     url: call.url,
     header: call.requestHeader,
@@ -182,7 +186,10 @@ function streamResponse(
   call: Call,
 ): StreamResponse {
   return {
-    ...{ stream: true, service: method.parent, method, message },
+    stream: true,
+    service: method.parent,
+    method,
+    message,
     get header() {
       return call.responseHeader;
     },

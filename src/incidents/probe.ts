@@ -91,7 +91,10 @@ export function createProbes(deps: ProbeDeps): Probes {
         const form = JSON.stringify([row.id, row.driver, row["modified"]]);
         const isSame = before?.form === form;
         turns.set(key, {
-          ...{ site, row, others, form },
+          site,
+          row,
+          others,
+          form,
           next: isSame ? before.next : now() + Math.round(interval * random()),
           failures: isSame ? before.failures : 0,
         });

@@ -124,7 +124,9 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
       // A message that differs only in its counts is not announced again.
       const isNews = old.class !== shown.class;
       return {
-        ...{ key, next: { signals, incident, form }, isStored: isSame },
+        key,
+        next: { signals, incident, form },
+        isStored: isSame,
         event: isNews ? "changed" : undefined,
       };
     }
@@ -137,9 +139,17 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
         isStored: true,
       };
     const incident: StoredIncident = {
-      ...{ id: deps.newId(), siteId: place.siteId, mountPath: place.path, ...shown, signals },
-      ...{ openedAt: time, changedAt: time, closedAt: 0 },
-      ...{ acknowledgedAt: 0, acknowledgedBy: "", note: "" },
+      id: deps.newId(),
+      siteId: place.siteId,
+      mountPath: place.path,
+      ...shown,
+      signals,
+      openedAt: time,
+      changedAt: time,
+      closedAt: 0,
+      acknowledgedAt: 0,
+      acknowledgedBy: "",
+      note: "",
     };
     return { key, next: { signals, incident, form }, event: "opened", isStored: false };
   };
@@ -167,7 +177,9 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
         known.clear();
         for (const incident of open)
           known.set(keyOf(incident.siteId, incident.mountPath), {
-            ...{ incident, signals: incident.signals, form: "" },
+            incident,
+            signals: incident.signals,
+            form: "",
           });
       }),
     listed: (site, rows) =>

@@ -67,7 +67,9 @@ export function incidentImpl(
       if (site !== "" && siteId === undefined) return create(ListIncidentsResponseSchema);
       const before = placeOf(pageToken);
       const found = await source.incidents.list({
-        ...{ siteId, mountPath: mountPath || undefined, limit: limit + 1 },
+        siteId,
+        mountPath: mountPath || undefined,
+        limit: limit + 1,
         open: closed ? undefined : true,
         before: before && { openedAt: before.time, id: before.id },
       });
@@ -121,12 +123,20 @@ function incidentToProto(
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
   const { id, mountPath, message, acknowledgedBy, note } = incident;
   return create(IncidentSchema, {
-    ...{ id, site, mountPath, driver: incident.driver, message, acknowledgedBy, note },
+    id,
+    site,
+    mountPath,
+    driver: incident.driver,
+    message,
+    acknowledgedBy,
+    note,
     class: CLASS_VALUES[incident.class],
     source: SOURCE_VALUES[incident.source],
     action: say(actionOf(incident.class)),
     items: itemsToReplace(incident.class, driver).map(({ name, label, description }) => ({
-      ...{ name, label, description },
+      name,
+      label,
+      description,
     })),
     guide: driver?.guide ?? "",
     openTime: time(incident.openedAt),

@@ -78,10 +78,18 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   });
   const announce = createAnnounce({ ...deps, webhooks: targets.all, siteName, newId });
   const service = createIncidentService({
-    ...{ store, now, announce, stopping: ending.signal, look: deps.times?.look },
+    store,
+    now,
+    announce,
+    stopping: ending.signal,
+    look: deps.times?.look,
   });
   const registry = createIncidentRegistry({
-    ...{ store, now, newId, announce, driverOf: deps.driverOf },
+    store,
+    now,
+    newId,
+    announce,
+    driverOf: deps.driverOf,
     onChange: (event, incident) => {
       deps.onChange(event, siteName(incident.siteId), incident);
       service.changed();
@@ -95,7 +103,10 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const send: Send = (url, body, headers) =>
     sendOnce(url, body, headers, { allowPrivate: deps.allowPrivate });
   const deliverer = createDeliverer({
-    ...{ store, send, now, random: deps.random },
+    store,
+    send,
+    now,
+    random: deps.random,
     webhook: targets.byId,
     disable: async (id) => {
       // Another process may have changed or deleted the webhook.

@@ -126,7 +126,9 @@ function violationsIn(
     fieldViolations: fieldViolations.map(({ field = "", description = "", reason = "" }, at) => {
       const text = violations[at]?.description;
       return {
-        ...{ field, description, reason },
+        field,
+        description,
+        reason,
         ...(text instanceof Message && { localizedMessage: localized(text) }),
       };
     }),

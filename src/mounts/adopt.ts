@@ -59,7 +59,8 @@ function foundInput(
       ),
     );
   return {
-    ...{ name, expectedRevision },
+    name,
+    expectedRevision,
     overrides: {
       [site]: {
         path: path === before.path ? "" : path,
@@ -196,11 +197,16 @@ export async function adoptRound(
   };
   const known = options.registry.mounts(site.id);
   const found = findMounts(round, {
-    ...{ names, known, driverOf, wanted: wantedOf(site), taken: [...mounts.keys()] },
+    names,
+    known,
+    driverOf,
+    wanted: wantedOf(site),
+    taken: [...mounts.keys()],
   });
   const skipped = found.refused.map(({ path, reason }) => resultAs(path, "skipped", reason));
   let saved: { revision: number; results: readonly Result[] } = {
-    ...{ revision: engine.snapshot().revision, results: [] },
+    revision: engine.snapshot().revision,
+    results: [],
   };
   const take = async (): Promise<readonly WantedMount[]> => {
     const { result, revision } = await engine.change(

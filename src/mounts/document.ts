@@ -147,7 +147,9 @@ export function writeDocument(
       );
       const missing = [...new Set([...hidden, ...mount.missing])];
       return {
-        ...{ ...row, addition: JSON.stringify(addition), disabled: mount.disabled },
+        ...row,
+        addition: JSON.stringify(addition),
+        disabled: mount.disabled,
         ...(missing.length > 0 && { missing }),
       };
     }),

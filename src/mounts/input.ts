@@ -125,7 +125,10 @@ export function withMountInput(
     if (override.path !== "") look(`overrides.${site}.mount_path`, pathProblem(override.path));
   }
   const mount: Mount = {
-    ...{ name: input.name, path, driver: driverName, sites },
+    name: input.name,
+    path,
+    driver: driverName,
+    sites,
     items: items as Values,
     members: members as Values,
     disabled: input.disabled ?? before?.disabled ?? false,
@@ -213,7 +216,10 @@ function checkValues(
     Object.fromEntries(Object.entries(members).filter((entry) => !isCarried(entry)));
   const own = { ...override?.items, ...given(override?.members) };
   const values = {
-    ...{ mount_path: mount.path, ...given(mount.members), ...mount.items, ...own },
+    mount_path: mount.path,
+    ...given(mount.members),
+    ...mount.items,
+    ...own,
   };
   const prefix = site === "" ? "" : `overrides.${site}.`;
   const isLost = (name: string): boolean =>

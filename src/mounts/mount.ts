@@ -200,7 +200,9 @@ export function writeMount(
     ]),
   );
   const stored: Stored = {
-    ...{ ...mount, items: split(mount.items), overrides },
+    ...mount,
+    items: split(mount.items),
+    overrides,
     ...(missing.length > 0 && { missing }),
   };
   let isChange = draft.putMount(mountItem(mountKey(name), JSON.stringify(stored), false));
@@ -260,7 +262,12 @@ export function wantedOn(mount: Mount, site: string): WantedMount {
   const hasOwn = Object.keys(override.items).some((item) => itemKind(driver, item) === "learned");
   const credentialRevision = hasOwn ? (override.credentialRevision ?? 0) : mount.credentialRevision;
   return {
-    ...{ name, driver, disabled, content, revision, credentialRevision },
+    name,
+    driver,
+    disabled,
+    content,
+    revision,
+    credentialRevision,
     path: pathOn(mount, site),
     items: { ...mount.items, ...override.items },
     members: { ...mount.members, ...override.members },

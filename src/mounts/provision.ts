@@ -19,7 +19,11 @@ const MAX_PROBLEMS = 100;
 
 /** Origin of changes by the file, in the history. */
 const FILE: RevisionOrigin = {
-  ...{ actor: "mounts-file", transport: "file", method: "", requestId: "", peer: "" },
+  actor: "mounts-file",
+  transport: "file",
+  method: "",
+  requestId: "",
+  peer: "",
   reason: "declared in the file of mounts",
 };
 
@@ -134,8 +138,12 @@ function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
     const reason = `the file ${error instanceof Error ? error.message : "can't be read"}`;
     const problems = [{ line: 0, column: 0, reason }];
     return {
-      ...{ inputs: [], problems, files: [], content: reason },
-      ...{ place: () => NOWHERE, isReported: () => true },
+      inputs: [],
+      problems,
+      files: [],
+      content: reason,
+      place: () => NOWHERE,
+      isReported: () => true,
     };
   }
   return parseMounts(
@@ -288,7 +296,9 @@ function readInput(name: string, given: unknown, complain: Complain): MountInput
   const isNames = Array.isArray(sites) && sites.every((site) => typeof site === "string");
   need("sites", sites === undefined || isNames, "a list of names");
   return {
-    ...{ name, path: String(path), driver: String(driver) },
+    name,
+    path: String(path),
+    driver: String(driver),
     config: mapping(config, ["config"], complain),
     members: mapping(members, ["members"], complain),
     disabled: disabled === true,

@@ -85,7 +85,9 @@ export async function rollBack(
         ? message("MOUNT_SECRETS_LOST", { items: missingFields(mount).join(", ") })
         : kept;
     results.push({
-      ...{ name, outcome: now === undefined ? "created" : "changed", note },
+      name,
+      outcome: now === undefined ? "created" : "changed",
+      note,
       differs: now === undefined ? [] : changedNames(now, mount),
     });
   }

@@ -225,7 +225,13 @@ function inputFromProto(input: MountInputMessage, at: number): MountInput {
       },
     ]);
   return {
-    ...{ name, path: mountPath, driver, config, members, disabled, sites: sites?.names },
+    name,
+    path: mountPath,
+    driver,
+    config,
+    members,
+    disabled,
+    sites: sites?.names,
     content:
       content === MountContent.UNSPECIFIED
         ? undefined
@@ -264,7 +270,11 @@ function mountToProto(
       ]),
     );
   return create(MountSchema, {
-    ...{ name, mountPath: path, driver: mount.driver, disabled, sites: [...sites] },
+    name,
+    mountPath: path,
+    driver: mount.driver,
+    disabled,
+    sites: [...sites],
     config: show(mount.items),
     members: { ...mount.members },
     overrides: Object.fromEntries(
@@ -283,7 +293,11 @@ function mountToProto(
 function statusToProto(status: Status, say: (text: Text) => string) {
   const { site, state, applied, differs, error } = status;
   return create(MountStatusSchema, {
-    ...{ site, state, differs: [...differs], status: status.status, error: say(error) },
+    site,
+    state,
+    differs: [...differs],
+    status: status.status,
+    error: say(error),
     appliedRevision: BigInt(applied),
   });
 }

@@ -93,9 +93,14 @@ export function createMountService(deps: MountServiceDeps): MountService {
       throw notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint: near }));
     };
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
-    ...{ driverOf, driverNames: deps.driverNames, allowShared, isDry: dryRun, isTaken: false },
+    driverOf,
+    driverNames: deps.driverNames,
+    allowShared,
+    isDry: dryRun,
+    isTaken: false,
     siteNames: deps.sites().map(({ name }) => name),
-    ...{ managedBy: declared.by, allows: grant.allowsMount },
+    managedBy: declared.by,
+    allows: grant.allowsMount,
     refuse: refuse(grant),
     reveals: grant.has("mounts:reveal"),
   });
@@ -132,8 +137,16 @@ export function createMountService(deps: MountServiceDeps): MountService {
     options: ChangeOptions,
   ) =>
     adoptRound(round, {
-      ...{ site, names, engine, registry, driverOf, isSecret, wantedOf },
-      ...{ hash: deps.fingerprint, origin: caller.origin, dryRun: options.dryRun ?? false },
+      site,
+      names,
+      engine,
+      registry,
+      driverOf,
+      isSecret,
+      wantedOf,
+      hash: deps.fingerprint,
+      origin: caller.origin,
+      dryRun: options.dryRun ?? false,
       mounts: all(),
       siteNames: deps.sites().map((each) => each.name),
       rules: { ...rulesOf(caller, options), allowShared: true, isTaken: true, carries: true },
@@ -193,8 +206,15 @@ export function createMountService(deps: MountServiceDeps): MountService {
           );
         // A copy does not reveal secrets: they are copied, but not returned.
         const input: MountInput = {
-          ...{ name: to.name, path: to.path, driver, disabled, content, sites },
-          ...{ config: items, members, expectedRevision: 0 },
+          name: to.name,
+          path: to.path,
+          driver,
+          disabled,
+          content,
+          sites,
+          config: items,
+          members,
+          expectedRevision: 0,
           overrides: Object.fromEntries(
             Object.entries(overrides).map(([site, { items: own, members: few }]) => [
               site,

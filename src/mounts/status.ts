@@ -28,7 +28,8 @@ export function statusOf(
   const missing = missingOn(mount, site.name);
   if (missing.length > 0)
     return {
-      ...{ ...base, state: "stuck" },
+      ...base,
+      state: "stuck",
       error: message("MOUNT_INCOMPLETE", { items: missing.join(", ") }),
     };
   if (error !== "") return { ...base, state: failures > 0 ? "failing" : "stuck" };

@@ -69,7 +69,9 @@ export function createPipe(options: PipeOptions): Pipe {
   const agent = new (isTls ? HttpsAgent : ReadingAgent)({ keepAlive: true, maxFreeSockets: KEPT });
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const target = {
-    ...{ agent, host, port: url.port || (isTls ? 443 : 80) },
+    agent,
+    host,
+    port: url.port || (isTls ? 443 : 80),
     // SNI does not permit IP addresses (RFC 6066, section 3).
     ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
   };

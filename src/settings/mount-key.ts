@@ -29,8 +29,17 @@ export function mountKey(name: string, item?: string, site?: string): string {
 /** The row of a mount or of one of its secret items. */
 export function mountItem(key: string, value: string, secret: boolean): SettingItem {
   return Object.freeze({
-    ...{ key, value, help: "", type: "text", options: "", group: -1, position: 0, revision: 0 },
-    ...{ flag: secret ? FLAG.private : FLAG.deprecated, secret, origin: "mount" as const },
+    key,
+    value,
+    help: "",
+    type: "text",
+    options: "",
+    group: -1,
+    position: 0,
+    revision: 0,
+    flag: secret ? FLAG.private : FLAG.deprecated,
+    secret,
+    origin: "mount" as const,
     definition: undefined,
   });
 }

@@ -177,7 +177,13 @@ class ChunkedSnapshot implements Snapshot {
       lastPosition = Math.max(lastPosition, item?.position ?? 0);
     }
     const next = new ChunkedSnapshot({
-      ...{ revision, size, lastPosition, totals, slotCount, slots: this.#slots, chunks },
+      revision,
+      size,
+      lastPosition,
+      totals,
+      slotCount,
+      slots: this.#slots,
+      chunks,
       mounts: mounts ?? this.mounts,
     });
     // Keys of deleted settings keep their slots, and clients choose keys.

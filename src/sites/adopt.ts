@@ -126,13 +126,21 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
   if (refused.length === 0) return round;
   const refusals = refused.map((one) => refusalOf(one, refused, round.state, snapshot));
   const origin: RevisionOrigin = {
-    ...{ actor: "sites", transport: "upstream", method: "AdoptSite", requestId: "", peer: "" },
+    actor: "sites",
+    transport: "upstream",
+    method: "AdoptSite",
+    requestId: "",
+    peer: "",
     reason: reasonOf(refusals),
   };
   // The store refuses NUL.
   const taken = refused.filter(({ row }) => row?.value.includes("\0") === false);
   const { result, revision } = await adopt(taken, {
-    ...{ engine, base: snapshot, maxValueBytes, origin, dryRun: false },
+    engine,
+    base: snapshot,
+    maxValueBytes,
+    origin,
+    dryRun: false,
     managedBy: () => undefined,
   });
   const stillRefused = { ...round.state.refused };
@@ -144,7 +152,11 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
   }
   const keys = result.flatMap(({ key, outcome }) => (outcome === "changed" ? [key] : []));
   const event: SiteEvent = {
-    ...{ time: now(), actor: origin.actor, action: "adopt", revision, keys },
+    time: now(),
+    actor: origin.actor,
+    action: "adopt",
+    revision,
+    keys,
     result: message("TAKEN_BACK"),
   };
   return {
@@ -183,7 +195,10 @@ function refusalOf(
   const isOther = (other: SettingItem): boolean =>
     other.revision === revision && !refused.some((one) => one.key === other.key);
   return {
-    ...{ key, revision, reason: note, code: state.refused[key]?.code ?? 0 },
+    key,
+    revision,
+    reason: note,
+    code: state.refused[key]?.code ?? 0,
     isPart: Array.from(snapshot.items()).some(isOther),
   };
 }

@@ -60,7 +60,10 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
     const { limit = time, headers = {}, secrets = [] } = options;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const reply = await connections.ask({
-      ...{ method, path: `${base}${path}`, body: text, limit },
+      method,
+      path: `${base}${path}`,
+      body: text,
+      limit,
       headers: {
         accept: "application/json",
         "client-id": CLIENT_ID,

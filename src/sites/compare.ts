@@ -66,7 +66,14 @@ export function compare(
     const drifted = state.appliedRevision > 0 && item.revision <= state.appliedRevision;
     const { sync, note: reason = note } = syncStatusOf(item, wanted, row, drifted);
     found.push({
-      ...{ key, sync, wanted, row, item, secret, overridden, drifted },
+      key,
+      sync,
+      wanted,
+      row,
+      item,
+      secret,
+      overridden,
+      drifted,
       note: reason,
     });
   }
@@ -74,8 +81,14 @@ export function compare(
     if (keyPolicyOf(row.key).never) continue;
     const sync = selected(row.key, row.group) ? "extra" : "excluded";
     found.push({
-      ...{ key: row.key, sync, wanted: undefined, row, item: undefined },
-      ...{ secret: row.flag === FLAG.private, overridden: false, drifted: false },
+      key: row.key,
+      sync,
+      wanted: undefined,
+      row,
+      item: undefined,
+      secret: row.flag === FLAG.private,
+      overridden: false,
+      drifted: false,
       note: keyPolicyOf(row.key).note ?? "",
     });
   }

@@ -146,7 +146,11 @@ function judge(
   isUnsure: boolean,
 ): Pushed {
   const found = (outcome: Pushed["outcome"], reason: Text = "", code = 0): Pushed => ({
-    ...{ key, outcome, reason, code, now },
+    key,
+    outcome,
+    reason,
+    code,
+    now,
   });
   if (now === value) return found("applied");
   if (isUnsure) return found("unknown", message("NO_ANSWER"));

@@ -170,8 +170,11 @@ async function writeEvents(
       const seq = (last.get(siteId) ?? 0) + 1;
       last.set(siteId, seq);
       return {
-        ...{ ...event, result: textToColumn(event.result) },
-        ...{ site_id: siteId, seq, keys: JSON.stringify(keys) },
+        ...event,
+        result: textToColumn(event.result),
+        site_id: siteId,
+        seq,
+        keys: JSON.stringify(keys),
       };
     }),
   );

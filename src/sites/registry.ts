@@ -125,7 +125,8 @@ export function createSiteRegistry({
             ? before.state
             : Object.freeze({
                 ...readState(text),
-                ...{ appliedRevision, storedVersion: version },
+                appliedRevision,
+                storedVersion: version,
               });
         return [siteId, { text: whole, state }];
       }),

@@ -60,7 +60,10 @@ export async function runRound(
   if (options.aim === "look")
     return {
       state: settled(looked, first, { time, pushed: false, snapshot }),
-      ...{ rows, comparisons: first, results: [], events: [] },
+      rows,
+      comparisons: first,
+      results: [],
+      events: [],
     };
   const differing = first.filter(({ sync, key }) => sync === "differs" && isAsked(key));
   const { fights, left } = corrected(reset, differing, time, options.insist === true);

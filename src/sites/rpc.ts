@@ -160,7 +160,11 @@ function inputFromProto(input: SiteInputMessage | undefined): SiteInput {
   if (input === undefined) throw invalid([{ field: "site", description: message("SITE_MISSING") }]);
   const { certificateSha256, mode, include, exclude, overrides, ...rest } = input;
   return {
-    ...{ name: rest.name, url: rest.url, token: rest.token, ca: rest.ca, paused: rest.paused },
+    name: rest.name,
+    url: rest.url,
+    token: rest.token,
+    ca: rest.ca,
+    paused: rest.paused,
     pin: certificateSha256,
     mode: mode === undefined ? undefined : modeFromProto(mode),
     include: include?.patterns,
@@ -190,7 +194,12 @@ function siteToProto(
     isSecret(key) && value !== "" ? MASK : value,
   ]);
   return create(SiteSchema, {
-    ...{ name, url, ca, paused, upstream, certificateSha256: pin },
+    name,
+    url,
+    ca,
+    paused,
+    upstream,
+    certificateSha256: pin,
     mode: mode === "follow" ? SiteModeProto.FOLLOW : SiteModeProto.OBSERVE,
     include: [...include],
     exclude: [...exclude],
@@ -208,7 +217,8 @@ function siteToProto(
       missing: [...state.missing],
       fought: Object.entries(state.fights).flatMap(([key, { left }]) => (left ? [key] : [])),
       error: say(state.error?.message ?? ""),
-      ...{ reachTime: time(state.reachedAt), errorTime: time(state.error?.since ?? 0) },
+      reachTime: time(state.reachedAt),
+      errorTime: time(state.error?.since ?? 0),
       retryTime: time(state.nextTry),
     } as NonNullable<SiteMessage["status"]>,
   });
@@ -229,7 +239,11 @@ function differenceToProto(comparison: Comparison, say: (text: Text) => string):
   const { key, sync, wanted, row, secret, overridden, note } = comparison;
   const shown = (value: string): string => (secret && value !== "" ? MASK : value);
   return create(SiteDifferenceSchema, {
-    ...{ key, secret, overridden, note: say(note), standing: STANDINGS[sync] },
+    key,
+    secret,
+    overridden,
+    note: say(note),
+    standing: STANDINGS[sync],
     ...(wanted === undefined ? {} : { wanted: shown(wanted) }),
     ...(row === undefined ? {} : { found: shown(row.value) }),
   });

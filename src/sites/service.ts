@@ -98,8 +98,19 @@ const MAX_SITES = 1_000;
 const CLAIM = 30_000;
 
 const EMPTY: Site = Object.freeze({
-  ...{ id: "", name: "", url: "", token: "", ca: "", pin: "", mode: "observe" as const },
-  ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
+  id: "",
+  name: "",
+  url: "",
+  token: "",
+  ca: "",
+  pin: "",
+  mode: "observe" as const,
+  include: [],
+  exclude: [],
+  overrides: {},
+  paused: false,
+  upstream: false,
+  created: 0,
 });
 
 export function createSiteService(deps: SiteServiceDeps): SiteService {

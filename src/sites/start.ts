@@ -72,7 +72,9 @@ export interface Sites {
 export async function startSites(deps: SitesDeps): Promise<Sites> {
   const { store, feed, sealer, now, onError } = deps;
   const registry = createSiteRegistry({
-    ...{ store, sealer, onClosed: deps.onClosed },
+    store,
+    sealer,
+    onClosed: deps.onClosed,
     pace: deps.times?.pace,
   });
   /** Until the feed is read, any revision may have changed a setting. */
@@ -179,7 +181,12 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
   // No spread of the service: the compiler reports a method that is in neither list.
   const { revision, list, get, create, log, watch } = service;
   return {
-    ...{ revision, list, get, create, log, watch },
+    revision,
+    list,
+    get,
+    create,
+    log,
+    watch,
     update: first(service.update),
     delete: first(service.delete),
     check: first(service.check),

@@ -57,7 +57,12 @@ export async function takeValuesIn(
       (!onlyDrifted || drifted || sync === "extra"),
   );
   const { result, revision } = await adopt(wanted, {
-    ...{ engine, base, managedBy, maxValueBytes, origin, dryRun },
+    engine,
+    base,
+    managedBy,
+    maxValueBytes,
+    origin,
+    dryRun,
   });
   if (dryRun) return { revision, results: result };
   const skipped = result.some(({ outcome }) => outcome === "skipped");
@@ -70,7 +75,10 @@ export async function takeValuesIn(
       else delete held[key];
     const done = result.filter(({ outcome }) => outcome === "changed" || outcome === "added");
     const event: SiteEvent = {
-      ...{ time: deps.now(), actor: origin.actor, action: "adopt", revision },
+      time: deps.now(),
+      actor: origin.actor,
+      action: "adopt",
+      revision,
       keys: done.map(({ key }) => key),
       result: message("TAKEN_AND_LEFT", { taken: done.length, left: result.length - done.length }),
     };

@@ -120,7 +120,11 @@ export interface Upstream {
 }
 
 const ORIGIN: RevisionOrigin = {
-  ...{ actor: "sites", transport: "upstream", method: "AdoptSite", requestId: "", peer: "" },
+  actor: "sites",
+  transport: "upstream",
+  method: "AdoptSite",
+  requestId: "",
+  peer: "",
   reason: "values of the upstream",
 };
 

@@ -195,7 +195,11 @@ export function createWorkers(deps: WorkerDeps): Workers {
       },
     };
     const event: SiteEvent = {
-      ...{ time, actor: "sites", action: "fail", keys: [], result: failure.text },
+      time,
+      actor: "sites",
+      action: "fail",
+      keys: [],
+      result: failure.text,
       revision: engine.snapshot().revision,
     };
     await registry.record(site.id, state, isNew ? [event] : [], { isPatient: true });

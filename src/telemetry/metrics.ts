@@ -92,7 +92,10 @@ export function createMetrics(version: string): Metrics {
     aggregator: "sum" | "max" | "min" = "sum",
   ): void => {
     const measured: Gauge = new Gauge({
-      ...{ name, help, aggregator, registers },
+      name,
+      help,
+      aggregator,
+      registers,
       collect: () => {
         if (state) measured.set(read(state()));
       },
@@ -137,7 +140,9 @@ export function createMetrics(version: string): Metrics {
   const checkpoint: Gauge<"hash"> = new Gauge({
     name: "mooring_audit_checkpoint",
     help: "Row number of the last checkpoint of the audit; the label is its hash.",
-    ...{ aggregator: "max", registers, labelNames: ["hash"] as const },
+    aggregator: "max",
+    registers,
+    labelNames: ["hash"] as const,
     collect: () => {
       checkpoint.reset();
       const published = state?.().checkpoint;
@@ -151,7 +156,11 @@ export function createMetrics(version: string): Metrics {
     aggregator: "min" | "max" = "max",
   ): void => {
     const measured: Gauge<"site"> = new Gauge({
-      ...{ name, help, aggregator, registers, labelNames: ["site"] as const },
+      name,
+      help,
+      aggregator,
+      registers,
+      labelNames: ["site"] as const,
       collect: () => {
         measured.reset();
         for (const site of state?.().sites ?? []) measured.set({ site: site.name }, read(site));
@@ -247,12 +256,16 @@ function countCalls(registry: Registry, bounds: readonly number[]): CallObserver
   const all = (): Calls[] => [...calls.values()].flatMap((each) => [...each.values()]);
   const registers = [registry];
   counter({
-    ...{ name: "grpc_server_started_total", labelNames: LABELS, registers },
+    name: "grpc_server_started_total",
+    labelNames: LABELS,
+    registers,
     help: "Started calls of all transports.",
     read: () => all().map(({ labels, started }) => [labels, started]),
   });
   counter({
-    ...{ name: "grpc_server_handled_total", labelNames: [...LABELS, "grpc_code"], registers },
+    name: "grpc_server_handled_total",
+    labelNames: [...LABELS, "grpc_code"],
+    registers,
     help: "Finished calls of all transports, by gRPC code.",
     read: () =>
       all().flatMap(({ labels, handled }) =>
@@ -263,7 +276,9 @@ function countCalls(registry: Registry, bounds: readonly number[]): CallObserver
       ),
   });
   counter({
-    ...{ name: "mooring_refused_tokens_total", labelNames: ["door"], registers },
+    name: "mooring_refused_tokens_total",
+    labelNames: ["door"],
+    registers,
     help: "Calls refused because of a missing or wrong token.",
     read: () =>
       [...new Set(all().map(({ labels }) => labels.door))].map((door) => [
@@ -350,7 +365,10 @@ function histogramOf(bounds: readonly number[], read: () => readonly Calls[]) {
     ];
   };
   const get = async () => ({
-    ...{ name, help, type: "histogram", aggregator: "sum" },
+    name,
+    help,
+    type: "histogram",
+    aggregator: "sum",
     values: read().flatMap(valuesOf),
   });
   return { name, get };

@@ -77,7 +77,12 @@ const ENDED = unauthenticated(/was reset or revoked/);
 
 test("the public methods are exactly these", () => {
   expect([...publicMethods].map(({ name }) => name).sort()).toEqual([
-    ...["Check", "GetPublicSettings", "List", "Ping", "Watch", "WatchPublicSettings"],
+    "Check",
+    "GetPublicSettings",
+    "List",
+    "Ping",
+    "Watch",
+    "WatchPublicSettings",
   ]);
 });
 

@@ -11,8 +11,17 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 const token = (life: number | null, replacedBy: string | null = null): StoredToken => ({
-  ...{ id: "0aB1cD2eF3gH", principalId: "p", hash: "", scopes: [], limits: [], comment: "" },
-  ...{ createdAt: 0, createdBy: "admin", notAfter: null, revokedAt: null, revokedBy: null },
+  id: "0aB1cD2eF3gH",
+  principalId: "p",
+  hash: "",
+  scopes: [],
+  limits: [],
+  comment: "",
+  createdAt: 0,
+  createdBy: "admin",
+  notAfter: null,
+  revokedAt: null,
+  revokedBy: null,
   expiresAt: life,
   replacedBy,
 });
@@ -63,7 +72,10 @@ describe("the notice of tokens that expire soon", () => {
     const tryAcquireJobSlot = vi.fn(async () => isClaimed);
     const notice = vi.fn();
     const stop = startEndingNotice({
-      ...{ store: { tryAcquireJobSlot } as never, ending: () => ending, now: () => 7, notice },
+      store: { tryAcquireJobSlot } as never,
+      ending: () => ending,
+      now: () => 7,
+      notice,
       onError: (error) => expect.unreachable(String(error)),
     });
     await stop();

@@ -13,14 +13,28 @@ const PAUSE = HOUR + 100;
 const START = Date.UTC(2026, 0, 1);
 
 const principal = (id: string, disabledAt: number | null = null): StoredPrincipal => ({
-  ...{ id, name: `name-of-${id}`, kind: "program", createdAt: START, createdBy: "admin" },
+  id,
+  name: `name-of-${id}`,
+  kind: "program",
+  createdAt: START,
+  createdBy: "admin",
   disabledAt,
 });
 
 const token = (id: string, more: Partial<StoredToken> = {}): StoredToken => ({
-  ...{ id: id.padEnd(12, "0"), hash: id, principalId: "p", scopes: ["settings:read"], limits: [] },
-  ...{ comment: "", createdAt: START, createdBy: "admin", expiresAt: null, notAfter: null },
-  ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+  id: id.padEnd(12, "0"),
+  hash: id,
+  principalId: "p",
+  scopes: ["settings:read"],
+  limits: [],
+  comment: "",
+  createdAt: START,
+  createdBy: "admin",
+  expiresAt: null,
+  notAfter: null,
+  replacedBy: null,
+  revokedAt: null,
+  revokedBy: null,
   ...more,
 });
 
@@ -40,8 +54,12 @@ async function forgetting(store: Store, { processes = 1 } = {}) {
   const registry = await openAccessRegistry({ store: store.access, now: () => clock.now });
   const start = () =>
     startForgetting({
-      ...{ store: store.access, registry, tryAcquireJobSlot: store.tryAcquireJobSlot },
-      ...{ age: AGE, interval: HOUR, now: () => clock.now },
+      store: store.access,
+      registry,
+      tryAcquireJobSlot: store.tryAcquireJobSlot,
+      age: AGE,
+      interval: HOUR,
+      now: () => clock.now,
       onError: (error) => expect.unreachable(String(error)),
     });
   const jobs = Array.from({ length: processes }, start);
@@ -80,11 +98,19 @@ test("a token is deleted long after its end, for any kind of end, with an audit 
   expect(await store.access.uses(["revoked00000"])).toEqual([]);
   const rows = await allRows(store.audit);
   const entries = rows.map(({ actor, method, outcome, subjects, detail }) => ({
-    ...{ actor, method, outcome, subjects, ...JSON.parse(detail) },
+    actor,
+    method,
+    outcome,
+    subjects,
+    ...JSON.parse(detail),
   }));
   const row = (subject: string, by: string, time: number) => ({
-    ...{ actor: "mooring", method: "forget", outcome: "OK", subjects: [subject] },
-    ...{ by, ended: new Date(time).toISOString() },
+    actor: "mooring",
+    method: "forget",
+    outcome: "OK",
+    subjects: [subject],
+    by,
+    ended: new Date(time).toISOString(),
   });
   expect(entries).toHaveLength(4);
   expect(entries).toEqual(

@@ -88,7 +88,11 @@ test("limits have at most 4,096 characters together, and 100 limits and scopes a
 test("a limit of mounts accepts a path of 255 characters, and no invalid path", () => {
   const { allowsMount, allows } = createGrant(["mounts:read"], ["mount:/a/*", "key:b"]);
   expect(["/a/b", "/a/", "/a", "/b", "b"].map(allowsMount)).toEqual([
-    ...[true, true, false, false, false],
+    true,
+    true,
+    false,
+    false,
+    false,
   ]);
   expect([allows("b", undefined), allows("/a/b", undefined)]).toEqual([true, false]);
   const mount = (length: number) => `mount:/`.padEnd(6 + length, "a");
@@ -102,7 +106,10 @@ test("a limit of mounts accepts a path of 255 characters, and no invalid path", 
 test("root has every right, a caller without a token none, and no other grant is root", () => {
   const grant = createGrant([], []);
   const rights = [ROOT, NOTHING, grant].map(({ isRoot, has, allows, allowsMount }) => [
-    ...[isRoot, has("settings:read"), allows("a", 1), allowsMount("/a")],
+    isRoot,
+    has("settings:read"),
+    allows("a", 1),
+    allowsMount("/a"),
   ]);
   expect(rights).toEqual([
     [true, true, true, true],
@@ -120,10 +127,14 @@ test("each scope includes the scope that it requires, and no other", () => {
       .join(),
   ]).filter(([, others]) => others !== "");
   expect(Object.fromEntries(included)).toEqual({
-    ...{ "settings:reveal": "settings:read", "settings:write": "settings:read" },
-    ...{ "settings:delete": "settings:read", "history:rollback": "history:read" },
-    ...{ "sites:manage": "sites:read", "mounts:write": "mounts:read" },
-    ...{ "mounts:reveal": "mounts:read", "incidents:acknowledge": "incidents:read" },
+    "settings:reveal": "settings:read",
+    "settings:write": "settings:read",
+    "settings:delete": "settings:read",
+    "history:rollback": "history:read",
+    "sites:manage": "sites:read",
+    "mounts:write": "mounts:read",
+    "mounts:reveal": "mounts:read",
+    "incidents:acknowledge": "incidents:read",
   });
 });
 

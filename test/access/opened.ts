@@ -14,7 +14,12 @@ export const START = Date.UTC(2026, 0, 1);
 
 /** Caller of a change of access. */
 export const callerOf = (grant: Grant = ROOT, actor = "admin"): AccessCaller => ({
-  ...{ actor, transport: "rest", method: "M", requestId: "r", peer: "::1", grant },
+  actor,
+  transport: "rest",
+  method: "M",
+  requestId: "r",
+  peer: "::1",
+  grant,
 });
 
 /** Code, id and parameters of the service error that a change rejects with. */

@@ -20,7 +20,8 @@ test.each([
   if (isValid) return checkName(name);
   const refused = (async () => checkName(name))();
   expect(await refusalOf(refused)).toMatchObject({
-    ...{ code: Code.InvalidArgument, id: "PRINCIPAL_NAME_INVALID" },
+    code: Code.InvalidArgument,
+    id: "PRINCIPAL_NAME_INVALID",
   });
 });
 
@@ -45,7 +46,11 @@ describe("principals", () => {
     const caller = callerOf(undefined, "ann");
     const made = await access.createPrincipal("bot", "person", caller);
     expect(made).toMatchObject({
-      ...{ name: "bot", kind: "person", createdAt: START, createdBy: "ann", disabledAt: null },
+      name: "bot",
+      kind: "person",
+      createdAt: START,
+      createdBy: "ann",
+      disabledAt: null,
     });
     expect(registry.principals()).toEqual([made]);
     expect(await audited()).toEqual([[["bot"], { kind: "person" }]]);

@@ -20,8 +20,13 @@ async function opened() {
   const reading = { isAnew: false, done: vi.fn() };
   const [check, committed] = [vi.fn(), vi.fn()];
   const store = createAccessStore({
-    ...{ db, check, committed, attempt: (work) => work(), changedElsewhere: () => false },
-    ...{ reading: () => reading, seenEverywhere: async () => undefined },
+    db,
+    check,
+    committed,
+    attempt: (work) => work(),
+    changedElsewhere: () => false,
+    reading: () => reading,
+    seenEverywhere: async () => undefined,
     append: async () => undefined,
   });
   const write = (rows: Partial<Parameters<AccessTransaction["write"]>[0]> = {}) =>
@@ -30,7 +35,12 @@ async function opened() {
 }
 
 const principal = (id: string) => ({
-  ...{ id, name: id, kind: "person", createdAt: 1, createdBy: "x", disabledAt: null },
+  id,
+  name: id,
+  kind: "person",
+  createdAt: 1,
+  createdBy: "x",
+  disabledAt: null,
 });
 
 test("a commit with writes is reported with its version, and one without writes is not", async () => {

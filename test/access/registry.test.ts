@@ -10,14 +10,28 @@ import { temporaryPaths } from "../store/folder.ts";
 const newPath = temporaryPaths();
 
 const PRINCIPAL: StoredPrincipal = {
-  ...{ id: "p", name: "program", kind: "program" },
-  ...{ createdAt: 0, createdBy: "admin", disabledAt: null },
+  id: "p",
+  name: "program",
+  kind: "program",
+  createdAt: 0,
+  createdBy: "admin",
+  disabledAt: null,
 };
 
 const stored = ({ id, hash }: { readonly id: string; readonly hash: string }): StoredToken => ({
-  ...{ id, hash, principalId: "p", scopes: ["settings:read"], limits: ["key:a*"], comment: "" },
-  ...{ createdAt: 0, createdBy: "admin", expiresAt: null, notAfter: null },
-  ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+  id,
+  hash,
+  principalId: "p",
+  scopes: ["settings:read"],
+  limits: ["key:a*"],
+  comment: "",
+  createdAt: 0,
+  createdBy: "admin",
+  expiresAt: null,
+  notAfter: null,
+  replacedBy: null,
+  revokedAt: null,
+  revokedBy: null,
 });
 
 async function registryOf(tokens: readonly StoredToken[], time = () => 1_000) {

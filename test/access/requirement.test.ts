@@ -20,10 +20,14 @@ function methodWith(option?: MessageInitShape<typeof AccessSchema>): DescMethod 
 describe("the requirement of a method", () => {
   test("is the value of its option", () => {
     expect(requirementOf(methodWith({ public: true }))).toEqual({
-      ...{ isPublic: true, scopes: [], limited: false },
+      isPublic: true,
+      scopes: [],
+      limited: false,
     });
     expect(requirementOf(methodWith({ anyToken: true }))).toEqual({
-      ...{ isPublic: false, scopes: [], limited: true },
+      isPublic: false,
+      scopes: [],
+      limited: true,
     });
     const scopes = ["settings:read", "root"];
     expect(requirementOf(methodWith({ scopes }))).toMatchObject({ scopes, limited: false });
@@ -33,7 +37,9 @@ describe("the requirement of a method", () => {
   test("of the health service is empty", () => {
     // A copy: the requirement of the method itself is kept since the start.
     expect(requirementOf({ ...Health.method.check })).toEqual({
-      ...{ isPublic: true, scopes: [], limited: true },
+      isPublic: true,
+      scopes: [],
+      limited: true,
     });
   });
 

@@ -13,8 +13,18 @@ const GROUP = 9;
 
 function item(key: string, group: number, secret = false): SettingItem {
   return {
-    ...{ key, group, secret, value: "", help: "", type: "string", options: "", flag: 1 },
-    ...{ position: 0, revision: 1, origin: "custom", definition: undefined },
+    key,
+    group,
+    secret,
+    value: "",
+    help: "",
+    type: "string",
+    options: "",
+    flag: 1,
+    position: 0,
+    revision: 1,
+    origin: "custom",
+    definition: undefined,
   };
 }
 
@@ -85,7 +95,10 @@ describe("reads", () => {
   test("of settings depend on the current group, and on the key alone for a missing setting", () => {
     const limited = byLimits(`group:${GROUP}`, "key:gone");
     expect(["boat", "crane", "gone", "other"].map(limited.canRead)).toEqual([
-      ...[true, false, true, false],
+      true,
+      false,
+      true,
+      false,
     ]);
     expect(stored.map(limited.canReadItem)).toEqual([true, false, true]);
     limited.require(["boat", "gone"]);
@@ -164,13 +177,18 @@ describe("mounts", () => {
     return rightsOf(createGrant(scopes, limits), () => snapshot);
   };
   const change = (before: string | null, after: string | null) => ({
-    ...{ key: "mount:m", oldDefinition: before, newDefinition: after },
+    key: "mount:m",
+    oldDefinition: before,
+    newDefinition: after,
   });
 
   test("can be read when their paths are within the limits", () => {
     const inside = reader(["mount:/a*"]);
     expect(["mount:m", "mount:m:secret", "mount:none", "boat"].map(inside.canRead)).toEqual([
-      ...[true, true, false, false],
+      true,
+      true,
+      false,
+      false,
     ]);
     expect(reader(["mount:/x"]).canRead("mount:m")).toBe(false);
     expect(reader(["mount:/a*"], ["settings:read"]).canRead("mount:m")).toBe(false);
@@ -199,7 +217,10 @@ test("a change of a setting that is secret before or after it is masked", () => 
   const of = (oldHash: string | null, newHash: string | null) =>
     masked({ key: "k", oldHash, newHash });
   expect([of(null, null), of("1", null), of(null, "1"), of("1", "2")]).toEqual([
-    ...[false, true, true, true],
+    false,
+    true,
+    true,
+    true,
   ]);
 });
 

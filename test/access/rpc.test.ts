@@ -15,21 +15,34 @@ import type { TokenView } from "../../src/access/token.ts";
 import { type CallInfo, callKey } from "../../src/gateway/call.ts";
 
 const PRINCIPAL: StoredPrincipal = {
-  ...{ id: "p", name: "bot", kind: "program", createdAt: 1, createdBy: "ann", disabledAt: null },
+  id: "p",
+  name: "bot",
+  kind: "program",
+  createdAt: 1,
+  createdBy: "ann",
+  disabledAt: null,
 };
 const TOKEN: StoredToken = {
-  ...{
-    id: "0aB1cD2eF3gH",
-    principalId: "p",
-    hash: "h",
-    scopes: ["settings:read"],
-    limits: ["key:a"],
-  },
-  ...{ comment: "c", createdAt: 1, createdBy: "ann", expiresAt: null, notAfter: null },
-  ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+  id: "0aB1cD2eF3gH",
+  principalId: "p",
+  hash: "h",
+  scopes: ["settings:read"],
+  limits: ["key:a"],
+  comment: "c",
+  createdAt: 1,
+  createdBy: "ann",
+  expiresAt: null,
+  notAfter: null,
+  replacedBy: null,
+  revokedAt: null,
+  revokedBy: null,
 };
 const VIEW: TokenView = {
-  ...{ token: TOKEN, principal: "bot", isActive: true, endsSoon: false, use: undefined },
+  token: TOKEN,
+  principal: "bot",
+  isActive: true,
+  endsSoon: false,
+  use: undefined,
 };
 
 function served(view: TokenView = VIEW, principal: StoredPrincipal = PRINCIPAL) {
@@ -53,7 +66,10 @@ function contextOf(info: Partial<CallInfo> | undefined): HandlerContext {
 }
 const by = (grant: Grant, actor: string, tokenId = "") =>
   contextOf({
-    ...{ transport: "rest", requestId: "r", peer: "::1", actor },
+    transport: "rest",
+    requestId: "r",
+    peer: "::1",
+    actor,
     principal: new Admission({ name: actor, tokenId, grant }, "", 0),
   });
 const admin = by(ROOT, "admin");
@@ -95,17 +111,31 @@ describe("a token is sent", () => {
   test("with its members, and without those that are absent", async () => {
     const plain = await sent({});
     expect(plain).toMatchObject({
-      ...{ id: TOKEN.id, principal: "bot", scopes: ["settings:read"], limits: ["key:a"] },
-      ...{ comment: "c", createTime: timestampFromMs(1), createdBy: "ann", replacedBy: "" },
-      ...{ revokedBy: "", lastUsePeer: "", active: true, endsSoon: false },
+      id: TOKEN.id,
+      principal: "bot",
+      scopes: ["settings:read"],
+      limits: ["key:a"],
+      comment: "c",
+      createTime: timestampFromMs(1),
+      createdBy: "ann",
+      replacedBy: "",
+      revokedBy: "",
+      lastUsePeer: "",
+      active: true,
+      endsSoon: false,
     });
     for (const name of ["expireTime", "revokeTime", "lastUseTime"])
       expect(plain).not.toHaveProperty(name);
     const use = { tokenId: TOKEN.id, time: 7, peer: "::7" };
     const revoked = { replacedBy: "next", revokedAt: 5, revokedBy: "eve" };
     expect(await sent(revoked, { use, isActive: false, endsSoon: true })).toMatchObject({
-      ...{ replacedBy: "next", revokeTime: timestampFromMs(5), revokedBy: "eve" },
-      ...{ lastUseTime: timestampFromMs(7), lastUsePeer: "::7", active: false, endsSoon: true },
+      replacedBy: "next",
+      revokeTime: timestampFromMs(5),
+      revokedBy: "eve",
+      lastUseTime: timestampFromMs(7),
+      lastUsePeer: "::7",
+      active: false,
+      endsSoon: true,
     });
   });
 
@@ -164,8 +194,12 @@ describe("whoami", () => {
   test("returns the token's principal, rights and expiry", async () => {
     const grant = createGrant(["settings:write"], ["key:a"]);
     expect(await identify(by(grant, `bot/${TOKEN.id}`, TOKEN.id))).toMatchObject({
-      ...{ principal: "bot", tokenId: TOKEN.id, peer: "::1", limits: ["key:a"] },
-      ...{ scopes: ["settings:read", "settings:write"], expireTime: timestampFromMs(9_000) },
+      principal: "bot",
+      tokenId: TOKEN.id,
+      peer: "::1",
+      limits: ["key:a"],
+      scopes: ["settings:read", "settings:write"],
+      expireTime: timestampFromMs(9_000),
     });
   });
 

@@ -8,8 +8,12 @@ const DAY = 24 * HOUR;
 const FIRST_PAGE = { principal: "", active: false, pageSize: 0, pageToken: "" };
 
 const input = (more: object = {}) => ({
-  ...{ principal: "bot", scopes: ["settings:read"], limits: [], comment: "" },
-  ...{ expiresAt: undefined, neverExpires: false },
+  principal: "bot",
+  scopes: ["settings:read"],
+  limits: [],
+  comment: "",
+  expiresAt: undefined,
+  neverExpires: false,
   ...more,
 });
 
@@ -18,7 +22,9 @@ const invalidField = (field: string) => ({
   violations: [expect.objectContaining({ field })],
 });
 const precondition = (id: string, parameters: object) => ({
-  ...{ code: Code.FailedPrecondition, id, parameters },
+  code: Code.FailedPrecondition,
+  id,
+  parameters,
 });
 
 describe("a new token", () => {
@@ -33,11 +39,21 @@ describe("a new token", () => {
     expect(changed).toHaveBeenCalledOnce();
     const expires = START + 90 * DAY;
     expect(made).toMatchObject({
-      ...{ principal: "bot", isActive: true, endsSoon: false, use: undefined },
+      principal: "bot",
+      isActive: true,
+      endsSoon: false,
+      use: undefined,
       token: {
-        ...{ scopes: scopes.slice(0, 2), limits: limits.slice(0, 2), comment: "why" },
-        ...{ createdAt: START, createdBy: "ann", expiresAt: expires, notAfter: null },
-        ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+        scopes: scopes.slice(0, 2),
+        limits: limits.slice(0, 2),
+        comment: "why",
+        createdAt: START,
+        createdBy: "ann",
+        expiresAt: expires,
+        notAfter: null,
+        replacedBy: null,
+        revokedAt: null,
+        revokedBy: null,
       },
     });
     const found = registry.find(made.text, () => "");
@@ -51,7 +67,8 @@ describe("a new token", () => {
       [
         [`bot/${made.token.id}`],
         {
-          ...{ scopes: scopes.slice(0, 2), limits: limits.slice(0, 2) },
+          scopes: scopes.slice(0, 2),
+          limits: limits.slice(0, 2),
           expires: "2026-04-01T00:00:00.000Z",
         },
       ],
@@ -115,10 +132,16 @@ describe("a rotated token", () => {
     const rotate = { id: old.token.id, overlap: undefined, expiresAt: undefined };
     const next = await access.rotateToken(rotate, callerOf(undefined, "eve"));
     expect(next).toMatchObject({
-      ...{ principal: "bot", isActive: true },
+      principal: "bot",
+      isActive: true,
       token: {
-        ...{ scopes: ["settings:read"], limits: ["key:a"], comment: "kept", notAfter: null },
-        ...{ createdAt: clock.now, createdBy: "eve", expiresAt: clock.now + 10 * DAY },
+        scopes: ["settings:read"],
+        limits: ["key:a"],
+        comment: "kept",
+        notAfter: null,
+        createdAt: clock.now,
+        createdBy: "eve",
+        expiresAt: clock.now + 10 * DAY,
       },
     });
     const find = (text: string) => registry.find(text, () => "")?.until;
@@ -126,7 +149,9 @@ describe("a rotated token", () => {
     expect((await audited()).at(-1)).toEqual([
       [`bot/${old.token.id}`, `bot/${next.token.id}`],
       {
-        ...{ scopes: ["settings:read"], limits: ["key:a"], overlap: "86400s" },
+        scopes: ["settings:read"],
+        limits: ["key:a"],
+        overlap: "86400s",
         expires: new Date(START + 11 * DAY).toISOString(),
       },
     ]);
@@ -282,7 +307,10 @@ describe("the list of tokens", () => {
     const { token } = await access.createToken(input(), callerOf());
     const limits = Array.from({ length: 100 }, () => "key:".padEnd(40, "a"));
     const tokens = Array.from({ length: 1_000 }, (_, at) => ({
-      ...{ ...token, id: `${at}`.padStart(12, "0"), limits, comment: "c".repeat(200) },
+      ...token,
+      id: `${at}`.padStart(12, "0"),
+      limits,
+      comment: "c".repeat(200),
     }));
     await store.transact((trx) => trx.write({ tokens, audit: [] }));
     await registry.reread();

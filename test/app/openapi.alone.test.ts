@@ -281,7 +281,9 @@ describe("headers", () => {
       const common = own.flatMap(({ $ref }) => ($ref === undefined ? [] : nameOf($ref)));
       expect(common, place).toEqual([
         "Mooring-At-Least-Revision",
-        ...["Accept-Language", "X-Request-Id", "Traceparent"],
+        "Accept-Language",
+        "X-Request-Id",
+        "Traceparent",
       ]);
       for (const name of common) expect(parameters[name]).toMatchObject({ name, in: "header" });
       expect(responses["200"]?.headers, place).toHaveProperty("Mooring-Stale-Seconds");

@@ -43,7 +43,10 @@ test("pages begin with the newest row, or with the oldest", async () => {
   expect(await pages(service, { ...ALL, after: 2 ** 63 })).toEqual([[]]);
   const { service: empty } = await opened();
   expect(await empty.list(ALL)).toEqual({
-    ...{ rows: [], next: undefined, oldest: 0, floorHash: "0".repeat(64) },
+    rows: [],
+    next: undefined,
+    oldest: 0,
+    floorHash: "0".repeat(64),
   });
 });
 
@@ -82,7 +85,10 @@ test("the list reports how much was deleted and the oldest row that is kept", as
   await expect(service.list({ ...ALL, after: 5 })).rejects.toMatchObject({ code: Code.OutOfRange });
   await expect(service.list({ ...ALL, pageSize: -1 })).rejects.toThrow(/page_size/);
   expect(await service.checkpoint()).toMatchObject({
-    ...{ ...(await store.head()), origin: store.origin, time: 5_000, oldest: 7 },
+    ...(await store.head()),
+    origin: store.origin,
+    time: 5_000,
+    oldest: 7,
   });
 });
 

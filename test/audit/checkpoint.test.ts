@@ -58,7 +58,10 @@ test("an unreachable database is reported once", async () => {
   const { audit, close } = await openSqliteSettingStore(":memory:");
   const reports: unknown[] = [];
   const publishing = startCheckpoints({
-    ...{ store: audit, interval: SECOND, now: Date.now, onPublished: () => undefined },
+    store: audit,
+    interval: SECOND,
+    now: Date.now,
+    onPublished: () => undefined,
     onError: (error) => reports.push(error),
   });
   onTestFinished(publishing.stop);
@@ -76,15 +79,15 @@ test("a checkpoint is read as written, and any other text is refused", () => {
   expect(readCheckpoint(`${text}\n\u2014 somebody c2lnbmF0dXJl\n`)).toEqual(checkpoint);
   expect(readCheckpoint(text.trimEnd())).toEqual(checkpoint);
   const wrong = [
-    ...[
-      "",
-      "abc",
-      text.replace("abc", ""),
-      "abc\n7\n",
-      text.replace("7", "-7"),
-      text.replace("7", "07"),
-    ],
-    ...[text.replace("Dw8P", ""), text.replace("2023", "x"), `${text}more\n`],
+    "",
+    "abc",
+    text.replace("abc", ""),
+    "abc\n7\n",
+    text.replace("7", "-7"),
+    text.replace("7", "07"),
+    text.replace("Dw8P", ""),
+    text.replace("2023", "x"),
+    `${text}more\n`,
   ];
   for (const one of wrong) expect(readCheckpoint(one), one).toBeUndefined();
 });

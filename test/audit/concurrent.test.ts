@@ -15,7 +15,9 @@ async function opened(wrap: (store: AuditStore) => Partial<AuditStore>) {
   await store.append(Array.from({ length: 10 }, () => entry()));
   const service = createAuditService({
     store: { ...store, ...wrap(store) },
-    ...{ now: () => 5_000, interval: 5, idle: 1e6 },
+    now: () => 5_000,
+    interval: 5,
+    idle: 1e6,
   });
   onTestFinished(async () => {
     service.endStreams();
@@ -39,7 +41,9 @@ const deleting = (store: AuditStore): Partial<AuditStore> => {
 test("a page from the oldest row on has no gap when rows are deleted during the read", async () => {
   const { service, store } = await opened(deleting);
   const { rows, oldest, floorHash } = await service.list({
-    ...{ pageSize: 0, after: 0, from: undefined },
+    pageSize: 0,
+    after: 0,
+    from: undefined,
   });
   const verifier = createVerifier({ seq: oldest - 1, hash: floorHash });
   expect(rows.map((row) => verifier.add(row))).toEqual(rows.map(() => undefined));

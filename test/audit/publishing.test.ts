@@ -25,7 +25,9 @@ describe("a checkpoint", () => {
           return true;
         },
       },
-      ...{ interval: INTERVAL, now: () => state.now, onPublished },
+      interval: INTERVAL,
+      now: () => state.now,
+      onPublished,
       onError: (error) => expect.unreachable(String(error)),
     });
     onTestFinished(checkpoints.stop);

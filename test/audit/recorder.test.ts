@@ -18,7 +18,8 @@ function recording(interval = 1e9) {
   };
   const recorder = createRecorder({
     store: { append: (entries) => state.append(entries) },
-    ...{ now: () => 0, interval },
+    now: () => 0,
+    interval,
     onError: (error, dropped) => failures.push([(error as Error).message, dropped]),
   });
   const ordinary = state.append;

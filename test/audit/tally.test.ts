@@ -4,13 +4,11 @@ import type { AuditEntry } from "../../src/audit/store.ts";
 
 const noted = (members: Partial<Noted["origin"]> = {}, rest: Partial<Noted> = {}): Noted => ({
   origin: {
-    ...{
-      actor: "admin",
-      transport: "rest",
-      method: "GetSetting",
-      peer: "10.0.0.1",
-      requestId: "r",
-    },
+    actor: "admin",
+    transport: "rest",
+    method: "GetSetting",
+    peer: "10.0.0.1",
+    requestId: "r",
     ...members,
   },
   outcome: "OK",
@@ -27,8 +25,14 @@ test("one call is a row with all its details", () => {
   tally.note(noted({ actor: "p/0123456789ab" }, { subjects: ["aria2_secret"] }));
   expect(tally.drain()).toEqual([
     {
-      ...{ time: 60_000, actor: "p/0123456789ab", tokenId: "0123456789ab", transport: "rest" },
-      ...{ method: "GetSetting", peer: "10.0.0.1", requestId: "r", outcome: "OK" },
+      time: 60_000,
+      actor: "p/0123456789ab",
+      tokenId: "0123456789ab",
+      transport: "rest",
+      method: "GetSetting",
+      peer: "10.0.0.1",
+      requestId: "r",
+      outcome: "OK",
       subjects: ["aria2_secret"],
       detail: { count: 1, since: "1970-01-01T00:01:00.000Z" },
     },
@@ -68,7 +72,8 @@ test("unauthenticated calls are one row for a reason, with the most frequent add
   const [row, ...more] = tally.drain();
   expect(more).toEqual([]);
   expect(row?.detail).toMatchObject({
-    ...{ count: 5_007, otherPeers: 5_007 - 8 - 9 },
+    count: 5_007,
+    otherPeers: 5_007 - 8 - 9,
     peers: expect.objectContaining({ "10.1.0.9": 8 }),
   });
   expect(Object.keys(row?.detail["peers"] as object)).toHaveLength(10);
@@ -102,7 +107,9 @@ test("a hundred addresses are counted one by one, and the ten with the most call
   call(1);
   call(2);
   expect(tally.drain()[0]?.detail).toEqual({
-    ...{ count: 2, since: "1970-01-01T00:00:00.000Z", reason: "a wrong token" },
+    count: 2,
+    since: "1970-01-01T00:00:00.000Z",
+    reason: "a wrong token",
     peers: { "10.1.0.1": 1, "10.1.0.2": 1 },
   });
 });
@@ -128,8 +135,10 @@ test("any number of refused calls leaves the actor and token of a read", () => {
   expect(sum).toBe(10_001);
   expect(rows).toContainEqual(
     expect.objectContaining({
-      ...{ actor: "reader/abcdefghijkl", tokenId: "abcdefghijkl" },
-      ...{ outcome: "OK", subjects: ["sso_client_secret"] },
+      actor: "reader/abcdefghijkl",
+      tokenId: "abcdefghijkl",
+      outcome: "OK",
+      subjects: ["sso_client_secret"],
     }),
   );
 });

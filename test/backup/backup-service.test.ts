@@ -28,8 +28,11 @@ async function site(options?: PartsOptions): Promise<Parts> {
   const parts = await testParts(newPath(), options);
   await parts.settings.resetToken(tester);
   await save(parts, {
-    ...{ site_title: "Harbour ⚓", default_page_size: "7", aria2_secret: "unseen-secret" },
-    ...{ qbittorrent_url: "http://u:unseen-password@h/", announcement: "two\nlines" },
+    site_title: "Harbour ⚓",
+    default_page_size: "7",
+    aria2_secret: "unseen-secret",
+    qbittorrent_url: "http://u:unseen-password@h/",
+    announcement: "two\nlines",
   });
   const described = { type: "select", options: "a,b", help: "why", group: 42, flag: FLAG.public };
   await parts.settings.save([{ key: "mine", value: "b", ...described }], tester);
@@ -63,8 +66,13 @@ describe("a backup imported into a new database", () => {
     expect(shown(to)).toEqual(shown(from));
     expect(revision).toBe(1);
     expect(outcomes(result)).toMatchObject({
-      ...{ site_title: "changed", mine: "added", odd: "added", logo: "unchanged" },
-      ...{ version: "skipped", token: "changed", aria2_secret: "changed" },
+      site_title: "changed",
+      mine: "added",
+      odd: "added",
+      logo: "unchanged",
+      version: "skipped",
+      token: "changed",
+      aria2_secret: "changed",
     });
     expect(result).toHaveLength(from.engine.snapshot().size);
   });
@@ -122,7 +130,8 @@ describe("a backup imported into a new database", () => {
       createPassphraseCipher(() => Buffer.alloc(0)),
     );
     expect(header).toMatchObject({
-      ...{ created: "2026-01-02T00:00:00.000Z", revision: from.engine.snapshot().revision },
+      created: "2026-01-02T00:00:00.000Z",
+      revision: from.engine.snapshot().revision,
       databaseId: from.store.databaseId,
     });
   });
@@ -147,7 +156,8 @@ describe("an import", () => {
     const failure = await failureOf(() => imported(to, [item("site_title", "x"), ...wrong]));
     expect(failure.code).toBe(Code.InvalidArgument);
     expect(failure.violations.map(({ field }) => field)).toEqual([
-      ...["default_page_size", "allow_indexed"],
+      "default_page_size",
+      "allow_indexed",
     ]);
     expect(to.engine.snapshot().revision).toBe(0);
   });
@@ -212,8 +222,11 @@ describe("an import", () => {
     const to = await testParts(newPath());
     const { result } = await to.backup.import({ path }, tester, usual);
     expect(outcomes(result)).toEqual({
-      ...{ site_title: "changed", token: "changed", allow_indexed: "changed" },
-      ...{ version: "skipped", "115_temp_dir": "added" },
+      site_title: "changed",
+      token: "changed",
+      allow_indexed: "changed",
+      version: "skipped",
+      "115_temp_dir": "added",
     });
     expect(to.settings.get("allow_indexed").value).toBe("true");
     expect(to.settings.get("115_temp_dir").flag).toBe(FLAG.deprecated);

@@ -27,7 +27,9 @@ describe("figures of several rounds", () => {
   it("give a verdict the median with the range of the rounds", () => {
     const range = { value: 2, lowest: 1, highest: 4 };
     expect(verdictOf("reads", [4, 1, 2], "×", { atMost: 3 })).toEqual({
-      ...{ text: "reads", unit: "×", target: { atMost: 3 } },
+      text: "reads",
+      unit: "×",
+      target: { atMost: 3 },
       ...range,
     });
     expect(verdictOf("reads", [4, 1, 2], "×")).toEqual({ text: "reads", unit: "×", ...range });

@@ -7,8 +7,17 @@ useService();
 
 test("a token is created, used, listed, rotated and revoked", async () => {
   const made = await cli([
-    ...["token", "create", "backup", "--scopes", "settings:read,backup:export"],
-    ...["--limits", "key:site_*", "--expires", "30d", "--comment", "nightly"],
+    "token",
+    "create",
+    "backup",
+    "--scopes",
+    "settings:read,backup:export",
+    "--limits",
+    "key:site_*",
+    "--expires",
+    "30d",
+    "--comment",
+    "nightly",
   ]);
   expect(made).toMatchObject({ code: 0, err: expect.stringContaining("of backup, until ") });
   const token = made.out.trim();

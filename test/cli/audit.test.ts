@@ -53,7 +53,9 @@ test("list prints matching rows, newest first", async () => {
     ["--until", "2020-01-01"],
   ] as const)
     expect(await cli(["audit", "list", flag, value])).toMatchObject({
-      ...{ code: 0, out: "", err: "mooring: the audit has no matching row\n" },
+      code: 0,
+      out: "",
+      err: "mooring: the audit has no matching row\n",
     });
 });
 
@@ -162,7 +164,8 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
 
   test("reports no problem in an intact audit", async () => {
     expect(await verify(() => undefined)).toMatchObject({
-      ...{ code: 0, err: "" },
+      code: 0,
+      err: "",
       out: expect.stringMatching(
         new RegExp(
           `^the audit is intact: rows 1 to ${newest + 3} follow each other; the newest has the hash \\w{64}\n$`,
@@ -170,7 +173,8 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       ),
     });
     expect(await verify(() => undefined, ...checkpoint)).toMatchObject({
-      ...{ code: 0, out: expect.stringContaining(", and match the checkpoint;") },
+      code: 0,
+      out: expect.stringContaining(", and match the checkpoint;"),
     });
   });
 
@@ -209,7 +213,8 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     ],
   ])("names the row: %s", async (_what, tamper, problem) => {
     expect(await verify(tamper)).toMatchObject({
-      ...{ code: 1, out: "" },
+      code: 1,
+      out: "",
       err: expect.stringContaining(`mooring audit: the audit is damaged: ${problem}`),
     });
   });
@@ -268,7 +273,8 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     ["no JSON", (db) => db.exec("update audit set detail = '{' where seq = 5")],
   ])("names a row that was damaged: %s", async (_what, tamper) => {
     expect(await verify(tamper)).toMatchObject({
-      ...{ code: 1, out: "" },
+      code: 1,
+      out: "",
       err: expect.stringContaining("the audit is damaged: row 5 was changed after it was written"),
     });
   });
@@ -283,7 +289,11 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     const forget: Tamper = (db) => {
       deleteUpTo(db, newest + 1);
       addRow(db, {
-        ...{ actor: "mooring", door: "", method: "forget", peer: "", subject: "audit" },
+        actor: "mooring",
+        door: "",
+        method: "forget",
+        peer: "",
+        subject: "audit",
         detail: `{"named":0,"found":0,"floor":${newest + 1}}`,
       });
     };

@@ -69,7 +69,8 @@ describe("the service address", () => {
       "set MOORING_ADDRESS to https://NAME:PORT with the name of the certificate",
     );
     expect(read(undefined, undefined, env, true)).toMatchObject({
-      ...{ url: "https://127.0.0.1:8443", isUnnamed: true },
+      url: "https://127.0.0.1:8443",
+      isUnnamed: true,
     });
     expect(read(undefined, "https://files.example:8443", env)).not.toHaveProperty("isUnnamed");
   });

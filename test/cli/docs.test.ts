@@ -53,7 +53,9 @@ async function docs(args: readonly string[], hasBrowser = true) {
 test("docs prints the address and opens it", async () => {
   const url = `http://${address}/docs/`;
   expect(await docs(["--address", address])).toEqual({
-    ...{ code: 0, out: `${url}\n`, err: "" },
+    code: 0,
+    out: `${url}\n`,
+    err: "",
     opened: [url],
   });
 });

@@ -21,7 +21,11 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
   site = await startStandIn();
   site.mounts.push({
-    ...{ id: 1, mount_path: "/films", driver: "PikPak", status: "invalid_grant", disabled: false },
+    id: 1,
+    mount_path: "/films",
+    driver: "PikPak",
+    status: "invalid_grant",
+    disabled: false,
     addition: "{}",
   });
   urlFile = join(service.folder, "url");

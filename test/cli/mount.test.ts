@@ -21,7 +21,9 @@ beforeAll(async () => {
       method: "POST",
       headers: { authorization: harbour.token() },
       body: JSON.stringify({
-        ...{ mount_path: path, driver: "Local", webdav_policy: "native_proxy" },
+        mount_path: path,
+        driver: "Local",
+        webdav_policy: "native_proxy",
         addition: JSON.stringify({ root_folder_path: root }),
       }),
     });
@@ -83,7 +85,8 @@ test("mounts are exported, imported and rolled back", async () => {
   expect((await mount("export", "--output", "mounts.json")).code).toBe(0);
   const { storages } = JSON.parse(await readFile(file, "utf8"));
   expect(storages.map((row: { mount_path: string }) => row.mount_path)).toEqual([
-    ...["/books", "/films"],
+    "/books",
+    "/films",
   ]);
   const { revision } = JSON.parse((await mount("list", "--json")).out);
   expect(revision).toBeDefined();
@@ -110,7 +113,8 @@ test("an import of a document without mounts is reported", async () => {
     const reply = await fetch(`http://${service.address}/api/admin/mount/import`, {
       method: "POST",
       headers: {
-        ...{ authorization: TOKEN, "content-type": "application/json" },
+        authorization: TOKEN,
+        "content-type": "application/json",
         "accept-language": "zh-CN",
       },
       body: JSON.stringify({ document: Array.isArray(document) ? { storages: [] } : document }),

@@ -17,13 +17,17 @@ async function readOf(limit: number) {
 
 test("a list is read to its end, page by page", async () => {
   expect(await readOf(Number.POSITIVE_INFINITY)).toEqual({
-    ...{ items: all, next: "", pageSizes: [1_000, 1_000, 1_000] },
+    items: all,
+    next: "",
+    pageSizes: [1_000, 1_000, 1_000],
   });
 });
 
 test("no more is read than requested, and the next page token is known", async () => {
   expect(await readOf(1_500)).toEqual({
-    ...{ items: all.slice(0, 1_500), next: "1500", pageSizes: [1_000, 500] },
+    items: all.slice(0, 1_500),
+    next: "1500",
+    pageSizes: [1_000, 500],
   });
   expect(await readOf(3)).toEqual({ items: [0, 1, 2], next: "3", pageSizes: [3] });
 });

@@ -144,7 +144,13 @@ test("an error of the program itself is not retried", async () => {
 test("pauses grow to the maximum with jitter, and are reset by an event", async () => {
   const fails = sends([], Code.Unavailable);
   const { events, pauses } = await startServer(
-    ...[fails, fails, fails, fails, sends([1n], Code.Unavailable), fails, sends([2n])],
+    fails,
+    fails,
+    fails,
+    fails,
+    sends([1n], Code.Unavailable),
+    fails,
+    sends([2n]),
   );
   let at = 0;
   const random = () => [0, 0.5, 0, 0.5, 0, 0.5][at++] ?? 0;
@@ -219,7 +225,9 @@ test("break in the consumer's loop ends the call", async () => {
 
 test("OUT_OF_RANGE restarts at once, and after a pause when the restart itself fails", async () => {
   const { afters, events, pauses } = await startServer(
-    ...[sends([5n]), sends([], Code.OutOfRange), sends([90n])],
+    sends([5n]),
+    sends([], Code.OutOfRange),
+    sends([90n]),
   );
   const errors: string[] = [];
   const restart = async ({ rawMessage }: ConnectError) => {

@@ -12,7 +12,9 @@ import { builtIn } from "../drivers/sample.ts";
 
 function driver(name: string, ...required: string[]): (...optional: string[]) => DriverInfo {
   const item = (isRequired: boolean) => (each: string) => ({
-    ...{ name: each, type: "string", required: isRequired },
+    name: each,
+    type: "string",
+    required: isRequired,
   });
   return (...optional) =>
     create(DriverInfoSchema, {

@@ -88,7 +88,9 @@ test("a slot is free again after its interval, for every process", async () => {
   onTestFinished(close);
   const acquire = (job: string) => tryAcquireJobSlot(job, 1_000, time);
   expect([await acquire("one"), await acquire("one"), await acquire("two")]).toEqual([
-    ...[true, false, true],
+    true,
+    false,
+    true,
   ]);
   time += 999;
   expect(await acquire("one")).toBe(false);

@@ -6,8 +6,16 @@ const DOCS = join(import.meta.dirname, "../../docs");
 const LANGUAGE = "zh-CN";
 /** Operators' pages, which exist in both languages. */
 const REQUIRED = [
-  ...["start", "beside-your-server", "operating", "settings", "drivers", "console"],
-  ...["backup", "upgrading", "postgres", "access"],
+  "start",
+  "beside-your-server",
+  "operating",
+  "settings",
+  "drivers",
+  "console",
+  "backup",
+  "upgrading",
+  "postgres",
+  "access",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 

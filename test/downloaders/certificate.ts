@@ -26,7 +26,10 @@ export async function makeCertificate(): Promise<Certificate> {
   await promisify(execFile)("openssl", [
     ...options.split(" "),
     ...subject,
-    ...["-keyout", privateKey, "-out", certificate],
+    "-keyout",
+    privateKey,
+    "-out",
+    certificate,
   ]);
   const pem = await readFile(certificate, "utf8");
   const remove = () => rm(folder, { recursive: true, force: true });

@@ -107,7 +107,8 @@ const TWO = ONE.replace('"a"', '"b"');
 const type = (name: string) => ({ "content-type": name });
 
 const post = (body?: RequestInit["body"], headers: Record<string, string> = json): RequestInit => ({
-  ...{ method: "POST", headers },
+  method: "POST",
+  headers,
   ...(body !== undefined && { body }),
 });
 const lines = (body: string) => post(body, type("application/x-ndjson"));

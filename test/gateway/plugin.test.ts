@@ -196,7 +196,10 @@ test("hooks of an application run in their order around every call", async () =>
     await expect.poll(() => order).toHaveLength(5);
     // The gateway writes its replies itself: onSend is for replies of the application.
     expect(order.splice(0)).toEqual([
-      ...["onRequest", "preParsing", "preValidation", "preHandler"],
+      "onRequest",
+      "preParsing",
+      "preValidation",
+      "preHandler",
       "onResponse after some time",
     ]);
   }
@@ -210,7 +213,9 @@ test("headers of a foreign plugin, helmet, are on every kind of reply", async ()
   for (const [name, method, path, headers, body, status] of KINDS) {
     const reply = await send(port, path, { method, headers, body });
     expect([name, reply.status, reply.headers["x-content-type-options"]]).toEqual([
-      ...[name, status, "nosniff"],
+      name,
+      status,
+      "nosniff",
     ]);
     expect(reply.headers["content-security-policy"], name).toContain("default-src");
   }

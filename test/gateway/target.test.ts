@@ -91,7 +91,8 @@ test("an error is returned with its details", async () => {
   const reply = await send(port, "/get/fail");
   expect(reply.status).toBe(400);
   expect(reply.json).toMatchObject({
-    ...{ code: 3, message: "it failed" },
+    code: 3,
+    message: "it failed",
     details: [{ fieldViolations: [{ field: "text", description: "is not suitable" }] }],
   });
 });

@@ -27,7 +27,9 @@ import {
 import { defineRpc } from "./contract.ts";
 
 const typeOf = (scalar: ScalarType, longAsString = false): ValueType => ({
-  ...{ scalar, enum: undefined, longAsString },
+  scalar,
+  enum: undefined,
+  longAsString,
 });
 const { fields } = defineRpc({}).input;
 const field = (name: string): DescField => fields.find((one) => one.name === name) as DescField;
@@ -128,7 +130,12 @@ describe("enums", () => {
     const values = [{ name: "RED", jsonName: "red", number: 1 }];
     const closed = { open: false, values, value: { 1: values[0] } } as unknown as DescEnum;
     expect(["RED", "red", 1, "1", 0, 2].map((given) => enumNumber(closed, given))).toEqual([
-      ...[1, 1, 1, 1, undefined, undefined],
+      1,
+      1,
+      1,
+      1,
+      undefined,
+      undefined,
     ]);
   });
 
@@ -148,7 +155,9 @@ describe("the type of a field", () => {
     expect(valueType(field("text"))).toEqual(typeOf(ScalarType.STRING));
     expect(valueType(field("numbers"))).toEqual(typeOf(ScalarType.INT32));
     expect(valueType(field("color"))).toEqual({
-      ...{ scalar: undefined, enum: color, longAsString: false },
+      scalar: undefined,
+      enum: color,
+      longAsString: false,
     });
     expect(valueType(field("part"))).toBeUndefined();
     const asText = { ...field("big"), scalar: ScalarType.INT64, longAsString: true } as never;

@@ -17,7 +17,12 @@ const client = startedForEach(() =>
 const site = { id: "s", name: "one" } as Site;
 
 const row = (id: number, path: string, changes: Partial<StorageRow> = {}): StorageRow => ({
-  ...{ id, mount_path: path, driver: "PikPak", status: "work", disabled: false, modified: "1" },
+  id,
+  mount_path: path,
+  driver: "PikPak",
+  status: "work",
+  disabled: false,
+  modified: "1",
   addition: JSON.stringify({ username: "u", password: `password of ${path}` }),
   ...changes,
 });

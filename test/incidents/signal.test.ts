@@ -56,7 +56,9 @@ describe("the signals of a mount", () => {
     }, {});
   };
   const status = (text: string, remade = false): Observation => ({
-    ...{ kind: "status", status: text, remade },
+    kind: "status",
+    status: text,
+    remade,
   });
   const probe = (error: string): Observation => ({ kind: "probe", error });
   const lead = (signals: Signals) => leadingSignal(signals)?.source;

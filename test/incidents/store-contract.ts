@@ -13,15 +13,34 @@ export interface IncidentPlace {
 }
 
 const incident = (id: string, changes: Partial<StoredIncident> = {}): StoredIncident => ({
-  ...{ id, siteId: "s", mountPath: `/${id}`, driver: "S3", class: "credential", source: "status" },
-  ...{ message: "no", openedAt: 10, changedAt: 10, closedAt: 0, acknowledgedAt: 0 },
-  ...{ acknowledgedBy: "", note: "", signals: {} },
+  id,
+  siteId: "s",
+  mountPath: `/${id}`,
+  driver: "S3",
+  class: "credential",
+  source: "status",
+  message: "no",
+  openedAt: 10,
+  changedAt: 10,
+  closedAt: 0,
+  acknowledgedAt: 0,
+  acknowledgedBy: "",
+  note: "",
+  signals: {},
   ...changes,
 });
 
 export const storedWebhook = (id: string, changes: Partial<StoredWebhook> = {}): StoredWebhook => ({
-  ...{ id, name: `name ${id}`, url: "u", secret: "s", classes: '["quota"]', sites: "[]" },
-  ...{ language: "en", disabled: false, createdAt: 5, createdBy: "admin" },
+  id,
+  name: `name ${id}`,
+  url: "u",
+  secret: "s",
+  classes: '["quota"]',
+  sites: "[]",
+  language: "en",
+  disabled: false,
+  createdAt: 5,
+  createdBy: "admin",
   ...changes,
 });
 
@@ -29,8 +48,17 @@ export const storedDelivery = (
   id: string,
   changes: Partial<StoredDelivery> = {},
 ): StoredDelivery => ({
-  ...{ id, webhookId: "w", incidentId: "i", type: "incident.opened", body: "{}", createdAt: 7 },
-  ...{ state: "waiting", attempts: 0, nextTry: 7, status: 0, error: "" },
+  id,
+  webhookId: "w",
+  incidentId: "i",
+  type: "incident.opened",
+  body: "{}",
+  createdAt: 7,
+  state: "waiting",
+  attempts: 0,
+  nextTry: 7,
+  status: 0,
+  error: "",
   ...changes,
 });
 
@@ -136,7 +164,9 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       const deliver = (read: StoredDelivery) =>
         store.changeDelivery(read, (stored) => ({
           ...stored,
-          ...{ state: "delivered", attempts: stored.attempts + 1, nextTry: 0 },
+          state: "delivered",
+          attempts: stored.attempts + 1,
+          nextTry: 0,
         }));
       expect(await deliver(storedDelivery("a"))).toMatchObject({ attempts: 1 });
       // The stored attempts are counted, not those that were read.

@@ -14,9 +14,16 @@ import { driverByName, hash, memoryStore } from "./site/desk.ts";
 const newPath = temporaryPaths();
 
 const rules: SaveRules = {
-  ...{ driverOf: driverByName, driverNames: () => [], siteNames: ["one", "two"] },
-  ...{ allows: ROOT.allowsMount, reveals: true, managedBy: () => undefined },
-  ...{ allowShared: true, isTaken: true, carries: true, isDry: false },
+  driverOf: driverByName,
+  driverNames: () => [],
+  siteNames: ["one", "two"],
+  allows: ROOT.allowsMount,
+  reveals: true,
+  managedBy: () => undefined,
+  allowShared: true,
+  isTaken: true,
+  carries: true,
+  isDry: false,
   refuse: () => {
     throw new Error("refused");
   },
@@ -25,8 +32,13 @@ const rules: SaveRules = {
 function films(remark: string): StorageRow {
   const addition = JSON.stringify({ root_folder_path: "/srv" });
   return {
-    ...{ id: 1, mount_path: "/films", driver: "Local", addition, remark },
-    ...{ status: "work", disabled: false },
+    id: 1,
+    mount_path: "/films",
+    driver: "Local",
+    addition,
+    remark,
+    status: "work",
+    disabled: false,
   };
 }
 
@@ -42,9 +54,18 @@ async function adopt(
   return adoptRound(
     { rows: [], extra: [], done: [], states: {}, take: {}, ...round },
     {
-      ...{ site: { id: name, name } as Site, names: [], dryRun: false, origin: tester, rules },
-      ...{ engine, registry, hash, mounts, siteNames: ["one", "two"] },
-      ...{ driverOf: driverByName, isSecret: () => false },
+      site: { id: name, name } as Site,
+      names: [],
+      dryRun: false,
+      origin: tester,
+      rules,
+      engine,
+      registry,
+      hash,
+      mounts,
+      siteNames: ["one", "two"],
+      driverOf: driverByName,
+      isSecret: () => false,
       wantedOf: (site) => wantedMounts(readMounts(engine.snapshot().mounts), site),
     },
   );

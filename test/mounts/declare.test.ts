@@ -11,7 +11,10 @@ import { driverByName, memoryStore } from "./site/desk.ts";
 const newPath = temporaryPaths();
 const caller = { grant: ROOT, origin: tester };
 const films = (remark: string) => ({
-  ...{ name: "films", path: "/films", driver: "Local", config: { root_folder_path: "/srv" } },
+  name: "films",
+  path: "/films",
+  driver: "Local",
+  config: { root_folder_path: "/srv" },
   members: { remark },
 });
 
@@ -33,8 +36,13 @@ async function opened(meanwhile: {
         return changed;
       },
     },
-    ...{ history, fingerprint, registry, driverOf: driverByName, driverNames: () => [] },
-    ...{ sites: () => [], stopping: new AbortController().signal },
+    history,
+    fingerprint,
+    registry,
+    driverOf: driverByName,
+    driverNames: () => [],
+    sites: () => [],
+    stopping: new AbortController().signal,
     follow: () => {
       throw new Error("this test has no sites");
     },

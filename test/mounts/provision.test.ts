@@ -60,11 +60,13 @@ test("mounts of a file are created, updated, and changed only by the file", asyn
   await writeFile(file, FILMS);
   const { get, save, remove, revision } = await start();
   expect(await get("films")).toMatchObject({
-    ...{ mountPath: "/films", config: { root_folder_path: "/srv/films" } },
+    mountPath: "/films",
+    config: { root_folder_path: "/srv/films" },
     members: { remark: "all films" },
   });
   expect(await get("cloud")).toMatchObject({
-    ...{ config: { password: "from-a-file" }, sites: ["harbour"] },
+    config: { password: "from-a-file" },
+    sites: ["harbour"],
     overrides: { quay: { mountPath: "/own" } },
   });
   await expect(save({ name: "films", disabled: true })).rejects.toThrow("is managed by the file");
@@ -96,7 +98,9 @@ test("a change of the file while the database is unavailable is applied afterwar
   const errors: unknown[] = [];
   const problems: (readonly string[])[] = [];
   const stop = await followMountsFile({
-    ...{ path: file, env: {}, times: { interval: 20, quiet: 5 } },
+    path: file,
+    env: {},
+    times: { interval: 20, quiet: 5 },
     declare: async (inputs) => {
       declared.push(inputs.map(({ name }) => name));
       if (declared.length === 2) throw writeFailure(new StoreError("away", "the database is away"));
@@ -176,7 +180,9 @@ describe("an invalid file fails the start with the place of each error", () => {
 
   test("no value is quoted", () => {
     const interpolation = createInterpolation({
-      ...{ env: { SECRET: "a-secret" }, folder, readFile: () => Buffer.alloc(0) },
+      env: { SECRET: "a-secret" },
+      folder,
+      readFile: () => Buffer.alloc(0),
     });
     const { problems } = parseMounts(`mounts: { a: '\${env:SECRET}' }`, interpolation);
     expect(JSON.stringify(problems)).not.toContain("a-secret");

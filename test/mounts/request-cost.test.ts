@@ -16,7 +16,10 @@ const many = <T>(make: (at: number) => T): T[] =>
 function countingDraft() {
   const counted = { passes: 0 };
   const draft = createDraft({
-    ...{ revision: 1, lastPosition: 0, get: () => undefined, mount: () => undefined },
+    revision: 1,
+    lastPosition: 0,
+    get: () => undefined,
+    mount: () => undefined,
     keys: () => [],
     mountKeys: () => {
       counted.passes += 1;
@@ -40,8 +43,18 @@ const rules: SaveRules = {
 };
 
 const mountAt = (name: string, path: string, more: Partial<Mount> = {}): Mount => ({
-  ...{ name, path, driver: "Local", disabled: false, sites: [], content: "adopt", items: {} },
-  ...{ members: {}, overrides: {}, revision: 0, credentialRevision: 0, missing: [] },
+  name,
+  path,
+  driver: "Local",
+  disabled: false,
+  sites: [],
+  content: "adopt",
+  items: {},
+  members: {},
+  overrides: {},
+  revision: 0,
+  credentialRevision: 0,
+  missing: [],
   ...more,
 });
 

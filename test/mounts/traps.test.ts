@@ -10,7 +10,9 @@ let site: Storages;
 let desk: Desk;
 
 const FULL = {
-  ...{ root_folder_path: "/srv/films", thumbnail: true, thumb_cache_folder: "/var/thumbs" },
+  root_folder_path: "/srv/films",
+  thumbnail: true,
+  thumb_cache_folder: "/var/thumbs",
 };
 
 async function open(family: Family = "openlist"): Promise<void> {

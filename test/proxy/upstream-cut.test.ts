@@ -100,7 +100,10 @@ test.each([
       } else {
         const client = await RawHttp2.open(port2);
         client.headers(1, {
-          ...{ ":method": "PUT", ":scheme": "http", ":authority": "a", ":path": path },
+          ":method": "PUT",
+          ":scheme": "http",
+          ":authority": "a",
+          ":path": path,
         });
         client.reset(1, 8);
       }

@@ -5,8 +5,13 @@ import type { StoredChange } from "../../src/settings/store.ts";
 import { defined, tester } from "./parts.ts";
 
 const change = (members: Partial<StoredChange>): StoredChange => ({
-  ...{ key: "k", oldValue: null, newValue: null, oldHash: null, newHash: null },
-  ...{ oldDefinition: null, newDefinition: null },
+  key: "k",
+  oldValue: null,
+  newValue: null,
+  oldHash: null,
+  newHash: null,
+  oldDefinition: null,
+  newDefinition: null,
   ...members,
 });
 const described = (flag: number): string =>
@@ -63,7 +68,9 @@ describe("a change of the public settings", () => {
 
   test("has new values of public and read-only settings, and no others", () => {
     const changes = ["open", "fixed", "closed"].map((key) => ({
-      ...{ key, oldValue: "a", newValue: `new ${key}` },
+      key,
+      oldValue: "a",
+      newValue: `new ${key}`,
     }));
     expect(of(...changes)).toEqual({ set: { open: "new open", fixed: "new fixed" }, removed: [] });
     expect(of({ key: "open", newValue: "" })).toEqual({ set: { open: "" }, removed: [] });
@@ -79,7 +86,8 @@ describe("a change of the public settings", () => {
     expect(of(hidden)).toEqual({ set: {}, removed: ["k"] });
     expect(of({ oldValue: "a", oldDefinition: open })).toEqual({ set: {}, removed: ["k"] });
     expect(of({ ...values, oldDefinition: closed, newDefinition: open })).toEqual({
-      ...{ set: { k: "b" }, removed: [] },
+      set: { k: "b" },
+      removed: [],
     });
   });
 

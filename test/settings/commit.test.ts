@@ -66,7 +66,8 @@ test("a mount has its paths in the history, before and after", () => {
   expect(
     toChange({ key: "mount:m", before, after, mount: { before, after } }, codec),
   ).toMatchObject({
-    ...{ oldDefinition: '{"paths":["/a"]}', newDefinition: '{"paths":["/b"]}' },
+    oldDefinition: '{"paths":["/a"]}',
+    newDefinition: '{"paths":["/b"]}',
   });
   expect(change(before, after)).toMatchObject({ oldDefinition: null, newDefinition: null });
 });
@@ -85,7 +86,8 @@ test("a write has the last state of each key, and an audit row for each revision
   const commits = [committed(1, "", custom), committed(2, "why", { ...custom, value: "2" })];
   const write = await toWrite(commits, { toStored: (item: unknown) => item as never });
   expect(write).toMatchObject({
-    ...{ upserts: [{ key: "a", value: "2" }], deletes: ["b"] },
+    upserts: [{ key: "a", value: "2" }],
+    deletes: ["b"],
     revisions: [{ revision: 1 }, { revision: 2 }],
   });
   expect(write.audit.map(({ subjects, detail, time }) => [subjects, detail, time])).toEqual([

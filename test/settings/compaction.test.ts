@@ -27,7 +27,8 @@ function compacted(
   const jobs = Array.from({ length: processes }, () =>
     startCompaction({
       task: "compaction",
-      ...{ tryAcquireJobSlot: store.tryAcquireJobSlot, forget: store.compact },
+      tryAcquireJobSlot: store.tryAcquireJobSlot,
+      forget: store.compact,
       maxCount,
       maxAge,
       interval: MINUTE,

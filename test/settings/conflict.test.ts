@@ -17,7 +17,9 @@ const made = async (): Promise<Parts> => testParts(newPath(), { now: () => time 
 const expecting = (parts: Parts, expected: Readonly<Record<string, number>>) =>
   parts.settings.save(
     Object.entries(expected).map(([key, expectedRevision]) => ({
-      ...{ key, value: `by-${expectedRevision}`, expectedRevision },
+      key,
+      value: `by-${expectedRevision}`,
+      expectedRevision,
     })),
     tester,
   );

@@ -22,7 +22,9 @@ const plain = customItem("plain", "a");
 const secret = (value: string) => item(value, { key: "secret", secret: true });
 
 const rules: SaveRules = {
-  ...{ managedBy: () => undefined, maxValueBytes: 100, hides: (one) => one.secret },
+  managedBy: () => undefined,
+  maxValueBytes: 100,
+  hides: (one) => one.secret,
 };
 
 /** Result of a save of one input at revision 4, with one stored setting. */

@@ -28,7 +28,9 @@ describe("a draft", () => {
     draft.put(item("c", "3"));
     draft.delete("b");
     expect([draft.get("a")?.value, draft.get("b"), draft.get("c")?.value]).toEqual([
-      ...["2", undefined, "3"],
+      "2",
+      undefined,
+      "3",
     ]);
     expect([...draft.keys()].sort()).toEqual(["a", "c", "z"]);
     expect(below.get("a")?.value).toBe("1");
@@ -96,8 +98,10 @@ describe("mounts in a draft", () => {
   test("report whether the draft has changed", () => {
     const draft = drafted();
     expect([
-      ...[draft.putMount(mount("mount:m")), draft.putMount(mount("mount:m"), true)],
-      ...[draft.putMount(mount("mount:m", "[]")), draft.deleteMount("mount:m")],
+      draft.putMount(mount("mount:m")),
+      draft.putMount(mount("mount:m"), true),
+      draft.putMount(mount("mount:m", "[]")),
+      draft.deleteMount("mount:m"),
       draft.deleteMount("mount:none"),
     ]).toEqual([false, true, true, true, false]);
   });

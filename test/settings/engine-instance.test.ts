@@ -123,7 +123,10 @@ describe("a commit of another process", () => {
 
   test("is visible without its commits, when they are too many", async () => {
     const { engine, calls } = await reading(async () => ({
-      ...{ revision: 7, changed: [row as never], deleted: [], commits: undefined },
+      revision: 7,
+      changed: [row as never],
+      deleted: [],
+      commits: undefined,
     }));
     expect((await engine.refresh()).get("site_title")?.value).toBe("theirs");
     expect(calls).toEqual([[1], "skip to 7"]);
@@ -131,7 +134,10 @@ describe("a commit of another process", () => {
 
   test("is ignored when it was read already", async () => {
     const { engine, calls } = await reading(async () => ({
-      ...{ revision: 1, changed: [row as never], deleted: [], commits: [] },
+      revision: 1,
+      changed: [row as never],
+      deleted: [],
+      commits: [],
     }));
     expect((await engine.refresh()).get("site_title")?.value).toBe("Harbour");
     expect(calls).toEqual([[1]]);

@@ -125,7 +125,11 @@ describe("a sealing key", () => {
       return rows
         .filter(({ method }) => method === "seal")
         .map(({ actor, transport, outcome, subjects, detail }) => ({
-          ...{ actor, transport, outcome, subjects: subjects.toSorted(), ...JSON.parse(detail) },
+          actor,
+          transport,
+          outcome,
+          subjects: subjects.toSorted(),
+          ...JSON.parse(detail),
         }));
     };
     const open = async (keys: string[], changes: Record<string, string>) => {

@@ -121,7 +121,9 @@ describe("settings without a definition", () => {
       const { settings } = await upgraded();
       expect(settings.get("old_open")).toMatchObject({ value: "kept", flag: FLAG.deprecated });
       expect(settings.get("old_password")).toMatchObject({
-        ...{ value: "hidden-value", flag: FLAG.deprecated, secret: true },
+        value: "hidden-value",
+        flag: FLAG.deprecated,
+        secret: true,
       });
     });
 
@@ -139,7 +141,9 @@ describe("settings without a definition", () => {
       const again = await testParts(parts.path, { definitions: later });
       for (const { settings, publicReads } of [parts, again]) {
         expect(settings.get("old_password")).toMatchObject({
-          ...{ value: "another", flag: FLAG.deprecated, secret: true },
+          value: "another",
+          flag: FLAG.deprecated,
+          secret: true,
         });
         expect(settings.get("old_open")).toMatchObject({ value: "new", flag: FLAG.deprecated });
         expect(publicReads.settings(publicReads.snapshot())).toEqual({});
@@ -156,7 +160,9 @@ describe("settings without a definition", () => {
       const back = await testParts(parts.path, { definitions: earlier });
       expect(back.settings.get("old_open")).toMatchObject({ value: "", flag: FLAG.public });
       expect(back.settings.get("old_password")).toMatchObject({
-        ...{ value: "another", flag: FLAG.private, secret: true },
+        value: "another",
+        flag: FLAG.private,
+        secret: true,
       });
     });
   });

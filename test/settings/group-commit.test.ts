@@ -72,7 +72,9 @@ describe("a change in a group commit", () => {
     expect((await change(parts, seenBy)).result).toEqual(second);
     const definitions = (at: number) =>
       made[at]?.commit?.changes.map(({ key, oldDefinition, newDefinition }) => [
-        ...[key, oldDefinition, newDefinition],
+        key,
+        oldDefinition,
+        newDefinition,
       ]);
     const paths = (path: string) => JSON.stringify({ paths: [path] });
     expect(definitions(2)).toEqual([

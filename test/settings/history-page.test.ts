@@ -105,8 +105,13 @@ test("compaction that is stopped ends after the step in progress", async () => {
   const step = Promise.withResolvers<number>();
   const forget = vi.fn(() => step.promise);
   const job = startCompaction({
-    ...{ task: "t", tryAcquireJobSlot: async () => true, forget, maxCount: 1, maxAge: 1 },
-    ...{ interval: 60_000, now: () => 0 },
+    task: "t",
+    tryAcquireJobSlot: async () => true,
+    forget,
+    maxCount: 1,
+    maxAge: 1,
+    interval: 60_000,
+    now: () => 0,
     onError: (error) => expect.unreachable(String(error)),
   });
   const run = job.run();

@@ -29,12 +29,12 @@ describe("the list of revisions", () => {
     const { history } = await written(3);
     const { revisions, next, oldest } = await history.list({ pageSize: 0 });
     expect(revisions[0]).toEqual({
-      ...{ ...tester, actor: "odd", reason: "no 3" },
-      ...{
-        revision: 3,
-        time: 3_000,
-        changes: [{ key: "logo", oldDefinition: null, newDefinition: null }],
-      },
+      ...tester,
+      actor: "odd",
+      reason: "no 3",
+      revision: 3,
+      time: 3_000,
+      changes: [{ key: "logo", oldDefinition: null, newDefinition: null }],
     });
     expect({ next, oldest }).toEqual({ next: undefined, oldest: 1 });
   });
@@ -160,7 +160,9 @@ describe("the difference of two revisions", () => {
       await save(parts, { site_title: value, aria2_secret: value, logo: value });
     expect(await parts.history.diff(1, 3)).toEqual([]);
     expect((await parts.history.diff(1, 2)).map(({ key }) => key)).toEqual([
-      ...["aria2_secret", "logo", "site_title"],
+      "aria2_secret",
+      "logo",
+      "site_title",
     ]);
   });
 

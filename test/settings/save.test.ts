@@ -118,7 +118,11 @@ describe("a custom setting", () => {
     expect(parts.settings.get("mine")).toMatchObject({ value: "a", ...described, secret: false });
     await save(parts, { bare: "1" });
     expect(parts.settings.get("bare")).toMatchObject({
-      ...{ type: "string", options: "", help: "", group: 0, flag: FLAG.private },
+      type: "string",
+      options: "",
+      help: "",
+      group: 0,
+      flag: FLAG.private,
     });
     expect(parts.publicReads.settings(parts.publicReads.snapshot())).toMatchObject({ mine: "a" });
   });
@@ -156,7 +160,8 @@ describe("a custom setting", () => {
       for (const { settings, publicReads } of [parts, again]) {
         expect(settings.get(key).value).toBe("1");
         expect(Object.entries(publicReads.settings(publicReads.snapshot()))).toContainEqual([
-          ...[key, "1"],
+          key,
+          "1",
         ]);
       }
       expect(commit?.changes).toMatchObject([{ key, newValue: "1" }]);

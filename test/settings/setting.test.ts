@@ -67,7 +67,8 @@ describe("connecting a download manager", () => {
     const { calls, ...clients } = managers(async () => ({ version: "1.36.0" }));
     const { settings, history } = await testParts(newPath(), clients);
     expect(await settings.setAria2(address, tester, signal)).toEqual({
-      ...{ version: "1.36.0", revision: 1 },
+      version: "1.36.0",
+      revision: 1,
     });
     expect(await settings.setQbittorrent(login, tester, signal)).toMatchObject({ revision: 2 });
     expect(calls).toEqual([address, { url: login.url }]);

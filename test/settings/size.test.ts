@@ -83,7 +83,11 @@ describe("all settings together", () => {
       { key: "a", value: "1" },
       { key: "b", value: "1" },
     ].map((setting) => ({
-      ...{ type: "string", options: "", group: 0, flag: 1, help: "" },
+      type: "string",
+      options: "",
+      group: 0,
+      flag: 1,
+      help: "",
       ...setting,
     }));
     const conditions = { passphrase: "", skipInvalid: false };
@@ -121,7 +125,10 @@ describe("all settings together", () => {
     const declare = (text: string): Promise<void> => {
       writeFileSync(path, `settings:\n  site_title: a\n  announcement: "${text}"\n`);
       const managed = createManagedSettings({
-        ...{ path, env: {}, engine: parts.engine, definitions },
+        path,
+        env: {},
+        engine: parts.engine,
+        definitions,
         onProblems: () => undefined,
         onError: () => undefined,
         onApplied: () => undefined,

@@ -20,8 +20,18 @@ export function customItem(
   members: Partial<SettingItem> = {},
 ): SettingItem {
   return {
-    ...{ key, value, help: "", type: "string", options: "", group: 0, flag: FLAG.private },
-    ...{ secret: false, position: 1, revision: 1, origin: "custom", definition: undefined },
+    key,
+    value,
+    help: "",
+    type: "string",
+    options: "",
+    group: 0,
+    flag: FLAG.private,
+    secret: false,
+    position: 1,
+    revision: 1,
+    origin: "custom",
+    definition: undefined,
     ...members,
   };
 }

@@ -102,8 +102,12 @@ test("a save that other saves precede ten times is refused", async () => {
     createSnapshot(revision, [{ ...knownItem(defined({ key: "a" }), ""), revision }]);
   const draft = (revision: number) =>
     createDraft({
-      ...{ revision, lastPosition: 0, mount: () => undefined },
-      ...{ keys: () => [], mountKeys: () => [], get: (key) => at(revision).get(key) },
+      revision,
+      lastPosition: 0,
+      mount: () => undefined,
+      keys: () => [],
+      mountKeys: () => [],
+      get: (key) => at(revision).get(key),
     });
   const seen = [{ key: "a", value: "", seenRevision: 1 }];
   let tries = 0;

@@ -121,7 +121,12 @@ it.each([
   ["float", "an old type is text"],
 ])("a value of a custom setting of type %s may be %j", (type, value) => {
   const definition = customDefinition({
-    ...{ key: "k", type, options: type === "select" ? "a,b" : "", group: 1, flag: 1, help: "" },
+    key: "k",
+    type,
+    options: type === "select" ? "a,b" : "",
+    group: 1,
+    flag: 1,
+    help: "",
   });
   expect(checkValue(definition, value)).toBeUndefined();
 });

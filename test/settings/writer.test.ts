@@ -142,7 +142,9 @@ describe("changes that wait at the same time", () => {
     const again = await testParts(path);
     for (const { engine } of [parts, again])
       expect([...engine.snapshot().items()].slice(-3).map(({ key }) => key)).toEqual([
-        ...["c", "b", "a"],
+        "c",
+        "b",
+        "a",
       ]);
   });
 
@@ -161,7 +163,13 @@ describe("changes that wait at the same time", () => {
       save(parts, { site_title: "two" }),
     ]);
     expect(results.map(({ status }) => status)).toEqual([
-      ...["fulfilled", "rejected", "rejected", "fulfilled", "rejected", "rejected", "fulfilled"],
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
     ]);
     expect(seen.transactions).toBe(1);
     expect(parts.engine.snapshot().revision).toBe(2);

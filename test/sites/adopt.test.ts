@@ -9,7 +9,13 @@ import { temporaryPaths } from "../store/folder.ts";
 const newPath = temporaryPaths();
 
 const row = (key: string, value: string, more: Partial<SiteRow> = {}): SiteRow => ({
-  ...{ key, value, type: "string", options: "", help: "h", group: 3, flag: FLAG.public },
+  key,
+  value,
+  type: "string",
+  options: "",
+  help: "h",
+  group: 3,
+  flag: FLAG.public,
   ...more,
 });
 
@@ -28,8 +34,15 @@ async function adopted(
   const { engine } = parts;
   const base = engine.snapshot();
   const comparison: Comparison = {
-    ...{ key, sync: "differs", wanted: undefined, row: there, item: base.get(key) },
-    ...{ secret: false, overridden, drifted: false, note: "" },
+    key,
+    sync: "differs",
+    wanted: undefined,
+    row: there,
+    item: base.get(key),
+    secret: false,
+    overridden,
+    drifted: false,
+    note: "",
   };
   await meanwhile();
   const deps = { engine, base, managedBy, maxValueBytes: 20, origin: tester, dryRun };
@@ -60,7 +73,8 @@ test.each<[string, SiteRow, Parameters<typeof adopted>[2], string, RegExp]>([
   const parts = await testParts(newPath());
   const found = await adopted(parts, there, options);
   expect(found).toEqual({
-    ...{ outcome, reason: expect.stringMatching(reason) },
+    outcome,
+    reason: expect.stringMatching(reason),
     isSaved: outcome === "changed" || outcome === "added",
   });
   expect(parts.engine.snapshot().get(there.key)?.value === there.value).toBe(
@@ -91,7 +105,8 @@ test("a setting that was saved in between is skipped", async () => {
   const parts = await testParts(newPath());
   const meanwhile = () => save(parts, { site_title: "Mine" });
   expect(await adopted(parts, row("site_title", "Harbour"), { meanwhile })).toMatchObject({
-    ...{ outcome: "skipped", isSaved: false },
+    outcome: "skipped",
+    isSaved: false,
   });
   expect(parts.settings.get("site_title").value).toBe("Mine");
 });

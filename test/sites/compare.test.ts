@@ -9,8 +9,19 @@ import { defined } from "../settings/parts.ts";
 
 const hash = createFingerprint(Buffer.alloc(32, 7));
 const everything: Site = {
-  ...{ id: "1", name: "one", url: "http://192.0.2.1", token: "t", ca: "", pin: "", mode: "follow" },
-  ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
+  id: "1",
+  name: "one",
+  url: "http://192.0.2.1",
+  token: "t",
+  ca: "",
+  pin: "",
+  mode: "follow",
+  include: [],
+  exclude: [],
+  overrides: {},
+  paused: false,
+  upstream: false,
+  created: 0,
 };
 const itemOf = (value: string, more: Partial<SettingItem> = {}): SettingItem => ({
   ...knownItem(defined({ key: "k" }), value),
@@ -18,7 +29,13 @@ const itemOf = (value: string, more: Partial<SettingItem> = {}): SettingItem => 
   ...more,
 });
 const rowOf = (value: string, more: Partial<SiteRow> = {}): SiteRow => ({
-  ...{ key: "k", value, type: "string", options: "", help: "", group: 1, flag: 0 },
+  key: "k",
+  value,
+  type: "string",
+  options: "",
+  help: "",
+  group: 1,
+  flag: 0,
   ...more,
 });
 
@@ -45,8 +62,15 @@ describe("a setting compared with a site", () => {
   test("has the same value, another one, or no row there", () => {
     expect(compared({ items: [itemOf("a")], rows: [rowOf("a")] })).toEqual([
       {
-        ...{ key: "k", sync: "same", wanted: "a", row: rowOf("a"), item: itemOf("a") },
-        ...{ secret: false, overridden: false, drifted: false, note: "" },
+        key: "k",
+        sync: "same",
+        wanted: "a",
+        row: rowOf("a"),
+        item: itemOf("a"),
+        secret: false,
+        overridden: false,
+        drifted: false,
+        note: "",
       },
     ]);
     expect(compared(differing)).toMatchObject([{ sync: "differs", wanted: "a", note: "" }]);
@@ -69,7 +93,8 @@ describe("a setting compared with a site", () => {
     const named = { items: [itemOf("a", title)], rows: [rowOf("b", title)] };
     expect(one(named)).toMatchObject({ sync: "differs", note: expect.sentence(/./) });
     expect(one({ rows: [rowOf("b", title)] })).toMatchObject({
-      ...{ sync: "extra", note: expect.sentence(/./) },
+      sync: "extra",
+      note: expect.sentence(/./),
     });
   });
 
@@ -94,8 +119,15 @@ describe("a row that only the site has", () => {
     const row = rowOf("b");
     expect(compared({ rows: [row] })).toEqual([
       {
-        ...{ key: "k", sync: "extra", wanted: undefined, row, item: undefined },
-        ...{ secret: false, overridden: false, drifted: false, note: "" },
+        key: "k",
+        sync: "extra",
+        wanted: undefined,
+        row,
+        item: undefined,
+        secret: false,
+        overridden: false,
+        drifted: false,
+        note: "",
       },
     ]);
     expect(one({ rows: [row], site: { exclude: ["k"] } }).sync).toBe("excluded");

@@ -3,8 +3,19 @@ import { createProbes } from "../../src/sites/probe.ts";
 import { NEW_STATE, type Site, type SiteState } from "../../src/sites/site.ts";
 
 const siteOf = (id: string): Site => ({
-  ...{ id, name: id, url: "http://127.0.0.1:1", token: "t", ca: "", pin: "", mode: "follow" },
-  ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 1 },
+  id,
+  name: id,
+  url: "http://127.0.0.1:1",
+  token: "t",
+  ca: "",
+  pin: "",
+  mode: "follow",
+  include: [],
+  exclude: [],
+  overrides: {},
+  paused: false,
+  upstream: false,
+  created: 1,
 });
 const error = { kind: "unreachable", message: "connection refused", since: 1 };
 

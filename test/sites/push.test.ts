@@ -7,7 +7,14 @@ import { push, type Wanted } from "../../src/sites/push.ts";
 type Values = Readonly<Record<string, string>>;
 
 const row = (key: string, value: string, group = 1): SiteRow => ({
-  ...{ key, value, type: "string", options: "", help: "kept", group, flag: 0, index: 7 },
+  key,
+  value,
+  type: "string",
+  options: "",
+  help: "kept",
+  group,
+  flag: 0,
+  index: 7,
 });
 const failure = (kind: SiteFailureKind): SiteFailure =>
   new SiteFailure(kind, message("NO_ANSWER"), { code: kind === "refused" ? 500 : 0 });
@@ -164,10 +171,15 @@ describe("a refused value", () => {
       },
     );
     expect(saves).toEqual([
-      ...["privacy_regs=x", "search_index=bleve", "search_index=none", "default_role=2"],
+      "privacy_regs=x",
+      "search_index=bleve",
+      "search_index=none",
+      "default_role=2",
     ]);
     expect(outcomes).toEqual({
-      ...{ search_index: "refused", default_role: "applied", privacy_regs: "refused" },
+      search_index: "refused",
+      default_role: "applied",
+      privacy_regs: "refused",
     });
   });
 });

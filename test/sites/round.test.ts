@@ -10,8 +10,19 @@ const NOW = 10_000_000;
 const WINDOW = 600_000;
 const hash = createFingerprint(Buffer.alloc(32, 7));
 const site: Site = {
-  ...{ id: "1", name: "one", url: "http://192.0.2.1", token: "t", ca: "", pin: "", mode: "follow" },
-  ...{ include: [], exclude: [], overrides: {}, paused: false, upstream: false, created: 0 },
+  id: "1",
+  name: "one",
+  url: "http://192.0.2.1",
+  token: "t",
+  ca: "",
+  pin: "",
+  mode: "follow",
+  include: [],
+  exclude: [],
+  overrides: {},
+  paused: false,
+  upstream: false,
+  created: 0,
 };
 
 /** A round with a site in memory; Mooring has "here" for each key. */
@@ -34,7 +45,9 @@ async function round(
     { ...NEW_STATE, appliedRevision: 5, ...state },
     { aim: "push", actor: "test", ...options },
     {
-      ...{ client: client as SiteClient, hash, now: () => NOW },
+      client: client as SiteClient,
+      hash,
+      now: () => NOW,
       snapshot: createSnapshot(9, items),
     },
   );

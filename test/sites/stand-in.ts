@@ -186,7 +186,14 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
   const { asUser, asAdmin } = createRights(sessions, permanent);
   const setRow = (key: string, value: string, group: number): void =>
     void settings.rows.set(key, {
-      ...{ key, value, help: "", type: "string", options: "", group, flag: 1, index: 0 },
+      key,
+      value,
+      help: "",
+      type: "string",
+      options: "",
+      group,
+      flag: 1,
+      index: 0,
     });
   const manager =
     (store: (body: Record<string, string>) => void): Route =>

@@ -49,8 +49,10 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       };
       await one.transact((trx) => trx.write({ tokens: [ended], audit: [] }));
       expect(await other.news(1)).toEqual({
-        ...{ version: 2, isWhole: false },
-        ...{ principals: [], tokens: [ended] },
+        version: 2,
+        isWhole: false,
+        principals: [],
+        tokens: [ended],
       });
       expect(await other.news(2)).toEqual({ version: 2, isWhole: false, ...none });
       // A version beyond the newest one returns all rows.
@@ -204,9 +206,18 @@ function principal(id: string): StoredPrincipal {
 
 export function storedToken(id: string): StoredToken {
   return {
-    ...{ id, principalId: "p", hash: "aGFzaA", scopes: ["settings:read"], limits: ["key:a*"] },
-    ...{ comment: "for a test", createdAt: 1_700_000_000_000, createdBy: "admin" },
-    ...{ expiresAt: 1_800_000_000_000, notAfter: null, replacedBy: null },
-    ...{ revokedAt: null, revokedBy: null },
+    id,
+    principalId: "p",
+    hash: "aGFzaA",
+    scopes: ["settings:read"],
+    limits: ["key:a*"],
+    comment: "for a test",
+    createdAt: 1_700_000_000_000,
+    createdBy: "admin",
+    expiresAt: 1_800_000_000_000,
+    notAfter: null,
+    replacedBy: null,
+    revokedAt: null,
+    revokedBy: null,
   };
 }

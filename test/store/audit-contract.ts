@@ -9,14 +9,16 @@ import { setting } from "./sample.ts";
 /** An entry with defaults for members that a test does not need. */
 export function entry(members: Partial<AuditEntry> = {}): AuditEntry {
   return {
-    ...{
-      time: 1_700_000_000_000,
-      actor: "admin",
-      tokenId: "",
-      transport: "rest",
-      method: "SaveSettings",
-    },
-    ...{ peer: "127.0.0.1", requestId: "r1", outcome: "OK", subjects: ["a"], detail: {} },
+    time: 1_700_000_000_000,
+    actor: "admin",
+    tokenId: "",
+    transport: "rest",
+    method: "SaveSettings",
+    peer: "127.0.0.1",
+    requestId: "r1",
+    outcome: "OK",
+    subjects: ["a"],
+    detail: {},
     ...members,
   };
 }
@@ -116,8 +118,18 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       await store.transact((trx) => trx.write(secret(2, "a", hash("1"), `${FORM}${hash("2")}`)));
       await store.transact((trx) => trx.write(setting(3, { b: "hmac1:b" })));
       const site = {
-        ...{ id: "s1", name: "s1", url: "http://h", address: "h:80", token: "", ca: "", pin: "" },
-        ...{ mode: "follow", include: "[]", exclude: "[]", overrides: "{}", created: 1 },
+        id: "s1",
+        name: "s1",
+        url: "http://h",
+        address: "h:80",
+        token: "",
+        ca: "",
+        pin: "",
+        mode: "follow",
+        include: "[]",
+        exclude: "[]",
+        overrides: "{}",
+        created: 1,
       };
       await store.sites.insert({ ...site, paused: false, upstream: false }, []);
       const known = { refused: { a: { hash: hash("3"), reason: '"hmac1:no hash"' } } };
@@ -285,7 +297,11 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await forget(8, 0)).toBe(3);
       expect(await store.audit.floor()).toEqual({ seq: 3, hash: before[2]?.hash });
       expect((await allRows(store.audit)).at(-1)).toMatchObject({
-        ...{ seq: 11, time: 99 * HOUR, actor: "mooring", method: "forget", subjects: ["audit"] },
+        seq: 11,
+        time: 99 * HOUR,
+        actor: "mooring",
+        method: "forget",
+        subjects: ["audit"],
         detail: '{"named":0,"found":0,"floor":3}',
       });
       expect(await forget(8, 0)).toBe(0);

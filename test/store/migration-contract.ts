@@ -19,8 +19,16 @@ async function leave(db: Kysely<Database>, steps: Migrations): Promise<void> {
   await db
     .insertInto("setting")
     .values({
-      ...{ key: "site_title", value: "of before", type: "string", options: "", help: "" },
-      ...{ group_id: 1, flag: 0, origin: "custom", position: 1, revision: 1 },
+      key: "site_title",
+      value: "of before",
+      type: "string",
+      options: "",
+      help: "",
+      group_id: 1,
+      flag: 0,
+      origin: "custom",
+      position: 1,
+      revision: 1,
     })
     .execute();
 }

@@ -51,7 +51,10 @@ export function commit(members: Partial<RevisionCommit> & { revision: number }):
 
 /** A write of these rows only. */
 export const writing = (rows: Partial<StoredWrite>): StoredWrite => ({
-  ...{ revisions: [], upserts: [], deletes: [], audit: [] },
+  revisions: [],
+  upserts: [],
+  deletes: [],
+  audit: [],
   ...rows,
 });
 

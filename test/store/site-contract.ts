@@ -66,7 +66,9 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       const registry = createSiteRegistry({ store, sealer, onClosed: () => undefined });
       await registry.load();
       expect(registry.state("a")).toMatchObject({
-        ...{ reachedAt: 1795470790970, nextTry: 1795470824970, failures: 7 },
+        reachedAt: 1795470790970,
+        nextTry: 1795470824970,
+        failures: 7,
         error: { kind: "unreachable", since: 1795470793971 },
         fights: { site_title: { times: [1795470790970], left: false } },
       });

@@ -26,7 +26,10 @@ describe.each(readdirSync(DATABASES))("the database of version %s", (file) => {
     const keys = "site_title,default_page_size,my_own_setting,ldap_manager_password";
     const settings = await call(`get?keys=${keys}`);
     expect(settings.data.map(({ value }) => value)).toEqual([
-      ...["Haven", "50", "kept", "a-password-of-somebody"],
+      "Haven",
+      "50",
+      "kept",
+      "a-password-of-somebody",
     ]);
     const change = await call("revision?revision=2");
     expect(change).toMatchObject({

@@ -34,7 +34,8 @@ export function as(port: number, token: string = TOKEN): As {
   const baseUrl = `http://127.0.0.1:${port}`;
   const sessionManager = new Http2SessionManager(baseUrl);
   const transport = createGrpcTransport({
-    ...{ baseUrl, sessionManager },
+    baseUrl,
+    sessionManager,
     interceptors: [
       (next) => (request) => {
         request.header.set("authorization", token);

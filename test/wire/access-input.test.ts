@@ -53,7 +53,9 @@ interface Refused {
 
 const refused: readonly Refused[] = [
   {
-    ...{ by: "manager", method: createToken, code: Code.InvalidArgument },
+    by: "manager",
+    method: createToken,
+    code: Code.InvalidArgument,
     rows: [
       [/at most 4096 characters in total/, { limits: LONG }, chinese],
       [/at most 100 limits/, { limits: MANY }, /一个令牌最多有 100 条限制/],
@@ -77,7 +79,9 @@ const refused: readonly Refused[] = [
     ],
   },
   {
-    ...{ by: "manager", method: createToken, code: Code.PermissionDenied },
+    by: "manager",
+    method: createToken,
+    code: Code.PermissionDenied,
     rows: [
       [
         /can only grant scopes that it has: this token does not have settings:read/,
@@ -87,15 +91,21 @@ const refused: readonly Refused[] = [
     ],
   },
   {
-    ...{ by: "manager", method: createToken, code: Code.FailedPrecondition },
+    by: "manager",
+    method: createToken,
+    code: Code.FailedPrecondition,
     rows: [[/"disabled" is disabled/, { principal: "disabled" }, '主体 "disabled" 已停用']],
   },
   {
-    ...{ by: "manager", method: rotateToken, code: Code.PermissionDenied },
+    by: "manager",
+    method: rotateToken,
+    code: Code.PermissionDenied,
     rows: [[/can only grant scopes that it has/, { id: "rotated" }, chinese]],
   },
   {
-    ...{ by: "manager", method: rotateToken, code: Code.InvalidArgument },
+    by: "manager",
+    method: rotateToken,
+    code: Code.InvalidArgument,
     rows: [
       [
         /0 to 30 days/,
@@ -106,41 +116,57 @@ const refused: readonly Refused[] = [
     ],
   },
   {
-    ...{ by: "root", method: rotateToken, code: Code.FailedPrecondition },
+    by: "root",
+    method: rotateToken,
+    code: Code.FailedPrecondition,
     rows: [
       [/has expired: create a new one/, { id: "ended" }, /^令牌 \w{12} 已到期：请另建一个$/],
       [/has been rotated already/, { id: "rotated" }, chinese],
     ],
   },
   {
-    ...{ by: "manager", method: revokeToken, code: Code.NotFound },
+    by: "manager",
+    method: revokeToken,
+    code: Code.NotFound,
     rows: [[/no token with the id "nothing"/, { id: "nothing" }, '没有 ID 为 "nothing" 的令牌']],
   },
   {
-    ...{ by: "manager", method: createPrincipal, code: Code.InvalidArgument },
+    by: "manager",
+    method: createPrincipal,
+    code: Code.InvalidArgument,
     rows: [
       [/invalid name "No name"/, { name: "No name" }, /"No name" 不行/],
       [/reserved by the program/, { name: "admin" }, /且不能是程序自己使用的名称：/],
     ],
   },
   {
-    ...{ by: "manager", method: createPrincipal, code: Code.AlreadyExists },
+    by: "manager",
+    method: createPrincipal,
+    code: Code.AlreadyExists,
     rows: [[/the principal "taken" exists already/, { name: "taken" }, '已经有主体 "taken"']],
   },
   {
-    ...{ by: "manager", method: disablePrincipal, code: Code.NotFound },
+    by: "manager",
+    method: disablePrincipal,
+    code: Code.NotFound,
     rows: [[/there is no principal "nobody"/, { name: "nobody" }, '没有主体 "nobody"']],
   },
   {
-    ...{ by: "reader", method: deleteSetting, code: Code.PermissionDenied },
+    by: "reader",
+    method: deleteSetting,
+    code: Code.PermissionDenied,
     rows: [[/the scope settings:delete/, { key: "x" }, "此令牌没有权限范围 settings:delete"]],
   },
   {
-    ...{ by: "writer", method: resetToken, code: Code.PermissionDenied },
+    by: "writer",
+    method: resetToken,
+    code: Code.PermissionDenied,
     rows: [[/requires the permanent admin token/, {}, "此操作只能用永久管理员令牌本身"]],
   },
   {
-    ...{ by: "writer", method: saveSettings, code: Code.PermissionDenied },
+    by: "writer",
+    method: saveSettings,
+    code: Code.PermissionDenied,
     rows: [
       [
         /only the permanent admin token can change/,
@@ -150,13 +176,17 @@ const refused: readonly Refused[] = [
     ],
   },
   {
-    ...{ by: "limited", method: getSetting, code: Code.PermissionDenied },
+    by: "limited",
+    method: getSetting,
+    code: Code.PermissionDenied,
     rows: [
       [/limited to key:s3_\*/, { key: "logo" }, "此令牌只限于 key:s3_*：没有读取或更改任何内容"],
     ],
   },
   {
-    ...{ by: "ended", method: getSetting, code: Code.Unauthenticated },
+    by: "ended",
+    method: getSetting,
+    code: Code.Unauthenticated,
     rows: [
       [
         /unknown, revoked or expired/,
@@ -180,7 +210,8 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
       const localized =
         typeof translated === "string" ? translated : expect.stringMatching(translated);
       expect(outcome).toMatchObject({
-        ...{ kind: "failure", code: transport.codeOf(code) },
+        kind: "failure",
+        code: transport.codeOf(code),
         message: expect.stringMatching(english),
       });
       if (outcome.kind === "reply") return;

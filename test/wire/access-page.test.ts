@@ -71,7 +71,9 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   ])("%j is refused", async (members, field, message) => {
     for (const method of [listTokens, listPrincipals])
       expect(await invoke(transport, method, members)).toMatchObject({
-        ...{ kind: "failure", code: transport.codeOf(Code.InvalidArgument), fields: [field] },
+        kind: "failure",
+        code: transport.codeOf(Code.InvalidArgument),
+        fields: [field],
         message: expect.stringContaining(message),
       });
   });
@@ -82,7 +84,8 @@ test("filters apply before pages", async () => {
   const first = await access.listTokens({ active: true, pageSize: 4 });
   const second = await access.listTokens({
     active: true,
-    ...{ pageSize: 4, pageToken: first.nextPageToken },
+    pageSize: 4,
+    pageToken: first.nextPageToken,
   });
   expect([...first.tokens, ...second.tokens].map(({ id }) => id)).toEqual(
     ids.filter((id) => id !== ended).slice(0, 8),

@@ -134,7 +134,10 @@ describe("a token that ends soon", () => {
       table: (await cli("token", "list")).includes("(expires soon)"),
     });
     const nothing = {
-      ...{ listed: [], metric: 0, line: undefined, table: false },
+      listed: [],
+      metric: 0,
+      line: undefined,
+      table: false,
       status: { endingTokenCount: 0, endingTokens: [] },
     };
     expect(await shown()).toMatchObject(nothing);

@@ -65,7 +65,10 @@ test("every change has its row, and no row has a secret", async () => {
   const all = await events();
   const find = (method: string) => byMethod(all, method)[0];
   expect(find("SaveSettings")).toMatchObject({
-    ...{ actor: "admin", door: "grpc", peer: "127.0.0.1", outcome: "OK" },
+    actor: "admin",
+    door: "grpc",
+    peer: "127.0.0.1",
+    outcome: "OK",
     subjects: ["aria2_secret"],
   });
   expect(detailOf(find("SaveSettings") as AuditEvent)).toMatchObject({ keys: 1, reason: "why" });
@@ -74,7 +77,9 @@ test("every change has its row, and no row has a secret", async () => {
   expect(find("ExportSettings")?.detail).toBe('{"secrets":"clear"}');
   expect(find("CreateToken")?.subjects).toEqual([`anna/${id}`]);
   expect(detailOf(find("CreateToken") as AuditEvent)).toMatchObject({
-    ...{ scopes: ["settings:read"], limits: ["key:a*"], expires: expect.stringMatching(/^20/) },
+    scopes: ["settings:read"],
+    limits: ["key:a*"],
+    expires: expect.stringMatching(/^20/),
   });
   expect(find("RotateToken")?.subjects).toEqual([`anna/${id}`, `anna/${next.token?.id}`]);
   expect(find("RevokeToken")?.subjects).toEqual([`anna/${id}`]);

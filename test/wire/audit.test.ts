@@ -45,7 +45,8 @@ describe("the audit", () => {
     if (!transport.carries(watchAudit)) return;
     const afterSequence = BigInt(String(sequence)) - 1n;
     expect(await read(transport, watchAudit, { afterSequence })).toMatchObject({
-      ...{ sequence, events: [{ hash }] },
+      sequence,
+      events: [{ hash }],
     });
   });
 

@@ -203,7 +203,8 @@ describe("an error of a handler", () => {
     async (_, make) => {
       for (const failure of await failures(make)) {
         expect(failure).toMatchObject({
-          ...{ code: Code.FailedPrecondition, rawMessage: "not: 100 % of it" },
+          code: Code.FailedPrecondition,
+          rawMessage: "not: 100 % of it",
         });
         expect(failure.metadata.get("x-hint")).toBe("look elsewhere");
         expect(failure.metadata.get("x-bytes-bin")).toBe("AAEC");

@@ -35,7 +35,10 @@ export async function saveCloud({ mounts }: As, one: WholeSite): Promise<void> {
   await mounts.saveMounts({
     mounts: [
       {
-        ...{ name: "cloud", mountPath: "/cloud", driver: "WebDav", sites: { names: ["one"] } },
+        name: "cloud",
+        mountPath: "/cloud",
+        driver: "WebDav",
+        sites: { names: ["one"] },
         config: { address: "https://dav.example", username: "ann", password: SECRET },
       },
     ],
@@ -47,7 +50,10 @@ export async function saveCloud({ mounts }: As, one: WholeSite): Promise<void> {
 /** A mount of the driver Local at the path of its name. */
 export function local(name: string, root: string, more: JsonObject = {}) {
   return {
-    ...{ name, mountPath: `/${name}`, driver: "Local", config: { root_folder_path: root } },
+    name,
+    mountPath: `/${name}`,
+    driver: "Local",
+    config: { root_folder_path: root },
     ...more,
   };
 }

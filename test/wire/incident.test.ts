@@ -49,11 +49,13 @@ afterAll(() => target.closeAllConnections());
 
 function row(id: number, path: string, status: string) {
   return {
-    ...{ id, mount_path: path, driver: "PikPak", status, disabled: status === "disabled" },
-    ...{
-      addition: JSON.stringify({ password: SECRET, username: "u" }),
-      modified: `${id} ${status}`,
-    },
+    id,
+    mount_path: path,
+    driver: "PikPak",
+    status,
+    disabled: status === "disabled",
+    addition: JSON.stringify({ password: SECRET, username: "u" }),
+    modified: `${id} ${status}`,
   };
 }
 
@@ -72,9 +74,7 @@ describe.each(sharedPortTransports)("incidents over $name", ({ open: openTranspo
     const list = await read(transport, listIncidents);
     expect(list).toMatchObject({
       incidents: [
-        ...[
-          { site: "one", mount_path: "/bad", driver: "PikPak", message: "login failed: ********" },
-        ],
+        { site: "one", mount_path: "/bad", driver: "PikPak", message: "login failed: ********" },
       ],
     });
     const [incident] = list["incidents"] as [JsonObject];
@@ -137,7 +137,10 @@ describe("an incident", () => {
     put("/good", "429 too many requests");
     await expect.poll(() => messages().map(({ type }) => type)).toEqual(["incident.opened"]);
     expect(messages()[0]?.data).toMatchObject({
-      ...{ site: "one", mount_path: "/good", class: "quota", message: "429 too many requests" },
+      site: "one",
+      mount_path: "/good",
+      class: "quota",
+      message: "429 too many requests",
       action: expect.stringMatching(/^Wait/),
     });
     const [incident] = (await open()).filter(({ mountPath }) => mountPath === "/good");
@@ -146,7 +149,8 @@ describe("an incident", () => {
     await incidents.acknowledgeIncident({ id, note: "waiting" });
     await expect.poll(() => messages().at(-1)?.type).toBe("incident.acknowledged");
     expect((await incidents.getIncident({ id })).incident).toMatchObject({
-      ...{ acknowledgedBy: "admin", note: "waiting" },
+      acknowledgedBy: "admin",
+      note: "waiting",
     });
     put("/good", "work");
     await expect.poll(() => messages().at(-1)?.type).toBe("incident.closed");

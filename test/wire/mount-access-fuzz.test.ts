@@ -46,11 +46,15 @@ beforeAll(async () => {
     await root.sites.createSite({ site: { name: `site${at}`, url, token: token() } });
   const { mounts } = root;
   const dav = (name: string, path: string, password: string) => ({
-    ...{ name, mountPath: path, driver: "WebDav" },
+    name,
+    mountPath: path,
+    driver: "WebDav",
     config: { address: `https://${name}.example`, username: name, password },
   });
   const drive = (name: string, path: string, tokens: readonly [string, string]) => ({
-    ...{ name, mountPath: path, driver: "PikPak" },
+    name,
+    mountPath: path,
+    driver: "PikPak",
     config: { username: name, password: tokens[0], refresh_token: tokens[0] },
     overrides: { site1: { config: { refresh_token: tokens[1] } } },
   });
@@ -83,7 +87,13 @@ const value = fc.oneof(
   fc.constantFrom("wrong", "", "********", "https://x.example", "/srv", 3, true),
 );
 const item = fc.constantFrom(
-  ...["address", "username", "password", "refresh_token", "root_folder_path", "order", "remark"],
+  "address",
+  "username",
+  "password",
+  "refresh_token",
+  "root_folder_path",
+  "order",
+  "remark",
 );
 const values = fc.dictionary(item, value, { maxKeys: 3 });
 /** Texts by the name of their field; other fields get all of these. */

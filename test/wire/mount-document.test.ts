@@ -24,8 +24,12 @@ describe("first contact with a server that has mounts", () => {
         method: "POST",
         headers: { authorization: third.token() },
         body: JSON.stringify({
-          ...{ mount_path: path, driver: "Local", addition: JSON.stringify(addition) },
-          ...{ order: 1, remark: "by hand", cache_expiration: 45 },
+          mount_path: path,
+          driver: "Local",
+          addition: JSON.stringify(addition),
+          order: 1,
+          remark: "by hand",
+          cache_expiration: 45,
         }),
       });
     await add("/old", { root_folder_path: "/srv/old" });
@@ -46,13 +50,16 @@ describe("first contact with a server that has mounts", () => {
     expect(writes()).toBe(before);
     const dry = await admin.mounts.adoptMounts({ site: "three", dryRun: true });
     expect(dry.results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
-      ...["old created", "older created"],
+      "old created",
+      "older created",
     ]);
     const { revision } = await admin.mounts.listMounts({});
     const adopted = await admin.mounts.adoptMounts({ site: "three" });
     expect(adopted.revision).toBe(revision + 1n);
     expect((await admin.mounts.getMount({ name: "old" })).mount).toMatchObject({
-      ...{ mountPath: "/old", sites: ["three"], members: { remark: "by hand" } },
+      mountPath: "/old",
+      sites: ["three"],
+      members: { remark: "by hand" },
     });
     // `cache_expiration` is in no form of Local. It is kept in copies and by other changes.
     expect((await admin.mounts.getMount({ name: "old" })).mount?.members).toMatchObject({
@@ -99,15 +106,24 @@ describe("import and export", () => {
     await admin.mounts.saveMounts({
       mounts: [
         {
-          ...{ name: "dav", mountPath: "/dav", driver: "WebDav", sites: { names: ["two"] } },
+          name: "dav",
+          mountPath: "/dav",
+          driver: "WebDav",
+          sites: { names: ["two"] },
           config: { vendor: "other", address: "https://x", username: "u", password: "wanted-1" },
         },
         {
-          ...{ name: "box", mountPath: "/box", driver: "AList V3", sites: { names: ["two"] } },
+          name: "box",
+          mountPath: "/box",
+          driver: "AList V3",
+          sites: { names: ["two"] },
           config: { url: "https://x", password: "", token: "kept-by-nobody" },
         },
         {
-          ...{ name: "open", mountPath: "/open", driver: "AList V3", sites: { names: ["two"] } },
+          name: "open",
+          mountPath: "/open",
+          driver: "AList V3",
+          sites: { names: ["two"] },
           config: { url: "https://x", password: "" },
         },
       ],
@@ -129,7 +145,9 @@ describe("import and export", () => {
       sites: ["two"],
     });
     expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
-      ...["dav created", "box created", "open created"],
+      "dav created",
+      "box created",
+      "open created",
     ]);
     expect(results[1]?.note).toContain("config.token: the document has no secrets");
     const box = async () => (await admin.mounts.getMount({ name: "box" })).mount;

@@ -25,7 +25,9 @@ beforeAll(async () => {
 });
 
 const mount = (path: string, root: string) => ({
-  ...{ mount_path: path, driver: "Local", webdav_policy: "native_proxy" },
+  mount_path: path,
+  driver: "Local",
+  webdav_policy: "native_proxy",
   addition: JSON.stringify({ root_folder_path: root }),
 });
 

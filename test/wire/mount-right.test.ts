@@ -118,7 +118,10 @@ describe("history", () => {
     await expect.poll(() => rowOf(two, "/b")).toBeUndefined();
     const back = await admin.mounts.rollbackMounts({ revision, reason: "undo" });
     expect(back.results.map(({ name, outcome }) => `${name} ${outcome}`).sort()).toEqual([
-      ...["a changed", "b created", "c deleted", "cloud changed"],
+      "a changed",
+      "b created",
+      "c deleted",
+      "cloud changed",
     ]);
     expect(back.results.find(({ name }) => name === "cloud")?.note).toContain("password");
     await expect.poll(() => one.storages.addition("/a")["root_folder_path"]).toBe("/a");

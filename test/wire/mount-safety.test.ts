@@ -18,11 +18,17 @@ const admin = startedForAll(() => as(service.port));
 const writing = async (...scopes: string[]) =>
   as(service.port, (await give(admin, ["mounts:write", ...scopes])).text).mounts;
 const dav = (name: string, password: string) => ({
-  ...{ name, mountPath: `/${name}`, driver: "WebDav", sites: { names: ["nowhere"] } },
+  name,
+  mountPath: `/${name}`,
+  driver: "WebDav",
+  sites: { names: ["nowhere"] },
   config: { address: "https://dav.example", username: "ann", password },
 });
 const local = (name: string, path: string, names: string[]) => ({
-  ...{ name, mountPath: path, driver: "Local", sites: { names } },
+  name,
+  mountPath: path,
+  driver: "Local",
+  sites: { names },
   config: { root_folder_path: "/srv" },
 });
 
@@ -65,7 +71,9 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
 
   test("in the note about a credential that sites would share", async () => {
     const pikpak = {
-      ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
+      name: "drive",
+      mountPath: "/drive",
+      driver: "PikPak",
       sites: { names: ["harbour", "quay"] },
       config: { username: "ann", password: "p", refresh_token: "token-of-all" },
       overrides: { quay: { config: { refresh_token: "token-of-quay" } } },
@@ -78,7 +86,8 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
     const writer = await writing();
     const toAll = (value: string) => ({ name: "drive", config: { refresh_token: value } });
     const toQuay = (value: string) => ({
-      ...{ name: "drive", overrides: { quay: { config: { refresh_token: value } } } },
+      name: "drive",
+      overrides: { quay: { config: { refresh_token: value } } },
     });
     const results = async (input: object) =>
       (await writer.saveMounts({ mounts: [input], dryRun: true })).results;
@@ -112,7 +121,10 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
     await expect(writer.replaceCredential(request)).rejects.toThrow("mounts:reveal");
     // A member that is not secret is replaced without it.
     const { results } = await writer.replaceCredential({
-      ...{ name: "mine", item: "username", value: "bob", dryRun: true },
+      name: "mine",
+      item: "username",
+      value: "bob",
+      dryRun: true,
     });
     expect(results.map(({ name }) => name)).toEqual(["mine", "vault"]);
     const both = await writing("mounts:reveal");
@@ -252,7 +264,10 @@ describe("a mount that a rollback restores without its secrets", () => {
     const made = await admin.mounts.saveMounts({
       mounts: [
         {
-          ...{ name: "keys", mountPath: "/keys", driver: "WebDav", sites: { names } },
+          name: "keys",
+          mountPath: "/keys",
+          driver: "WebDav",
+          sites: { names },
           config: { address: "https://dav.example", username: "ann", password: "all" },
           overrides: { harbour: { config: { password: "own" } } },
         },
@@ -280,7 +295,10 @@ describe("a mount that a rollback restores without its secrets", () => {
     const { revision } = await admin.mounts.saveMounts({
       mounts: [
         {
-          ...{ name: "ssh", mountPath: "/ssh", driver: "SFTP", sites: { names: ["nowhere"] } },
+          name: "ssh",
+          mountPath: "/ssh",
+          driver: "SFTP",
+          sites: { names: ["nowhere"] },
           config: { address: "nas:22", username: "ann", password: SECRET, passphrase: "p" },
         },
       ],

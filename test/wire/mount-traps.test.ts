@@ -20,7 +20,9 @@ const isOk = async (name: string) =>
 test("trap 4: no site gets a credential that another one would invalidate, unless that is allowed", async () => {
   const token = (site: WholeSite) => site.storages.addition("/drive")["refresh_token"];
   const drive = {
-    ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
+    name: "drive",
+    mountPath: "/drive",
+    driver: "PikPak",
     config: { username: "ann", password: "p", refresh_token: "shared" },
   };
   const before = [writes(one), writes(two)];
@@ -62,7 +64,9 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
   await admin.mounts.saveMounts({
     mounts: [
       {
-        ...{ name: "films", mountPath: "/films", driver: "Local" },
+        name: "films",
+        mountPath: "/films",
+        driver: "Local",
         config: { root_folder_path: "/srv/films" },
         overrides: { two: { mountPath: "/kino", config: { root_folder_path: "/mnt/kino" } } },
       },
@@ -114,7 +118,9 @@ test("trap 10: settings and mounts of every process are sent with one Client-Id"
       await as(port).mounts.saveMounts({
         mounts: [
           {
-            ...{ name, mountPath: `/${name}`, driver: "Local" },
+            name,
+            mountPath: `/${name}`,
+            driver: "Local",
             config: { root_folder_path: "/srv" },
           },
         ],

@@ -19,7 +19,10 @@ beforeAll(async () => {
 });
 
 const local = (name: string, path: string) => ({
-  ...{ name, mountPath: path, driver: "Local", config: { root_folder_path: "/srv" } },
+  name,
+  mountPath: path,
+  driver: "Local",
+  config: { root_folder_path: "/srv" },
 });
 
 describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))(
@@ -168,7 +171,9 @@ test("a token with limits has the history of the mounts at its paths, and no oth
   const save = async (...inputs: object[]) =>
     Number((await mounts.saveMounts({ mounts: inputs })).revision);
   const dav = (name: string, path: string, password: string) => ({
-    ...{ name, mountPath: path, driver: "WebDav" },
+    name,
+    mountPath: path,
+    driver: "WebDav",
     config: { address: "https://dav.example", username: "ann", password },
   });
   const made = await save(dav("ours", "/team/ours", "one"), local("theirs", "/theirs"));

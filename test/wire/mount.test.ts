@@ -136,7 +136,10 @@ describe("an invalid save", () => {
 
 test("a credential is replaced wherever it is used, in one revision", async () => {
   const dav = (name: string, password: string, more: JsonObject = {}) => ({
-    ...{ name, mountPath: `/${name}`, driver: "WebDav", sites: { names: ["one"] } },
+    name,
+    mountPath: `/${name}`,
+    driver: "WebDav",
+    sites: { names: ["one"] },
     config: { address: "https://dav.example", username: "ann", password },
     ...more,
   });
@@ -156,7 +159,9 @@ test("a credential is replaced wherever it is used, in one revision", async () =
   const { revision } = await admin.mounts.replaceCredential(request);
   expect(revision).toBe(dry.revision + 1n);
   expect([await password("d1"), await password("d2"), await password("d3")]).toEqual([
-    ...["renewed", "renewed", "own"],
+    "renewed",
+    "renewed",
+    "own",
   ]);
   await expect.poll(() => one.storages.addition("/d2")["password"]).toBe("renewed");
   await expect.poll(() => one.storages.addition("/d3")["password"]).toBe("renewed");
@@ -176,7 +181,9 @@ describe("a credential that a site has refreshed", () => {
     await admin.mounts.saveMounts({
       mounts: [
         {
-          ...{ name: "drive", mountPath: "/drive", driver: "PikPak" },
+          name: "drive",
+          mountPath: "/drive",
+          driver: "PikPak",
           config: { username: "ann", password: "p", refresh_token: "one-1" },
           members: { remark: "first" },
           overrides: { two: { config: { refresh_token: "two-1" } } },

@@ -102,7 +102,9 @@ export async function serveRoutes(
     }),
     direct: createGrpcHandler({
       ...common,
-      ...{ requestId, slowReaders, sendStream: createSendStream() },
+      requestId,
+      slowReaders,
+      sendStream: createSendStream(),
     }),
   };
   const { front, address } = await openFront(

@@ -89,7 +89,9 @@ describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
   afterAll(() => call(method.deleteSite, { name: kept }));
 
   const right = (members: JsonObject): JsonObject => ({
-    ...{ name: "new", url: site.url, token: site.token() },
+    name: "new",
+    url: site.url,
+    token: site.token(),
     ...members,
   });
   const call = (of: DescMethodUnary, body: JsonObject): Promise<Outcome> =>

@@ -25,7 +25,14 @@ const service = startedForAll(() =>
 const site = startedForEach(startStandIn);
 
 const row = (key: unknown, value: unknown, more: object = {}) => ({
-  ...{ key, value, type: "string", options: "", help: "", group: 1, flag: 0, index: 0 },
+  key,
+  value,
+  type: "string",
+  options: "",
+  help: "",
+  group: 1,
+  flag: 0,
+  index: 0,
   ...more,
 });
 const listOf = (...rows: unknown[]) =>
@@ -80,7 +87,8 @@ describe.each(posting)("a hostile site, over $name", ({ open }) => {
     site.mode = { kind: "reply", body };
     const failed = await invoke(transport, checkSite, { name: "one" });
     expect(failed).toMatchObject({
-      ...{ kind: "failure", code: transport.codeOf(Code.FailedPrecondition) },
+      kind: "failure",
+      code: transport.codeOf(Code.FailedPrecondition),
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal would act on.
       message: expect.not.stringMatching(/[\u0000-\u001f\ud800]/),
     });

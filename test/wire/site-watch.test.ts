@@ -53,7 +53,8 @@ describe.each(rpcTransports)("WatchSites over $name", ({ open }) => {
   test("a watch needs a token", async () => {
     const transport = open(service);
     expect(await invoke(transport, watchSites, {}, {})).toMatchObject({
-      ...{ kind: "failure", code: transport.codeOf(Code.Unauthenticated) },
+      kind: "failure",
+      code: transport.codeOf(Code.Unauthenticated),
     });
     transport.close();
   });

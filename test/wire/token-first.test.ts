@@ -158,8 +158,11 @@ describe("a client with Expect: 100-continue", () => {
     const session = connect(`http://127.0.0.1:${service.port}`);
     onTestFinished(() => session.destroy());
     const stream = session.request({
-      ...{ ":method": "POST", ":path": "/api/admin/setting/save", expect: "100-continue" },
-      ...{ authorization, "content-type": "application/json" },
+      ":method": "POST",
+      ":path": "/api/admin/setting/save",
+      expect: "100-continue",
+      authorization,
+      "content-type": "application/json",
     });
     let continued = 0;
     stream.on("continue", () => {

@@ -192,7 +192,8 @@ test("an incomplete request of an unauthenticated client delays no change", asyn
     const { authorization = "" } = request.headers;
     const { method = "GET", url = "/" } = request;
     const reply = await fetch(site.url + url, {
-      ...{ method, headers: { authorization, "content-type": "application/json" } },
+      method,
+      headers: { authorization, "content-type": "application/json" },
       ...(method === "GET" ? {} : { body }),
     });
     response.setHeader("content-type", "application/json").end(await reply.text());

@@ -54,7 +54,10 @@ test("megabytes of any data are passed on unchanged in both directions, over eit
   for await (const part of session.request({ ":path": "/d/random" })) parts.push(part);
   expect(Buffer.concat(parts).equals(bytes)).toBe(true);
   const stream = session.request({
-    ...{ ":method": "PUT", ":path": "/api/fs/put", authorization: token, "file-path": "/h2" },
+    ":method": "PUT",
+    ":path": "/api/fs/put",
+    authorization: token,
+    "file-path": "/h2",
   });
   stream.end(bytes);
   await once(stream.resume(), "end");

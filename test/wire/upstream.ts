@@ -92,7 +92,10 @@ export async function startFront(options: FrontOptions = {}): Promise<FrontedSit
     };
   };
   const front: FrontedSite = {
-    ...{ site, service, url, call },
+    site,
+    service,
+    url,
+    call,
     rpc: async (name, body = {}, authorization = TOKEN) => {
       const reply = await fetch(`http://127.0.0.1:${service.port}/mooring.v1.${name}`, {
         method: "POST",

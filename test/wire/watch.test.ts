@@ -60,7 +60,8 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
     ["a revision that does not exist yet", { afterRevision: 1_000_000n }, Code.OutOfRange, /./],
   ])("%s is refused", async (_what, request, code, message) => {
     expect(await invoke(transport, watchSettings, request)).toMatchObject({
-      ...{ kind: "failure", code: transport.codeOf(code) },
+      kind: "failure",
+      code: transport.codeOf(code),
       message: expect.stringMatching(message),
     });
   });
@@ -75,7 +76,10 @@ describe.each(streaming)("streams over $name", ({ open, env = {} }) => {
 
   test("the drivers' stream begins with a reset for a client without a revision", async () => {
     expect(await read(transport, watchDrivers)).toMatchObject({
-      ...{ reset: true, added: [], changed: [], removed: [] },
+      reset: true,
+      added: [],
+      changed: [],
+      removed: [],
     });
   });
 

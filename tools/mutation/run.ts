@@ -73,7 +73,11 @@ function writeMutants(tree: string, paths: readonly string[], { most, file }: Op
     for (const mutant of mutants) {
       const [before = "", code = ""] = ["", ...lines].slice(mutant.line - 1);
       all.push({
-        ...{ ...mutant, path, code: code.trim(), before: before.trim(), id: all.length + 1 },
+        ...mutant,
+        path,
+        code: code.trim(),
+        before: before.trim(),
+        id: all.length + 1,
       });
     }
   }

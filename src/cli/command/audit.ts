@@ -33,12 +33,25 @@ const DEFAULT_LIMIT = "20";
 const MAX_LIMIT = 1_000_000;
 
 const filters = [
-  ...["actor", "token-id", "method", "outcome", "subject", "since", "until", "limit"],
+  "actor",
+  "token-id",
+  "method",
+  "outcome",
+  "subject",
+  "since",
+  "until",
+  "limit",
 ] as const satisfies readonly FlagName[];
 
 /** Filters that following does not support. */
 const following = [
-  ...["follow", "after", "actor", "token-id", "method", "outcome", "subject"],
+  "follow",
+  "after",
+  "actor",
+  "token-id",
+  "method",
+  "outcome",
+  "subject",
 ] as const satisfies readonly FlagName[];
 
 const actions: Readonly<Record<string, Action>> = {
@@ -133,7 +146,9 @@ async function listAudit(run: CommandRun): Promise<void> {
   do {
     const pageSize = Math.min(limit - reply.events.length, PAGE);
     const page = await client.listAuditEvents({
-      ...{ ...filter, pageSize, pageToken: reply.nextPageToken },
+      ...filter,
+      pageSize,
+      pageToken: reply.nextPageToken,
     });
     const events = [...reply.events, ...page.events];
     Object.assign(reply, { ...page, events });

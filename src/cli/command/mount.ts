@@ -148,7 +148,9 @@ async function save(run: CommandRun, input: MountInput): Promise<void> {
   const { args, output, notice } = run;
   const dryRun = args.is("dry-run");
   const reply = await (await client(run)).saveMounts({
-    ...{ mounts: [input], dryRun, reason: reasonOf(run) },
+    mounts: [input],
+    dryRun,
+    reason: reasonOf(run),
     allowSharedCredential: args.is("allow-shared-credential"),
   });
   if (args.is("json")) return output.json(SaveMountsResponseSchema, reply);
@@ -176,7 +178,10 @@ async function copy(
 ): Promise<void> {
   const { args, output } = run;
   const reply = await (await client(run)).copyMount({
-    ...{ name, newName, mountPath, reason: reasonOf(run) },
+    name,
+    newName,
+    mountPath,
+    reason: reasonOf(run),
     allowSharedCredential: args.is("allow-shared-credential"),
   });
   if (args.is("json")) return output.json(CopyMountResponseSchema, reply);
@@ -267,7 +272,8 @@ async function importFile(run: CommandRun, [path = ""]: readonly string[]): Prom
   const reply = await (await client(run)).importMounts({
     document: (Array.isArray(document) ? { storages: document } : document) as JsonObject,
     sites: sites === undefined ? [] : sites.split(",").map((name) => name.trim()),
-    ...{ dryRun, reason: reasonOf(run) },
+    dryRun,
+    reason: reasonOf(run),
     allowSharedCredential: args.is("allow-shared-credential"),
   });
   if (args.is("json")) return output.json(ImportMountsResponseSchema, reply);

@@ -30,7 +30,9 @@ export async function* followCalls<E, P = never>({
   let isFailed = false;
   try {
     yield* follow<E, P>({
-      ...{ isRetried, longestPause: LONGEST_PAUSE, pause },
+      isRetried,
+      longestPause: LONGEST_PAUSE,
+      pause,
       ...options,
       onState: (state) => {
         if (state.kind === "failed") isFailed = true;

@@ -48,7 +48,10 @@ export function inputOf(
       ),
     );
   return create(MountInputSchema, {
-    ...{ name, disabled, config: given(info.additional), members: given(info.common) },
+    name,
+    disabled,
+    config: given(info.additional),
+    members: given(info.common),
     ...(touched.has("mount_path") && { mountPath: values["mount_path"] ?? "" }),
     ...(mount === undefined
       ? { driver: info.config?.name ?? "", expectedRevision: 0n }

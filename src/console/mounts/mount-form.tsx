@@ -49,7 +49,9 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
     const input = inputOf(name.value.trim(), values.value, touched.value, info, options);
     try {
       const reply = await mountService.saveMounts({
-        ...{ mounts: [input], dryRun, allowSharedCredential: allowShared.value },
+        mounts: [input],
+        dryRun,
+        allowSharedCredential: allowShared.value,
       });
       failure.value = undefined;
       preview.value = reply.results;

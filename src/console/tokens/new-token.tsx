@@ -49,7 +49,10 @@ export function NewToken(props: { readonly known: Known; readonly onMade: () => 
     busy.value = true;
     try {
       const request = {
-        ...{ principal, comment, limits: given, ...endRequest(end) },
+        principal,
+        comment,
+        limits: given,
+        ...endRequest(end),
         scopes: [...(given.length > 0 ? limitable(scopes) : scopes)],
       };
       // A new name creates a program.

@@ -48,7 +48,9 @@ function AddDialog({
     try {
       const { secret } = await webhookService.createWebhook({
         webhook: {
-          ...{ name: name.value.trim(), url: url.value.trim(), language: language.value },
+          name: name.value.trim(),
+          url: url.value.trim(),
+          language: language.value,
           classes: { classes: [...classes.value] },
           sites: { names: sites.value.split(/[\s,]+/).filter(Boolean) },
         },

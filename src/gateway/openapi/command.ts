@@ -96,7 +96,10 @@ function createDocument(file: string, values: ReturnType<typeof parse>["values"]
   const { title = services[0]?.name, rules, "api-version": version = "1" } = values;
   if (title === undefined) throw new Error(`${file} has no service`);
   return createOpenApi({
-    ...{ services, target: UNREACHED, title, version },
+    services,
+    target: UNREACHED,
+    title,
+    version,
     comments: readComments(set.file),
     memberNames: values["proto-names"] ? "proto" : "json",
     ...(rules === undefined

@@ -145,7 +145,12 @@ export interface OpenApiOptions extends Served {
 export function createOpenApi(options: OpenApiOptions): JsonObject {
   const { title, version, description = "", rules, memberNames = "json", comments = {} } = options;
   return createDocument({
-    ...{ title, version, description, rules, memberNames, comments },
+    title,
+    version,
+    description,
+    rules,
+    memberNames,
+    comments,
     methods: servedMethods(options),
     examples: {},
     isPublic: () => true,

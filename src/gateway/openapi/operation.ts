@@ -149,7 +149,9 @@ function queryParameters(binding: Binding, context: OperationContext): JsonObjec
 
 function headerParameters({ request, reply, httpMethod }: Binding): JsonObject[] {
   const header = (name: string, description: string): JsonObject => ({
-    ...{ name, in: "header", description },
+    name,
+    in: "header",
+    description,
     schema: { type: "string" },
   });
   const conditional = reply.state !== undefined && httpMethod === "GET" && reply.shape !== "events";

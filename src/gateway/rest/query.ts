@@ -225,7 +225,10 @@ function findEntry({ desc, reading }: ParameterRules, name: string): Target | un
   const set = createFieldSetter(fields);
   const field = fieldPathText(fields);
   return {
-    ...{ field, filled: field, repeated: true, reader },
+    field,
+    filled: field,
+    repeated: true,
+    reader,
     set: (message, value) => set(message, [String(read), value]),
   };
 }

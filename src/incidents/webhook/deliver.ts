@@ -54,7 +54,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       const pause = status === 410 ? undefined : pauses[attempts - 1];
       return {
         ...stored,
-        ...{ attempts, status, error },
+        attempts,
+        status,
+        error,
         ...(error === ""
           ? { state: "delivered", nextTry: 0 }
           : pause === undefined
@@ -119,7 +121,9 @@ export function createAnnounce(deps: AnnounceDeps) {
       message: incident.message,
       action: actionOf(incident.class).in(deps.translations(language)),
       items: itemsToReplace(incident.class, driver).map(({ name, label, description }) => ({
-        ...{ name, label, description },
+        name,
+        label,
+        description,
       })),
       ...(driver !== undefined && driver.guide !== "" && { guide: driver.guide }),
       open_time: time(incident.openedAt),
@@ -127,7 +131,8 @@ export function createAnnounce(deps: AnnounceDeps) {
       close_time: time(incident.closedAt),
       acknowledge_time: time(incident.acknowledgedAt),
       ...(incident.acknowledgedAt > 0 && {
-        ...{ acknowledged_by: incident.acknowledgedBy, note: incident.note },
+        acknowledged_by: incident.acknowledgedBy,
+        note: incident.note,
       }),
     };
     const timestamp = new Date(deps.now()).toISOString();
@@ -144,9 +149,16 @@ export function createAnnounce(deps: AnnounceDeps) {
           (sites.length === 0 || sites.includes(site)),
       )
       .map(({ id: webhookId, language }) => ({
-        ...{ id: deps.newId(), webhookId, incidentId: incident.id, type: `incident.${event}` },
+        id: deps.newId(),
+        webhookId,
+        incidentId: incident.id,
+        type: `incident.${event}`,
         body: textOf(event, incident, language as Language),
-        ...{ createdAt: deps.now(), nextTry: deps.now(), attempts: 0, status: 0, error: "" },
+        createdAt: deps.now(),
+        nextTry: deps.now(),
+        attempts: 0,
+        status: 0,
+        error: "",
         state: "waiting",
       }));
   };

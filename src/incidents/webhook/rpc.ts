@@ -91,7 +91,11 @@ function inputFromProto(input: WebhookInputMessage | undefined): WebhookInput {
     throw invalid([{ field: "webhook", description: message("WEBHOOK_MISSING") }]);
   const { name, url, secret, language, disabled } = input;
   return {
-    ...{ name, url, secret, language, disabled },
+    name,
+    url,
+    secret,
+    language,
+    disabled,
     classes: input.classes?.classes.map(classFromProto),
     sites: input.sites?.names,
   };
@@ -114,7 +118,11 @@ function classFromProto(value: ClassProto): IncidentClass {
 function toProto(webhook: Webhook): WebhookMessage {
   const { name, sites, language, disabled, createdBy } = webhook;
   return create(WebhookSchema, {
-    ...{ name, language, disabled, createdBy, sites: [...sites] },
+    name,
+    language,
+    disabled,
+    createdBy,
+    sites: [...sites],
     target: new URL(webhook.url).origin,
     classes: webhook.classes.map((each) => CLASS_VALUES[each]),
     createTime: timestampFromMs(webhook.createdAt),
@@ -130,7 +138,13 @@ const STATES: Readonly<Record<DeliveryState, StateProto>> = {
 function deliveryToProto(delivery: NamedDelivery, say: (text: Text) => string): DeliveryMessage {
   const { id, webhook, type, body, attempts, status } = delivery;
   return create(WebhookDeliverySchema, {
-    ...{ id, webhook, type, body, attempts, status, incident: delivery.incidentId },
+    id,
+    webhook,
+    type,
+    body,
+    attempts,
+    status,
+    incident: delivery.incidentId,
     createTime: timestampFromMs(delivery.createdAt),
     state: STATES[delivery.state],
     ...(delivery.nextTry > 0 && { retryTime: timestampFromMs(delivery.nextTry) }),

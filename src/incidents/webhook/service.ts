@@ -96,7 +96,9 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       delivery,
       (stored) => ({
         ...stored,
-        ...{ attempts: stored.attempts + 1, status, error },
+        attempts: stored.attempts + 1,
+        status,
+        error,
         ...(error === ""
           ? { state: "delivered", nextTry: 0 }
           : // A planned attempt is still made.
@@ -116,8 +118,16 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       if (registry.all().length >= MAX_WEBHOOKS)
         throw failedPrecondition(message("TOO_MANY_WEBHOOKS", { most: MAX_WEBHOOKS }));
       const empty: Webhook = {
-        ...{ id: deps.newId(), name: "", url: "", secret: newKey(), classes: [], sites: [] },
-        ...{ language: "en", disabled: false, createdAt: now(), createdBy: origin.actor },
+        id: deps.newId(),
+        name: "",
+        url: "",
+        secret: newKey(),
+        classes: [],
+        sites: [],
+        language: "en",
+        disabled: false,
+        createdAt: now(),
+        createdBy: origin.actor,
       };
       const { secret, ...rest } = input;
       const webhook = withWebhookInput(empty, secret === "" ? rest : input);
@@ -144,9 +154,17 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       const time = new Date(now()).toISOString();
       const data = { webhook: name };
       const delivery: StoredDelivery = {
-        ...{ id: deps.newId(), webhookId: webhook.id, incidentId: "", type: "test" },
+        id: deps.newId(),
+        webhookId: webhook.id,
+        incidentId: "",
+        type: "test",
         body: JSON.stringify({ type: "test", timestamp: time, data }),
-        ...{ createdAt: now(), state: "waiting", attempts: 0, nextTry: 0, status: 0, error: "" },
+        createdAt: now(),
+        state: "waiting",
+        attempts: 0,
+        nextTry: 0,
+        status: 0,
+        error: "",
       };
       return sendNow(webhook, delivery, origin);
     },

@@ -182,7 +182,10 @@ export async function applyMount(
       if (wanted === undefined) return true;
       const { path, driver, credentialRevision } = wanted;
       await save({
-        ...{ phase: "create", since: now(), path, driver },
+        phase: "create",
+        since: now(),
+        path,
+        driver,
         credential: credentialRevision,
       });
       await client.create(newRow(wanted, deps.driverOf(driver)), secrets);
@@ -195,8 +198,11 @@ export async function applyMount(
     const { id } = row;
     if (state.phase === "" || state.id !== id)
       await save({
-        ...{ phase: wanted === undefined ? "delete" : "change", id },
-        ...{ since: state.since || now(), path: row.mount_path, driver: row.driver },
+        phase: wanted === undefined ? "delete" : "change",
+        id,
+        since: state.since || now(),
+        path: row.mount_path,
+        driver: row.driver,
       });
     if (step === "update") {
       await update(row, secrets);
@@ -289,7 +295,7 @@ export async function applyMount(
       const failed = error === "" ? 0 : state.failures + 1;
       // The id distinguishes a row that comes back from one that a user has created.
       const id = state.phase === "gone" ? state.id : 0;
-      return { ...state, ...{ id, status: "", error, failures: failed }, ...retryOf(failed, time) };
+      return { ...state, id, status: "", error, failures: failed, ...retryOf(failed, time) };
     }
     const isOut = unmounted && !at.disabled;
     const since = isUnfinished(at) || isOut ? state.since || time : 0;
@@ -303,7 +309,12 @@ export async function applyMount(
     const learned = seen === undefined ? state.learned : learnedHash(at, seen.addition, hash);
     return {
       ...state,
-      ...{ id: at.id, path: at.mount_path, driver: at.driver, since, learned, unmounted: isOut },
+      id: at.id,
+      path: at.mount_path,
+      driver: at.driver,
+      since,
+      learned,
+      unmounted: isOut,
       phase: isThere ? "" : state.phase,
       applied: isThere ? wanted.revision : state.applied,
       content:

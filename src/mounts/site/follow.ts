@@ -119,7 +119,9 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     runMountRound(
       { siteId: site.id, aim, insist },
       {
-        ...{ ...deps, registry: on, pace },
+        ...deps,
+        registry: on,
+        pace,
         client: createStorageClient(clientOf(site), call),
         wanted: () => deps.wantedOf(site),
         mayWrite: () => lease.isHeld() && !closed && sites.byId(site.id)?.paused === false,

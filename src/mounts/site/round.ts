@@ -136,8 +136,11 @@ export async function runMountRound(
     if (Object.keys(applied.take).length > 0) take[job.name] = applied.take;
     if (applied.steps.length > 0 || String(applied.state.error) !== String(before.error))
       done.push({
-        ...{ name: job.name, path: wanted?.path ?? before.path, steps: applied.steps },
-        ...{ drifted: looked.drifted, error: applied.state.error },
+        name: job.name,
+        path: wanted?.path ?? before.path,
+        steps: applied.steps,
+        drifted: looked.drifted,
+        error: applied.state.error,
       });
   }
   const rest =
@@ -146,7 +149,10 @@ export async function runMountRound(
   await registry.put(siteId, {
     mounts: states,
     site: {
-      ...{ ...base, insist: rest, failures: 0, nextTry: 0 },
+      ...base,
+      insist: rest,
+      failures: 0,
+      nextTry: 0,
       // An idle round writes nothing.
       readAt: isSettled && now() - site.readAt < GONE ? site.readAt : now(),
     },
@@ -248,7 +254,9 @@ function lookAt(
   if (wanted === undefined || row === undefined)
     return {
       state: { ...before, error: problem || before.error },
-      ...{ isOpen: true, isCostly: true, isEqual: false },
+      isOpen: true,
+      isCostly: true,
+      isEqual: false,
       drifted: drifted && row === undefined,
     };
   const addition = readAddition(row.addition);
@@ -267,7 +275,11 @@ function lookAt(
   return {
     state: {
       ...before,
-      ...{ id: row.id, path: row.mount_path, driver: row.driver, differs, since },
+      id: row.id,
+      path: row.mount_path,
+      driver: row.driver,
+      differs,
+      since,
       status: plainMessage(row.status, secretsOf(wanted, row, { driverOf })),
       error: problem || (stuck === "" ? before.error : stuck),
     },

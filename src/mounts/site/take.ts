@@ -36,7 +36,14 @@ export interface Found {
 const CARRIED: ReadonlySet<string> = new Set(COMMON_NAMES);
 /** Members of a row that are not configuration. */
 const NO_SETTINGS = new Set([
-  ...["id", "mount_path", "driver", "addition", "status", "disabled", "modified", "mount_details"],
+  "id",
+  "mount_path",
+  "driver",
+  "addition",
+  "status",
+  "disabled",
+  "modified",
+  "mount_details",
 ]);
 
 /**
@@ -154,10 +161,22 @@ function takenState(
   const addition = readAddition(row.addition) ?? {};
   return {
     ...(before ?? NEW_MOUNT),
-    ...{ id: row.id, path: row.mount_path, driver: row.driver, phase: "", before: "" },
-    ...{ applied: mount.revision, tried: mount.revision, credential: mount.credentialRevision },
-    ...{ learned: learnedHash(row, addition, hash), content: contentMarks(mount, addition, hash) },
-    ...{ differs: [], error: "", failures: 0, nextTry: 0, rewritten: {}, unread: false },
+    id: row.id,
+    path: row.mount_path,
+    driver: row.driver,
+    phase: "",
+    before: "",
+    applied: mount.revision,
+    tried: mount.revision,
+    credential: mount.credentialRevision,
+    learned: learnedHash(row, addition, hash),
+    content: contentMarks(mount, addition, hash),
+    differs: [],
+    error: "",
+    failures: 0,
+    nextTry: 0,
+    rewritten: {},
+    unread: false,
   };
 }
 

@@ -54,7 +54,10 @@ export class Follower {
     this.#lease = new Lease(db, instanceId, now);
     this.#contact = new Contact(server.place, notify, LEASE);
     this.#notifications = new Notifications({
-      ...{ server, db, instanceId, notify },
+      server,
+      db,
+      instanceId,
+      notify,
       channel: `mooring_${databaseId}`,
       onHeard: (payload) => this.#hear(payload),
       instead: `it is polled every ${POLL} ms instead`,

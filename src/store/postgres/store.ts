@@ -112,10 +112,16 @@ export async function openPostgresSettingStore(
 
     return {
       ...createStores({
-        ...{ db, attempt, read: reading, append: appendAudit, origin: databaseId },
+        db,
+        attempt,
+        read: reading,
+        append: appendAudit,
+        origin: databaseId,
         lockRows: (query) => query.forUpdate(),
         lock: (trx) => sql`select from audit_head where id = 1 for update`.execute(trx),
-        ...{ revisionsOf: byIndex, keysOf, serverTime: (at) => follower.serverTime(at) },
+        revisionsOf: byIndex,
+        keysOf,
+        serverTime: (at) => follower.serverTime(at),
       }),
       get databaseId() {
         // The timeline is part of the id after a failover, because revisions may be reused.

@@ -80,8 +80,14 @@ export async function openSqliteSettingStore(
     return {
       ...facts,
       ...createStores({
-        ...{ db, attempt, check: place.check, append: appendAudit, origin: facts.databaseId },
-        ...{ revisionsOf, keysOf, changesStep: CHANGES_STEP },
+        db,
+        attempt,
+        check: place.check,
+        append: appendAudit,
+        origin: facts.databaseId,
+        revisionsOf,
+        keysOf,
+        changesStep: CHANGES_STEP,
       }),
       changedElsewhere: () => {
         try {

@@ -15,16 +15,33 @@ beforeEach(async () => {
   for (const id of ["a", "b"])
     await store.incidents.putWebhook(
       {
-        ...{ id, name: id, url: "", secret: "", classes: "[]", sites: "[]", language: "en" },
-        ...{ disabled: false, createdAt: 1, createdBy: "admin" },
+        id,
+        name: id,
+        url: "",
+        secret: "",
+        classes: "[]",
+        sites: "[]",
+        language: "en",
+        disabled: false,
+        createdAt: 1,
+        createdBy: "admin",
       },
       { before: undefined, audit: [] },
     );
 });
 
 const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDelivery => ({
-  ...{ id, webhookId: "a", incidentId: "i", type: "incident.opened", body: `{"id":"${id}"}` },
-  ...{ createdAt: 1, state: "waiting", attempts: 0, nextTry: 1, status: 0, error: "" },
+  id,
+  webhookId: "a",
+  incidentId: "i",
+  type: "incident.opened",
+  body: `{"id":"${id}"}`,
+  createdAt: 1,
+  state: "waiting",
+  attempts: 0,
+  nextTry: 1,
+  status: 0,
+  error: "",
   ...changes,
 });
 
@@ -152,14 +169,14 @@ test.each([
     const { deliverer, clock } = desk(async () => {
       await store.incidents.changeDelivery(delivery("one"), (stored) => ({
         ...stored,
-        ...{ attempts: stored.attempts + 1 },
+        attempts: stored.attempts + 1,
         ...resent,
       }));
       return { status: 500, error: "HTTP 500" };
     });
     await deliverer.run();
     expect(await get("one")).toMatchObject({
-      ...{ nextTry: clock.now + 300_000 },
+      nextTry: clock.now + 300_000,
       ...resent,
       attempts: 2,
     });

@@ -72,18 +72,29 @@ test("a resent message keeps an attempt that another process stores meanwhile, a
       await during();
       return { status: 500, error: "HTTP 500" };
     },
-    ...{ now: () => 1, newId: () => "id" },
+    now: () => 1,
+    newId: () => "id",
   });
   await webhooks.create({ name: "hook", url: "https://a.example/", secret: "" }, origin);
   const waiting: StoredDelivery = {
-    ...{ id: "one", webhookId: "id", incidentId: "i", type: "incident.opened", body: "{}" },
-    ...{ createdAt: 1, state: "waiting", attempts: 0, nextTry: 5, status: 0, error: "" },
+    id: "one",
+    webhookId: "id",
+    incidentId: "i",
+    type: "incident.opened",
+    body: "{}",
+    createdAt: 1,
+    state: "waiting",
+    attempts: 0,
+    nextTry: 5,
+    status: 0,
+    error: "",
   };
   await store.incidents.write([], [waiting]);
   during = async () => {
     await store.incidents.changeDelivery(waiting, (stored) => ({
       ...stored,
-      ...{ attempts: stored.attempts + 1, nextTry: 9 },
+      attempts: stored.attempts + 1,
+      nextTry: 9,
     }));
   };
   const expected = { state: "waiting", attempts: 2, nextTry: 9, error: "HTTP 500" };
@@ -102,7 +113,8 @@ test("a change keeps what another process changed between the read and the write
         onClosed: () => undefined,
       }),
       send: async () => ({ status: 204, error: "" }),
-      ...{ now: () => 1, newId: () => "id" },
+      now: () => 1,
+      newId: () => "id",
     });
   const other = open(store.incidents);
   const webhooks = open({

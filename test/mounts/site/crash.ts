@@ -16,17 +16,16 @@ export interface Story {
 }
 
 const ITEMS = {
-  ...{
-    url: "https://up.example",
-    username: "admin",
-    password: "pass-word",
-    token: "token-of-mooring",
-  },
+  url: "https://up.example",
+  username: "admin",
+  password: "pass-word",
+  token: "token-of-mooring",
 };
 const upstream = (changes: Partial<WantedMount>): WantedMount =>
   mount({ driver: "AList V3", items: ITEMS, members: { order: 1, remark: "r" }, ...changes });
 const changed = upstream({
-  ...{ revision: 2, members: { order: 2, remark: "other" } },
+  revision: 2,
+  members: { order: 2, remark: "other" },
   items: { ...ITEMS, url: "https://other.example" },
 });
 

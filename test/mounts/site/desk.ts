@@ -24,8 +24,15 @@ export function driverByName(name: string): DriverInfo | undefined {
 /** A mount of Mooring. */
 export function mount(changes: Partial<WantedMount> = {}): WantedMount {
   return {
-    ...{ name: "films", path: "/films", driver: "Local", disabled: false, content: "adopt" },
-    ...{ members: {}, revision: 1, credentialRevision: 1, missing: [] },
+    name: "films",
+    path: "/films",
+    driver: "Local",
+    disabled: false,
+    content: "adopt",
+    members: {},
+    revision: 1,
+    credentialRevision: 1,
+    missing: [],
     items: { root_folder_path: "/srv/films" },
     ...changes,
   };
@@ -83,15 +90,14 @@ export async function openDesk(
       runMountRound(
         { siteId: SITE, aim, insist },
         {
-          ...{
-            pace: async () => undefined,
-            client,
-            registry,
-            hash,
-            driverOf: driverByName,
-            now: options.now ?? Date.now,
-          },
-          ...{ wanted: () => desk.wanted, mayWrite: options.mayWrite ?? (() => true) },
+          pace: async () => undefined,
+          client,
+          registry,
+          hash,
+          driverOf: driverByName,
+          now: options.now ?? Date.now,
+          wanted: () => desk.wanted,
+          mayWrite: options.mayWrite ?? (() => true),
         },
       ),
     state: (name = "films") => registry.mounts("s").get(name),

@@ -23,8 +23,19 @@ async function storages(): Promise<Storages> {
 
 function siteOf({ url, token }: Storages, id: string, changes: Partial<Site> = {}): Site {
   return {
-    ...{ id, name: id, url, token, ca: "", pin: "", mode: "follow", include: [], exclude: [] },
-    ...{ overrides: {}, paused: false, upstream: false, created: 0 },
+    id,
+    name: id,
+    url,
+    token,
+    ca: "",
+    pin: "",
+    mode: "follow",
+    include: [],
+    exclude: [],
+    overrides: {},
+    paused: false,
+    upstream: false,
+    created: 0,
     ...changes,
   };
 }
@@ -47,7 +58,11 @@ async function start(
   const listeners = new Set<() => void>();
   const rounds: [string, MountRound][] = [];
   const follow = await startMountFollow({
-    ...{ registry, hash, driverOf: driverByName, now: Date.now, random: () => 0 },
+    registry,
+    hash,
+    driverOf: driverByName,
+    now: Date.now,
+    random: () => 0,
     sites: { sites: () => sites, byId: (id) => sites.find((site) => site.id === id) },
     lease: { isHeld: leader, renew: async () => undefined, release: async () => undefined },
     wantedOf: ({ id }) => wanted[id] ?? [],
@@ -63,7 +78,9 @@ async function start(
   });
   ends.push(() => follow.close());
   return {
-    ...{ follow, rounds, registry },
+    follow,
+    rounds,
+    registry,
     set: (next) => {
       wanted = next;
       for (const listener of listeners) listener();
@@ -247,7 +264,10 @@ test("a change on the server's own pages is adopted as its user's change, not re
     follow.passing("a", pass, async (round) => {
       const known = registry.mounts("a");
       const found = findMounts(round, {
-        ...{ names: [], wanted, known, driverOf: driverByName },
+        names: [],
+        wanted,
+        known,
+        driverOf: driverByName,
         taken: ["films", "old"],
       });
       const save = async (what: Found): Promise<WantedMount[]> => {

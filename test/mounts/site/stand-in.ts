@@ -308,7 +308,12 @@ export async function startStorages(
     get live() {
       return live;
     },
-    ...{ token, rows, providers: new Map(), dropFails: new Set(), calls: [], hold: undefined },
+    token,
+    rows,
+    providers: new Map(),
+    dropFails: new Set(),
+    calls: [],
+    hold: undefined,
     mounts: new Map(),
     writeBack: (path, changes) => {
       const one = live.get(path);
@@ -324,7 +329,8 @@ export async function startStorages(
     addition: (path) => JSON.parse(site.row(path)?.addition ?? "{}") as Record<string, unknown>,
     row: (path) => [...rows.values()].find((row) => row.mount_path === path),
     count: (call) => site.calls.filter((each) => each.call === call).length,
-    ...{ stop, start },
+    stop,
+    start,
     restart: async () => {
       await stop();
       await start();

@@ -30,8 +30,12 @@ async function opened(meanwhile: {
         return changed;
       },
     },
-    ...{ path, env: {}, definitions },
-    ...{ onProblems: () => undefined, onError: () => undefined, onApplied: () => undefined },
+    path,
+    env: {},
+    definitions,
+    onProblems: () => undefined,
+    onError: () => undefined,
+    onApplied: () => undefined,
   });
   const { close } = managed;
   onTestFinished(() => close());

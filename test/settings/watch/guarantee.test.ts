@@ -2,14 +2,19 @@ import { describe, expect, test } from "vitest";
 import { broken, guarantees, type Recorded, type Truth } from "./guarantee.ts";
 
 const truth: Truth[] = [1, 2, 3, 4].map((revision) => ({
-  ...{ revision, values: { k1: `${revision}`, k2: revision === 3 ? null : "x" } },
+  revision,
+  values: { k1: `${revision}`, k2: revision === 3 ? null : "x" },
 }));
 const change = (revision: number): Recorded => ({
-  ...{ kind: "change", revision, values: truth[revision - 1]?.values ?? {} },
+  kind: "change",
+  revision,
+  values: truth[revision - 1]?.values ?? {},
 });
 const bookmark = (revision: number): Recorded => ({ kind: "bookmark", revision, values: {} });
 const snapshot = (revision: number, values = truth[revision - 1]?.values ?? {}): Recorded => ({
-  ...{ kind: "snapshot", revision, values },
+  kind: "snapshot",
+  revision,
+  values,
 });
 
 describe("the validators of a watch", () => {

@@ -119,7 +119,9 @@ describe("a stream of the public settings", () => {
     expect(first.values).toEqual(parts.publicReads.settings(parts.publicReads.snapshot()));
     await save(parts, { site_title: "Harbour", aria2_secret: "s" });
     expect(await publicNext(stream)).toEqual({
-      ...{ kind: "change", revision: 1, values: { site_title: "Harbour" } },
+      kind: "change",
+      revision: 1,
+      values: { site_title: "Harbour" },
     });
     await save(parts, { aria2_secret: "t", mine: "private" });
     expect(await publicNext(stream)).toMatchObject({ kind: "bookmark", revision: 2 });

@@ -43,10 +43,23 @@ test.each([
     onTestFinished(service.stop);
     const cwd = temporaryFolder();
     const args = [
-      ...["run", `http://127.0.0.1:${service.port}/openapi.json`, "--no-color"],
-      ...["--checks", CHECKS.join(","), "--phases", phases],
-      ...["--max-examples", "5", "--seed", "1", "--request-timeout", "10"],
-      ...["--exclude-path-regex", EXCLUDED, ...SHOWN, ...header],
+      "run",
+      `http://127.0.0.1:${service.port}/openapi.json`,
+      "--no-color",
+      "--checks",
+      CHECKS.join(","),
+      "--phases",
+      phases,
+      "--max-examples",
+      "5",
+      "--seed",
+      "1",
+      "--request-timeout",
+      "10",
+      "--exclude-path-regex",
+      EXCLUDED,
+      ...SHOWN,
+      ...header,
     ];
     const { stdout } = await promisify(execFile)("schemathesis", args, { cwd }).catch((error) => {
       throw new Error(String(error.stdout).slice(-4_000));

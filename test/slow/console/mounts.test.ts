@@ -49,7 +49,9 @@ describe("mounts", () => {
         method: "POST",
         headers: { authorization: site.token() },
         body: JSON.stringify({
-          ...{ mount_path: "/films", driver: "Local", webdav_policy: "native_proxy" },
+          mount_path: "/films",
+          driver: "Local",
+          webdav_policy: "native_proxy",
           addition: '{"root_folder_path":"/srv/films"}',
         }),
       });
@@ -85,7 +87,9 @@ describe("mounts", () => {
   test("get another credential wherever it is used, after a preview", async () => {
     const mounts = console.client(MountService);
     const dav = (name: string, password: string) => ({
-      ...{ name, mountPath: `/${name}`, driver: "WebDav" },
+      name,
+      mountPath: `/${name}`,
+      driver: "WebDav",
       config: { address: "https://dav.example", username: "ann", password },
     });
     await mounts.saveMounts({ mounts: [dav("d1", "old"), dav("d2", "old"), dav("d3", "own")] });
@@ -102,7 +106,9 @@ describe("mounts", () => {
     await page.getByRole("button", { name: "Replace it" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await Promise.all(["d1", "d2", "d3"].map(passwordOf))).toEqual([
-      ...["console-new", "console-new", "own"],
+      "console-new",
+      "console-new",
+      "own",
     ]);
     await mounts.deleteMounts({ names: ["d1", "d2", "d3"] });
   });
@@ -124,7 +130,8 @@ describe("mounts", () => {
     await page.locator("[data-mount=VNone]", { hasText: "/shares/VNone" }).waitFor();
     const { mount } = await mounts.getMount({ name: "VNtwo", reveal: true });
     expect(mount).toMatchObject({
-      ...{ mountPath: "/shares/VNtwo", driver: "PikPakShare" },
+      mountPath: "/shares/VNtwo",
+      driver: "PikPakShare",
       config: { share_id: "VNtwo", share_pwd: "5678" },
     });
     await mounts.deleteMounts({ names: ["VNone", "VNtwo"] });

@@ -33,7 +33,8 @@ function bash(command: string, token = TOKEN, env: Record<string, string> = {}) 
   const options = {
     cwd: service.folder,
     env: {
-      ...{ PATH: process.env["PATH"] ?? "", MOORING_ADDRESS: service.address },
+      PATH: process.env["PATH"] ?? "",
+      MOORING_ADDRESS: service.address,
       ...(token === "" ? {} : { MOORING_TOKEN: token }),
       ...env,
     },

@@ -111,10 +111,17 @@ describe("each program is short", () => {
   };
 
   test.each([
-    ...["curl/save.sh", "curl/watch.sh", "node/save.ts", "node/watch.ts"],
-    ...["python/save.py", "python/watch.py", "browser/page.ts"],
-    ...["go/grpc/save/main.go", "go/grpc/watch/main.go"],
-    ...["go/connect/save/main.go", "go/connect/watch/main.go"],
+    "curl/save.sh",
+    "curl/watch.sh",
+    "node/save.ts",
+    "node/watch.ts",
+    "python/save.py",
+    "python/watch.py",
+    "browser/page.ts",
+    "go/grpc/save/main.go",
+    "go/grpc/watch/main.go",
+    "go/connect/save/main.go",
+    "go/connect/watch/main.go",
   ])("%s", (path) => {
     expect(linesOf(path)).toBeGreaterThan(5);
     expect(linesOf(path)).toBeLessThanOrEqual(23);

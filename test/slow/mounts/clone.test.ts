@@ -38,8 +38,13 @@ async function rows(site: OpenList): Promise<readonly StorageRow[]> {
 
 const local = (path: string, root: string) => ({
   // The form of Local has no cache_expiration: its folders are not cached.
-  ...{ mount_path: path, driver: "Local", order: 3, remark: "by hand", cache_expiration: 0 },
-  ...{ webdav_policy: "native_proxy", addition: JSON.stringify({ root_folder_path: root }) },
+  mount_path: path,
+  driver: "Local",
+  order: 3,
+  remark: "by hand",
+  cache_expiration: 0,
+  webdav_policy: "native_proxy",
+  addition: JSON.stringify({ root_folder_path: root }),
 });
 
 test("the mounts of one server are adopted, and another one becomes its copy", async () => {
@@ -50,7 +55,8 @@ test("the mounts of one server are adopted, and another one becomes its copy", a
     await admin().sites.createSite({ site: { name, url, token } });
   const { results } = await admin().mounts.adoptMounts({ site: "harbour" });
   expect(results.map(({ name, outcome }) => `${name} ${outcome}`).sort()).toEqual([
-    ...["books created", "films created"],
+    "books created",
+    "films created",
   ]);
   await admin().mounts.saveMounts({
     mounts: ["films", "books"].map((name) => ({ name, sites: { names: [] } })),
@@ -86,7 +92,10 @@ test("a mount whose folder is missing is an incident, and closes when it is rest
   await admin().mounts.saveMounts({
     mounts: [
       {
-        ...{ name: "broken", mountPath: "/broken", driver: "Local", sites: { names: ["quay"] } },
+        name: "broken",
+        mountPath: "/broken",
+        driver: "Local",
+        sites: { names: ["quay"] },
         config: { root_folder_path: gone },
       },
     ],
@@ -94,7 +103,9 @@ test("a mount whose folder is missing is an incident, and closes when it is rest
   const open = async () => (await admin().incidents.listIncidents({})).incidents;
   await expect.poll(async () => (await open()).length).toBe(1);
   expect((await open())[0]).toMatchObject({
-    ...{ site: "quay", mountPath: "/broken", class: IncidentClass.CONFIGURATION },
+    site: "quay",
+    mountPath: "/broken",
+    class: IncidentClass.CONFIGURATION,
   });
   await admin().mounts.saveMounts({
     mounts: [{ name: "broken", config: { root_folder_path: folder } }],

@@ -46,7 +46,10 @@ const local = (changes: Partial<WantedMount> = {}) =>
   mount({ items: { root_folder_path: folder, thumbnail: true }, ...changes });
 const remote = (changes: Partial<WantedMount> = {}) =>
   mount({
-    ...{ name: "remote", path: "/remote", driver: "OpenList", members: { remark: "kept" } },
+    name: "remote",
+    path: "/remote",
+    driver: "OpenList",
+    members: { remark: "kept" },
     items: { url: upstream.url, username: "ann", password: "ann-password", token: "from-mooring" },
     ...changes,
   });

@@ -123,7 +123,9 @@ export async function startOpenList(): Promise<OpenList> {
   }[];
   token = rows.find(({ key }) => key === "token")?.value ?? "";
   return {
-    ...{ url, token, call },
+    url,
+    token,
+    call,
     kill: async () => {
       await end();
       await start();

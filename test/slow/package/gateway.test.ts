@@ -53,8 +53,14 @@ test("the package is small, and has licence, page, types and the protos that con
   const all = files("**/*");
   expect(all).toEqual(
     expect.arrayContaining([
-      ...["LICENSE", "README.md", "index.js", "fetch.js", "command.js", "package.json"],
-      ...["src/gateway/entry.d.ts", "src/gateway/entry-fetch.d.ts"],
+      "LICENSE",
+      "README.md",
+      "index.js",
+      "fetch.js",
+      "command.js",
+      "package.json",
+      "src/gateway/entry.d.ts",
+      "src/gateway/entry-fetch.d.ts",
       "proto/google/api/annotations.proto",
     ]),
   );

@@ -39,7 +39,11 @@ const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   Bun: ["node_modules/.bin/bun", "bun.mjs"],
   Deno: [
     "node_modules/.bin/deno",
-    ...["run", "--no-remote", "--node-modules-dir=manual", "--allow-net", "--allow-env"],
+    "run",
+    "--no-remote",
+    "--node-modules-dir=manual",
+    "--allow-net",
+    "--allow-env",
     "deno.mjs",
   ],
   "Hono on Node.js": [process.execPath, "hono.mjs"],
@@ -49,7 +53,8 @@ describe.each(Object.entries(RUNTIMES))("%s", (_, [program = "", ...args]) => {
   test("serves REST, streams, Connect and errors", async () => {
     // A process group of its own: Deno's command starts another program.
     const child = spawn(program, args, {
-      ...{ cwd: place, detached: true },
+      cwd: place,
+      detached: true,
       stdio: ["ignore", "pipe", "ignore"],
     });
     const closed = once(child, "close");

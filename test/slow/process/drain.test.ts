@@ -47,11 +47,13 @@ describe("SIGTERM under load", () => {
   test.each([
     [
       "loses no request of keep-alive clients on a connection that was not announced to close",
-      ...[10, saveOnHttp1],
+      10,
+      saveOnHttp1,
     ],
     [
       "answers every stream of HTTP/2, or reports by GOAWAY that it was not executed",
-      ...[4, saveOnHttp2],
+      4,
+      saveOnHttp2,
     ],
   ] as const)(
     "%s",

@@ -9,7 +9,11 @@ const body = Buffer.alloc(5_000_000, " ");
 function send(path: string, headers: readonly string[]): Promise<unknown> {
   return new Promise((resolve) => {
     const outgoing = request({
-      ...{ host: "127.0.0.1", port, path, method: "POST", agent: false },
+      host: "127.0.0.1",
+      port,
+      path,
+      method: "POST",
+      agent: false,
       headers: [...headers, "Content-Length", String(body.length)],
     });
     outgoing.on("error", (error) => resolve(String(error)));

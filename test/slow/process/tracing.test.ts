@@ -56,18 +56,26 @@ test("each call is a span whose parent is the client's, on every protocol", asyn
   await mooring.stop();
 
   const found = collector.spans.map(({ traceId, parentSpanId, name, attributes }) => ({
-    ...{ traceId, parentSpanId, name },
+    traceId,
+    parentSpanId,
+    name,
     ...Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue])),
   }));
   const parentSpanId = "b".repeat(16);
   expect(found).toMatchObject([
     {
-      ...{ traceId: "1".repeat(32), parentSpanId, name: "mooring.v1.SettingService/GetSetting" },
-      ...{ "mooring.door": "rest", "rpc.response.status_code": "NOT_FOUND" },
+      traceId: "1".repeat(32),
+      parentSpanId,
+      name: "mooring.v1.SettingService/GetSetting",
+      "mooring.door": "rest",
+      "rpc.response.status_code": "NOT_FOUND",
     },
     {
-      ...{ traceId: "2".repeat(32), parentSpanId, "rpc.system.name": "grpc" },
-      ...{ "mooring.door": "grpc", "rpc.response.status_code": "OK" },
+      traceId: "2".repeat(32),
+      parentSpanId,
+      "rpc.system.name": "grpc",
+      "mooring.door": "grpc",
+      "rpc.response.status_code": "OK",
     },
     { traceId: "3".repeat(32), parentSpanId, "mooring.door": "connect" },
     { name: "mooring.v1.PublicService/Ping" },

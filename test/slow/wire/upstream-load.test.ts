@@ -86,7 +86,9 @@ const trust = () => (certificate ? { ca: certificate.pem } : {});
 
 async function login(): Promise<string> {
   const call = (certificate ? requestTls : request)(at("/api/auth/login"), {
-    ...{ method: "POST", headers: { "content-type": "application/json" }, ...trust() },
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    ...trust(),
   });
   call.end(JSON.stringify({ username: "admin", password: "admin-password" }));
   let text = "";
@@ -103,7 +105,9 @@ async function download(size: number): Promise<void> {
 
 async function upload(size: number): Promise<void> {
   const put = (certificate ? requestTls : request)(at("/api/fs/put"), {
-    ...{ method: "PUT", agent: false, ...trust() },
+    method: "PUT",
+    agent: false,
+    ...trust(),
     headers: { authorization: await login(), "content-length": size, "file-path": "/up" },
   });
   const block = Buffer.alloc(100_000);

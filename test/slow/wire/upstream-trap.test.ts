@@ -143,7 +143,9 @@ describe("a side that disconnects", () => {
   test("as a sender over HTTP/2: nothing is stored", async () => {
     const session = connectHttp2(front.url);
     const stream = session.request({
-      ...{ ":method": "PUT", ":path": "/api/fs/put", "file-path": "/half" },
+      ":method": "PUT",
+      ":path": "/api/fs/put",
+      "file-path": "/half",
       authorization: await front.login(),
     });
     stream.on("error", () => undefined).write("half");
@@ -160,7 +162,10 @@ describe("rights", () => {
 
   test("a user who is made an ordinary one loses the admin's rights at once", async () => {
     front.site.sessions.users.set("bob", {
-      ...{ name: "bob", password: "bob-password", role: 2, disabled: false },
+      name: "bob",
+      password: "bob-password",
+      role: 2,
+      disabled: false,
     });
     const bob = await front.login("bob", "bob-password");
     expect(await list(bob)).toBe(200);

@@ -21,7 +21,12 @@ interface Item {
 const saves = (...settings: readonly Item[]): Step =>
   replies(saveSettings, { settings: [...settings] });
 const choice = {
-  ...{ key: "wire_choice", value: "b", type: "select", options: "a,b", group: 42, flag: 0 },
+  key: "wire_choice",
+  value: "b",
+  type: "select",
+  options: "a,b",
+  group: 42,
+  flag: 0,
   help: "A choice.",
 };
 

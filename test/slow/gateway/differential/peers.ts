@@ -90,7 +90,9 @@ interface Encoded {
 
 function decode({ status, type, body, reached }: Encoded): Answer {
   return {
-    ...{ status, type, body: Buffer.from(body ?? "", "base64") },
+    status,
+    type,
+    body: Buffer.from(body ?? "", "base64"),
     reached: reached && {
       method: reached.method.slice(reached.method.lastIndexOf("/") + 1),
       message: Buffer.from(reached.message ?? "", "base64"),

@@ -13,8 +13,23 @@ export interface Rule {
 const LITERALS = ["a", "b", "v1", "things", "x.y", "~", "a%20b", "%E4%BD%A0", "-", "A", "9"];
 const VERBS = ["", "", "", ":cancel", ":a", ":batch.get", ":b%20c"];
 const FIELDS = [
-  ...["text", "small", "big", "count", "yes", "ratio", "raw", "color", "part.name", "part.size"],
-  ...["part.part.name", "at", "note", "left", "huge", "part_name", "expected"],
+  "text",
+  "small",
+  "big",
+  "count",
+  "yes",
+  "ratio",
+  "raw",
+  "color",
+  "part.name",
+  "part.size",
+  "part.part.name",
+  "at",
+  "note",
+  "left",
+  "huge",
+  "part_name",
+  "expected",
 ];
 const BODIES = ["", "*", "part", "parts", "text", "labels", "note", "at", "numbers", "info", "raw"];
 const METHODS = ["get", "get", "post", "put", "patch", "delete"];

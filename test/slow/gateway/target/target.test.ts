@@ -28,7 +28,10 @@ const message = (name: string, field: string): JsonObject => ({
 });
 
 const rpc = (name: string, http: JsonObject, more: JsonObject = {}): JsonObject => ({
-  ...{ name, inputType: ".test.v1.Thing", outputType: ".test.v1.Box", ...more },
+  name,
+  inputType: ".test.v1.Thing",
+  outputType: ".test.v1.Box",
+  ...more,
   options: { "[google.api.http]": http },
 });
 
@@ -124,7 +127,8 @@ describe.each(MOUNTS)("in front of a server of grpc-go, %s", (_, mount) => {
     expect([reply.status, await reply.json()]).toMatchObject([
       400,
       {
-        ...{ code: 3, message: "it failed: grün" },
+        code: 3,
+        message: "it failed: grün",
         details: [{ fieldViolations: [{ field: "text", description: "is not suitable" }] }],
       },
     ]);

@@ -92,16 +92,30 @@ test("a change of rights at a promoted standby waits for leases of the old serve
 });
 
 const PRINCIPAL: StoredPrincipal = {
-  ...{ id: "p", name: "program", kind: "program" },
-  ...{ createdAt: 0, createdBy: "admin", disabledAt: null },
+  id: "p",
+  name: "program",
+  kind: "program",
+  createdAt: 0,
+  createdBy: "admin",
+  disabledAt: null,
 };
 
 function newToken(): { readonly token: StoredToken; readonly text: string } {
   const { id, hash, text } = makeToken(randomBytes);
   const token = {
-    ...{ id, hash, principalId: "p", scopes: ["settings:read"], limits: [], comment: "" },
-    ...{ createdAt: 0, createdBy: "admin", expiresAt: null, notAfter: null },
-    ...{ replacedBy: null, revokedAt: null, revokedBy: null },
+    id,
+    hash,
+    principalId: "p",
+    scopes: ["settings:read"],
+    limits: [],
+    comment: "",
+    createdAt: 0,
+    createdBy: "admin",
+    expiresAt: null,
+    notAfter: null,
+    replacedBy: null,
+    revokedAt: null,
+    revokedBy: null,
   };
   return { token, text };
 }

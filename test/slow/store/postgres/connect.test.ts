@@ -39,29 +39,80 @@ beforeAll(async () => {
   const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "pipe" });
   for (const name of ["ca", "other-ca"])
     openssl(
-      ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", `/CN=${name}`],
-      ...["-keyout", at(`${name}.key`), "-out", at(`${name}.pem`)],
+      "req",
+      "-x509",
+      "-newkey",
+      "rsa:2048",
+      "-nodes",
+      "-days",
+      "1",
+      "-subj",
+      `/CN=${name}`,
+      "-keyout",
+      at(`${name}.key`),
+      "-out",
+      at(`${name}.pem`),
     );
   openssl(
-    ...["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"],
-    ...["-keyout", at("server.key"), "-out", at("server.csr")],
+    "req",
+    "-newkey",
+    "rsa:2048",
+    "-nodes",
+    "-subj",
+    "/CN=localhost",
+    "-keyout",
+    at("server.key"),
+    "-out",
+    at("server.csr"),
   );
   writeFileSync(at("names"), "subjectAltName=DNS:localhost");
   openssl(
-    ...["x509", "-req", "-in", at("server.csr"), "-CA", at("ca.pem"), "-CAkey", at("ca.key")],
-    ...["-CAcreateserial", "-days", "1", "-extfile", at("names"), "-out", at("server.pem")],
+    "x509",
+    "-req",
+    "-in",
+    at("server.csr"),
+    "-CA",
+    at("ca.pem"),
+    "-CAkey",
+    at("ca.key"),
+    "-CAcreateserial",
+    "-days",
+    "1",
+    "-extfile",
+    at("names"),
+    "-out",
+    at("server.pem"),
   );
   writeFileSync(
     at("hba.conf"),
     "hostssl all holder 127.0.0.1/32 cert\nhostssl all guest 127.0.0.1/32 scram-sha-256\nhost all guest 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n",
   );
   openssl(
-    ...["req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=holder"],
-    ...["-keyout", at("holder.key"), "-out", at("holder.csr")],
+    "req",
+    "-newkey",
+    "rsa:2048",
+    "-nodes",
+    "-subj",
+    "/CN=holder",
+    "-keyout",
+    at("holder.key"),
+    "-out",
+    at("holder.csr"),
   );
   openssl(
-    ...["x509", "-req", "-in", at("holder.csr"), "-CA", at("ca.pem"), "-CAkey", at("ca.key")],
-    ...["-CAcreateserial", "-days", "1", "-out", at("holder.pem")],
+    "x509",
+    "-req",
+    "-in",
+    at("holder.csr"),
+    "-CA",
+    at("ca.pem"),
+    "-CAkey",
+    at("ca.key"),
+    "-CAcreateserial",
+    "-days",
+    "1",
+    "-out",
+    at("holder.pem"),
   );
   const { uid, gid } = statSync(folder);
   for (const file of globSync(`${folder}/*`)) {
@@ -70,7 +121,9 @@ beforeAll(async () => {
   }
   server = await startPostgres({
     settings: [
-      ...["ssl=on", `ssl_cert_file=${at("server.pem")}`, `ssl_key_file=${at("server.key")}`],
+      "ssl=on",
+      `ssl_cert_file=${at("server.pem")}`,
+      `ssl_key_file=${at("server.key")}`,
       `ssl_ca_file=${at("ca.pem")}`,
       `hba_file=${at("hba.conf")}`,
     ],

@@ -12,7 +12,10 @@ const server = serverOfFile();
 test("64 clients that save long values at the same time are all answered, because their changes are several statements", async () => {
   const { store } = await opened(await server().newDatabase());
   const engine = await createEngine({
-    ...{ store, definitions, now: Date.now, onReadFailure: () => undefined },
+    store,
+    definitions,
+    now: Date.now,
+    onReadFailure: () => undefined,
     sealer: createSealer([]),
     fingerprint: createFingerprint(store.fingerprintKey),
   });
