@@ -1,20 +1,14 @@
-// Fails when the contract breaks clients of the version on main (on main itself: of the previous
-// commit).
+// Fails when the contract breaks clients of the newest release, the tag vX.Y.Z. Before the first
+// release every change is permitted.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const base = ["origin/main", "main", "HEAD~1"].find(isOlderWithContract);
-if (base === undefined) process.stdout.write("there is no older contract to compare with\n");
-else process.exitCode = compareWith(base);
-
-function isOlderWithContract(ref: string): boolean {
-  const commit = git("rev-parse", "-q", "--verify", ref);
-  return (
-    commit !== "" && commit !== git("rev-parse", "HEAD") && git("ls-tree", ref, "proto") !== ""
-  );
-}
+const [release] = git("tag", "--list", "v*", "--sort=-version:refname").split("\n");
+if (release === undefined || release === "")
+  process.stdout.write("no version is released: there is no contract to compare with\n");
+else process.exitCode = compareWith(release);
 
 function git(...args: readonly string[]): string {
   return spawnSync("git", args, { encoding: "utf8" }).stdout.trim();

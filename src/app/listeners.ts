@@ -153,7 +153,7 @@ function reportUnserved({ observer, log }: ServersDeps) {
       log.debug(
         {
           method: `${method.parent.typeName}/${method.name}`,
-          door: transport,
+          transport,
           requestId,
           peer,
           reason: error.rawMessage,

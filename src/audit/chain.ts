@@ -15,7 +15,7 @@ export function toUnchained({ subjects, detail, ...entry }: AuditEntry): Unchain
     time: entry.time,
     actor: clean(entry.actor),
     token_id: clean(entry.tokenId),
-    door: clean(entry.transport),
+    transport: clean(entry.transport),
     method: clean(entry.method),
     peer: clean(entry.peer),
     request_id: clean(entry.requestId),
@@ -33,7 +33,7 @@ export function auditFromRow(row: StoredAuditRow): AuditRow {
     time: Number(row.time),
     actor: String(row.actor),
     tokenId: String(row.token_id),
-    transport: String(row.door),
+    transport: String(row.transport),
     method: String(row.method),
     peer: String(row.peer),
     requestId: String(row.request_id),
@@ -54,7 +54,7 @@ export function tailOf(row: UnchainedRow): string {
     row.time,
     row.actor,
     row.token_id,
-    row.door,
+    row.transport,
     row.method,
     row.peer,
     row.request_id,
@@ -89,9 +89,9 @@ export function rowAfter({ seq: before, hash: prev }: AuditPosition, entry: Audi
 
 /** The hash that a row should have. */
 export function expectedHash({ subjects, seq, prev, ...row }: AuditRow): string {
-  const { tokenId: token_id, requestId: request_id, transport: door, ...rest } = row;
+  const { tokenId: token_id, requestId: request_id, transport, ...rest } = row;
   const subject = subjects.join("\n");
-  return hashOf(seq, prev, tailOf({ ...rest, token_id, request_id, door, subject }));
+  return hashOf(seq, prev, tailOf({ ...rest, token_id, request_id, transport, subject }));
 }
 
 /** The first names that fit in MAX_SUBJECT characters, one per line. */

@@ -112,18 +112,6 @@ async function readNamedFloor(db: Db): Promise<number> {
   return row === undefined ? 0 : readForgotten(row.detail).floor;
 }
 
-/**
- * Migration step: adds the row about earlier deletions to a database without such rows.
- *
- * @param db transaction of all steps.
- */
-export async function nameFloor(db: Kysely<unknown>, append: AppendAudit): Promise<void> {
-  const trx = db as unknown as Transaction<Database>;
-  const { seq: floor } = await readAuditFloor(trx);
-  if (floor === 0) return;
-  await append(trx, [forgottenEntry(Date.now(), { named: floor, found: floor, floor })]);
-}
-
 /** Newest row, or the position before the first row. */
 export async function readAuditHead(db: Db): Promise<AuditPosition> {
   const row = await db

@@ -263,7 +263,7 @@ function entryOf(kind: Kind, time: number): AuditEntry {
       count,
       since: new Date(since).toISOString(),
       ...(reason === undefined ? {} : { reason }),
-      ...many(transports, "doors"),
+      ...many(transports, "transports"),
       ...many(methods, "methods"),
       ...(peers.size > 1 ? peersOf(kind) : {}),
     },

@@ -92,7 +92,7 @@ function eventOf(row: AuditPage["rows"][number]): AuditEvent {
   const { seq, time, transport, subjects, prev, ...texts } = row;
   return create(AuditEventSchema, {
     ...texts,
-    door: transport,
+    transport,
     sequence: BigInt(seq),
     // A damaged row has none; the verifier reports it.
     ...(isTime(time) ? { time: timestampFromMs(time) } : {}),

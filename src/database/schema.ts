@@ -39,7 +39,7 @@ interface RevisionTable {
   /** Milliseconds since 1970 UTC. */
   time: number;
   actor: string;
-  door: string;
+  transport: string;
   method: string;
   request_id: string;
   peer: string;
@@ -50,7 +50,7 @@ export const revisionColumns: Columns<RevisionTable> = {
   revision: "bigint",
   time: "bigint",
   actor: "text",
-  door: "text",
+  transport: "text",
   method: "text",
   request_id: "text",
   peer: "text",
@@ -206,7 +206,7 @@ interface AuditTable {
   time: number;
   actor: string;
   token_id: string;
-  door: string;
+  transport: string;
   method: string;
   peer: string;
   request_id: string;

@@ -8,12 +8,14 @@ export interface Ways {
   readonly number: ColumnDataType;
   /** Suffix of a table that is read by its key. */
   readonly byKey?: Expression<unknown>;
+  /** Creates the index of the history by key. */
+  readonly indexHistory: (db: Kysely<unknown>) => Promise<unknown>;
 }
 
 /** Tables of settings, their history, and facts about the database. */
 export async function createSettings(
   db: Kysely<unknown>,
-  { key, number, byKey }: Ways,
+  { key, number, byKey, indexHistory }: Ways,
 ): Promise<void> {
   const readByKey = <T extends string>(table: CreateTableBuilder<T>): CreateTableBuilder<T> =>
     byKey === undefined ? table : table.modifyEnd(byKey);
@@ -35,7 +37,7 @@ export async function createSettings(
     .addColumn("revision", number, (c) => c.primaryKey())
     .addColumn("time", "bigint", (c) => c.notNull())
     .addColumn("actor", "text", (c) => c.notNull())
-    .addColumn("door", "text", (c) => c.notNull())
+    .addColumn("transport", "text", (c) => c.notNull())
     .addColumn("method", "text", (c) => c.notNull())
     .addColumn("request_id", "text", (c) => c.notNull())
     .addColumn("peer", "text", (c) => c.notNull())
@@ -53,7 +55,7 @@ export async function createSettings(
     .addColumn("new_definition", "text")
     .addPrimaryKeyConstraint("change_pk", ["revision", "key"]);
   await readByKey(change).execute();
-  await db.schema.createIndex("change_key").on("change").columns(["key", "revision"]).execute();
+  await indexHistory(db);
   await db.schema
     .createTable("meta")
     .addColumn("name", key, (c) => c.primaryKey())
@@ -88,6 +90,8 @@ export async function createAccess(db: Kysely<unknown>): Promise<void> {
     .addColumn("replaced_by", "text")
     .addColumn("revoked_at", "bigint")
     .addColumn("revoked_by", "text")
+    // Observed end of the token, for its deletion.
+    .addColumn("ended_at", "bigint")
     .addColumn("version", "bigint", (c) => c.notNull())
     .execute();
   // Used for reading the changes of other processes.
@@ -107,11 +111,6 @@ export async function createAccess(db: Kysely<unknown>): Promise<void> {
     .addColumn("id", "integer", (c) => c.primaryKey())
     .addColumn("version", "bigint", (c) => c.notNull())
     .execute();
-}
-
-/** Column with the observed end of tokens, for their deletion. */
-export async function addEnded(db: Kysely<unknown>): Promise<void> {
-  await db.schema.alterTable("access_token").addColumn("ended_at", "bigint").execute();
 }
 
 /** Tables of sites, their states and logs, and of leases. */
@@ -250,7 +249,7 @@ export async function createAudit(
     .addColumn("time", "bigint", (c) => c.notNull())
     .addColumn("actor", "text", (c) => c.notNull())
     .addColumn("token_id", "text", (c) => c.notNull())
-    .addColumn("door", "text", (c) => c.notNull())
+    .addColumn("transport", "text", (c) => c.notNull())
     .addColumn("method", "text", (c) => c.notNull())
     .addColumn("peer", "text", (c) => c.notNull())
     .addColumn("request_id", "text", (c) => c.notNull())

@@ -87,7 +87,7 @@ export function revisionToProto(summary: RevisionSummary): Revision {
     revision: BigInt(revision),
     time: timestampFromMs(time),
     actor,
-    door: transport,
+    transport,
     method,
     requestId,
     peer,

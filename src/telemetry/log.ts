@@ -96,7 +96,7 @@ export function logCalls(log: Logger): (report: CallReport) => void {
     if (error === undefined && !log.isLevelEnabled("debug")) return;
     const line = {
       requestId: call.requestId,
-      door: call.transport,
+      transport: call.transport,
       method: `${desc.parent.typeName}/${desc.name}`,
       peer: call.peer,
       actor: call.actor,

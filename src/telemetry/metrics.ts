@@ -213,7 +213,7 @@ export function workerMetrics(): () => Promise<string> {
   return () => registry.clusterMetrics();
 }
 
-const LABELS = ["grpc_type", "grpc_service", "grpc_method", "door"] as const;
+const LABELS = ["grpc_type", "grpc_service", "grpc_method", "transport"] as const;
 type Labels = Readonly<Record<(typeof LABELS)[number], string>>;
 
 /** Counts of a method on a transport: plain numbers, read on a scrape. */
@@ -236,7 +236,7 @@ interface Durations {
 /**
  * Counts calls. Names and labels are those of the gRPC ecosystem (go-grpc-middleware,
  * providers/prometheus), so that its dashboards and alerts fit, with the transport of a call as
- * `door`.
+ * `transport`.
  *
  * The library's counters are not used: they look up their labels at every call, which costs a tenth
  * of a read.
@@ -277,13 +277,13 @@ function countCalls(registry: Registry, bounds: readonly number[]): CallObserver
   });
   counter({
     name: "mooring_refused_tokens_total",
-    labelNames: ["door"],
+    labelNames: ["transport"],
     registers,
     help: "Calls refused because of a missing or wrong token.",
     read: () =>
-      [...new Set(all().map(({ labels }) => labels.door))].map((door) => [
-        { door },
-        refused.get(door) ?? 0,
+      [...new Set(all().map(({ labels }) => labels.transport))].map((transport) => [
+        { transport },
+        refused.get(transport) ?? 0,
       ]),
   });
   registry.registerMetric(histogramOf(bounds, all) as unknown as Histogram);
@@ -311,7 +311,7 @@ function newCalls(desc: DescMethod, transport: CallTransport, bounds: readonly n
       grpc_type: desc.methodKind,
       grpc_service: desc.parent.typeName,
       grpc_method: desc.name,
-      door: transport,
+      transport,
     },
     started: 0,
     handled: new Map(),

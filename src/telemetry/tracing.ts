@@ -74,7 +74,7 @@ export function createTracing(
           "rpc.method": name,
           "rpc.response.status_code": error ? codeToString(error.code).toUpperCase() : "OK",
           "client.address": call.peer,
-          "mooring.door": call.transport,
+          "mooring.transport": call.transport,
           "mooring.request_id": call.requestId,
         };
         const options = { kind: SpanKind.SERVER, startTime: ended - duration, attributes };

@@ -49,7 +49,7 @@ test("reads are counted by caller, address and method, with all subjects", () =>
   const rows = tally.drain();
   expect(rows).toHaveLength(4);
   expect(rows[0]).toMatchObject({ transport: "", requestId: "", subjects: ["a", "b"] });
-  expect(rows[0]?.detail).toMatchObject({ count: 3, doors: ["a", "b"] });
+  expect(rows[0]?.detail).toMatchObject({ count: 3, transports: ["a", "b"] });
 });
 
 test("refusals of one token are one row, for any method", () => {

@@ -290,7 +290,7 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       deleteUpTo(db, newest + 1);
       addRow(db, {
         actor: "mooring",
-        door: "",
+        transport: "",
         method: "forget",
         peer: "",
         subject: "audit",

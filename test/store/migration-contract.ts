@@ -1,9 +1,8 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Migrations, migrate } from "../../src/database/migrate.ts";
 import type { Database } from "../../src/database/schema.ts";
 import type { Store } from "../../src/store/stores.ts";
-import { allRows, entry, problemOf } from "./audit-contract.ts";
 import { storedSite } from "./site-contract.ts";
 
 /** An empty database. */
@@ -78,49 +77,6 @@ function describeSteps(steps: Migrations, newPlace: () => Promise<EmptyPlace>): 
       await again.close();
     },
   );
-
-  test("rows of the audit that were deleted before deletions were recorded are recorded by the first start", async () => {
-    const current = await empty();
-    const writer = await current.open();
-    await writer.audit.append(Array.from({ length: 10 }, (_, at) => entry({ time: at })));
-    await writer.close();
-    const written: Selectable<Database["audit"]>[] = [];
-    await current.use(async (db) => {
-      written.push(...(await db.selectFrom("audit").selectAll().orderBy("seq").execute()));
-    });
-    const [, , , deleted, ...kept] = written;
-    const last = written.at(-1);
-    if (deleted === undefined || last === undefined) throw new Error("the audit has no rows");
-    const place = await left(names.indexOf("0007_forgotten_rows_named"));
-    await place.use(async (db) => {
-      await db.insertInto("audit").values(kept).execute();
-      const floor = `${deleted.seq} ${deleted.hash}`;
-      await db.insertInto("meta").values({ name: "audit_floor", value: floor }).execute();
-      // SQLite has no row of the newest one.
-      const tables = await db.introspection.getTables();
-      if (tables.some(({ name }) => name === "audit_head"))
-        await db.updateTable("audit_head").set({ seq: last.seq, hash: last.hash }).execute();
-    });
-    const [store, other] = await Promise.all([place.open(), place.open()]);
-    const rows = await allRows(store.audit);
-    expect(rows.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10, 11]);
-    expect(rows.at(-1)).toMatchObject({
-      method: "forget",
-      detail: '{"named":4,"found":4,"floor":4}',
-    });
-    expect(await problemOf(store.audit)).toBeUndefined();
-    const [, cut] = rows;
-    await place.use(async (db) => {
-      await db.deleteFrom("audit").where("seq", "<=", 6).execute();
-      await db
-        .updateTable("meta")
-        .set({ value: `6 ${cut?.hash}` })
-        .where("name", "=", "audit_floor")
-        .execute();
-    });
-    expect(await problemOf(store.audit)).toContain("row 5 is missing");
-    await Promise.all([store.close(), other.close()]);
-  });
 
   test("of a newer program it is refused, and unchanged", async () => {
     const place = await empty();

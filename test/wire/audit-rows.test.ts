@@ -66,7 +66,7 @@ test("every change has its row, and no row has a secret", async () => {
   const find = (method: string) => byMethod(all, method)[0];
   expect(find("SaveSettings")).toMatchObject({
     actor: "admin",
-    door: "grpc",
+    transport: "grpc",
     peer: "127.0.0.1",
     outcome: "OK",
     subjects: ["aria2_secret"],
@@ -110,10 +110,10 @@ test("reads of secrets are counted over every transport, and other reads are not
   const all = await events();
   const [one, ...more] = byMethod(all, "GetSetting");
   expect(more).toEqual([]);
-  expect(one).toMatchObject({ actor: "admin", subjects: ["token"], outcome: "OK", door: "" });
+  expect(one).toMatchObject({ actor: "admin", subjects: ["token"], outcome: "OK", transport: "" });
   expect(detailOf(one as AuditEvent)).toMatchObject({
     count: sharedPortTransports.length,
-    doors: expect.arrayContaining(["rest", "connect", "grpc-web", "grpc"]),
+    transports: expect.arrayContaining(["rest", "connect", "grpc-web", "grpc"]),
   });
   for (const method of ["ListSettings", "BatchGetSettings"]) {
     const rows = byMethod(all, method);
@@ -163,7 +163,7 @@ test("sites that are added, changed and removed, and writes to them, have rows",
   await site.stop();
   const all = await events();
   const [made] = byMethod(all, "CreateSite");
-  expect(made).toMatchObject({ subjects: ["harbour"], actor: "admin", door: "grpc" });
+  expect(made).toMatchObject({ subjects: ["harbour"], actor: "admin", transport: "grpc" });
   expect(detailOf(made as AuditEvent)).toEqual({ url: site.url, mode: "observe" });
   expect(byMethod(all, "UpdateSite").map(detailOf)).toEqual([{ changed: ["paused"] }]);
   const pushed = byMethod(all, "push").at(-1);

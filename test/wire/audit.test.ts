@@ -32,7 +32,7 @@ describe("the audit", () => {
     const [last] = events as JsonObject[];
     expect(last).toMatchObject({
       actor: "admin",
-      door: through.protocol,
+      transport: through.protocol,
       method: "SaveSettings",
       peer: "127.0.0.1",
       outcome: "OK",

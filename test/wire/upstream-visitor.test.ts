@@ -133,7 +133,7 @@ describe("a change by a path that is not in the contract", () => {
     expect(reply.code).toBe(200);
     const made = {
       actor: "upstream:admin",
-      door: "rest",
+      transport: "rest",
       method: "AdoptSite",
       request_id: "from-the-page-1",
       peer: "127.0.0.1",
@@ -189,7 +189,7 @@ describe("a change by a path that is not in the contract", () => {
       expect(rows).toContainEqual(
         expect.objectContaining({
           actor: "upstream:admin",
-          door: "rest",
+          transport: "rest",
           request_id: "reset-1",
           peer: "127.0.0.1",
           subjects: ["upstream"],

@@ -53,9 +53,9 @@ export declare type AuditEvent = Message<"mooring.v1.AuditEvent"> & {
    * command that opens the database directly. Empty: several, or an action of
    * the service itself.
    *
-   * @generated from field: string door = 5;
+   * @generated from field: string transport = 5;
    */
-  door: string;
+  transport: string;
 
   /**
    * The rpc, such as `SaveSettings`. An action of the service itself has a name

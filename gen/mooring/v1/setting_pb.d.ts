@@ -365,9 +365,9 @@ export declare type Revision = Message<"mooring.v1.Revision"> & {
   /**
    * The protocol: grpc, grpc-web, connect, rest; or start, file, cli.
    *
-   * @generated from field: string door = 4;
+   * @generated from field: string transport = 4;
    */
-  door: string;
+  transport: string;
 
   /**
    * The rpc, such as `SaveSettings`.

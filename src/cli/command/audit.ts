@@ -169,12 +169,21 @@ async function listAudit(run: CommandRun): Promise<void> {
   );
 }
 
-function rowOf({ sequence, time, actor, door, method, outcome, subjects, detail }: AuditEvent) {
+function rowOf({
+  sequence,
+  time,
+  actor,
+  transport,
+  method,
+  outcome,
+  subjects,
+  detail,
+}: AuditEvent) {
   return [
     String(sequence),
     time === undefined ? "" : localTime(timestampMs(time)),
     actor,
-    [door, method].filter((part) => part !== "").join(" "),
+    [transport, method].filter((part) => part !== "").join(" "),
     outcome,
     subjects.join(", "),
     detail === "{}" ? "" : detail,
@@ -285,10 +294,10 @@ async function readCheckpointFile({ args, world }: CommandRun): Promise<Checkpoi
   return checkpoint;
 }
 
-function chainRowOf({ sequence, time, door, previousHash, ...event }: AuditEvent): AuditRow {
+function chainRowOf({ sequence, time, transport, previousHash, ...event }: AuditEvent): AuditRow {
   return {
     ...event,
-    transport: door,
+    transport,
     seq: Number(sequence),
     time: time === undefined ? Number.NaN : timestampMs(time),
     prev: previousHash,

@@ -113,8 +113,8 @@ function timeOf({ time }: Revision): string {
   return time === undefined ? "" : localTime(timestampMs(time));
 }
 
-function via({ door, method }: Revision): string {
-  return [door, method].filter((part) => part !== "").join(" ");
+function via({ transport, method }: Revision): string {
+  return [transport, method].filter((part) => part !== "").join(" ");
 }
 
 async function writeRevision({ args, output, connect }: CommandRun, text: string): Promise<void> {

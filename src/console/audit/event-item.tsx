@@ -11,7 +11,7 @@ const NAMED = 6;
 
 /** Row of the audit, with all details when opened. */
 export function EventItem({ of }: { readonly of: AuditEvent }) {
-  const { sequence, time, actor, door: transport, method, outcome, subjects } = of;
+  const { sequence, time, actor, transport, method, outcome, subjects } = of;
   const at = time ? timestampMs(time) : 0;
   const detail = readDetail(of.detail);
   const { reason, count } = detail;

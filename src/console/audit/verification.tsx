@@ -200,9 +200,9 @@ function isAnother(kept: Position | undefined, row: Omit<Position, "origin">): b
 
 /** SHA-256 of a JSON array in the form of RFC 8785 (docs/audit.md). */
 async function hashOf(event: AuditEvent): Promise<string> {
-  const { sequence, previousHash, time, actor, tokenId, door, method, peer } = event;
+  const { sequence, previousHash, time, actor, tokenId, transport, method, peer } = event;
   const at = time ? timestampMs(time) : 0;
-  const before = [Number(sequence), previousHash, at, actor, tokenId, door, method, peer];
+  const before = [Number(sequence), previousHash, at, actor, tokenId, transport, method, peer];
   const after = [event.requestId, event.outcome, event.subjects.join("\n"), event.detail];
   const text = new TextEncoder().encode(JSON.stringify([...before, ...after]));
   return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text)));

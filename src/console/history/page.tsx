@@ -95,7 +95,7 @@ function Timeline({ title }: { readonly title: string }) {
   useEffect(() => void read(""), [filters, newest]);
 
   const source = query.get("source") ?? "";
-  const shown = (revisions.value ?? []).filter((one) => source === "" || one.door === source);
+  const shown = (revisions.value ?? []).filter((one) => source === "" || one.transport === source);
   const pick = (revision: bigint): void => {
     const others = picked.value.filter((one) => one !== revision);
     picked.value =

@@ -16,7 +16,7 @@ export function RevisionItem(props: {
   readonly pick?: () => void;
 }) {
   const { of, picked, pick } = props;
-  const { revision, time, actor, door: source, reason, keys } = of;
+  const { revision, time, actor, transport: source, reason, keys } = of;
   const at = time ? timestampMs(time) : 0;
   return (
     <li class="revision">

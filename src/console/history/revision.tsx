@@ -84,7 +84,7 @@ export function OneRevision({ revision }: { readonly revision: bigint }) {
           <dl class="facts">
             <Fact name={t("history.time")}>{of.time && dateTime(timestampMs(of.time))}</Fact>
             <Fact name={t("history.actor")}>{of.actor}</Fact>
-            <Fact name={t("history.source")}>{`${of.door} · ${of.method}`}</Fact>
+            <Fact name={t("history.source")}>{`${of.transport} · ${of.method}`}</Fact>
             <Fact name={t("history.peer")}>{of.peer}</Fact>
             <Fact name={t("state.request")}>{of.requestId}</Fact>
             <Fact name={t("reason.label")}>{of.reason}</Fact>

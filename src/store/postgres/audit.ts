@@ -7,7 +7,7 @@ const ROW = {
   time: "bigint",
   actor: "text",
   token_id: "text",
-  door: "text",
+  transport: "text",
   method: "text",
   peer: "text",
   request_id: "text",

@@ -1,12 +1,10 @@
 import { Kysely, sql, type Transaction } from "kysely";
-import { nameFloor } from "../../audit/query.ts";
 import { type Notify, StoreError } from "../../database/error.ts";
 import { type Migrations, migrate } from "../../database/migrate.ts";
 import { codeOf, postgresFailure } from "../../database/postgres/failure.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 import {
-  addEnded,
   createAccess,
   createAudit,
   createIncidents,
@@ -15,51 +13,44 @@ import {
   createSites,
   START,
 } from "../../database/tables.ts";
-import { appendAudit } from "./audit.ts";
 
-/** Migration steps. Released steps are never edited; a schema change is a new step at the end. */
+/**
+ * Migration steps. Released steps are never edited; a schema change is a new step at the end. No step
+ * is released yet: until then a change edits the first one.
+ */
 export const migrations: Migrations = {
-  "0001_settings_with_history": { up: createTables },
-  "0002_sites": { up: createSites },
-  "0003_access": { up: createAccess },
-  "0004_seen_access": { up: seeAccess },
-  "0005_audit": { up: createChain },
-  "0006_ended_tokens": { up: addEnded },
-  "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
-  "0008_mount_states": { up: createMountStates },
-  "0009_incidents": { up: createIncidents },
+  "0001_first_schema": { up: createTables },
 };
 
 /** Text compared byte by byte, as in SQLite and JavaScript. */
 const TEXT = sql`text collate "C"`;
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
-  await createSettings(db, { key: TEXT, number: "bigint" });
-  // One row: writing a revision holds its lock, so that numbers become visible in order.
+  await createSettings(db, {
+    key: TEXT,
+    number: "bigint",
+    indexHistory: (db) =>
+      db.schema.createIndex("change_key").on("change").columns(["key", "revision"]).execute(),
+  });
+  await createSites(db);
+  await createAccess(db);
+  await createAudit(db, "bigint");
+  await createMountStates(db);
+  await createIncidents(db);
+  await createHeads(db);
+  await createInstances(db);
+}
+
+/** Tables of one row each; a transaction that holds the row's lock is the only one that numbers. */
+async function createHeads(db: Kysely<unknown>): Promise<void> {
+  // Writing a revision holds the lock of its row, so that numbers become visible in order.
   await db.schema
     .createTable("head")
     .addColumn("id", "integer", (c) => c.primaryKey())
     .addColumn("revision", "bigint", (c) => c.notNull())
     .execute();
   await sql`insert into head (id, revision) values (1, 0)`.execute(db);
-  // Unlogged: a crash of the server empties it, and the wait of a revocation accounts for that.
-  await sql`create unlogged table instance (
-    id text primary key,
-    seen_revision bigint not null,
-    lease_until timestamptz not null
-  )`.execute(db);
-}
-
-/** Column by which instances confirm changes of access; a revocation waits for it. */
-async function seeAccess(db: Kysely<unknown>): Promise<void> {
-  await sql`alter table instance add column seen_access bigint not null default 0`.execute(db);
-}
-
-/**
- * Table of one row; appending to the audit holds its lock, so that several instances write one chain.
- */
-async function createChain(db: Kysely<unknown>): Promise<void> {
-  await createAudit(db, "bigint");
+  // Appending to the audit holds the lock of its row, so that several instances write one chain.
   await db.schema
     .createTable("audit_head")
     .addColumn("id", "integer", (c) => c.primaryKey())
@@ -69,6 +60,19 @@ async function createChain(db: Kysely<unknown>): Promise<void> {
   await sql`insert into audit_head (id, seq, hash) values (1, ${sql.lit(START.seq)}, ${sql.lit(START.hash)})`.execute(
     db,
   );
+}
+
+/**
+ * Running instances, and the changes that each has read: a revocation waits for `seen_access`.
+ * Unlogged: a crash of the server empties the table, and the wait of a revocation accounts for that.
+ */
+async function createInstances(db: Kysely<unknown>): Promise<void> {
+  await sql`create unlogged table instance (
+    id text primary key,
+    seen_revision bigint not null,
+    seen_access bigint not null default 0,
+    lease_until timestamptz not null
+  )`.execute(db);
 }
 
 /**

@@ -1,9 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
-import { nameFloor } from "../../audit/query.ts";
 import { SEGMENT } from "../../database/sqlite/segment.ts";
 import {
-  addEnded,
   createAccess,
   createAudit,
   createIncidents,
@@ -11,42 +9,37 @@ import {
   createSettings,
   createSites,
 } from "../../database/tables.ts";
-import { appendAudit } from "./transaction.ts";
 
 /**
  * Migration steps, in the order of their names. Released steps are never edited; a schema change is a
- * new step at the end.
+ * new step at the end. No step is released yet: until then a change edits the first one.
  */
 export const migrations: Record<string, Migration> = {
-  "0001_settings_with_history": { up: createTables },
-  "0002_history_index_in_segments": { up: indexInSegments },
-  "0003_sites": { up: createSites },
-  "0004_access": { up: createAccess },
-  "0005_audit": { up: createAudit },
-  "0006_ended_tokens": { up: addEnded },
-  "0007_forgotten_rows_named": { up: (db) => nameFloor(db, appendAudit) },
-  "0008_mount_states": { up: createMountStates },
-  "0009_incidents": { up: createIncidents },
+  "0001_first_schema": { up: createTables },
 };
 
-function createTables(db: Kysely<unknown>): Promise<void> {
-  return createSettings(db, {
+async function createTables(db: Kysely<unknown>): Promise<void> {
+  await createSettings(db, {
     key: "text",
     // Exactly "integer primary key" is the row id, which needs no second tree.
     number: "integer",
     // Stores rows in the tree of the primary key: one page less per row of a commit.
     byKey: sql`without rowid`,
+    indexHistory: indexInSegments,
   });
+  await createSites(db);
+  await createAccess(db);
+  await createAudit(db);
+  await createMountStates(db);
+  await createIncidents(db);
 }
 
 /**
- * Formerly the changes of a key were adjacent, so that changes of 64 keys wrote 64 pages. Now the
- * changes of a thousand revisions are adjacent, ordered by key: a commit writes the last few pages,
- * and reading a key takes one look-up per thousand.
+ * The changes of a thousand revisions are adjacent, ordered by key: a commit writes the last few pages,
+ * and reading a key takes one look-up per thousand (decision 0009).
  */
-async function indexInSegments(db: Kysely<unknown>): Promise<void> {
-  await db.schema.dropIndex("change_key").execute();
-  await sql`create index change_segment on change (revision / ${sql.lit(SEGMENT)}, key, revision)`.execute(
+function indexInSegments(db: Kysely<unknown>): Promise<unknown> {
+  return sql`create index change_segment on change (revision / ${sql.lit(SEGMENT)}, key, revision)`.execute(
     db,
   );
 }

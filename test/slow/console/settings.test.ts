@@ -66,7 +66,7 @@ describe("a change", () => {
     expect(await saved("site_title")).toBe("Lighthouse");
     expect(await saved("allow_indexed")).toBe("true");
     const { revisions } = await console.settings.listRevisions({ pageSize: 1 });
-    expect(revisions[0]).toMatchObject({ reason: "A better name", door: "connect" });
+    expect(revisions[0]).toMatchObject({ reason: "A better name", transport: "connect" });
     await field(page, "site_title").waitFor();
     expect(await page.locator(".edit-bar").count()).toBe(0);
   });

@@ -57,7 +57,7 @@ describe("the log", () => {
     const reply = await http1Sender(chatty.port())("/api/admin/setting/list", { headers });
     await chatty.stop();
     expect(chatty.log()).toContainEqual(
-      expect.objectContaining({ requestId: reply.headers["x-request-id"], door: "rest" }),
+      expect.objectContaining({ requestId: reply.headers["x-request-id"], transport: "rest" }),
     );
   });
 

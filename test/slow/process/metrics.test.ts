@@ -58,14 +58,14 @@ describe.each(["1", "2"])("metrics of %s process(es)", (workers) => {
       grpc_service: "mooring.v1.PublicService",
       grpc_method: "GetPublicSettings",
       grpc_type: "unary",
-      door: "rest",
+      transport: "rest",
     };
     expect(sample(text, "grpc_server_started_total", settings)).toBe(4);
     expect(sample(text, "grpc_server_handled_total", { ...settings, grpc_code: "OK" })).toBe(4);
     expect(sample(text, "grpc_server_handling_seconds_count", settings)).toBe(4);
     const refused = { grpc_method: "ListSettings", grpc_code: "Unauthenticated" };
     expect(sample(text, "grpc_server_handled_total", refused)).toBe(1);
-    expect(sample(text, "mooring_refused_tokens_total", { door: "rest" })).toBe(1);
+    expect(sample(text, "mooring_refused_tokens_total", { transport: "rest" })).toBe(1);
     expect(text).not.toContain(token);
   });
 

@@ -67,17 +67,17 @@ test("each call is a span whose parent is the client's, on every protocol", asyn
       traceId: "1".repeat(32),
       parentSpanId,
       name: "mooring.v1.SettingService/GetSetting",
-      "mooring.door": "rest",
+      "mooring.transport": "rest",
       "rpc.response.status_code": "NOT_FOUND",
     },
     {
       traceId: "2".repeat(32),
       parentSpanId,
       "rpc.system.name": "grpc",
-      "mooring.door": "grpc",
+      "mooring.transport": "grpc",
       "rpc.response.status_code": "OK",
     },
-    { traceId: "3".repeat(32), parentSpanId, "mooring.door": "connect" },
+    { traceId: "3".repeat(32), parentSpanId, "mooring.transport": "connect" },
     { name: "mooring.v1.PublicService/Ping" },
   ]);
   expect(found[3]?.parentSpanId ?? "").toBe("");

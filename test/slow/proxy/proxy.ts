@@ -100,7 +100,7 @@ export function describeProxy({ command, prepare }: Proxy): void {
         const change = { settings: [{ key: "site_title", value: name }] };
         await settings.saveSettings(change, { headers });
         const reply = await settings.listRevisions({ pageSize: 1 }, { headers });
-        expect(reply.revisions[0]).toMatchObject({ door: name, peer: CLIENT });
+        expect(reply.revisions[0]).toMatchObject({ transport: name, peer: CLIENT });
       }
       const reply = await send(proxy.port, "/api/admin/setting/get?key=site_title", { headers });
       expect(JSON.parse(reply.text)).toMatchObject({ code: 200, data: { value: "connect" } });

@@ -1,4 +1,3 @@
-import SQLite from "better-sqlite3";
 import { type CompiledQuery, Kysely } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { Database } from "../../../src/database/schema.ts";
@@ -37,30 +36,6 @@ describe("the setting store in memory", () => {
 });
 
 describe("the index of the history", () => {
-  test("is created from existing rows in a database of the first schema", async () => {
-    const path = newPath();
-    const store = await openSqliteSettingStore(path);
-    await store.transact((trx) => trx.write(setting(1, { a: "1" })));
-    await store.close();
-    const handle = new SQLite(path);
-    handle.exec("drop index change_segment; create index change_key on change (key, revision)");
-    handle.exec("delete from migration where name >= '0002'");
-    const later = handle
-      .prepare(`select name from sqlite_schema where type = 'table' and name not in
-        ('setting', 'revision', 'change', 'meta', 'migration', 'migration_lock')`)
-      .all() as { name: string }[];
-    for (const { name } of later) handle.exec(`drop table ${name}`);
-    handle.close();
-    const again = await openSqliteSettingStore(path);
-    expect(await again.listRevisions({ key: "a", limit: 9 })).toMatchObject([{ revision: 1 }]);
-    await again.close();
-    const [{ names }] = new SQLite(path)
-      .prepare("select group_concat(name) names from sqlite_schema where type = 'index'")
-      .all() as [{ names: string }];
-    expect(names).toContain("change_segment");
-    expect(names).not.toContain("change_key");
-  });
-
   test("is used to read the history of one key", async () => {
     const path = newPath();
     await (await openSqliteSettingStore(path)).close();

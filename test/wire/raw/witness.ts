@@ -54,7 +54,7 @@ export class Witness {
       expect.objectContaining({
         msg: "call dropped",
         method: `${rpc.parent.typeName}/${rpc.name}`,
-        door: transport,
+        transport,
         peer: "127.0.0.1",
         reason: "the client disconnected before the end of its request",
       }),
