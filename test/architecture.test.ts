@@ -21,7 +21,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   messages: ["gateway/call.ts"],
   secrets: ["messages"],
   database: ["messages"],
-  downloaders: ["messages"],
+  downloaders: ["messages", "secrets"],
   // Nouns, each below the next ones.
   audit: ["database", "messages", "gateway"],
   drivers: ["config/family.ts", "files", "messages"],

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
+import { redact } from "../secrets/redact.ts";
 import { showAddress } from "./address.ts";
 
 /** Program in a message, with advice for the user. */
@@ -123,16 +124,7 @@ function redirectTarget(target: Target, from: URL, location: string): string {
   const url = URL.parse(location, from);
   if (url === null) return "another address";
   const shown = showAddress(url);
-  const repeats = target.secrets.some((secret) => secret !== "" && decoded(shown).includes(secret));
-  return repeats ? "another address" : shown;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return redact(shown, target.secrets) === shown ? shown : "another address";
 }
 
 function advice(target: Target, step: Step): string {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import { secretsOf } from "../mounts/site/apply.ts";
+import { secretsOf } from "../mounts/site/plain.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
 import type { SiteClient } from "../sites/client.ts";
 import { SiteFailure } from "../sites/failure.ts";
@@ -59,7 +59,8 @@ export function createProbes(deps: ProbeDeps): Probes {
   };
   const probe = async (key: string, turn: Turn): Promise<void> => {
     const { site, row } = turn;
-    const error = await list(deps.clientOf(site), row, turn.others);
+    const secrets = secretsOf(undefined, row, deps);
+    const error = await list(deps.clientOf(site), row, turn.others, secrets);
     // The row was changed meanwhile, or the site itself did not answer: the result does not apply to the mount.
     const current = turns.get(key);
     if (current === undefined || current.form !== turn.form) return;
@@ -137,11 +138,13 @@ async function list(
   client: Pick<SiteClient, "call">,
   row: StorageRow,
   others: readonly string[],
+  secrets: readonly string[],
 ): Promise<string | undefined> {
+  const listFolder = createLister(client, secrets);
   try {
-    const path = await folderOf(client, row, others);
+    const path = await folderOf(listFolder, row, others);
     if (path === undefined) return undefined;
-    await listFolder(client, path, true);
+    await listFolder(path, true);
     return "";
   } catch (error) {
     if (!(error instanceof SiteFailure)) throw error;
@@ -154,12 +157,12 @@ async function list(
  * servers list the mounts below even if this one fails.
  */
 async function folderOf(
-  client: Pick<SiteClient, "call">,
+  listFolder: ListFolder,
   row: StorageRow,
   others: readonly string[],
 ): Promise<string | undefined> {
   if (others.length === 0) return row.mount_path;
-  const names = await listFolder(client, row.mount_path, false);
+  const names = await listFolder(row.mount_path, false);
   const base = below(row.mount_path);
   const own = names.find(
     (name) => !others.some((path) => path === base + name || path.startsWith(`${base}${name}/`)),
@@ -168,19 +171,20 @@ async function folderOf(
 }
 
 /** @returns the names of the folders in it, of the first hundred entries. */
-async function listFolder(
-  client: Pick<SiteClient, "call">,
-  path: string,
-  refresh: boolean,
-): Promise<string[]> {
-  const page = { page: 1, per_page: refresh ? 1 : 100 };
-  const body = { path, password: "", refresh, ...page };
-  const data = await client.call("POST", "/api/fs/list", body, { limit: LIMIT });
-  const content = (data as { content?: unknown } | null)?.content;
-  if (!Array.isArray(content)) return [];
-  return content.flatMap((entry: { name?: unknown; is_dir?: unknown } | null) =>
-    entry?.is_dir === true && typeof entry.name === "string" ? [entry.name] : [],
-  );
+type ListFolder = (path: string, refresh: boolean) => Promise<string[]>;
+
+/** @param secrets removed from messages. */
+function createLister(client: Pick<SiteClient, "call">, secrets: readonly string[]): ListFolder {
+  return async (path, refresh) => {
+    const page = { page: 1, per_page: refresh ? 1 : 100 };
+    const body = { path, password: "", refresh, ...page };
+    const data = await client.call("POST", "/api/fs/list", body, { limit: LIMIT, secrets });
+    const content = (data as { content?: unknown } | null)?.content;
+    if (!Array.isArray(content)) return [];
+    return content.flatMap((entry: { name?: unknown; is_dir?: unknown } | null) =>
+      entry?.is_dir === true && typeof entry.name === "string" ? [entry.name] : [],
+    );
+  };
 }
 
 function below(path: string): string {

@@ -1,5 +1,5 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import { secretsOf } from "../mounts/site/apply.ts";
+import { secretsOf } from "../mounts/site/plain.ts";
 import { readAddition, type StorageRow } from "../mounts/site/row.ts";
 import { plainMessage } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";

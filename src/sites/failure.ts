@@ -1,4 +1,5 @@
 import { message, type Text } from "../messages/message.ts";
+import { redact } from "../secrets/redact.ts";
 
 /**
  * Cause of a failed call to a site.
@@ -65,27 +66,17 @@ export function isLasting({ kind }: { readonly kind: string }): boolean {
 }
 
 const MAX_MESSAGE = 300;
-/** Maximum number of characters of a site's message that are processed. */
-const MAX_READ = 100_000;
 
 /**
- * First line of a site's message, at most 300 characters, without secrets, control characters and
- * halves of surrogate pairs. Sites add stack traces and paths.
- *
- * @param secrets replaced by `********` where they have more than 3 characters, also as a string
- *   literal has them.
+ * First line of a site's message, at most 300 characters, without secrets (`redact`), characters
+ * that control a terminal or the direction of text, and halves of surrogate pairs. Sites add stack
+ * traces and paths.
  */
 export function plainMessage(message: string, secrets: readonly string[]): string {
-  let whole = message.slice(0, MAX_READ);
-  // A secret may have several lines: it is replaced before the first line is taken.
-  for (const secret of secrets)
-    for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1)]))
-      if (form.length > 3) whole = whole.replaceAll(form, "********");
-  let [line = ""] = whole.split("\n", 1);
-  // An address may have a password in it.
-  line = line.replace(/\/\/[^/\s@]*@/g, "//");
+  // A secret may have several lines: it is removed before the first line is taken.
+  const [line = ""] = redact(message, secrets).split("\n", 1);
   const cut = line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line;
-  return cut.toWellFormed().replace(/\p{Cc}+/gu, " ");
+  return cut.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
 /** Converts an error of node:http, node:net or node:tls. */

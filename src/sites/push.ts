@@ -44,7 +44,8 @@ export async function push(
 ): Promise<{ readonly results: readonly Pushed[]; readonly rows: readonly SiteRow[] }> {
   const refusals = new Map<string, Refusal>();
   const unsure = new Set<string>();
-  const secrets = wanted.filter(({ secret }) => secret).map(({ value }) => value);
+  // A refusal may quote the site's value.
+  const secrets = wanted.flatMap(({ secret, value, row }) => (secret ? [value, row.value] : []));
   /** @returns whether further calls may be sent. */
   const send = async (part: readonly Wanted[], limit?: number): Promise<boolean> => {
     const rows = part.map(({ row, value }) => ({ ...row, value }));

@@ -65,6 +65,16 @@ test("a mount is listed with a refresh once per interval", async () => {
   expect(refreshed()).toHaveLength(2);
 });
 
+test("a message of a listing has no secret of the mount, also beyond its cut", async () => {
+  const { clock, results, probes } = desk();
+  const secret = "password of /a";
+  server.folders.set("/a", `login failed: ${"&amp;".repeat(55)}${encodeURIComponent(secret)}`);
+  probes.listed(site, [row(1, "/a")]);
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(results[0]?.[1]).toContain("&amp;********");
+});
+
 test("after a credential error a mount is not listed until its row changes", async () => {
   const { clock, results, probes } = desk();
   server.folders.set("/a", "failed get objs: failed to list objs: login failed");

@@ -6,6 +6,7 @@ import { isUncertain, plainMessage, SiteFailure } from "../../sites/failure.ts";
 import { MOUNT_LIMIT, refusalOf, type StorageClient } from "./client.ts";
 import { compareMount, contentMarks, type Difference, learnedHash, marksOf } from "./compare.ts";
 import { itemKind } from "./item-kind.ts";
+import { plainStatus, secretsOf } from "./plain.ts";
 import {
   type Addition,
   newRow,
@@ -300,7 +301,6 @@ export async function applyMount(
     const isOut = unmounted && !at.disabled;
     const since = isUnfinished(at) || isOut ? state.since || time : 0;
     const mounting = isMounting({ ...state, since }, time);
-    const secrets = secretsOf(wanted, at, deps);
     const push = seen?.difference.push ?? [];
     const isThere =
       error === "" && wanted !== undefined && push.length === 0 && at.disabled === wanted.disabled;
@@ -322,7 +322,7 @@ export async function applyMount(
           ? state.content
           : { ...state.content, ...contentMarks(wanted, seen.addition, hash) },
       differs: [...push, ...(wanted && at.disabled !== wanted.disabled ? ["disabled"] : [])],
-      status: plainMessage(at.status, secrets),
+      status: plainStatus(at, wanted, deps),
       error: error || stuck,
       failures: failed,
       ...retryOf(failed, time),
@@ -365,28 +365,4 @@ function isSameMount(row: StorageRow, listed: StorageRow | undefined): boolean {
 
 function hasLearned(mount: WantedMount): boolean {
   return Object.keys(mount.items).some((name) => itemKind(mount.driver, name) === "learned");
-}
-
-/** Texts that must not appear in messages: servers quote parts of the configuration. */
-export function secretsOf(
-  wanted: WantedMount | undefined,
-  row: StorageRow | undefined,
-  { driverOf }: Pick<ApplyDeps, "driverOf">,
-): string[] {
-  const driver = wanted?.driver ?? row?.driver ?? "";
-  const form = driverOf(driver)?.additional ?? [];
-  const isOpen = (name: string): boolean =>
-    form.some((item) => item.name === name && !item.secret) &&
-    itemKind(driver, name) === "declared";
-  const values = [
-    ...Object.entries(wanted?.items ?? {}),
-    ...Object.entries((row && readAddition(row.addition)) ?? {}),
-  ];
-  return [
-    ...new Set(
-      values.flatMap(([name, value]) =>
-        typeof value === "string" && value.length > 3 && !isOpen(name) ? [value] : [],
-      ),
-    ),
-  ];
 }

@@ -2,10 +2,10 @@ import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import { plainMessage } from "../../sites/failure.ts";
-import { type ApplyDeps, applyMount, isMounting, secretsOf } from "./apply.ts";
+import { type ApplyDeps, applyMount, isMounting } from "./apply.ts";
 import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
+import { plainStatus } from "./plain.ts";
 import type { MountRegistry } from "./registry.ts";
 import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
 import { type ExtraMount, type MountState, NEW_MOUNT } from "./state.ts";
@@ -280,7 +280,7 @@ function lookAt(
       driver: row.driver,
       differs,
       since,
-      status: plainMessage(row.status, secretsOf(wanted, row, { driverOf })),
+      status: plainStatus(row, wanted, { driverOf }),
       error: problem || (stuck === "" ? before.error : stuck),
     },
     isCostly,
