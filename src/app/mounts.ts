@@ -107,7 +107,7 @@ export async function openMounts(
     driverOf,
     driverNames,
     stopping: ending.signal,
-    sites: sites.registry.sites,
+    sites: sites.registry,
     follow: () => follow,
   });
   // Runs before any write to a site: an invalid file ends the start.
@@ -118,6 +118,7 @@ export async function openMounts(
           path: mountsFile,
           env: process.env,
           declare: mounts.declare,
+          sites: sites.registry,
           onApplied: (names) => log.info({ mounts: names }, "file of mounts applied"),
           onProblems: (problems) =>
             log.error({ problems }, "the file of mounts is invalid; nothing was changed"),

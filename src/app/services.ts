@@ -6,6 +6,7 @@ import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService, openCatalogue } from "../drivers/driver.ts";
 import type { Localize } from "../messages/localize.ts";
 import type { Engine } from "../settings/engine.ts";
+import { readSiteNames } from "../sites/registry.ts";
 import type { SitesDeps } from "../sites/start.ts";
 import type { Upstream } from "../sites/upstream.ts";
 import type { Store } from "../store/stores.ts";
@@ -135,7 +136,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
-    siteId: (name) => sites.registry.sites().find((site) => site.name === name)?.id,
+    readSites: () => readSiteNames(sites.registry),
     driverOf,
     incidentCounts: incidents.counts,
     access: manager,

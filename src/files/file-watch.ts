@@ -207,6 +207,8 @@ export interface ContentWatchOptions<Content extends WatchedContent> {
   /** Called with the first of several rejections. */
   readonly onError: (error: unknown) => void;
   readonly times?: WatchTimes | undefined;
+  /** Calls the listener when the key may have changed without a change of the files. Default: never. */
+  readonly subscribe?: ((listener: () => void) => () => void) | undefined;
 }
 
 /** Pause before another attempt to apply a content, in milliseconds. */
@@ -249,10 +251,12 @@ export function watchContent<Content extends WatchedContent>(
     work = work.then(reload).catch(fail);
   };
   const watch = watchFiles([path, ...first.files], next, times);
+  const unsubscribe = options.subscribe?.(next);
   return () => {
     isClosed = true;
     clearTimeout(again);
     watch.close();
+    unsubscribe?.();
     return work;
   };
 }

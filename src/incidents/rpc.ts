@@ -22,6 +22,7 @@ import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import {
   actionOf,
   type Incident,
@@ -35,8 +36,8 @@ import type { IncidentService } from "./service.ts";
 export interface IncidentSite {
   readonly incidents: IncidentService;
   siteName(siteId: string): string;
-  /** @returns undefined: there is no site of this name. */
-  siteId(name: string): string | undefined;
+  /** Names of sites, with those that another process has just created. */
+  readSites(): Promise<SiteNames>;
   driverOf(name: string): DriverInfo | undefined;
 }
 
@@ -63,8 +64,7 @@ export function incidentImpl(
   return {
     listIncidents: async ({ site, mountPath, closed, pageSize, pageToken }, context) => {
       const limit = pageLimit(pageSize, { beyond: "invalid" });
-      const siteId = site === "" ? undefined : source.siteId(site);
-      if (site !== "" && siteId === undefined) return create(ListIncidentsResponseSchema);
+      const siteId = site === "" ? undefined : (await source.readSites()).named(site).id;
       const before = placeOf(pageToken);
       const found = await source.incidents.list({
         siteId,

@@ -5,7 +5,7 @@ import type { Language, Translate } from "../messages/language.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
 import { startPeriodic, waitAtMost } from "../periodic.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import type { SiteRegistry } from "../sites/registry.ts";
+import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { CLASSES, type Incident, type IncidentClass, type IncidentEvent } from "./incident.ts";
 import { createProbes, type ProbeDeps } from "./probe.ts";
@@ -26,7 +26,7 @@ const KEPT = 90 * 86_400_000;
 
 export interface IncidentsDeps {
   readonly store: IncidentStore;
-  readonly sites: Pick<SiteRegistry, "sites" | "byId">;
+  readonly sites: Pick<SiteRegistry, "sites" | "byId" | "names" | "load">;
   /**
    * Lease of the process that follows mounts. Only that process opens and closes incidents, and
    * sends notifications.
@@ -154,7 +154,14 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   return {
     incidents: service,
-    webhooks: createWebhookService({ store, registry: targets, send, now, newId }),
+    webhooks: createWebhookService({
+      store,
+      registry: targets,
+      send,
+      now,
+      newId,
+      readSites: () => readSiteNames(sites),
+    }),
     counts: () => {
       const counts = Object.fromEntries(CLASSES.map((each) => [each, 0])) as Record<
         IncidentClass,

@@ -11,8 +11,8 @@ const NEAREST = 3;
 
 /**
  * Candidates similar to `word`, best first, at most three. A candidate is similar if it differs
- * only in case, spaces or punctuation, if one is a prefix of the other, or if the edit distance is
- * at most a third of its letters.
+ * only in case, spaces or punctuation, if one is a prefix of the other, if two adjacent letters are
+ * swapped, or if the edit distance is at most a third of its letters.
  */
 export function nearest(word: string, candidates: Iterable<string>): string[] {
   const asked = fold(word.slice(0, COMPARED));
@@ -46,8 +46,21 @@ function distanceOf(asked: string, candidate: string): number | undefined {
   // A prefix ranks between equal and edited names: after a wrong case, it is the most likely
   // mistake.
   if (prefix && Math.min(asked.length, candidate.length) >= 2) return 0.5;
+  if (isSwapped(asked, candidate)) return 1;
   const longest = Math.max(asked.length, candidate.length);
   const allowed = Math.max(1, Math.floor(longest / 3));
   const edits = distance(asked, candidate);
   return edits <= allowed && edits < longest ? edits : undefined;
+}
+
+/** Reports whether two texts differ by one swap of adjacent letters, the most common typing error. */
+function isSwapped(one: string, other: string): boolean {
+  if (one.length !== other.length) return false;
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  return (
+    one[at] === other[at + 1] &&
+    one[at + 1] === other[at] &&
+    one.slice(at + 2) === other.slice(at + 2)
+  );
 }

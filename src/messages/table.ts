@@ -250,7 +250,7 @@ export const MESSAGES = {
   FIELD_IMMUTABLE: "{field} cannot be changed: delete the mount and create another one",
   FIELD_REQUIRED: "{field} is missing",
   DRIVER_UNKNOWN: "{field} is not a driver of this service.{hint}",
-  SITE_NAME_MALFORMED: "{field} must be the name of a site",
+  SITE_UNKNOWN: "{field}: there is no site {name}.{hint}",
   MOUNT_TOO_LARGE: "{field} has more than {most} KiB together with the other values of the mount",
   ITEM_NOT_IN_FORM: "{field} is not a member of the form of a mount",
   ITEM_IS_MEMBER: "{field} is a member: give it in members",

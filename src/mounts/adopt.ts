@@ -168,7 +168,6 @@ export interface AdoptRoundOptions {
   readonly hash: Fingerprint;
   /** All mounts, by name. */
   readonly mounts: ReadonlyMap<string, Mount>;
-  readonly siteNames: readonly string[];
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly isSecret: IsSecret;
   readonly wantedOf: (site: Site) => readonly WantedMount[];
@@ -187,7 +186,8 @@ export async function adoptRound(
   readonly saved: { readonly revision: number; readonly results: readonly Result[] };
   readonly states: MountRequest["states"];
 }> {
-  const { site, names, dryRun, origin, rules, engine, hash, mounts, siteNames } = options;
+  const { site, names, dryRun, origin, rules, engine, hash, mounts } = options;
+  const siteNames = rules.sites.names;
   const { driverOf, isSecret, wantedOf } = options;
   const inputOf = (each: FoundMount): MountInput => {
     const before = mounts.get(each.name);

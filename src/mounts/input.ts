@@ -5,6 +5,7 @@ import { failedPrecondition, type Violation } from "../messages/error.ts";
 import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { MASK } from "../settings/value.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import type { MissingItem, Mount, Override, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
 import { cleanPath } from "./site/row.ts";
@@ -78,6 +79,7 @@ export function withMountInput(
     readonly field: string;
     readonly driverOf: (name: string) => DriverInfo | undefined;
     readonly driverNames: () => Iterable<string>;
+    readonly sites: SiteNames;
     /**
      * Whether the values come from a site or another mount, and may have members that are not in
      * the form.
@@ -111,17 +113,14 @@ export function withMountInput(
   const path = cleanPath(input.path ?? before?.path ?? "");
   look("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
   const sites = [...new Set(input.sites ?? before?.sites ?? [])];
-  look(
-    "sites",
-    sites.length > MAX_SITES || sites.some((site) => !NAME.test(site))
-      ? message("SITE_NAMES_INVALID", { most: MAX_SITES })
-      : undefined,
-  );
+  if (sites.length > MAX_SITES) look("sites", message("SITE_NAMES_INVALID", { most: MAX_SITES }));
+  else for (const site of input.sites ?? []) look("sites", options.sites.problemOf(site));
   const items = merged(before?.items, input.config);
   const members = merged(before?.members, input.members);
   const overrides = withOverrides(before?.overrides ?? {}, input.overrides ?? {});
   for (const [site, override] of Object.entries(overrides)) {
-    look(`overrides.${site}`, NAME.test(site) ? undefined : message("SITE_NAME_MALFORMED"));
+    if (before?.overrides[site] === undefined)
+      look(`overrides.${site}`, options.sites.problemOf(site));
     if (override.path !== "") look(`overrides.${site}.mount_path`, pathProblem(override.path));
   }
   const mount: Mount = {

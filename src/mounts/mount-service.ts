@@ -50,8 +50,12 @@ export interface DeclaredMounts {
  */
 export interface MountService extends DeclaredMounts {
   revision(): number;
-  /** Mounts that the caller may read, sorted by name. */
-  list(grant: Grant): readonly Mount[];
+  /**
+   * Mounts that the caller may read, sorted by name.
+   *
+   * @param site only those on this site; empty: all. @throws NOT_FOUND for an unknown site.
+   */
+  list(grant: Grant, site?: string): Promise<readonly Mount[]>;
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
   /** Status of a mount on each of its sites. */
@@ -111,7 +115,7 @@ export interface MountService extends DeclaredMounts {
     site: string,
     grant: Grant,
     reveals: boolean,
-  ): { readonly storages: readonly Record<string, unknown>[] };
+  ): Promise<{ readonly storages: readonly Record<string, unknown>[] }>;
   /** All mounts, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
   watch(
     grant: Grant,

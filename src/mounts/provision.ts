@@ -4,10 +4,11 @@ import { StoreError } from "../database/error.ts";
 import { readBoundedFile, textOf } from "../files/bounded-file.ts";
 import { type WatchTimes, watchContent } from "../files/file-watch.ts";
 import { ServiceError } from "../messages/error.ts";
-import type { Text } from "../messages/message.ts";
+import { Message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { createInterpolation, type Interpolation } from "../settings/provision/interpolation.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
+import type { SiteRegistry } from "../sites/registry.ts";
 import type { MountInput, OverrideInput, ValueInput } from "./input.ts";
 import type { DeclaredMounts } from "./mount-service.ts";
 
@@ -36,6 +37,8 @@ interface Place {
 /** Problem of a file of mounts. */
 interface Problem extends Place {
   readonly reason: Text;
+  /** Whether the file is valid once a site with this name exists. */
+  readonly isUnknownSite?: boolean;
 }
 
 /** Parsed file of mounts. */
@@ -57,6 +60,7 @@ export interface MountsFileDeps {
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly declare: DeclaredMounts["declare"];
+  readonly sites: Pick<SiteRegistry, "names" | "onChange">;
   readonly onApplied: (names: readonly string[]) => void;
   /** Called with the problems of an invalid file, after which the mounts stay unchanged. */
   readonly onProblems: (lines: readonly string[]) => void;
@@ -66,7 +70,7 @@ export interface MountsFileDeps {
 
 /**
  * Applies a file of mounts as one revision, at the start and after each change. Declared mounts can
- * be changed only in the file.
+ * be changed only in the file. A file that names an unknown site is applied when the site exists.
  *
  * @returns a function that ends this. @throws Error with the problems of the file, one line each:
  *   `path:line:column: reason`.
@@ -87,31 +91,63 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
       return violations.map(({ field, description }) => ({
         ...file.place(field),
         reason: withoutIndex(String(description), file.inputs),
+        isUnknownSite: description instanceof Message && description.problem.id === "SITE_UNKNOWN",
       }));
     }
   };
-  const apply = async (file: MountsFile): Promise<readonly string[]> => {
+  const apply = async (file: MountsFile): Promise<readonly Problem[]> => {
     const isRead = file.problems.length === 0;
     const broken = await declare(file, !isRead);
     const others = isRead ? broken : broken.filter((place) => !file.isReported(place));
     const problems = sortByPlace([...file.problems, ...others]).slice(0, MAX_PROBLEMS);
     if (problems.length === 0) deps.onApplied(file.inputs.map(({ name }) => name));
-    return problems.map((problem) => lineOf(path, problem));
+    return problems;
   };
+  const linesOf = (problems: readonly Problem[]): readonly string[] =>
+    problems.map((problem) => lineOf(path, problem));
   const first = load();
-  const wrong = await apply(first);
-  if (wrong.length > 0) throw new Error(`the file of mounts is invalid\n${wrong.join("\n")}`);
+  const problems = await apply(first);
+  if (!problems.every(({ isUnknownSite }) => isUnknownSite))
+    throw new Error(`the file of mounts is invalid\n${linesOf(problems).join("\n")}`);
+  // Sites are created while the service runs: the file is applied when it names no unknown site.
+  if (problems.length > 0) deps.onProblems(linesOf(problems));
   return watchContent({
     path,
     first,
     load,
-    keyOf: ({ content }) => content,
+    keyOf: ({ content, inputs }) => JSON.stringify([content, unknownSites(inputs, deps.sites)]),
     onChange: async (file) => {
-      const lines = await apply(file);
-      if (lines.length > 0) deps.onProblems(lines);
+      const found = await apply(file);
+      if (found.length > 0) deps.onProblems(linesOf(found));
     },
+    subscribe: (listener) => onSiteNames(deps.sites, listener),
     onError: deps.onError,
     times: deps.times,
+  });
+}
+
+/** Sites that the mounts name and that do not exist. */
+function unknownSites(
+  inputs: readonly MountInput[],
+  sites: Pick<SiteRegistry, "names">,
+): readonly string[] {
+  const { idOf } = sites.names();
+  return inputs
+    .flatMap((input) => [...(input.sites ?? []), ...Object.keys(input.overrides ?? {})])
+    .filter((name) => idOf(name) === undefined);
+}
+
+/** Calls the listener when a site is created, renamed or removed. @returns a function that ends this. */
+function onSiteNames(
+  sites: Pick<SiteRegistry, "names" | "onChange">,
+  listener: () => void,
+): () => void {
+  let before = sites.names().names.join(" ");
+  return sites.onChange(() => {
+    const now = sites.names().names.join(" ");
+    if (now === before) return;
+    before = now;
+    listener();
   });
 }
 

@@ -38,7 +38,7 @@ import { pageLimit } from "../messages/page.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
-import { isOnSite, type Mount, missingFields, type Values } from "./mount.ts";
+import { type Mount, missingFields, type Values } from "./mount.ts";
 import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
 import type { Status } from "./status.ts";
@@ -93,11 +93,10 @@ export function mountImpl(
     return (status: Status) => statusToProto(status, say);
   };
   return {
-    listMounts: ({ site, pageSize, pageToken, reveal }, context) => {
+    listMounts: async ({ site, pageSize, pageToken, reveal }, context) => {
       const limit = pageLimit(pageSize, { usual: 1_000, beyond: "invalid" });
-      const found = mounts
-        .list(grantOf(context))
-        .filter((mount) => (site === "" || isOnSite(mount, site)) && mount.name > pageToken);
+      const listed = await mounts.list(grantOf(context), site);
+      const found = listed.filter((mount) => mount.name > pageToken);
       const page = found.slice(0, limit);
       const reveals = revealing(context, reveal, page);
       return create(ListMountsResponseSchema, {
@@ -190,14 +189,16 @@ export function mountImpl(
         results: saved.results.map(resultIn(context)),
       });
     },
-    exportMounts: ({ names: asked, site, reveal }, context) => {
+    exportMounts: async ({ names: asked, site, reveal }, context) => {
       const grant = grantOf(context);
       // Removes duplicate names.
       const names = [...new Set(asked)];
       const found =
-        names.length === 0 ? mounts.list(grant) : names.map((name) => mounts.get(name, grant));
+        names.length === 0
+          ? await mounts.list(grant)
+          : names.map((name) => mounts.get(name, grant));
       const reveals = revealing(context, reveal, found);
-      const document = mounts.export(names, site, grant, reveals);
+      const document = await mounts.export(names, site, grant, reveals);
       return create(ExportMountsResponseSchema, { document: document as unknown as JsonObject });
     },
     watchMounts: async function* (_request, context) {

@@ -6,6 +6,7 @@ import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
 import {
@@ -42,8 +43,8 @@ export function resultAs(name: string, outcome: Result["outcome"], note: Text): 
 export interface SaveRules {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
-  /** Names of all sites. */
-  readonly siteNames: readonly string[];
+  /** All sites. */
+  readonly sites: SiteNames;
   /** Reports whether the caller may see and change a mount at a path. */
   readonly allows: (path: string) => boolean;
   /** Throws PERMISSION_DENIED. */
@@ -181,10 +182,10 @@ function resultOf({ before, mount, given }: SavedMount, note: Text, isChanged: b
  */
 function sharedItems(
   mount: Mount,
-  { siteNames, reveals }: Pick<SaveRules, "siteNames" | "reveals">,
+  { sites: known, reveals }: Pick<SaveRules, "sites" | "reveals">,
   sent: CheckedMount["given"],
 ): string[] {
-  const sites = siteNames.filter((site) => isOnSite(mount, site));
+  const sites = known.names.filter((name) => isOnSite(mount, name));
   if (sites.length < 2) return [];
   const placeOf = (site: string, item: string, value: Scalar): Scalar => {
     const isOwn = Object.hasOwn(mount.overrides[site]?.items ?? {}, item);
@@ -252,9 +253,9 @@ function checkRevision(before: Mount | undefined, { name, expectedRevision }: Mo
 function pathViolations(
   { mount, number }: SavedMount,
   mounts: MountIndex,
-  { siteNames, allows }: SaveRules,
+  { sites, allows }: SaveRules,
 ): Violation[] {
-  const clash = findClash(mount, mounts, siteNames);
+  const clash = findClash(mount, mounts, sites.names);
   if (clash === undefined) return [];
   const whose = pathsOf(clash.other).every(allows)
     ? message("THE_MOUNT", { name: clash.other.name })

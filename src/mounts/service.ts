@@ -14,6 +14,7 @@ import { createDeclared } from "../settings/provision/managed.ts";
 import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
 import { SiteFailure } from "../sites/failure.ts";
+import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
 import { createWaiter } from "../waiter.ts";
@@ -49,7 +50,7 @@ export interface MountServiceDeps {
   readonly engine: Engine;
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
-  readonly sites: () => readonly Site[];
+  readonly sites: Pick<SiteRegistry, "sites" | "names" | "load">;
   readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow" | "isLeader" | "passing">;
   readonly registry: MountRegistry;
   readonly driverOf: (name: string) => DriverInfo | undefined;
@@ -72,14 +73,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const waiter = createWaiter();
   registry.onChange(waiter.notify);
 
-  const siteNamed = (name: string): Site => {
-    const site = deps.sites().find((each) => each.name === name);
-    if (site !== undefined) return site;
-    const names = deps.sites().map((each) => each.name);
-    throw notFound(
-      message("SITE_NOT_FOUND", { name: `"${name.slice(0, 64)}"`, hint: didYouMean(name, names) }),
-    );
-  };
+  const readNames = () => readSiteNames(deps.sites);
+  const siteNamed = async (name: string): Promise<Site> => (await readNames()).named(name);
   const allowed = (grant: Grant) => (mount: Mount) => pathsOf(mount).every(grant.allowsMount);
   const refuse = (grant: Grant) => (): never => {
     throw outsideLimits(grant);
@@ -98,7 +93,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     allowShared,
     isDry: dryRun,
     isTaken: false,
-    siteNames: deps.sites().map(({ name }) => name),
+    sites: deps.sites.names(),
     managedBy: declared.by,
     allows: grant.allowsMount,
     refuse: refuse(grant),
@@ -120,6 +115,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
           description: message("TOO_MANY_ENTRIES", { field: "mounts", most: MAX_REQUEST }),
         },
       ]);
+    if (inputs.some(namesSites)) await readNames();
     const { result: results, revision } = await engine.change(
       caller.origin,
       (draft) => decideSave(draft, inputs, draftMounts(draft), rulesOf(caller, options)),
@@ -148,7 +144,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
       origin: caller.origin,
       dryRun: options.dryRun ?? false,
       mounts: all(),
-      siteNames: deps.sites().map((each) => each.name),
       rules: { ...rulesOf(caller, options), allowShared: true, isTaken: true, carries: true },
     });
   const onSite = async <T>(work: Promise<T>): Promise<T> => {
@@ -160,17 +155,23 @@ export function createMountService(deps: MountServiceDeps): MountService {
   };
   const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, registry);
   const statuses = (mount: Mount): readonly Status[] =>
-    deps
+    deps.sites
       .sites()
       .filter(({ name }) => isOnSite(mount, name))
       .map((site) => statusOn(mount, site));
   return {
     revision: () => engine.snapshot().revision,
-    list: (grant) => [...all().values()].filter(allowed(grant)),
+    list: async (grant, site = "") => {
+      const mounts = [...all().values()].filter(allowed(grant));
+      if (site === "") return mounts;
+      const { name } = await siteNamed(site);
+      return mounts.filter((mount) => isOnSite(mount, name));
+    },
     get: (name, grant) => need(grant)(all().get(name), name),
     statuses,
     save,
     replace: async (at, value, caller, options = {}) => {
+      if (at.site !== "") await siteNamed(at.site);
       const { result, revision } = await engine.change(
         caller.origin,
         (draft) => {
@@ -243,7 +244,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       });
       const renamed = need(caller.grant)(all().get(newName), newName);
       // The sites' rows stay unchanged: only their stored states get the new name.
-      for (const site of deps.sites()) {
+      for (const site of deps.sites.sites()) {
         const state = registry.mounts(site.id).get(name);
         if (state !== undefined && newName !== name)
           await deps.follow().ask(site.id, {
@@ -272,12 +273,12 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return revision;
     },
     compare: async (name) => {
-      const site = siteNamed(name);
+      const site = await siteNamed(name);
       const round = await onSite(deps.follow().look(site.id));
       return compareResults(round, wantedOf(site), registry.mounts(site.id));
     },
     sync: async (name, names) => {
-      const site = siteNamed(name);
+      const site = await siteNamed(name);
       const wanted = wantedOf(site);
       const known = new Set(wanted.map((mount) => mount.name));
       const asked = names.length === 0 ? [...known] : [...new Set(names)];
@@ -292,7 +293,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       });
     },
     adopt: async (name, names, caller, options = {}) => {
-      const site = siteNamed(name);
+      const site = await siteNamed(name);
       const round = await onSite(deps.follow().look(site.id));
       const { saved, states } = await takeRound(round, site, names, caller, options);
       if (options.dryRun !== true) await onSite(deps.follow().ask(site.id, { insist: [], states }));
@@ -335,11 +336,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
             need: need(caller.grant),
             isSecret,
           });
-          await checkPaths(
-            draftMounts(draft),
-            results,
-            deps.sites().map((site) => site.name),
-          );
+          await checkPaths(draftMounts(draft), results, deps.sites.names().names);
           return results;
         },
         { dryRun: options.dryRun ?? false },
@@ -347,7 +344,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return { revision: after, results: result };
     },
     import: async (document, sites, caller, options = {}) => {
-      for (const site of sites) siteNamed(site);
+      const names = await readNames();
+      for (const site of sites) names.named(site);
       const rules = rulesOf(caller, options);
       const { result: results, revision } = await engine.change(
         caller.origin,
@@ -368,8 +366,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       );
       return { revision, results };
     },
-    export: (names, site, grant, reveals) => {
-      const place = site === "" ? "" : siteNamed(site).name;
+    export: async (names, site, grant, reveals) => {
+      const place = site === "" ? "" : (await siteNamed(site)).name;
       const mounts =
         names.length === 0
           ? [...all().values()].filter(allowed(grant))
@@ -410,6 +408,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
     changed: waiter.notify,
     wantedOf,
   };
+}
+
+/** Reports whether an input names sites. */
+function namesSites({ sites = [], overrides = {} }: MountInput): boolean {
+  return sites.length > 0 || Object.keys(overrides).length > 0;
 }
 
 /** Maximum number of mounts in a request. */

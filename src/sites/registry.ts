@@ -2,12 +2,12 @@ import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import { mapWriteError } from "../database/error.ts";
 import { createReplica } from "../database/replica.ts";
-import { notFound, ServiceError } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
-import { didYouMean } from "../messages/nearest.ts";
+import { memoize } from "../memoize.ts";
+import { ServiceError } from "../messages/error.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { createBatches } from "./batch.ts";
 import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
+import { createSiteNames, type SiteNames } from "./site-names.ts";
 import {
   isSameSite,
   type SiteEvent,
@@ -25,9 +25,13 @@ export interface SiteRegistryDeps {
   readonly pace?: number | undefined;
 }
 
+const namesOf = memoize(createSiteNames);
+
 /** In-memory registry of sites and their states. Other processes write the same tables. */
 export interface SiteRegistry {
   sites(): readonly Site[];
+  /** Names of the sites that this process knows. */
+  names(): SiteNames;
   /** @throws NOT_FOUND that names the most similar site. */
   byName(name: string): Site;
   byId(id: string): Site | undefined;
@@ -159,17 +163,8 @@ export function createSiteRegistry({
   const registry: SiteRegistry = {
     sites: () => sites,
     byId: (id) => rows.get(id)?.site,
-    byName: (name) => {
-      const site = sites.find((each) => each.name === name);
-      if (site !== undefined) return site;
-      const names = sites.map((each) => each.name);
-      throw notFound(
-        message("SITE_NOT_FOUND", {
-          name: `"${name.slice(0, 64)}"`,
-          hint: didYouMean(name, names),
-        }),
-      );
-    },
+    names: () => namesOf(sites),
+    byName: (name) => namesOf(sites).named(name),
     state: (id) => states.get(id)?.state ?? NEW_STATE,
     load,
     insert: (site, audit) => changed(store.insert(toStored(site, sealer), audit)),
@@ -280,4 +275,16 @@ function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntry[] {
 export function changedMembers(before: Site, after: Site): readonly string[] {
   const names = Object.keys(after) as (keyof Site)[];
   return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+}
+
+/**
+ * Names of the sites, with those that another process has just created.
+ *
+ * @throws UNAVAILABLE when the database cannot be read.
+ */
+export async function readSiteNames(
+  registry: Pick<SiteRegistry, "load" | "names">,
+): Promise<SiteNames> {
+  await mapWriteError(registry.load());
+  return registry.names();
 }

@@ -8,6 +8,7 @@ import type { MountRound } from "../../src/mounts/site/round.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { type Parts, tester, testParts } from "../settings/parts.ts";
+import { siteNames } from "../sites/names.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { driverByName, hash, memoryStore } from "./site/desk.ts";
 
@@ -16,7 +17,7 @@ const newPath = temporaryPaths();
 const rules: SaveRules = {
   driverOf: driverByName,
   driverNames: () => [],
-  siteNames: ["one", "two"],
+  sites: siteNames("one", "two"),
   allows: ROOT.allowsMount,
   reveals: true,
   managedBy: () => undefined,
@@ -63,7 +64,6 @@ async function adopt(
       registry,
       hash,
       mounts,
-      siteNames: ["one", "two"],
       driverOf: driverByName,
       isSecret: () => false,
       wantedOf: (site) => wantedMounts(readMounts(engine.snapshot().mounts), site),

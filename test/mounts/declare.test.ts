@@ -5,6 +5,7 @@ import { createMountService } from "../../src/mounts/service.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import { failureOf } from "../backup/setting.ts";
 import { tester, testParts } from "../settings/parts.ts";
+import { fixedSites } from "../sites/names.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { driverByName, memoryStore } from "./site/desk.ts";
 
@@ -41,7 +42,7 @@ async function opened(meanwhile: {
     registry,
     driverOf: driverByName,
     driverNames: () => [],
-    sites: () => [],
+    sites: fixedSites(),
     stopping: new AbortController().signal,
     follow: () => {
       throw new Error("this test has no sites");

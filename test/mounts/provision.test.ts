@@ -6,7 +6,9 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { StoreError, writeFailure } from "../../src/database/error.ts";
 import { followMountsFile, parseMounts } from "../../src/mounts/provision.ts";
 import { createInterpolation } from "../../src/settings/provision/interpolation.ts";
+import { fixedSites } from "../sites/names.ts";
 import { as } from "../wire/access-client.ts";
+import { observe } from "../wire/following.ts";
 import { startService, type TestService } from "../wire/service.ts";
 
 let folder: string;
@@ -59,6 +61,12 @@ test("mounts of a file are created, updated, and changed only by the file", asyn
   await writeFile(join(folder, "password"), "from-a-file\n");
   await writeFile(file, FILMS);
   const { get, save, remove, revision } = await start();
+  // Sites are created while the service runs. Until then, nothing of the file is stored.
+  expect(service?.log()).toContain(`${file}:16:5: cloud.sites: there is no site`);
+  await expect(get("films")).rejects.toThrow("there is no mount");
+  const sites = await observe(as(service?.port ?? 0), "harbour", "quay");
+  onTestFinished(sites.stop);
+  await expect.poll(() => get("films").catch(() => undefined)).toBeDefined();
   expect(await get("films")).toMatchObject({
     mountPath: "/films",
     config: { root_folder_path: "/srv/films" },
@@ -100,6 +108,7 @@ test("a change of the file while the database is unavailable is applied afterwar
   const stop = await followMountsFile({
     path: file,
     env: {},
+    sites: fixedSites(),
     times: { interval: 20, quiet: 5 },
     declare: async (inputs) => {
       declared.push(inputs.map(({ name }) => name));
@@ -163,7 +172,7 @@ describe("an invalid file fails the start with the place of each error", () => {
   });
 
   test("a missing file of a value is reported once", async () => {
-    await writeFile(file, FILMS);
+    await writeFile(file, FILMS.slice(0, FILMS.indexOf("    sites:")));
     const problem = await start().then(String, String);
     expect(problem.split("\n").slice(1)).toEqual([
       expect.stringContaining(`${file}:15:17: the file ${join(folder, "password")}`),

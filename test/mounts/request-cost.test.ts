@@ -7,6 +7,7 @@ import { freeName } from "../../src/mounts/site/take.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
 import { createDraft } from "../../src/settings/draft.ts";
 import { failureOf } from "../backup/setting.ts";
+import { siteNames } from "../sites/names.ts";
 
 const COUNT = 300;
 const many = <T>(make: (at: number) => T): T[] =>
@@ -32,7 +33,7 @@ function countingDraft() {
 const rules: SaveRules = {
   driverOf: () => undefined,
   driverNames: () => [],
-  siteNames: [],
+  sites: siteNames(),
   allows: () => true,
   refuse: () => expect.unreachable("it is allowed"),
   reveals: true,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, vi } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
-import type { WholeSite } from "../mounts/whole-site.ts";
+import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { type As, as } from "./access-client.ts";
 import { startService, type TestService } from "./service.ts";
 
@@ -28,6 +28,21 @@ export async function startFollowed(
     await sites.updateSite({ name, site: { mode: SiteMode.FOLLOW } });
   }
   return service;
+}
+
+/** Creates sites that are only compared: nothing is written to them. Their servers end with it. */
+export async function observe(
+  { sites }: Pick<As, "sites">,
+  ...names: readonly string[]
+): Promise<{ stop(): Promise<void> }> {
+  const servers = await Promise.all(names.map(() => startWholeSite()));
+  for (const [at, { url, token }] of servers.entries())
+    await sites.createSite({ site: { name: names[at] ?? "", url, token: token() } });
+  return {
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+    },
+  };
 }
 
 /** Saves the mount `cloud`, which has a secret, for the site `one`, and waits until it is there. */

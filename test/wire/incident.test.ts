@@ -220,7 +220,10 @@ describe("webhooks", () => {
     [{ name: "x" }, "url must be"],
     [{ name: "x", url: "https://example.com", secret: "short" }, "secret must be whsec_"],
     [{ name: "x", url: "https://example.com", language: "fr" }, "language must be one of"],
-    [{ name: "x", url: "https://example.com", sites: { names: ["a b"] } }, "sites must be"],
+    [
+      { name: "x", url: "https://example.com", sites: { names: ["a b"] } },
+      'sites: there is no site "a b"',
+    ],
     [{ name: "x", url: "https://example.com", classes: { classes: [77] } }, "classes must be"],
   ])("are refused: %j", async (webhook, message) => {
     await expect(admin.webhooks.createWebhook({ webhook })).rejects.toThrow(message);
@@ -229,7 +232,7 @@ describe("webhooks", () => {
   test("do not return their secrets", async () => {
     const webhooks = admin.webhooks;
     const { secret } = await webhooks.createWebhook({
-      webhook: { name: "second", url: targetUrl, sites: { names: ["other"] } },
+      webhook: { name: "second", url: targetUrl, sites: { names: ["one"] } },
     });
     const shown = JSON.stringify(
       [

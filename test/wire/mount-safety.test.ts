@@ -5,7 +5,7 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { FOLLOWING, startFollowed } from "./following.ts";
+import { FOLLOWING, observe, startFollowed } from "./following.ts";
 
 const SECRET = "dav-password-77c1";
 
@@ -13,6 +13,7 @@ const site = startedForAll(startWholeSite);
 const { siteTimes, mountTimes } = FOLLOWING;
 const service = startedForAll(() => startFollowed({ harbour: site }, { siteTimes, mountTimes }));
 const admin = startedForAll(() => as(service.port));
+startedForAll(() => observe(admin, "nowhere"));
 
 /** Mounts with a token that writes, and that has further scopes. */
 const writing = async (...scopes: string[]) =>
@@ -43,7 +44,7 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
             {
               name: "vault",
               config: { password },
-              overrides: { quay: { config: { password } } },
+              overrides: { nowhere: { config: { password } } },
             },
           ],
           dryRun: true,
@@ -51,18 +52,20 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
       ).results.map(({ outcome, differs }) => ({ outcome, differs }));
     const right = await guess(SECRET);
     expect(right).toEqual(await guess("wrong"));
-    expect(right).toMatchObject([{ outcome: "changed", differs: ["password", "overrides.quay"] }]);
+    expect(right).toMatchObject([
+      { outcome: "changed", differs: ["password", "overrides.nowhere"] },
+    ]);
   });
 
   test("in an override that has the same value", async () => {
     await admin.mounts.saveMounts({
-      mounts: [{ name: "vault", overrides: { quay: { config: { password: "own-1" } } } }],
+      mounts: [{ name: "vault", overrides: { nowhere: { config: { password: "own-1" } } } }],
     });
     const writer = await writing();
     const guess = async (password: string) =>
       (
         await writer.saveMounts({
-          mounts: [{ name: "vault", overrides: { quay: { config: { password } } } }],
+          mounts: [{ name: "vault", overrides: { nowhere: { config: { password } } } }],
           dryRun: true,
         })
       ).results.map(({ outcome, differs }) => ({ outcome, differs }));

@@ -5,6 +5,7 @@ import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
+import { observe } from "./following.ts";
 import { startService, TOKEN } from "./service.ts";
 import { invoke } from "./transport/transport.ts";
 
@@ -12,6 +13,8 @@ const { method } = MountService;
 
 const service = startedForAll(startService);
 let limited: string;
+
+startedForAll(() => observe(as(service.port), "harbour"));
 
 beforeAll(async () => {
   const scopes = ["mounts:read", "mounts:write"];

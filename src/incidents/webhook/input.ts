@@ -1,5 +1,6 @@
 import { invalid, type Violation } from "../../messages/error.ts";
 import { type Message, message, problemAt } from "../../messages/message.ts";
+import type { SiteNames } from "../../sites/site-names.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
 import { keyProblem } from "./send.ts";
 
@@ -42,7 +43,11 @@ export type WebhookInput = {
  *
  * @throws INVALID_ARGUMENT with every violation; none has an address or a key.
  */
-export function withWebhookInput(webhook: Webhook, input: WebhookInput): Webhook {
+export function withWebhookInput(
+  webhook: Webhook,
+  input: WebhookInput,
+  sites: Pick<SiteNames, "problemOf">,
+): Webhook {
   const given = Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
@@ -59,10 +64,13 @@ export function withWebhookInput(webhook: Webhook, input: WebhookInput): Webhook
     ],
     [
       "sites",
-      next.sites.length <= MAX_SITES && next.sites.every((each) => NAME.test(each))
+      next.sites.length <= MAX_SITES
         ? undefined
         : message("SITE_NAMES_INVALID", { most: MAX_SITES }),
     ],
+    ...(input.sites ?? [])
+      .slice(0, MAX_SITES)
+      .map((site): [string, Message | undefined] => ["sites", sites.problemOf(site)]),
     [
       "language",
       WEBHOOK_LANGUAGES.some((each) => each === next.language)

@@ -3,6 +3,7 @@ import { type AuditOrigin, doneEntry } from "../../audit/entry.ts";
 import { failedPrecondition, notFound, ServiceError } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
+import type { SiteNames } from "../../sites/site-names.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
@@ -14,6 +15,8 @@ export interface WebhookServiceDeps {
   readonly store: IncidentStore;
   readonly registry: WebhookRegistry;
   readonly send: Send;
+  /** Names of sites, with those that another process has just created. */
+  readonly readSites: () => Promise<SiteNames>;
   readonly now: () => number;
   readonly newId: () => string;
 }
@@ -130,14 +133,14 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         createdBy: origin.actor,
       };
       const { secret, ...rest } = input;
-      const webhook = withWebhookInput(empty, secret === "" ? rest : input);
+      const webhook = withWebhookInput(empty, secret === "" ? rest : input, await deps.readSites());
       await put("add", webhook, origin, ["name", "url", "secret"]);
       return webhook;
     },
     update: async (name, input, origin) => {
       const before = await get(name);
       const { secret, ...rest } = input;
-      const after = withWebhookInput(before, secret === "" ? rest : input);
+      const after = withWebhookInput(before, secret === "" ? rest : input, await deps.readSites());
       const names = Object.keys(after) as (keyof Webhook)[];
       const isOther = (each: keyof Webhook): boolean =>
         JSON.stringify(before[each]) !== JSON.stringify(after[each]);

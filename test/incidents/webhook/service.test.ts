@@ -7,6 +7,7 @@ import { createWebhookService } from "../../../src/incidents/webhook/service.ts"
 import { createSealer } from "../../../src/secrets/sealer.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { failureOf } from "../../backup/setting.ts";
+import { siteNames } from "../../sites/names.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
@@ -35,6 +36,7 @@ test("a hanging target has one message in progress over all calls, and blocks no
         ? new Promise((resolve) => hanging.push(resolve))
         : Promise.resolve({ status: 204, error: "" }),
     now: () => 1,
+    readSites: async () => siteNames(),
     newId: () => {
       ids += 1;
       return `id-${ids}`;
@@ -73,6 +75,7 @@ test("a resent message keeps an attempt that another process stores meanwhile, a
       return { status: 500, error: "HTTP 500" };
     },
     now: () => 1,
+    readSites: async () => siteNames(),
     newId: () => "id",
   });
   await webhooks.create({ name: "hook", url: "https://a.example/", secret: "" }, origin);
@@ -114,6 +117,7 @@ test("a change keeps what another process changed between the read and the write
       }),
       send: async () => ({ status: 204, error: "" }),
       now: () => 1,
+      readSites: async () => siteNames(),
       newId: () => "id",
     });
   const other = open(store.incidents);

@@ -1,0 +1,44 @@
+import { notFound } from "../messages/error.ts";
+import { type Message, message } from "../messages/message.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import type { Site } from "./site.ts";
+
+/**
+ * Names of all sites at one time. Every name of a site in a request, a filter or a file is resolved
+ * here: an unknown name is refused, with the nearest name.
+ */
+export interface SiteNames {
+  /** All names, sorted. */
+  readonly names: readonly string[];
+  /** @throws NOT_FOUND. */
+  named(name: string): Site;
+  /** Id of a site; undefined: unknown. */
+  idOf(name: string): string | undefined;
+  /** Name of a site; undefined: the site was removed. */
+  nameOf(id: string): string | undefined;
+  /** Violation of an unknown name, with the nearest name; undefined: the site exists. */
+  problemOf(name: string): Message | undefined;
+}
+
+/** Length to which an unknown name is shown. */
+const SHOWN = 64;
+
+export function createSiteNames(sites: readonly Site[]): SiteNames {
+  const byName = new Map(sites.map((site) => [site.name, site]));
+  const byId = new Map(sites.map((site) => [site.id, site]));
+  const parameters = (name: string) => ({
+    name: `"${name.slice(0, SHOWN)}"`,
+    hint: didYouMean(name, byName.keys()),
+  });
+  return {
+    names: [...byName.keys()],
+    named: (name) => {
+      const site = byName.get(name);
+      if (site === undefined) throw notFound(message("SITE_NOT_FOUND", parameters(name)));
+      return site;
+    },
+    idOf: (name) => byName.get(name)?.id,
+    nameOf: (id) => byId.get(id)?.name,
+    problemOf: (name) => (byName.has(name) ? undefined : message("SITE_UNKNOWN", parameters(name))),
+  };
+}
