@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { customDefinition } from "../../src/settings/custom.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
-import { checkRe2 } from "../../src/settings/format/regex.ts";
+import { checkRe2 } from "../../src/settings/format/re2.ts";
 import { type FormatName, formatOf, formats } from "../../src/settings/format/registry.ts";
 import { checkValue, normalizeStoredValue, normalizeValue } from "../../src/settings/value.ts";
 

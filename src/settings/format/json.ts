@@ -1,7 +1,7 @@
 import { isObject } from "../../files/json-source.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { type Format, quoted } from "./format.ts";
-import { checkRegex } from "./regex.ts";
+import { checkRegex } from "./javascript-regex.ts";
 
 /** Maximum nesting of arrays and objects. */
 const MAX_DEPTH = 32;

@@ -1,6 +1,7 @@
 import type { Format } from "./format.ts";
+import { regexLines } from "./javascript-regex.ts";
 import { buckets, jsonObject, previews, stringMap } from "./json.ts";
-import { re2Lines, regexLines } from "./regex.ts";
+import { re2Lines } from "./re2.ts";
 import {
   charset,
   color,

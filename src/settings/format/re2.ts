@@ -1,41 +1,4 @@
-import { message, type Text } from "../../messages/message.ts";
 import { checkLines, type Format, unixLines } from "./format.ts";
-
-/**
- * JavaScript regular expressions, one `/pattern/flags` per line; empty lines are ignored. Web pages
- * compile them and match them against paths.
- */
-export const regexLines: Format = {
-  check: (value) =>
-    checkLines(value, (line) => (line.trim() === "" ? undefined : checkRegex(line.trim()))),
-  normalize: unixLines,
-  quotes: true,
-};
-
-/**
- * Checks one `/pattern/flags`. The pattern is compiled, never run. A pattern without slashes is
- * invalid: the web pages would read it as flags, fail, and show no folder. The flag `v` is invalid:
- * its sets of strings can take many seconds to compile, and not every browser supports it.
- */
-export function checkRegex(text: string): Text | undefined {
-  const match = /^\/(.*)\/([a-z]*)$/.exec(text);
-  if (match === null) return message("REGEX_FORM");
-  const [, pattern = "", flags = ""] = match;
-  if (!/^[dgimsuy]{0,7}$/.test(flags) || new Set(flags).size < flags.length)
-    return message("REGEX_FLAGS");
-  try {
-    new RegExp(pattern, flags);
-    return undefined;
-  } catch (error) {
-    return message("REGEX_INVALID", { reason: reasonOf(error) });
-  }
-}
-
-/** The engine's reason: the text after the last colon, without the pattern. */
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : "";
-  return message.slice(message.lastIndexOf(": ") + 1).trim() || "it cannot be compiled";
-}
 
 /**
  * Regular expressions in the RE2 syntax of Go, one per line; an empty line is an empty expression
@@ -50,8 +13,7 @@ export const re2Lines: Format = {
 /*
  * Parser of the RE2 syntax of Go's package regexp (https://golang.org/s/re2syntax). JavaScript's
  * own parser differs: it lacks (?U), \A, \z, \Q...\E and [[:alpha:]], and accepts back-references
- * and look-around, which RE2 rejects. One pass from left to right, no recursion. The grammar is
- * kept in one file.
+ * and look-around, which RE2 rejects. One pass from left to right, no recursion (decision 0073).
  */
 
 /** Maximum count of a repetition, and of the copies of nested repetitions. */
@@ -83,10 +45,8 @@ interface Group {
  * Checks one expression.
  *
  * @returns a description of the problem; undefined when Go would compile it. Differences: names of
- * Unicode
- * classes are those of this JavaScript engine, and an expression whose compiled form is too large
- * for
- * Go (128 MiB) is accepted.
+ * Unicode classes are those of this JavaScript engine, and an expression whose compiled form is too
+ * large for Go (128 MiB) is accepted.
  */
 export function checkRe2(expression: string): string | undefined {
   try {
