@@ -80,7 +80,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files of src that every folder may import. They import nothing. */
-const everywhere = ["memoize.ts", "periodic.ts", "ticks.ts", "waiter.ts"];
+const everywhere = [
+  "memoize.ts",
+  "pause.ts",
+  "periodic.ts",
+  "rate-limit.ts",
+  "ticks.ts",
+  "waiter.ts",
+];
 
 /** Wiring: folders that may import everything. */
 const wiring = ["app", "main.ts"];

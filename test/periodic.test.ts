@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { pauseFor, startPeriodic } from "../src/periodic.ts";
+import { pauseFor } from "../src/pause.ts";
+import { startPeriodic } from "../src/periodic.ts";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => vi.useRealTimers());

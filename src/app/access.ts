@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Access, createAccess, type Identity } from "../access/authenticate.ts";
-import { startEndingNotice, startForgetting } from "../access/ending.ts";
+import { startDeletion } from "../access/deletion.ts";
+import { startEndingNotice } from "../access/ending.ts";
 import { type Caller, ROOT } from "../access/grant.ts";
 import { createLastUse } from "../access/last-use.ts";
 import { type AccessRegistry, openAccessRegistry } from "../access/registry.ts";
@@ -124,7 +125,7 @@ export async function openAccess({
       ),
     onError: (error) => log.warn({ err: error }, "failed to report tokens that expire soon"),
   });
-  const forgetting = startForgetting({
+  const forgetting = startDeletion({
     store: store.access,
     registry,
     tryAcquireJobSlot: store.tryAcquireJobSlot,

@@ -7,7 +7,7 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { release } from "../transport/body.ts";
-import { type ConnectionBounds, PeerCounts } from "../transport/front.ts";
+import { type ConnectionBounds, PeerCounts } from "../transport/connection-limit.ts";
 import { announcesBody, hasEnded, isGone } from "../transport/request.ts";
 import { cutOff } from "../transport/whole-reply.ts";
 import { answer, pump } from "./answer.ts";

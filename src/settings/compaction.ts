@@ -1,4 +1,5 @@
-import { type Periodic, pauseFor, startPeriodic } from "../periodic.ts";
+import { pauseFor } from "../pause.ts";
+import { type Periodic, startPeriodic } from "../periodic.ts";
 import type { Retention, SettingStore } from "./store.ts";
 
 /** Rows deleted per transaction: few, so that saves are not delayed. */

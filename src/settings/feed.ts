@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { readFailure } from "../database/error.ts";
 import { ServiceError, unavailable } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
-import { pauseFor } from "../periodic.ts";
+import { pauseFor } from "../pause.ts";
 import { createWaiter } from "../waiter.ts";
 import type { RevisionCommit, SettingStore } from "./store.ts";
 

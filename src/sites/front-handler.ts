@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { readToken } from "../access/authenticate.ts";
 import { errorEnvelope } from "../gateway/failure.ts";
 import { JSON_TYPE } from "../gateway/serialize.ts";
-import { waitAtMost } from "../periodic.ts";
+import { waitAtMost } from "../pause.ts";
 import type { Pipe } from "../proxy/pipe.ts";
 import { sendWhole } from "../transport/whole-reply.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import { message } from "../messages/message.ts";
-import { waitAtMost } from "../periodic.ts";
+import { waitAtMost } from "../pause.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { createSiteClient, readPermanentToken } from "./client.ts";
 import { SiteFailure } from "./failure.ts";

@@ -1,6 +1,7 @@
 import { oneAtATime } from "../database/replica.ts";
 import { message } from "../messages/message.ts";
-import { createRateLimit, waitAtMost } from "../periodic.ts";
+import { waitAtMost } from "../pause.ts";
+import { createRateLimit } from "../rate-limit.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
 import { takeBack } from "./adopt.ts";

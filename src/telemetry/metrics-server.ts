@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { Registry } from "prom-client";
-import { type ConnectionBounds, limitConnections } from "../transport/front.ts";
+import { type ConnectionBounds, limitConnections } from "../transport/connection-limit.ts";
 import { type Address, formatAddress, listen } from "../transport/listen.ts";
 
 /** Listening endpoint of metrics. */

@@ -1,6 +1,6 @@
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
-import { plainAddress } from "./address.ts";
+import { EARLY_REPLIES, GOAWAY, LONGEST_EARLY, UNAVAILABLE } from "./early-reply.ts";
 import type { Address } from "./listen.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { type Credentials, createTlsServer } from "./tls.ts";
@@ -48,14 +48,14 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
   let handlers: ConnectionHandlers | undefined;
   /** Callbacks that inspect a waiting connection again. */
   const waiting = new Map<Socket, () => void>();
-  const untaken = new Set<Socket>();
-  const meet = (socket: Socket): void => {
+  const unhandled = new Set<Socket>();
+  const accept = (socket: Socket): void => {
     if (socket.destroyed) return;
-    untaken.add(socket);
+    unhandled.add(socket);
     const onFailure = (): void => {
       clearTimeout(timer);
       waiting.delete(socket);
-      untaken.delete(socket);
+      unhandled.delete(socket);
       socket.destroy();
     };
     /**
@@ -65,15 +65,15 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
     let seen: Buffer = Buffer.alloc(0);
     let timer: NodeJS.Timeout | undefined;
     const hold = (): void => {
-      waiting.set(socket, look);
-      const reply = seen.toString("latin1").startsWith(PREFACE) ? GOAWAY : REPLY_UNAVAILABLE;
+      waiting.set(socket, inspect);
+      const reply = seen.toString("latin1").startsWith(PREFACE) ? GOAWAY : UNAVAILABLE;
       timer = setTimeout(() => {
         waiting.delete(socket);
         socket.end(reply);
       }, maxWaitMs).unref();
     };
-    const handOver = (take: ConnectionHandler): void => {
-      untaken.delete(socket);
+    const handOver = (handler: ConnectionHandler): void => {
+      unhandled.delete(socket);
       clearTimeout(timer);
       socket.unshift(seen);
       socket.off("readable", onReadable);
@@ -81,16 +81,18 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       socket.off("timeout", onFailure);
       socket.off("close", onFailure);
       socket.setTimeout(0);
-      take(socket);
+      handler(socket);
     };
-    const look = (): void => {
+    const inspect = (): void => {
       const start = seen.toString("latin1", 0, LONGEST_EARLY);
       // "P" or "PR" may still become either.
       if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
       if (handlers !== undefined)
         handOver(start.startsWith(PREFACE) ? handlers.http2 : handlers.http1);
       else {
-        const early = EARLY.find(([line]) => start.startsWith(line) || line.startsWith(start));
+        const early = EARLY_REPLIES.find(
+          ([line]) => start.startsWith(line) || line.startsWith(start),
+        );
         if (early !== undefined && start.length < early[0].length) return;
         if (early !== undefined) socket.end(early[1]);
         else if (waiting.size < MAX_WAITING) hold();
@@ -103,7 +105,7 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       const chunk: Buffer | null = socket.read();
       if (chunk === null) return;
       seen = Buffer.concat([seen, chunk]);
-      look();
+      inspect();
     };
     socket.setTimeout(FIRST_BYTE_TIMEOUT);
     socket.on("readable", onReadable);
@@ -112,11 +114,12 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
     socket.on("timeout", onFailure);
     socket.on("close", onFailure);
   };
-  const tls = credentials && createTlsServer(credentials, { handshakeMs: HANDSHAKE_TIMEOUT }, meet);
-  const server = tls?.server ?? createServer({ noDelay: true }, meet);
+  const tls =
+    credentials && createTlsServer(credentials, { handshakeMs: HANDSHAKE_TIMEOUT }, accept);
+  const server = tls?.server ?? createServer({ noDelay: true }, accept);
   const closeSilent = (): void => {
     tls?.closeSilent();
-    for (const socket of untaken) socket.destroy();
+    for (const socket of unhandled) socket.destroy();
   };
   return {
     server,
@@ -125,7 +128,7 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       handlers = to;
       const held = [...waiting.values()];
       waiting.clear();
-      for (const look of held) look();
+      for (const inspect of held) inspect();
     },
     closeSilent,
     close: () => {
@@ -133,43 +136,6 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       closeSilent();
     },
   };
-}
-
-/** Limits of concurrent connections. */
-export interface ConnectionBounds {
-  readonly all: number;
-  /** Limit for one address; connections of a Unix socket have no address. */
-  readonly eachPeer: number;
-}
-
-/** Counts open connections or requests by address. An empty address (Unix socket) is not counted. */
-export class PeerCounts {
-  readonly #counts = new Map<string, number>();
-
-  /** @returns the number of open ones, including this one. */
-  enter(peer: string): number {
-    if (peer === "") return 0;
-    const count = (this.#counts.get(peer) ?? 0) + 1;
-    this.#counts.set(peer, count);
-    return count;
-  }
-
-  leave(peer: string): void {
-    const left = (this.#counts.get(peer) ?? 1) - 1;
-    if (left > 0) this.#counts.set(peer, left);
-    else this.#counts.delete(peer);
-  }
-}
-
-/** Closes new connections above the limits at once. */
-export function limitConnections(server: Server, { all, eachPeer }: ConnectionBounds): void {
-  server.maxConnections = all;
-  const peers = new PeerCounts();
-  server.prependListener("connection", (socket: Socket) => {
-    const peer = plainAddress(socket.remoteAddress);
-    socket.once("close", () => peers.leave(peer));
-    if (peers.enter(peer) > eachPeer) socket.destroy();
-  });
 }
 
 interface FrontOptions {
@@ -194,34 +160,6 @@ export async function openFront(
   const front = createFront(options);
   return { front, address: await listen(front.server, at, options) };
 }
-
-/** HTTP/1.1 reply with `Connection: close`. */
-function replyOf(status: string, text: string): string {
-  return [
-    `HTTP/1.1 ${status}`,
-    "Content-Type: text/plain; charset=utf-8",
-    `Content-Length: ${text.length}`,
-    "Cache-Control: no-store",
-    "Connection: close",
-    "",
-    text,
-  ].join("\r\n");
-}
-
-const STARTING = "the service is starting; try again in a moment\n";
-const REPLY_UNAVAILABLE = replyOf("503 Service Unavailable\r\nRetry-After: 1", STARTING);
-/** Requests that are answered before the handlers exist: start of the request line, and reply. */
-const EARLY: readonly (readonly [string, string])[] = [
-  ["GET /ping HTTP/1.", replyOf("200 OK", "pong")],
-  ["GET /livez HTTP/1.", replyOf("200 OK", "ok\n")],
-  ["GET /readyz HTTP/1.", replyOf("503 Service Unavailable", `[-] start: ${STARTING}`)],
-];
-const LONGEST_EARLY = Math.max(...EARLY.map(([line]) => line.length));
-/**
- * Empty SETTINGS and GOAWAY with stream 0 and NO_ERROR: no stream was processed, so that clients may
- * repeat their requests (RFC 9113, section 6.8).
- */
-const GOAWAY = Buffer.from("000000040000000000" + "00000807000000000000000000" + "00000000", "hex");
 
 /** Passes connections to an HTTP/1.1 server that does not listen itself. */
 export function toHttp1(server: HttpServer): ConnectionHandler {

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import type { Server as HttpServer, RequestListener } from "node:http";
 import type { Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ConnectionBounds, type Front, limitConnections, toHttp1 } from "./front.ts";
+import { type ConnectionBounds, limitConnections } from "./connection-limit.ts";
+import { type Front, toHttp1 } from "./front.ts";
 import { createHttp2Handler, type GrpcListener } from "./http2.ts";
 
 /** Interval of checks for idle connections during a drain, in milliseconds. */

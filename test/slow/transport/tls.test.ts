@@ -4,7 +4,10 @@ import type { AddressInfo } from "node:net";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
-import { type ConnectionBounds, limitConnections } from "../../../src/transport/front.ts";
+import {
+  type ConnectionBounds,
+  limitConnections,
+} from "../../../src/transport/connection-limit.ts";
 import { createTlsServer } from "../../../src/transport/tls.ts";
 import { needs } from "../../downloaders/program.ts";
 import { startedForAll } from "../../started.ts";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { startForgetting } from "../../src/access/ending.ts";
+import { startDeletion } from "../../src/access/deletion.ts";
 import { openAccessRegistry } from "../../src/access/registry.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
@@ -53,7 +53,7 @@ async function forgetting(store: Store, { processes = 1 } = {}) {
   const clock = { now: START };
   const registry = await openAccessRegistry({ store: store.access, now: () => clock.now });
   const start = () =>
-    startForgetting({
+    startDeletion({
       store: store.access,
       registry,
       tryAcquireJobSlot: store.tryAcquireJobSlot,
