@@ -156,7 +156,7 @@ export async function startSettingServices(
       onSkipped: (skipped, { requestId }) =>
         log.info(
           { keys: skipped.map(({ key }) => key), requestId },
-          "read-only settings of a save were not changed",
+          "read-only or outdated settings of a save were not changed",
         ),
       randomBytes,
     }),

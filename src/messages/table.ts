@@ -102,6 +102,10 @@ export const MESSAGES = {
 
   // Rollback, import and synchronization of one setting
   SECRET_NOT_IN_HISTORY: "is a secret: its value is not in the history; set it again",
+  CHANGED_SINCE_READ:
+    "was changed by another caller in revision {revision}, after this value was read",
+  NEWER_VALUES_STAY:
+    "not saved: {keys}. Another caller has changed them since this page was loaded, and their values stay: reload the page",
   SET_BY_PROGRAM: "is read-only: the program sets it",
   READONLY: "is read-only",
   MANAGED_BY_FILE: "is managed by {file}",

@@ -3,6 +3,7 @@ import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Draft } from "./draft.ts";
+import type { Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { RevisionSummary, SettingStore } from "./store.ts";
@@ -124,53 +125,80 @@ class Moved extends Error {
 
 /** Reports whether something has changed since it was read: only then the history is needed. */
 export function hasStale(inputs: readonly Expectation[], base: Snapshot): boolean {
-  return inputs.some((input) => isStale(input, base));
+  return isPage(inputs, base) && inputs.some((input) => isStale(input, base));
+}
+
+/** Inputs of a save, and those that are not saved. */
+export interface Settled<Input> {
+  readonly inputs: readonly Input[];
+  readonly outdated: readonly Skipped[];
 }
 
 /**
- * Removes items that a page sends back unchanged although another client has changed them since the
- * page read them.
+ * Separates items that a page sends back unchanged although another caller has changed them since
+ * the page read them. A caller knows the values that it has saved itself: what it sends after its
+ * own save is compared with that save, not with the read before it, so that a value can be set back
+ * from the same page.
  *
- * This applies to saves of one group, as pages send them. A list of several groups is a restored
- * backup, of which every value counts.
+ * This applies to saves of several settings of one group, as pages send them. A single setting is
+ * meant as it is sent; a list of several groups is a restored backup, of which every value counts.
  *
- * @throws RevisionConflict when the history no longer has the values that were read.
+ * @throws RevisionConflict when the history no longer has the values that the caller knows.
  */
 export async function withoutStale<Input extends Expectation>(
-  inputs: readonly Input[],
+  sent: readonly Input[],
   base: Snapshot,
   deps: {
-    readonly store: Pick<SettingStore, "firstChanges" | "oldestRevision">;
+    readonly store: Pick<SettingStore, "firstChanges" | "lastChangesBy" | "oldestRevision">;
     readonly fingerprint: Fingerprint;
+    /** The caller: name with the id of the token. */
+    readonly actor: string;
   },
-): Promise<readonly Input[]> {
-  if (!isOneGroup(inputs, base)) return inputs;
-  const stale = inputs.filter((input) => isStale(input, base));
-  const unchanged = new Set<Input>();
-  const asked = stale.map(({ key, seenRevision: after = 0 }) => ({ key, after }));
-  const found = await deps.store.firstChanges(asked, base.revision);
+): Promise<Settled<Input>> {
+  if (!isPage(sent, base)) return { inputs: sent, outdated: [] };
+  const { store, fingerprint } = deps;
+  const read = sent
+    .filter((input) => isStale(input, base))
+    .map(({ key, seenRevision: after = 0 }) => ({ key, after }));
+  const own = await store.lastChangesBy(deps.actor, read, base.revision);
+  const knownOf = ({ key, seenRevision = 0 }: Expectation) =>
+    Math.max(seenRevision, own.get(key) ?? 0);
+  const stale = sent.filter(
+    (input) => isStale(input, base) && isStale({ ...input, seenRevision: knownOf(input) }, base),
+  );
+  const asked = stale.map((input) => ({ key: input.key, after: knownOf(input) }));
+  const found = await store.firstChanges(asked, base.revision);
   // After the read of the changes, the oldest of which may be deleted at any time.
-  const oldest = await deps.store.oldestRevision();
+  const oldest = await store.oldestRevision();
   const kept = found.filter(({ after }) => after + 1 >= oldest);
   const firstOf = new Map(kept.map(({ key, after, change }) => [`${after} ${key}`, change]));
+  const unchanged = new Set<Input>();
   for (const input of stale) {
-    const { key, seenRevision: seen = 0 } = input;
-    const change = firstOf.get(`${seen} ${key}`);
-    const unset = seen === 0 ? base.get(key)?.definition?.default : undefined;
+    const { key } = input;
+    const known = knownOf(input);
+    const change = firstOf.get(`${known} ${key}`);
+    const unset = known === 0 ? base.get(key)?.definition?.default : undefined;
     const value = change?.oldValue ?? unset;
     const isKnown = change !== undefined || unset !== undefined;
     // The value that was read is no longer in the history: accepting could revert a change by
     // another client.
-    if (!isKnown) throw new RevisionConflict(seen, key);
+    if (!isKnown) throw new RevisionConflict(known, key);
     const isSame =
       change?.oldHash === null || change?.oldHash === undefined
         ? value === input.value
-        : deps.fingerprint.isOf(change.oldHash, input.value ?? "");
+        : fingerprint.isOf(change.oldHash, input.value ?? "");
     // The key of the hash is no longer known.
-    if (isSame === undefined) throw new RevisionConflict(seen, key);
+    if (isSame === undefined) throw new RevisionConflict(known, key);
     if (isSame) unchanged.add(input);
   }
-  return inputs.filter((input) => !unchanged.has(input));
+  return {
+    inputs: sent.filter((input) => !unchanged.has(input)),
+    outdated: [...unchanged].map(({ key }) => ({
+      key,
+      reason: message("CHANGED_SINCE_READ", { revision: base.get(key)?.revision ?? 0 }),
+      isOutdated: true,
+    })),
+  };
 }
 
 /** @throws Moved when a setting has changed since the history was read. */
@@ -188,8 +216,9 @@ function isStale({ key, value, seenRevision }: Expectation, base: Snapshot): boo
   return item.revision > seenRevision && item.value !== value;
 }
 
-function isOneGroup(inputs: readonly Expectation[], base: Snapshot): boolean {
-  return new Set(inputs.map(({ key }) => base.get(key)?.group)).size <= 1;
+/** Reports whether a save may be that of a page: several settings of one group. */
+function isPage(inputs: readonly Expectation[], base: Snapshot): boolean {
+  return inputs.length > 1 && new Set(inputs.map(({ key }) => base.get(key)?.group)).size === 1;
 }
 
 /** Retries while other clients save the same settings at the same time. */

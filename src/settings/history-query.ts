@@ -252,6 +252,42 @@ export async function readFirstChanges(
   return withValues(db, found);
 }
 
+/**
+ * Last revision by an actor that changed each key, after the key's revision and up to `upTo`. Keys
+ * without one are absent.
+ *
+ * @param asked at most 1,000.
+ * @param step as for readChangesBetween.
+ */
+export async function readLastChangesBy(
+  db: Db,
+  actor: string,
+  asked: readonly KeyAfter[],
+  upTo: number,
+  step = Number.POSITIVE_INFINITY,
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  const keys = [...new Set(asked.map(({ key }) => key))];
+  const first = asked.reduce((least, { after }) => Math.min(least, after), upTo);
+  for (let start = first; start < upTo; start += step) {
+    if (start > first) await nextTurn();
+    const rows = await db
+      .selectFrom("change")
+      .innerJoin("revision", "revision.revision", "change.revision")
+      .select("change.key")
+      .select((eb) => eb.fn.max("change.revision").as("last"))
+      .where("change.revision", ">", start)
+      .where("change.revision", "<=", Math.min(start + step, upTo))
+      .where("change.key", "in", keys)
+      .where("revision.actor", "=", actor)
+      .groupBy("change.key")
+      .execute();
+    for (const { key, last } of rows) found.set(key, Number(last));
+  }
+  const since = asked.filter(({ key, after }) => (found.get(key) ?? 0) > after);
+  return new Map(since.map(({ key }) => [key, found.get(key) ?? 0]));
+}
+
 async function withValues(
   db: Db,
   found: readonly { readonly asked: KeyAfter; readonly revision: number }[],

@@ -149,7 +149,13 @@ function reverse(change: StoredChange): StoredChange {
 /** Reads of the history. */
 export type HistoryStore = Pick<
   SettingStore,
-  "oldestRevision" | "listRevisions" | "commits" | "changesBetween" | "knownKeys" | "firstChanges"
+  | "oldestRevision"
+  | "listRevisions"
+  | "commits"
+  | "changesBetween"
+  | "knownKeys"
+  | "firstChanges"
+  | "lastChangesBy"
 >;
 
 /** Wraps a store's history: failures become service errors. */
@@ -161,5 +167,6 @@ export function explained(store: HistoryStore): HistoryStore {
     changesBetween: (...range) => mapReadError(store.changesBetween(...range)),
     knownKeys: (keys) => mapReadError(store.knownKeys(keys)),
     firstChanges: (...range) => mapReadError(store.firstChanges(...range)),
+    lastChangesBy: (...range) => mapReadError(store.lastChangesBy(...range)),
   };
 }

@@ -183,4 +183,6 @@ export interface Skipped {
   readonly key: string;
   /** Reason, for display. */
   readonly reason: Text;
+  /** The newer value of another caller stays; the sent one is what the client had read. */
+  readonly isOutdated?: boolean;
 }

@@ -21,6 +21,7 @@ import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import { message } from "../messages/message.ts";
 import { describeChange } from "./commit.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { changeToProto, createSettingView } from "./message.ts";
@@ -75,6 +76,12 @@ export function settingImpl(
     if (settings.length === 0) return [];
     const say = sayIn(context);
     return settings.map(({ key, reason }) => ({ key, reason: say(reason) }));
+  };
+  const noticeOf = (settings: readonly Skipped[], dryRun: boolean, context: HandlerContext) => {
+    const keys = settings.filter(({ isOutdated }) => isOutdated === true).map(({ key }) => key);
+    if (keys.length === 0) return "";
+    const words = message("NEWER_VALUES_STAY", { keys: listed(keys) });
+    return sayIn(context)(dryRun ? words : message("OTHERS_WERE_SAVED", { words }));
   };
   const view = (mask: Mask, languageCode: Language) => {
     const translate = translations(languageCode);
@@ -189,6 +196,7 @@ export function settingImpl(
       const reply = create(SaveSettingsResponseSchema, {
         revision: BigInt(changed.revision),
         skipped: skipped(changed.result, context),
+        notice: noticeOf(changed.result, dryRun, context),
       });
       if (!dryRun) return reply;
       reply.preview = create(SettingChangesSchema, { changes: changesOf(changed) });
@@ -294,6 +302,13 @@ function sizeOf(setting: Setting | undefined): number {
   if (setting === undefined) return SETTING_SIZE;
   const { key, value, help, options } = setting;
   return SETTING_SIZE + key.length + value.length + help.length + options.length;
+}
+
+/** Maximum number of settings that a notice names. */
+const NAMED = 10;
+
+function listed(keys: readonly string[]): string {
+  return `${keys.slice(0, NAMED).join(", ")}${keys.length > NAMED ? " …" : ""}`;
 }
 
 function changesOf({ commit }: Changed<unknown>) {

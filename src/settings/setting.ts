@@ -19,6 +19,7 @@ import {
   refuseDeletedSince,
   refuseMoved,
   retryWhileMoved,
+  type Settled,
   withoutStale,
 } from "./conflict.ts";
 import type { Draft } from "./draft.ts";
@@ -46,7 +47,7 @@ export interface SettingServiceDeps extends SaveRules, Downloaders {
   readonly history: History;
   readonly fingerprint: Fingerprint;
   readonly randomBytes: (size: number) => Buffer;
-  /** Called with the read-only settings that a save has left unchanged. */
+  /** Called with the settings that a save has left unchanged. */
   readonly onSkipped: (skipped: readonly Skipped[], origin: ChangeOrigin) => void;
 }
 
@@ -85,7 +86,8 @@ export interface SettingService extends DownloaderService {
   /**
    * Saves all settings or none; readonly settings stay unchanged.
    *
-   * @returns the readonly settings that were sent with another value, with the change.
+   * @returns the readonly settings that were sent with another value and the outdated values of a
+   *   page, with the change.
    * @throws INVALID_ARGUMENT with every violation; FAILED_PRECONDITION; ABORTED.
    */
   save(
@@ -133,17 +135,22 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
    * @throws ABORTED when the history does not show the client's changes, or a setting was deleted
    *   after its expected revision.
    */
-  const settled = async (sent: readonly SettingInput[], base: Snapshot, rights?: Rights) => {
-    let inputs = sent;
+  const settled = async (
+    sent: readonly SettingInput[],
+    base: Snapshot,
+    { actor, rights }: ChangeOrigin,
+  ): Promise<Settled<SettingInput>> => {
+    let found: Settled<SettingInput> = { inputs: sent, outdated: [] };
     if (hasStale(sent, base))
       try {
-        inputs = await withoutStale(sent, base, { store, fingerprint });
+        found = await withoutStale(sent, base, { store, fingerprint, actor });
       } catch (error) {
         throw await explain(error, rights);
       }
+    const { inputs } = found;
     if (expectsAbsent(inputs, base))
       await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
-    return inputs;
+    return found;
   };
   const change = <T>(
     origin: ChangeOrigin,
@@ -190,19 +197,23 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
       rights?.require(sent.map(({ key }) => key));
       const saveRules = { ...rules, hides: rights?.isMasked };
-      const decide = (inputs: readonly SettingInput[], base: Snapshot) =>
-        change(origin, conditions, (draft) => {
+      const decide = (
+        { inputs, outdated }: Settled<SettingInput>,
+        base: Snapshot,
+      ): Promise<Changed<readonly Skipped[]>> =>
+        change(origin, conditions, async (draft) => {
           refuseDeletedSince(draft, inputs, base);
           refuseMoved(draft, inputs, base);
-          return decideSave(draft, inputs, saveRules);
+          const skipped = await decideSave(draft, inputs, saveRules);
+          return outdated.length === 0 ? skipped : [...skipped, ...outdated];
         });
       const changed = await retryWhileMoved(() => {
         const base = snapshot();
         const inputs = sent.map((input) => withoutSeen(input, base, rights?.isMasked));
         // Most saves do not need the history, and each await allocates memory in every save.
         return hasStale(inputs, base) || expectsAbsent(inputs, base)
-          ? settled(inputs, base, rights).then((kept) => decide(kept, base))
-          : decide(inputs, base);
+          ? settled(inputs, base, origin).then((found) => decide(found, base))
+          : decide({ inputs, outdated: [] }, base);
       });
       if (changed.result.length > 0) deps.onSkipped(changed.result, origin);
       return changed;

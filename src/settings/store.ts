@@ -215,6 +215,15 @@ export interface SettingStore extends JobSlots {
    */
   firstChanges(asked: readonly KeyAfter[], upTo: number): Promise<readonly FirstChange[]>;
   /**
+   * Last revision by an actor that changed each key, after the key's revision and up to another
+   * one; keys without one are omitted.
+   */
+  lastChangesBy(
+    actor: string,
+    asked: readonly KeyAfter[],
+    upTo: number,
+  ): Promise<ReadonlyMap<string, number>>;
+  /**
    * Rewrites stored values without a revision, for sealing them again. The database files contain
    * the replaced values until eraseReplaced.
    *

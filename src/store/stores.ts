@@ -16,6 +16,7 @@ import {
   readCommits,
   readFirstChanges,
   readKnownKeys,
+  readLastChangesBy,
   readOldestRevision,
   readRevisions,
 } from "../settings/history-query.ts";
@@ -88,5 +89,7 @@ export function createStores(parts: DialectParts) {
       read(() => readChangesBetween(db, { after, upTo, prefix }, parts.changesStep)),
     knownKeys: (keys) => read(() => readKnownKeys(db, keys, keysOf)),
     firstChanges: (asked, upTo) => read(() => readFirstChanges(db, asked, upTo)),
+    lastChangesBy: (actor, asked, upTo) =>
+      read(() => readLastChangesBy(db, actor, asked, upTo, parts.changesStep)),
   } satisfies Partial<Store>;
 }

@@ -23,6 +23,12 @@ const RPCS: Rpc[] = [
   { name: "Thing", http: { get: "/thing", responseBody: "thing" }, rest: envelope },
   { name: "Null", http: { post: "/null" }, rest: { reply: "REPLY_ENVELOPE_NULL" } },
   { name: "Text", http: { get: "/text", responseBody: "word" }, rest: { reply: "REPLY_TEXT" } },
+  { name: "Noticed", http: { post: "/noticed" }, rest: { ...envelope, notice: "word" } },
+  {
+    name: "NoticedNull",
+    http: { post: "/noticed/null" },
+    rest: { reply: "REPLY_ENVELOPE_NULL", notice: "word" },
+  },
   { name: "Bare", http: { get: "/bare" } },
   { name: "BareNames", http: { get: "/bare/names", responseBody: "names" } },
 ];
@@ -72,6 +78,22 @@ test.each<[string, Fields, string]>([
   expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
   expect(reply.headers["content-length"]).toBe(String(reply.raw.length));
 });
+
+test.each(["envelope", "code"])(
+  "a notice is the message of an envelope with the code 207 (status: %s)",
+  async (statusIs) => {
+    const to = statusIs === "code" ? real : gateway;
+    answer = () => ({ word: 'not "a"' });
+    for (const path of ["/noticed", "/noticed/null"]) {
+      const { json, status } = await to.send(path, { method: "POST" });
+      expect(json).toMatchObject({ code: 207, message: 'not "a"' });
+      expect(status).toBe(statusIs === "code" ? 207 : 200);
+    }
+    answer = () => ({ names: ["a"] });
+    const { json } = await to.send("/noticed", { method: "POST" });
+    expect(json).toMatchObject({ code: 200, message: "success", data: { names: ["a"] } });
+  },
+);
 
 test("members have their proto names, and empty ones are written", async () => {
   answer = () => ({ thing: { partName: "a" } });

@@ -100,7 +100,11 @@ describe("a setting sent back after a read", () => {
     ["as the mask of a secret", { ...now, secret: true }, { seenRevision: 2, value: MASK }, false],
     ["as a secret", { ...now, secret: true }, { seenRevision: 2, value: "old" }, true],
   ])("%s is stale: %s", (_, there, input, isStale) => {
-    expect(hasStale([{ key: "a", ...input }], createSnapshot(4, [there]))).toBe(isStale);
+    const inputs = [{ key: "a", ...input }, { key: "beside" }];
+    expect(hasStale(inputs, createSnapshot(4, [there, customItem("beside", "")]))).toBe(
+      isStale && input.key === undefined,
+    );
+    expect(hasStale(inputs.slice(0, 1), createSnapshot(4, [there]))).toBe(false);
   });
 
   const known = item("new", { key: "a", default: "default" }, 3);
@@ -114,13 +118,15 @@ describe("a setting sent back after a read", () => {
     const change = first && changed({ key: "a", ...first });
     const store = {
       oldestRevision: async () => oldest,
+      lastChangesBy: async () => new Map(),
       firstChanges: async (queries: readonly { readonly key: string; readonly after: number }[]) =>
         queries.flatMap((one) => (change === undefined ? [] : [{ ...one, change }])),
     };
     const fingerprint = { isOf: () => isOf } as never;
-    const input = { key: "a", value, seenRevision };
-    const inputs = await withoutStale([input], createSnapshot(4, [there]), { store, fingerprint });
-    return inputs.length;
+    const sent = [{ key: "a", value, seenRevision }, { key: "beside" }];
+    const base = createSnapshot(4, [there, customItem("beside", "", { group: there.group })]);
+    const { inputs } = await withoutStale(sent, base, { store, fingerprint, actor: "me" });
+    return inputs.length - 1;
   };
   const refused = async (work: Promise<unknown>) =>
     expect(work).rejects.toBeInstanceOf(RevisionConflict);
@@ -152,6 +158,6 @@ describe("a setting sent back after a read", () => {
       { key: "a", value: "old", seenRevision: 2 },
       { key: "b", value: "" },
     ];
-    expect(await withoutStale(inputs, there, {} as never)).toBe(inputs);
+    expect((await withoutStale(inputs, there, {} as never)).inputs).toBe(inputs);
   });
 });

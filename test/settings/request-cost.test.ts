@@ -69,12 +69,14 @@ describe("a page of settings with as many revisions", () => {
       const { value, revision } = parts.settings.get(key);
       return { key, value, seenRevision: revision };
     });
-    await save(parts, Object.fromEntries(keys.map((key) => [key, "since"])));
-    await save(parts, { mine_0: "and again" });
+    const since = keys.map((key) => ({ key, value: "since" }));
+    await parts.settings.save(since, { ...tester, actor: "other" });
+    await save(parts, { another: "and again" });
     queries.length = 0;
     const { commit } = await parts.settings.save(page, tester);
     expect(commit).toBeUndefined();
     expect(queries.filter((name) => name === "firstChanges")).toHaveLength(1);
+    expect(queries.filter((name) => name === "lastChangesBy")).toHaveLength(1);
     expect(queries).not.toContain("changesBetween");
   });
 });

@@ -17,6 +17,15 @@ const groupOf = (parts: Parts, ...keys: string[]) =>
     return { key, value, seenRevision: revision };
   });
 
+const other = { ...tester, actor: "other" };
+
+/** Saves values as another caller. */
+const saveElsewhere = (parts: Parts, values: Readonly<Record<string, string>>) =>
+  parts.settings.save(
+    Object.entries(values).map(([key, value]) => ({ key, value })),
+    other,
+  );
+
 const stored = (parts: Parts, key: string) => parts.settings.get(key).value;
 
 describe("a group that is sent back as a whole", () => {
@@ -24,12 +33,19 @@ describe("a group that is sent back as a whole", () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "first", robots_txt: "first" });
     const page = groupOf(parts, "site_title", "robots_txt", "announcement");
-    await save(parts, { robots_txt: "since", announcement: "since" });
+    await saveElsewhere(parts, { robots_txt: "since", announcement: "since" });
     const sent = page.map((item) =>
       item.key === "site_title" ? { ...item, value: "mine" } : item,
     );
-    const { commit } = await parts.settings.save(sent, tester);
+    const { commit, result } = await parts.settings.save(sent, tester);
     expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(result).toEqual(
+      ["robots_txt", "announcement"].map((key) => ({
+        key,
+        reason: expect.sentence("another caller in revision 2"),
+        isOutdated: true,
+      })),
+    );
     expect(stored(parts, "robots_txt")).toBe("since");
     expect(stored(parts, "announcement")).toBe("since");
   });
@@ -37,11 +53,13 @@ describe("a group that is sent back as a whole", () => {
   test("is compared for a secret too, whose value the history does not have", async () => {
     const parts = await testParts(newPath());
     await save(parts, { s3_secret_access_key: "read then" });
-    const page = groupOf(parts, "s3_secret_access_key");
-    await save(parts, { s3_secret_access_key: "set since" });
+    const page = groupOf(parts, "s3_secret_access_key", "s3_buckets");
+    await saveElsewhere(parts, { s3_secret_access_key: "set since" });
     await parts.settings.save(page, tester);
     expect(stored(parts, "s3_secret_access_key")).toBe("set since");
-    const typed = page.map((item) => ({ ...item, value: "typed" }));
+    const typed = page.map((item) =>
+      item.key === "s3_buckets" ? item : { ...item, value: "typed" },
+    );
     await parts.settings.save(typed, tester);
     expect(stored(parts, "s3_secret_access_key")).toBe("typed");
   });
@@ -49,9 +67,9 @@ describe("a group that is sent back as a whole", () => {
   test("whose history is not kept any more is refused, and nothing is changed", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "read then" });
-    const page = groupOf(parts, "site_title");
-    await save(parts, { site_title: "set since" });
-    await save(parts, { site_title: "and again" });
+    const page = groupOf(parts, "site_title", "robots_txt");
+    await saveElsewhere(parts, { site_title: "set since" });
+    await saveElsewhere(parts, { site_title: "and again" });
     await parts.store.compact({ count: 1, notBefore: 0 }, 10);
     expect((await failureOf(() => parts.settings.save(page, tester))).message).toContain(
       "nothing was changed",
@@ -71,11 +89,14 @@ describe("a group that is sent back as a whole", () => {
       }),
     });
     await save(parts, { site_title: "read then" });
-    const [page] = groupOf(parts, "site_title");
-    await save(parts, { site_title: "set since" });
-    await save(parts, { site_title: "and again" });
+    const [page, beside] = groupOf(parts, "site_title", "robots_txt");
+    await saveElsewhere(parts, { site_title: "set since" });
+    await saveElsewhere(parts, { site_title: "and again" });
     meanwhile = () => parts.store.compact({ count: 1, notBefore: 0 }, 10);
-    const typed = [{ ...page, key: "site_title", value: "set since" }];
+    const typed = [
+      { ...page, key: "site_title", value: "set since" },
+      { ...beside, key: "robots_txt" },
+    ];
     const refusal = await failureOf(() => parts.settings.save(typed, tester));
     expect(refusal).toMatchObject({ code: Code.Aborted });
   });
@@ -89,11 +110,145 @@ describe("a group that is sent back as a whole", () => {
       keys.map((key, at) =>
         parts.settings.save(
           page.map((item) => (item.key === key ? { ...item, value: mine[at] ?? "" } : item)),
-          tester,
+          { ...tester, actor: `caller ${at}` },
         ),
       ),
     );
     expect(keys.map((key) => stored(parts, key))).toEqual(mine);
+  });
+});
+
+describe("a value that is set back from the same page", () => {
+  const READ = ["site_title", "robots_txt", "allow_indexed"];
+  type Saved = readonly [by: "me" | "other", values: Readonly<Record<string, string>>];
+
+  /** Saves the page of `tester` after each other's changes, as it was read at first. */
+  const replayed = async (parts: Parts, ...saves: readonly Saved[]) => {
+    const page = groupOf(parts, ...READ);
+    let mine: Readonly<Record<string, string>> = {};
+    let outdated: readonly string[] = [];
+    for (const [by, values] of saves) {
+      if (by === "other") await saveElsewhere(parts, values);
+      else {
+        mine = { ...mine, ...values };
+        const sent = page.map((item) => ({ ...item, value: mine[item.key] ?? item.value }));
+        const { result } = await parts.settings.save(sent, tester);
+        outdated = result.map(({ key }) => key);
+      }
+    }
+    return { values: READ.map((key) => stored(parts, key)), outdated };
+  };
+
+  test.each<[string, readonly Saved[], readonly string[], readonly string[]]>([
+    [
+      "is stored after an own change",
+      [
+        ["me", { site_title: "B" }],
+        ["me", { site_title: "A" }],
+      ],
+      ["A", "r", "false"],
+      [],
+    ],
+    [
+      "is stored for a switch",
+      [
+        ["me", { allow_indexed: "true" }],
+        ["me", { allow_indexed: "false" }],
+      ],
+      ["A", "r", "false"],
+      [],
+    ],
+    [
+      "is stored for the whole group",
+      [
+        ["me", { site_title: "B", robots_txt: "s", allow_indexed: "true" }],
+        ["me", { site_title: "A", robots_txt: "r", allow_indexed: "false" }],
+      ],
+      ["A", "r", "false"],
+      [],
+    ],
+    [
+      "is stored over a change by another caller that the page has replaced",
+      [
+        ["other", { site_title: "C" }],
+        ["me", { site_title: "B" }],
+        ["me", { site_title: "A" }],
+      ],
+      ["A", "r", "false"],
+      [],
+    ],
+    [
+      "is stored over a change by another caller after the own one",
+      [
+        ["me", { site_title: "B" }],
+        ["other", { site_title: "C" }],
+        ["me", { site_title: "A" }],
+      ],
+      ["A", "r", "false"],
+      [],
+    ],
+    [
+      "is not stored if the page repeats its own save and another caller has changed it since",
+      [
+        ["me", { site_title: "B" }],
+        ["other", { site_title: "C" }],
+        ["me", { robots_txt: "s" }],
+      ],
+      ["C", "s", "false"],
+      ["site_title"],
+    ],
+    [
+      "is not stored if only another caller has changed it",
+      [
+        ["other", { allow_indexed: "true", site_title: "C" }],
+        ["me", { robots_txt: "s" }],
+      ],
+      ["C", "s", "true"],
+      ["site_title", "allow_indexed"],
+    ],
+  ])("%s", async (_, saves, values, outdated) => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "A", robots_txt: "r", allow_indexed: "false" });
+    expect(await replayed(parts, ...saves)).toEqual({ values, outdated });
+  });
+
+  test("is stored from its default, and for a secret", async () => {
+    const parts = await testParts(newPath());
+    const { value } = parts.settings.get("s3_secret_access_key");
+    const page = groupOf(parts, "s3_secret_access_key", "s3_buckets");
+    const secret = (text: string) =>
+      parts.settings.save(
+        page.map((item) => (item.key === "s3_buckets" ? item : { ...item, value: text })),
+        tester,
+      );
+    await secret("one");
+    await secret("two");
+    await secret("one");
+    expect(stored(parts, "s3_secret_access_key")).toBe("one");
+    await secret(value);
+    expect(stored(parts, "s3_secret_access_key")).toBe(value);
+  });
+
+  test("is distinguished by token, not by principal", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "A" });
+    const page = groupOf(parts, "site_title", "robots_txt");
+    const by = (token: string) => ({ ...tester, actor: `ann/${token}` });
+    await parts.settings.save([{ key: "site_title", value: "B" }], by("aaaaaaaaaaaa"));
+    const { result } = await parts.settings.save(page, by("bbbbbbbbbbbb"));
+    expect(result).toMatchObject([{ key: "site_title" }]);
+    await parts.settings.save(page, { ...by("aaaaaaaaaaaa"), peer: "192.0.2.1" });
+    expect(stored(parts, "site_title")).toBe("A");
+  });
+
+  test("is always stored by a save of one setting", async () => {
+    const parts = await testParts(newPath());
+    await save(parts, { site_title: "A" });
+    const page = groupOf(parts, "site_title");
+    await saveElsewhere(parts, { site_title: "C" });
+    await parts.store.compact({ count: 1, notBefore: 0 }, 10);
+    expect((await parts.settings.save(page, tester)).result).toEqual([]);
+    expect(stored(parts, "site_title")).toBe("A");
   });
 });
 

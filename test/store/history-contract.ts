@@ -63,6 +63,30 @@ export function describeHistory(at: OpenStore): void {
     const listed = async (filter: object): Promise<number[]> =>
       (await at.store.listRevisions({ limit: 100, ...filter })).map(({ revision }) => revision);
 
+    test("has the first change of a key after a revision, and the last one by an actor", async () => {
+      await five();
+      const changes = [changed({ key: "a", newValue: "6" }), changed({ key: "c", newValue: "1" })];
+      await write(writing({ revisions: [commit({ revision: 6, actor: "other", changes })] }));
+      const asked = [
+        { key: "a", after: 1 },
+        { key: "b", after: 4 },
+        { key: "c", after: 0 },
+        { key: "d", after: 0 },
+      ];
+      const first = await at.store.firstChanges(asked, 6);
+      expect(first.map(({ key, change: { newValue } }) => [key, newValue])).toEqual([
+        ["a", "2"],
+        ["c", "1"],
+      ]);
+      const last = async (actor: string, upTo = 6) =>
+        Object.fromEntries(await at.store.lastChangesBy(actor, asked, upTo));
+      expect(await last("admin")).toEqual({ a: 5 });
+      expect(await last("admin", 4)).toEqual({ a: 2 });
+      expect(await last("other")).toEqual({ a: 6, c: 6 });
+      expect(await last("nobody")).toEqual({});
+      expect(await at.store.lastChangesBy("admin", [], 6)).toEqual(new Map());
+    });
+
     test("has every member of a revision and its changes", async () => {
       const one = commit({
         revision: 1,

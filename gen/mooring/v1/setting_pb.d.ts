@@ -251,9 +251,10 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
   expectedRevision?: bigint | undefined;
 
   /**
-   * Revision of the setting when the client read it. In a save of settings of one group, a value
-   * that equals the value at that revision is not a change. A page that saves its whole group
-   * therefore does not revert later saves of other users.
+   * Revision of the setting when the client read it. In a save of several settings of one group, a
+   * value is not saved if it is the one that the client knows, by this read or by its own last save,
+   * and another caller has changed the setting since. A page that saves its whole group therefore
+   * does not revert later saves of other callers, and can set its own back.
    *
    * @generated from field: optional int64 revision = 9;
    */

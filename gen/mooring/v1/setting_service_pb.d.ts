@@ -345,11 +345,22 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
   preview?: SettingChanges | undefined;
 
   /**
-   * Readonly settings that were sent with a different value and stay unchanged.
+   * Settings that stay unchanged: readonly ones that were sent with a different
+   * value, and those that another caller has changed since the client read them
+   * (see SettingInput.revision).
    *
    * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
    */
   skipped: SkippedSetting[];
+
+  /**
+   * Names the settings whose newer values of another caller stay, for people.
+   * Empty: there are none. Over REST it is the message of the envelope, whose
+   * code is then 207.
+   *
+   * @generated from field: string notice = 4;
+   */
+  notice: string;
 };
 
 /**
@@ -1316,7 +1327,9 @@ export declare const SettingService: GenService<{
    * since an expected revision; the message names the setting, the time and the
    * actor. FAILED_PRECONDITION: a file of the deployment manages the setting. A
    * readonly setting with a different value is not saved and is listed in
-   * `skipped`, so that the whole list of another server can be saved.
+   * `skipped`, so that the whole list of another server can be saved. Values of
+   * a page that another caller has changed since the page was read are listed
+   * there too, and in `notice`.
    *
    * @generated from rpc mooring.v1.SettingService.SaveSettings
    */

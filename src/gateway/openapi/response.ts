@@ -32,14 +32,19 @@ export function responses(
   const cached = state && bindings.every(({ httpMethod }) => httpMethod === "GET");
   const bare = reply.shape === "bare";
   const headers = answerHeaders(bindings[0], { hasState: state, mayFail: !real }, context.headers);
+  const content = successContent(bindings[0], inBody);
+  const isPartial = bindings.some((binding) => binding.reply.notice !== undefined);
   return {
     200: {
       description: real
         ? "The call has succeeded."
-        : "The call has ended. The member `code` is its outcome: 200 for success.",
+        : `The call has ended. The member \`code\` is its outcome: 200 for success${isPartial ? ", 207 if the message names what was left out" : ""}.`,
       headers,
-      content: successContent(bindings[0], inBody),
+      content,
     },
+    ...(real && isPartial
+      ? { 207: { description: "The message names what the call left out.", headers, content } }
+      : {}),
     ...(cached && reply.shape !== "events"
       ? { 304: { description: "The client's copy is current.", headers } }
       : {}),
@@ -109,6 +114,10 @@ function failureResponse(status: number, bare: boolean, headers: JsonObject): Js
   };
 }
 
+/** Code and message of a success, and of one that may have left something out. */
+const WHOLE = { code: { const: 200 }, message: { const: "success" } };
+const PARTIAL = { code: { enum: [200, 207] }, message: { type: "string" } };
+
 function successSchema({ method, reply }: Binding, { schemas }: ResponseContext): JsonObject {
   const { shape, field } = reply;
   const value = field
@@ -124,6 +133,6 @@ function successSchema({ method, reply }: Binding, { schemas }: ResponseContext)
   return {
     type: "object",
     required: ["code", "message", "data"],
-    properties: { code: { const: 200 }, message: { const: "success" }, data },
+    properties: { ...(reply.notice === undefined ? WHOLE : PARTIAL), data },
   };
 }

@@ -21,6 +21,8 @@ export interface ReplyRule {
   readonly state: DescField | undefined;
   /** The response field with the language of the reply's texts. */
   readonly language: DescField | undefined;
+  /** The response field that names what the call left out. */
+  readonly notice: DescField | undefined;
   /** The encoded reply is cached as long as its message: the rpc only reads. */
   readonly kept: boolean;
 }
@@ -38,9 +40,12 @@ export function createReplyRule(method: DescMethod, rule: Rule, rest: Rest): Rep
     refuseRule(method, "REPLY_TEXT needs a string field as response_body");
   }
   const state = rest.etag === "" ? undefined : findState(method, rest.etag);
-  const language = rest.language === "" ? undefined : findLanguage(method, rest.language);
+  const language = rest.language === "" ? undefined : findText(method, "language", rest.language);
+  const notice = rest.notice === "" ? undefined : findText(method, "notice", rest.notice);
+  if (notice !== undefined && shape !== "envelope" && shape !== "envelope-null")
+    refuseRule(method, "notice needs REPLY_ENVELOPE or REPLY_ENVELOPE_NULL");
   const raw = isHttpBody(field === undefined ? method.output : field.message);
-  return { method, shape, field, raw, state, language, kept: isRead(method) };
+  return { method, shape, field, raw, state, language, notice, kept: isRead(method) };
 }
 
 const SHAPES: ReadonlyMap<Rest_Reply, ReplyShape> = new Map([
@@ -79,12 +84,12 @@ function findState(method: DescMethod, name: string): DescField {
   return field;
 }
 
-function findLanguage(method: DescMethod, name: string): DescField {
+function findText(method: DescMethod, option: string, name: string): DescField {
   const field = findField(method.output, name);
   if (field && isPlain(field, ScalarType.STRING)) return field;
   return refuseRule(
     method,
-    `language "${name}" is not a string field of ${method.output.typeName}`,
+    `${option} "${name}" is not a string field of ${method.output.typeName}`,
   );
 }
 

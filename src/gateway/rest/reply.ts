@@ -59,6 +59,8 @@ const SHORT = 2_048;
 
 /** A successful reply, encoded once by its binding. */
 export class RestReply {
+  /** HTTP status of the reply: 207 for an envelope with a notice, if the status follows the code. */
+  readonly status: 200 | 207;
   /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
   readonly state: string | undefined;
   /** Whether the tag identifies the caller's part of the state. */
@@ -80,6 +82,8 @@ export class RestReply {
     this.isPart = part !== undefined;
     this.tag = this.state === undefined ? undefined : entityTag(this.state);
     this.#type = rule.raw ? typeOf(httpBodyOf(message, rule.field)) : TYPES[rule.shape];
+    const isPartial = gateway.httpStatus === "code" && noticeOf(rule, message) !== "";
+    this.status = isPartial ? 207 : 200;
     const text = encodeBody(rule, message, gateway);
     const encoded = rule.kept ? new Encoded(Buffer.from(text)) : undefined;
     const compressible = encoded?.compressible === true;
@@ -145,15 +149,24 @@ const TYPES: Readonly<Record<ReplyRule["shape"], string>> = {
 
 function encodeBody(rule: ReplyRule, message: Message, gateway: Gateway): Buffer | string {
   if (rule.raw) return Buffer.from(httpBodyOf(message, rule.field)?.data ?? []);
-  if (rule.shape === "envelope-null") return successEnvelope("null");
+  if (rule.shape === "envelope-null") return successEnvelope("null", noticeOf(rule, message));
   if (rule.shape === "text") return plainText(rule, message);
   const text = replyText(rule, message, gateway);
-  return rule.shape === "envelope" ? successEnvelope(text) : text;
+  return rule.shape === "envelope" ? successEnvelope(text, noticeOf(rule, message)) : text;
 }
 
-/** The envelope of a successful reply with this JSON text. */
-function successEnvelope(data: string): string {
-  return `{"code":200,"message":"success","data":${data}}`;
+function noticeOf({ notice }: ReplyRule, message: Message): string {
+  return notice === undefined ? "" : String(Reflect.get(message, notice.localName));
+}
+
+/**
+ * The envelope of a successful reply with this JSON text.
+ *
+ * @param notice what the call left out; empty: nothing.
+ */
+function successEnvelope(data: string, notice: string): string {
+  if (notice === "") return `{"code":200,"message":"success","data":${data}}`;
+  return `{"code":207,"message":${JSON.stringify(notice)},"data":${data}}`;
 }
 
 /** createReplyRule ensures that the field is text. */

@@ -297,7 +297,7 @@ class RestExchange implements Exchange {
     const codings = this.#replies.accepted(call.header("accept-encoding"));
     const { headers, body } =
       seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
-    const status = seen === undefined ? 200 : 304;
+    const status = seen === undefined ? encoded.status : 304;
     const bare = status === 304 || call.requestMethod === "HEAD";
     const nothingSet = call.setHeader === undefined && call.setTrailer === undefined;
     const set = nothingSet

@@ -51,7 +51,9 @@ test("a page that is open during another save reverts nothing", async () => {
   await front.call("POST", "/api/admin/setting/save", { token: TOKEN, body });
   await page.fill("#key-site_title", "From a stale page");
   await page.click("#save");
-  await notice("saved");
+  await page.waitForFunction(
+    'document.getElementById("notice").textContent.startsWith("207 not saved: robots_txt. ")',
+  );
   expect(front.site.value("site_title")).toBe("From a stale page");
   expect(front.site.value("robots_txt")).toBe("saved elsewhere");
 });

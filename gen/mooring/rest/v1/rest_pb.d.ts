@@ -76,6 +76,16 @@ export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
    * @generated from field: string language = 7;
    */
   language: string;
+
+  /**
+   * The response field, a string, that names what a successful call left out.
+   * If it is not empty, it is the envelope's message and the envelope's code is
+   * 207 (RFC 4918, section 11.1): pages that show messages of failures only
+   * show it too.
+   *
+   * @generated from field: string notice = 8;
+   */
+  notice: string;
 };
 
 /**
