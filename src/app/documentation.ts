@@ -63,6 +63,17 @@ export const answerHeaders: readonly HeaderDocumentation[] = [
   },
 ];
 
+/** Ways to send the token. */
+export const securitySchemes: Readonly<Record<string, JsonObject>> = {
+  token: {
+    type: "apiKey",
+    in: "header",
+    name: "Authorization",
+    description: "The token without a scheme.",
+  },
+  bearer: { type: "http", scheme: "bearer", description: "The token after `Bearer `." },
+};
+
 /** A call over REST that shows how an rpc is used. */
 export interface CallExample {
   readonly query?: Readonly<Record<string, string>>;

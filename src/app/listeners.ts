@@ -28,6 +28,7 @@ import {
   readContractComments,
   replyHeaders,
   requestHeaders,
+  securitySchemes,
 } from "./documentation.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
@@ -183,6 +184,7 @@ function aboutContract(config: Config, { methods, version }: ServersDeps) {
       comments: readContractComments(),
       examples,
       isPublic: (desc: DescMethod) => publicMethods.has(desc),
+      securitySchemes,
       httpStatus: config.httpStatus,
       headers: {
         request: requestHeaders,

@@ -153,7 +153,7 @@ async function expectDocumented(reply: Response, operation: Operation): Promise<
   expectHeaders(reply, operation);
   const name = found?.$ref?.split("/").at(-1) ?? "";
   const content = found?.content ?? service.document.components.responses[name]?.content ?? {};
-  const type = reply.headers.get("content-type") ?? "";
+  const [type = ""] = (reply.headers.get("content-type") ?? "").split(";");
   expect(Object.keys(content)).toContain(type);
   if (!type.startsWith("application/json")) return reply.text();
   const json: unknown = await reply.json();

@@ -2,10 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type FileDescriptorProto,
+  type FileDescriptorSet,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../src/gateway/openapi/command.ts";
 import { defineRpcs } from "./contract.ts";
+import { type Compiled, compileContract } from "./openapi/contract.ts";
 
 let folder: string;
 let file: string;
@@ -62,6 +67,66 @@ test("rules of a service configuration, proto names and a service are applied, a
   const document = JSON.parse(readFileSync(to, "utf8"));
   expect(Object.keys(document.paths)).toEqual(["/v1/things/{part_name}", "/v1/other"]);
   expect(document.components.schemas.Thing.properties).toHaveProperty("part_name");
+});
+
+describe("a file with imports", () => {
+  const CATALOG = "catalog/v1/catalog.proto";
+  let compiled: Compiled;
+  const write = (name: string, set: FileDescriptorSet): string => {
+    const path = join(folder, name);
+    writeFileSync(path, toBinary(FileDescriptorSetSchema, set));
+    return path;
+  };
+  const pathsOf = (text: string): string[] => Object.keys(JSON.parse(text).paths);
+  beforeAll(() => {
+    compiled = compileContract(CATALOG);
+  });
+
+  test("gives the services that are asked for, and names the others", () => {
+    const { status, out, err } = run("openapi", write("buf.binpb", compiled.set));
+    expect({ status, err }).toEqual({
+      status: 0,
+      err:
+        "left out: archive.v1.LibraryService, of an imported file; " +
+        "--service archive.v1.LibraryService adds it\n",
+    });
+    expect(JSON.parse(out)).toMatchObject({ info: { title: "LibraryService" } });
+    expect(pathsOf(out).filter((path) => path.startsWith("/archive"))).toEqual([]);
+  });
+
+  test("of a compiler that does not mark them has those that another file imports", () => {
+    const file = compiled.set.file.map(({ $unknown: _, ...one }) => one as FileDescriptorProto);
+    const { out, err } = run("openapi", write("protoc.binpb", { ...compiled.set, file }));
+    expect(err).toContain("archive.v1.LibraryService");
+    expect(JSON.parse(out)).toMatchObject({ info: { title: "LibraryService" } });
+  });
+
+  test("gives an imported service by its name, and both as one document", () => {
+    const path = write("buf.binpb", compiled.set);
+    const service = ["--service", "archive.v1.LibraryService"];
+    expect(pathsOf(run("openapi", path, ...service).out)).toEqual(["/archive/books/{id}"]);
+    const both = run("openapi", path, ...service, "--service", "catalog.v1.LibraryService");
+    expect(JSON.parse(both.out)).toMatchObject({ info: { title: "archive.v1, catalog.v1" } });
+    expect(both.err).toBe("");
+  });
+});
+
+test("servers, licence and security schemes are written", () => {
+  const options = join(folder, "options.json");
+  const securitySchemes = { bearer: { type: "http", scheme: "bearer" } };
+  const info = { license: { name: "Apache-2.0", identifier: "Apache-2.0" } };
+  writeFileSync(options, JSON.stringify({ info, securitySchemes }));
+  const more = ["--options", options, "--server", "/api", "--description", "All things."];
+  expect(JSON.parse(run("openapi", file, ...more).out)).toMatchObject({
+    info: { description: "All things.", ...info },
+    servers: [{ url: "/api" }],
+    security: [{ bearer: [] }],
+  });
+  writeFileSync(options, JSON.stringify({ licence: "none" }));
+  expect(run("openapi", file, "--options", options)).toMatchObject({
+    status: 1,
+    err: expect.stringContaining("licence is none of info, servers, securitySchemes"),
+  });
 });
 
 test("unusable input is named", () => {

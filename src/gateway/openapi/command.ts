@@ -1,6 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { createFileRegistry, type DescService, fromBinary } from "@bufbuild/protobuf";
+import {
+  createFileRegistry,
+  type DescService,
+  type FileRegistry,
+  fromBinary,
+  type UnknownField,
+} from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import {
   type DescriptorProto,
   type EnumDescriptorProto,
@@ -8,8 +15,8 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
-import { serviceConfigRules } from "../rest/rule.ts";
-import { createOpenApi } from "./document.ts";
+import { type BesideRule, readRules, serviceConfigRules } from "../rest/rule.ts";
+import { createOpenApi, type OpenApiOptions } from "./document.ts";
 import type { Comments } from "./schema.ts";
 
 const USAGE = `mooring-gateway openapi DESCRIPTORS [options]
@@ -19,11 +26,16 @@ google.protobuf.FileDescriptorSet, with the comments of the proto files. Make it
   buf build -o library.binpb
   protoc --include_imports --include_source_info -o library.binpb …
 
-  --service NAME       full name of a service; may be repeated (default: all that are in the file)
-  --title TEXT         default: the name of the first service
+  --service NAME       full name of a service; may be repeated (default: all with a rule, except
+                       those of files that other files import; they are named on standard error)
+  --title TEXT         default: the name of the service, or the package of several
   --api-version TEXT   default: 1
+  --description TEXT   default: empty
+  --server URL         URL of the gateway, with its prefix; may be repeated (default: .)
+  --options FILE       members of OpenApiOptions in JSON: info, servers, securitySchemes
   --rules FILE         rules beside the contract: a service configuration in JSON
   --proto-names        members have the names of the proto files instead of JSON names
+  --map-parameters     query parameters fill maps, as the gateway's option has it
   --out FILE           default: standard output
 `;
 
@@ -57,7 +69,10 @@ export function runCommand(args: readonly string[], { out, err }: CommandOutput)
     return 2;
   }
   try {
-    const text = `${JSON.stringify(createDocument(file, values), null, 2)}\n`;
+    const { document, leftOut } = createDocument(file, values);
+    for (const { typeName } of leftOut)
+      err(`left out: ${typeName}, of an imported file; --service ${typeName} adds it\n`);
+    const text = `${JSON.stringify(document, null, 2)}\n`;
     if (values.out === undefined) out(text);
     else writeFileSync(values.out, text);
     return 0;
@@ -75,8 +90,12 @@ function parse(args: readonly string[]) {
       service: { type: "string", multiple: true },
       title: { type: "string" },
       "api-version": { type: "string" },
+      description: { type: "string" },
+      server: { type: "string", multiple: true },
+      options: { type: "string" },
       rules: { type: "string" },
       "proto-names": { type: "boolean" },
+      "map-parameters": { type: "boolean" },
       out: { type: "string" },
       help: { type: "boolean" },
     },
@@ -86,26 +105,100 @@ function parse(args: readonly string[]) {
 function createDocument(file: string, values: ReturnType<typeof parse>["values"]) {
   const set = fromBinary(FileDescriptorSetSchema, readFileSync(file));
   const registry = createFileRegistry(set);
-  const all = [...registry].filter((desc) => desc.kind === "service");
-  const services = values.service === undefined ? all : values.service.map(find);
-  function find(name: string): DescService {
+  const rules =
+    values.rules === undefined
+      ? undefined
+      : serviceConfigRules(JSON.parse(readFileSync(values.rules, "utf8")));
+  const find = (name: string): DescService => {
     const service = registry.getService(name);
     if (service === undefined) throw new Error(`${file} has no service ${name}`);
     return service;
-  }
-  const { title = services[0]?.name, rules, "api-version": version = "1" } = values;
-  if (title === undefined) throw new Error(`${file} has no service`);
-  return createOpenApi({
+  };
+  const { services, leftOut } =
+    values.service === undefined
+      ? askedServices(registry, importsOf(set.file), rules)
+      : { services: values.service.map(find), leftOut: [] };
+  if (services.length === 0) throw new Error(`${file} has no service with a rule`);
+  const document = createOpenApi({
+    ...readOptions(values.options),
     services,
     target: UNREACHED,
-    title,
-    version,
+    title: values.title ?? titleOf(services),
+    version: values["api-version"] ?? "1",
+    ...(values.description === undefined ? {} : { description: values.description }),
+    ...(values.server === undefined ? {} : { servers: values.server }),
     comments: readComments(set.file),
     memberNames: values["proto-names"] ? "proto" : "json",
-    ...(rules === undefined
-      ? {}
-      : { rules: serviceConfigRules(JSON.parse(readFileSync(rules, "utf8"))) }),
+    mapParameters: values["map-parameters"] ?? false,
+    ...(rules === undefined ? {} : { rules }),
   });
+  return { document, leftOut };
+}
+
+/** Members of a file of options. */
+const DATA_OPTIONS = ["info", "servers", "securitySchemes"] as const;
+
+type DataOptions = Pick<OpenApiOptions, (typeof DATA_OPTIONS)[number]>;
+
+function readOptions(file: string | undefined): DataOptions {
+  if (file === undefined) return {};
+  const options = JSON.parse(readFileSync(file, "utf8")) as object;
+  const known: readonly string[] = DATA_OPTIONS;
+  const unknown = Object.keys(options).filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw new Error(`${file}: ${unknown.join(", ")} is none of ${known.join(", ")}`);
+  return options;
+}
+
+/** The services with a rule, and those among them that are left out because they are imported. */
+function askedServices(
+  registry: FileRegistry,
+  imported: ReadonlySet<string>,
+  rules: readonly BesideRule[] | undefined,
+): { readonly services: DescService[]; readonly leftOut: DescService[] } {
+  const all = [...registry].filter((desc) => desc.kind === "service");
+  const ruled = all.filter(({ methods }) =>
+    methods.some((method) => readRules(method, rules).rules.length > 0),
+  );
+  const isImported = ({ file }: DescService): boolean => imported.has(file.proto.name);
+  return {
+    services: ruled.filter((one) => !isImported(one)),
+    leftOut: ruled.filter(isImported),
+  };
+}
+
+/** Field of a file that buf writes, a message whose field 1 is true for an import. */
+const BUF_EXTENSION = 8042;
+
+/**
+ * The files that are in a set because others import them. buf marks them; protoc does not: there
+ * every file that another one imports counts.
+ */
+function importsOf(files: readonly FileDescriptorProto[]): ReadonlySet<string> {
+  const marked = files.map(({ name, $unknown = [] }) => ({
+    name,
+    marks: $unknown.filter(({ no }) => no === BUF_EXTENSION),
+  }));
+  if (marked.some(({ marks }) => marks.length > 0))
+    return new Set(marked.filter(({ marks }) => marks.some(isImportMark)).map(({ name }) => name));
+  return new Set(files.flatMap(({ dependency }) => dependency));
+}
+
+function isImportMark({ data }: UnknownField): boolean {
+  const reader = new BinaryReader(new BinaryReader(data).bytes());
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    if (number === 1 && wireType === WireType.Varint) return reader.bool();
+    reader.skip(wireType, number);
+  }
+  return false;
+}
+
+/** The name of one service, or the packages of several. */
+function titleOf(services: readonly DescService[]): string {
+  const [first, ...others] = services;
+  if (first === undefined || others.length === 0) return first?.name ?? "";
+  return [...new Set(services.map(({ file }) => file.proto.package))].join(", ");
 }
 
 /** Transport for creating a document, which makes no calls. */

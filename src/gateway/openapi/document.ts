@@ -1,12 +1,12 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, JsonObject } from "@bufbuild/protobuf";
 import type { Method } from "../method.ts";
-import { type Served, servedMethods } from "../options.ts";
+import { type GatewayOptions, type Served, servedMethods } from "../options.ts";
 import { type Binding, createBindings } from "../rest/binding.ts";
-import type { PathTemplate } from "../rest/path.ts";
-import type { BesideRule } from "../rest/rule.ts";
 import type { MemberNames } from "../serialize.ts";
 import { headerComponents, parameterComponents } from "./header.ts";
+import { Names, shortNames } from "./name.ts";
 import { createOperation, type OperationContext } from "./operation.ts";
+import { documentPath, hierarchyOf, pathParameters } from "./path.ts";
 import { failureResponses } from "./response.ts";
 import { type Comments, Schemas } from "./schema.ts";
 
@@ -18,8 +18,17 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
   readonly description: string;
   readonly comments: Comments;
   /** Names of JSON members, as the gateway has them. Default: proto names. */
-  readonly memberNames?: MemberNames;
+  readonly memberNames?: MemberNames | undefined;
+  /** Further members of `info`. */
+  readonly info?: JsonObject | undefined;
+  /** Default: the folder of the document's URL. */
+  readonly servers?: readonly (string | JsonObject)[] | undefined;
+  /** Schemes of which calls of methods that are not public need one. Default: none. */
+  readonly securitySchemes?: Readonly<Record<string, JsonObject>> | undefined;
 }
+
+/** Relative to the URL of the document, also below a path prefix of a proxy. */
+const HERE: readonly string[] = ["."];
 
 /**
  * The OpenAPI 3.1 document of all REST routes, from the same rules as the gateway's routes.
@@ -30,111 +39,173 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
  */
 export function createDocument(options: DocumentOptions): JsonObject {
   const { methods, rules, title, version, description, comments, isPublic, headers } = options;
-  const schemas = new Schemas(comments, options.memberNames);
+  const { info, servers = HERE, securitySchemes = {} } = options;
+  const context = { ...options, schemas: new Schemas(comments, options.memberNames) };
   const bindings = methods.flatMap((method) => createBindings(method, rules));
-  const services = new Set(bindings.map(({ method }) => method.desc.parent));
-  const paths: Record<string, JsonObject> = {};
-  const ids = new Set<unknown>();
-  // OpenAPI cannot express a binding of any HTTP method.
-  const named = bindings.filter(({ httpMethod }) => httpMethod !== "*");
-  for (const group of Map.groupBy(named, keyOf).values()) {
-    const [first, ...others] = group;
-    if (first === undefined) continue;
-    const path = pathText(first.template);
-    const operation = createOperation([first, ...others], { ...options, schemas });
-    // Operation ids are unique: a further binding of an rpc gets the HTTP method as suffix.
-    if (ids.has(operation["operationId"]))
-      operation["operationId"] = `${operation["operationId"]}_${first.httpMethod.toLowerCase()}`;
-    ids.add(operation["operationId"]);
-    paths[path] = { ...paths[path], [first.httpMethod.toLowerCase()]: operation };
-  }
-  const closed = methods.some(({ desc }) => !isPublic(desc));
-  return {
+  const services = [...new Set(bindings.map(({ method }) => method.desc.parent))];
+  const tags = shortNames(
+    services.map((service) => ({ typeName: service.typeName, short: service.name })),
+  );
+  const { schemas, part } = context.schemas.finish({
+    paths: createPaths(bindings, tags, context),
+    responses: failureResponses(context),
+  });
+  const schemes = methods.some(({ desc }) => !isPublic(desc)) ? Object.keys(securitySchemes) : [];
+  return withoutUnused({
     openapi: "3.1.0",
-    info: { title, version, description },
-    // Relative to the URL of the document, also below a path prefix of a proxy.
-    servers: [{ url: "./" }],
-    ...(closed ? { security: [{ token: [] }, { bearer: [] }] } : {}),
-    tags: [...services].map(({ name, typeName }) => ({
-      name,
-      ...(comments[typeName] === undefined ? {} : { description: comments[typeName] }),
-    })),
-    paths,
+    info: { title, version, description, ...info },
+    servers: servers.map((one) => (typeof one === "string" ? { url: one } : one)),
+    ...(schemes.length > 0 ? { security: schemes.map((name) => ({ [name]: [] })) } : {}),
+    tags: services.map((service) => tagOf(service, tags, comments)),
+    paths: part.paths,
     components: {
-      ...(closed ? { securitySchemes: SECURITY } : {}),
+      ...(schemes.length > 0 ? { securitySchemes } : {}),
       parameters: parameterComponents(headers),
       headers: headerComponents(headers),
-      responses: failureResponses(headers),
-      schemas: { ...schemas.components, Failure: FAILURE, Status: STATUS },
+      responses: part.responses,
+      schemas,
     },
-  };
+  });
 }
 
-function keyOf({ httpMethod, template }: Binding): string {
-  return `${httpMethod} ${pathText(template)}`;
+function tagOf(
+  { typeName, name }: DescService,
+  tags: ReadonlyMap<string, string>,
+  comments: Comments,
+): JsonObject {
+  return { name: tags.get(typeName) ?? name, description: comments[typeName] ?? typeName };
 }
 
-/** `/v1/{name=shelves/*}:list` as `/v1/{name}:list`: OpenAPI cannot express the pattern of a variable. */
-function pathText({ source }: PathTemplate): string {
-  return source.replace(/\{([\w.]+)=[^}]*\}/g, "{$1}");
-}
+/** Methods that a path item of OpenAPI 3.1 has (section 4.8.9). */
+const METHODS: ReadonlySet<string> = new Set([
+  "get",
+  "put",
+  "post",
+  "delete",
+  "options",
+  "head",
+  "patch",
+  "trace",
+]);
 
-const SECURITY: JsonObject = {
-  token: {
-    type: "apiKey",
-    in: "header",
-    name: "Authorization",
-    description: "The token without a scheme.",
-  },
-  bearer: { type: "http", scheme: "bearer", description: "The token after `Bearer `." },
-};
-
-const FAILURE: JsonObject = {
-  type: "object",
-  description: "Error: a message for people, and each wrong value.",
-  required: ["code", "message", "data"],
-  properties: {
-    code: { type: "integer", minimum: 400, maximum: 599 },
-    message: { type: "string" },
-    data: {
-      type: ["object", "null"],
-      required: ["violations"],
-      properties: {
-        violations: {
-          type: "array",
-          items: {
-            type: "object",
-            required: ["field", "description"],
-            properties: { field: { type: "string" }, description: { type: "string" } },
-          },
-        },
+function createPaths(
+  bindings: readonly Binding[],
+  tags: ReadonlyMap<string, string>,
+  context: OperationContext,
+): Record<string, JsonObject> {
+  const paths: Record<string, JsonObject> = {};
+  const ids = new Names();
+  const groups = Map.groupBy(bindings, ({ template }) => hierarchyOf(template));
+  const items = [...groups].map(([hierarchy, [first]]) => {
+    const names = first ? pathParameters(first.template).map(({ name }) => name) : [];
+    return [hierarchy, { names, text: first ? documentPath(first.template, names) : "" }] as const;
+  });
+  const pathOf = new Map(items);
+  const sharing = Map.groupBy(
+    bindings,
+    ({ httpMethod, template }) => `${httpMethod} ${hierarchyOf(template)}`,
+  );
+  for (const group of sharing.values()) {
+    const [first, ...others] = group;
+    if (first === undefined) continue;
+    const hierarchy = hierarchyOf(first.template);
+    const { names = [], text = hierarchy } = pathOf.get(hierarchy) ?? {};
+    const item = paths[text] ?? {};
+    paths[text] = item;
+    const descs = [...new Set(group.map(({ method }) => method.desc))];
+    const operation = createOperation(
+      [first, ...others],
+      {
+        id: ids.take(descs.map((desc) => operationId(desc, tags)).join("_or_")),
+        tag: tags.get(first.method.desc.parent.typeName) ?? "",
+        names,
       },
-    },
-  },
-};
+      context,
+    );
+    const method = methodFor(first, groups.get(hierarchy) ?? []);
+    if (METHODS.has(method)) item[method] = operation;
+    else item[OTHER_METHODS] = { ...(item[OTHER_METHODS] as JsonObject), [method]: operation };
+  }
+  return paths;
+}
 
-const STATUS: JsonObject = {
-  type: "object",
-  description: "google.rpc.Status: the canonical code, a sentence for people, and details.",
-  properties: {
-    code: { type: "integer" },
-    message: { type: "string" },
-    details: { type: "array", items: { type: "object" } },
-  },
-};
+/** Member of a path item for methods that OpenAPI 3.1 lacks; 3.2 has it without the prefix. */
+const OTHER_METHODS = "x-additionalOperations";
 
-/** Options of a document. */
-export interface OpenApiOptions extends Served {
+/**
+ * The name of an operation in its path item. A binding of any method has no place of its own: it is
+ * shown as a method that no other binding of the path has.
+ */
+function methodFor({ httpMethod, request }: Binding, sharing: readonly Binding[]): string {
+  if (httpMethod !== "*") {
+    const name = httpMethod.toLowerCase();
+    return METHODS.has(name) ? name : httpMethod;
+  }
+  const taken = new Set(sharing.map((one) => one.httpMethod.toLowerCase()));
+  const usual = request.body.kind === "none" ? ["get", "post"] : ["post"];
+  return [...usual, "put", "patch", "delete"].find((name) => !taken.has(name)) ?? "*";
+}
+
+function operationId({ name, parent }: DescMethod, tags: ReadonlyMap<string, string>): string {
+  return `${(tags.get(parent.typeName) ?? parent.name).replaceAll(".", "_")}_${name}`;
+}
+
+/** The document without components that nothing refers to. */
+function withoutUnused(document: JsonObject & { readonly components: JsonObject }): JsonObject {
+  const { components, ...others } = document;
+  const used = new Set<string>();
+  const follow = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    for (const [name, member] of Object.entries(value)) {
+      if (name !== "$ref" || typeof member !== "string") follow(member);
+      else if (!used.has(member)) {
+        used.add(member);
+        const [, , section = "", component = ""] = member.split("/");
+        follow((components[section] as JsonObject | undefined)?.[component]);
+      }
+    }
+  };
+  follow(others);
+  const sections = Object.entries(components).map(([section, all]) => [
+    section,
+    section === "securitySchemes"
+      ? all
+      : Object.fromEntries(
+          Object.entries(all as JsonObject).filter(([name]) =>
+            used.has(`#/components/${section}/${name}`),
+          ),
+        ),
+  ]);
+  return { ...others, components: Object.fromEntries(sections) };
+}
+
+/** Options of a document. Those of the gateway that it shares must be the same. */
+export interface OpenApiOptions
+  extends Served,
+    Pick<GatewayOptions, "rules" | "memberNames" | "mapParameters"> {
   readonly title: string;
   readonly version: string;
   /** Default: empty. */
-  readonly description?: string;
-  /** See GatewayOptions. */
-  readonly rules?: readonly BesideRule[];
-  /** See GatewayOptions. */
-  readonly memberNames?: MemberNames;
-  /** Default: none, because generated code has no comments. */
-  readonly comments?: Comments;
+  readonly description?: string | undefined;
+  /** Further members of `info`, such as `license` and `contact`. Default: none. */
+  readonly info?: JsonObject | undefined;
+  /**
+   * URLs of the gateway, with its prefix, or server objects of OpenAPI. A relative URL is relative to
+   * that of the document. Default: `.`.
+   */
+  readonly servers?: readonly (string | JsonObject)[] | undefined;
+  /**
+   * Security schemes of OpenAPI by name, such as `{ bearer: { type: "http", scheme: "bearer" } }`:
+   * each call needs one of them, except those of methods that are public. Default: none.
+   */
+  readonly securitySchemes?: Readonly<Record<string, JsonObject>> | undefined;
+  /** Reports whether a method needs no security scheme. Default: none is public. */
+  readonly isPublic?: ((method: DescMethod) => boolean) | undefined;
+  /**
+   * Comments of the contract by full name. Default: none, because generated code has none; the
+   * command takes them from the proto files.
+   */
+  readonly comments?: Comments | undefined;
 }
 
 /**
@@ -143,17 +214,23 @@ export interface OpenApiOptions extends Served {
  * @throws RuleError
  */
 export function createOpenApi(options: OpenApiOptions): JsonObject {
-  const { title, version, description = "", rules, memberNames = "json", comments = {} } = options;
+  const { description = "", memberNames = "json", comments = {}, isPublic } = options;
+  const { title, version, rules, mapParameters, info, servers, securitySchemes = {} } = options;
+  const isOpen = Object.keys(securitySchemes).length === 0;
   return createDocument({
     title,
     version,
     description,
     rules,
     memberNames,
+    mapParameters,
     comments,
+    info,
+    servers,
+    securitySchemes,
     methods: servedMethods(options),
     examples: {},
-    isPublic: () => true,
+    isPublic: (method) => isOpen || (isPublic?.(method) ?? false),
     httpStatus: "envelope",
     headers: { request: [], reply: [], answer: [] },
   });

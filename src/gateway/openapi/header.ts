@@ -108,7 +108,7 @@ export function answerHeaders(
 }
 
 /** Headers of a refusal. */
-export function failureHeaders(status: number, notes: HeaderNotes): JsonObject {
+export function failureHeaders(status: number | "default", notes: HeaderNotes): JsonObject {
   return refer([
     "Cache-Control",
     ...(status === 401 ? ["WWW-Authenticate"] : []),

@@ -6,27 +6,51 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { memoize } from "../../memoize.ts";
 import { integerRange } from "../rest/value.ts";
 import type { MemberNames } from "../serialize.ts";
+import { behaviorOf, isLegacyRequired } from "./behavior.ts";
+import { Names, shortNames } from "./name.ts";
 
 /** Comments of a contract by full name, such as `acme.v1.Book.title`. */
 export type Comments = Readonly<Record<string, string>>;
 
 /**
  * Direction of JSON: replies have every member without presence, 64-bit numbers as text; requests
- * may omit members and send such numbers in either form (protobuf's JSON mapping).
+ * may omit members and send such numbers in either form (protobuf's JSON mapping). In a `patch`
+ * required members may be absent, too: an update mask selects them.
  */
-export type Direction = "reply" | "request";
+export type Direction = "reply" | "request" | "patch";
+
+/** Schema of a document that stands for no message type, with its possible names. */
+export interface OwnSchema {
+  readonly names: readonly [string, ...string[]];
+  readonly schema: JsonObject;
+}
+
+/** Prefix of references to schemas, which the names follow when all of them are known. */
+const PENDING = "schema:";
+
+interface Entry {
+  readonly desc: DescMessage;
+  readonly direction: Direction;
+  /** Members that the path has. */
+  readonly omitted: readonly string[];
+  schema: JsonObject;
+}
+
+const NONE_OMITTED: readonly string[] = [];
 
 /**
  * Collects the JSON Schemas (draft 2020-12) of messages, each once, as components of a document.
+ * References to them are pending until `finish` names them.
  *
  * @internal
  */
 export class Schemas {
   readonly #comments: Comments;
-  readonly #components = new Map<string, JsonObject>();
-
+  readonly #entries = new Map<string, Entry>();
+  readonly #own = new Map<string, OwnSchema>();
   readonly #names: MemberNames;
 
   /** @param names of members in JSON. Default: proto names. */
@@ -40,33 +64,44 @@ export class Schemas {
     return this.#names === "json" ? jsonName : name;
   }
 
-  /** All referenced schemas, by name. */
-  get components(): Record<string, JsonObject> {
-    return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
+  /** Reference to a schema that stands for no message type. */
+  own(own: OwnSchema): JsonObject {
+    this.#own.set(own.names[0], own);
+    return { $ref: `${PENDING}${own.names[0]}` };
   }
 
-  /** JSON schema of a message: a reference, or the form of a well-known type. */
-  message(desc: DescMessage, direction: Direction): JsonObject {
+  /**
+   * JSON schema of a message: a reference, or the form of a well-known type.
+   *
+   * @param omitted field paths that the message lacks, because the request's path has them.
+   */
+  message(
+    desc: DescMessage,
+    direction: Direction,
+    omitted: readonly string[] = NONE_OMITTED,
+  ): JsonObject {
     const known = WELL_KNOWN[desc.typeName];
     if (known !== undefined) return { ...known };
-    const name = componentName(desc, direction);
-    if (!this.#components.has(name)) {
+    const own = direction === "patch" && !isDemanding(desc) ? "request" : direction;
+    const key = [desc.typeName, own, ...omitted].join(" ");
+    if (!this.#entries.has(key)) {
       // First, because a message type may contain itself.
-      this.#components.set(name, {});
-      this.#components.set(name, this.#object(desc, direction));
+      const entry: Entry = { desc, direction: own, omitted, schema: {} };
+      this.#entries.set(key, entry);
+      entry.schema = this.#object(entry);
     }
-    return { $ref: `#/components/schemas/${name}` };
+    return { $ref: `${PENDING}${key}` };
   }
 
   /** JSON schema of a field, without its comment. */
-  field(field: DescField, direction: Direction): JsonObject {
+  field(field: DescField, direction: Direction, omitted: readonly string[] = []): JsonObject {
     switch (field.fieldKind) {
       case "list":
-        return { type: "array", items: this.#value(field, direction) };
+        return { type: "array", items: this.#value(field, whole(direction)) };
       case "map":
-        return { type: "object", additionalProperties: this.#value(field, direction) };
+        return { type: "object", additionalProperties: this.#value(field, whole(direction)) };
       default:
-        return this.#value(field, direction);
+        return this.#value(field, direction, omitted);
     }
   }
 
@@ -75,17 +110,66 @@ export class Schemas {
     return this.#comments[`${field.parent.typeName}.${field.name}`];
   }
 
-  #value(field: DescField, direction: Direction): JsonObject {
-    if (field.message) return this.message(field.message, direction);
+  /** The components, and a part of the document with the names of them in its references. */
+  finish<T>(part: T): { readonly schemas: Record<string, JsonObject>; readonly part: T } {
+    const names = this.#assignNames();
+    const named = <V>(value: V): V => {
+      if (Array.isArray(value)) return value.map(named) as V;
+      if (typeof value !== "object" || value === null) return value;
+      const members = Object.entries(value).map(([name, member]): [string, unknown] => {
+        const pending = name === "$ref" && typeof member === "string" && member.startsWith(PENDING);
+        if (!pending) return [name, named(member)];
+        return [name, `#/components/schemas/${names.get(member.slice(PENDING.length))}`];
+      });
+      return Object.fromEntries(members) as V;
+    };
+    const all = [
+      ...[...this.#entries].map(([key, { schema }]) => [names.get(key) ?? key, named(schema)]),
+      ...[...this.#own].map(([key, { schema }]) => [names.get(key) ?? key, schema]),
+    ] as [string, JsonObject][];
+    const schemas = Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+    return { schemas, part: named(part) };
+  }
+
+  /** A name for each entry: of its message type, with a suffix in requests. */
+  #assignNames(): Map<string, string> {
+    const names = new Names();
+    const entries = [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1));
+    const types = new Map(entries.map(([, { desc }]) => [desc.typeName, desc]));
+    const ofTypes = shortNames(
+      [...types.values()].map((desc) => ({ typeName: desc.typeName, short: shortName(desc) })),
+      names,
+    );
+    const replied = new Set(
+      entries.flatMap(([, { desc, direction }]) => (direction === "reply" ? [desc.typeName] : [])),
+    );
+    const assigned = new Map<string, string>();
+    for (const [key, { desc, direction, omitted }] of entries) {
+      const type = ofTypes.get(desc.typeName) ?? desc.typeName;
+      const isOfRequests = !replied.has(desc.typeName) && /(?:Request|Input)$/.test(type);
+      const [first = type, ...others] = namesOf(type, direction, isOfRequests);
+      if (omitted.length > 0) assigned.set(key, names.take(`${first}Body`));
+      // The name of the type itself is taken already.
+      else if (first === type) assigned.set(key, type);
+      else assigned.set(key, names.take(first, ...others));
+    }
+    for (const [key, own] of this.#own) assigned.set(key, names.take(...own.names));
+    return assigned;
+  }
+
+  #value(field: DescField, direction: Direction, omitted: readonly string[] = []): JsonObject {
+    if (field.message) return this.message(field.message, direction, omitted);
     if (field.enum) return this.#enum(field.enum);
     return scalarSchema(field.scalar, direction);
   }
 
   #enum(desc: DescEnum): JsonObject {
-    const scope = desc.typeName.slice(0, desc.typeName.lastIndexOf("."));
-    const said = desc.values.flatMap(({ name }) => {
-      const comment = this.#comments[`${scope}.${name}`];
-      return comment === undefined ? [] : [`- \`${name}\`: ${comment}`];
+    if (desc.typeName === "google.protobuf.NullValue") return { type: "null" };
+    const scope = desc.typeName.slice(0, desc.typeName.lastIndexOf(".") + 1);
+    const said = desc.values.flatMap(({ name, deprecated }) => {
+      const comment = this.#comments[`${scope}${name}`];
+      const notes = [...(deprecated ? ["Deprecated."] : []), ...(comment ? [comment] : [])];
+      return notes.length === 0 ? [] : [`- \`${name}\`: ${notes.join(" ")}`];
     });
     return {
       type: "string",
@@ -94,37 +178,88 @@ export class Schemas {
     };
   }
 
-  #object(desc: DescMessage, direction: Direction): JsonObject {
+  #object({ desc, direction, omitted }: Entry): JsonObject {
     const comment = this.#comments[desc.typeName];
-    const required = desc.fields.filter(isAlwaysThere).map((field) => this.name(field));
+    const fields = desc.fields.filter(({ name }) => !omitted.includes(name));
+    const required = fields
+      .filter((field) => isRequired(field, direction))
+      .map((field) => this.name(field));
     return {
       type: "object",
       ...(comment === undefined ? {} : { description: comment }),
+      ...(desc.deprecated ? { deprecated: true } : {}),
       properties: Object.fromEntries(
-        desc.fields.map((field) => [this.name(field), this.#commented(field, direction)]),
+        fields.map((field) => [
+          this.name(field),
+          this.#annotated(field, direction, below(omitted, field)),
+        ]),
       ),
-      ...(direction === "reply" && required.length > 0 ? { required } : {}),
+      ...(required.length > 0 ? { required } : {}),
     };
   }
 
-  #commented(field: DescField, direction: Direction): JsonObject {
-    const schema = this.field(field, direction);
-    const comment = this.comment(field);
-    if (comment === undefined) return schema;
+  #annotated(field: DescField, direction: Direction, omitted: readonly string[]): JsonObject {
+    const schema = this.field(field, direction, omitted);
+    const { outputOnly, inputOnly, immutable } = behaviorOf(field);
     const own = schema["description"];
-    const description = typeof own === "string" ? `${comment}\n\n${own}` : comment;
-    return { ...schema, description };
+    const notes = [
+      this.comment(field),
+      ...(immutable ? ["Immutable."] : []),
+      typeof own === "string" ? own : undefined,
+    ].filter((note) => note !== undefined);
+    return {
+      ...schema,
+      ...(notes.length === 0 ? {} : { description: notes.join("\n\n") }),
+      ...(field.deprecated ? { deprecated: true } : {}),
+      ...(outputOnly ? { readOnly: true } : {}),
+      ...(inputOnly ? { writeOnly: true } : {}),
+    };
   }
 }
 
-/** Members without presence are in every reply, empty or not. */
-function isAlwaysThere(field: DescField): boolean {
-  return field.presence === FeatureSet_FieldPresence.IMPLICIT;
+/** Elements of a list and values of a map are whole: a mask cannot select a part of them. */
+function whole(direction: Direction): Direction {
+  return direction === "patch" ? "request" : direction;
 }
 
-function componentName({ typeName, file }: DescMessage, direction: Direction): string {
-  const name = typeName.slice(file.proto.package.length).replace(/^\./, "").replaceAll(".", "_");
-  return direction === "reply" || /(?:Request|Input)$/.test(name) ? name : `${name}Input`;
+/** Paths below a field: `book.name` gives `name`. */
+function below(paths: readonly string[], { name }: DescField): readonly string[] {
+  const before = `${name}.`;
+  return paths.filter((path) => path.startsWith(before)).map((path) => path.slice(before.length));
+}
+
+/** Whether JSON of a direction always has a member. */
+function isRequired(field: DescField, direction: Direction): boolean {
+  if (direction === "patch") return false;
+  const { required, inputOnly } = behaviorOf(field);
+  if (direction === "request") return required;
+  if (isLegacyRequired(field)) return true;
+  // Members without presence are in every reply, empty or not.
+  return field.presence === FeatureSet_FieldPresence.IMPLICIT && !inputOnly;
+}
+
+/** Whether requests must have a member of a message, or of one of its messages. */
+const isDemanding = memoize((desc: DescMessage): boolean => {
+  const seen = new Set([desc]);
+  // The set grows while it is read: a message type may contain itself.
+  for (const { fields } of seen) {
+    for (const field of fields) {
+      if (behaviorOf(field).required) return true;
+      const inner = field.fieldKind === "message" ? field.message : undefined;
+      if (inner !== undefined && WELL_KNOWN[inner.typeName] === undefined) seen.add(inner);
+    }
+  }
+  return false;
+});
+
+function shortName({ typeName, file }: DescMessage): string {
+  return typeName.slice(file.proto.package.length).replace(/^\./, "").replaceAll(".", "_");
+}
+
+function namesOf(type: string, direction: Direction, isOfRequests: boolean): string[] {
+  if (direction === "reply" || (direction === "request" && isOfRequests)) return [type];
+  const suffix = direction === "request" ? "Input" : "Patch";
+  return [`${type}${suffix}`, `${type}As${suffix}`];
 }
 
 /** JSON schema of a scalar; text in a query or path if `direction` is `text`. */
@@ -158,14 +293,18 @@ export function scalarSchema(
 
 /** Messages with their own form in JSON. */
 const WELL_KNOWN: Readonly<Record<string, JsonObject>> = {
-  "google.protobuf.Any": { type: "object" },
+  "google.protobuf.Any": {
+    type: "object",
+    properties: { "@type": { type: "string" } },
+    additionalProperties: true,
+  },
   "google.protobuf.BoolValue": { type: ["boolean", "null"] },
   "google.protobuf.Duration": { type: "string", pattern: "^-?[0-9]+(?:\\.[0-9]{1,9})?s$" },
   "google.protobuf.Empty": { type: "object" },
   "google.protobuf.FieldMask": { type: "string" },
-  "google.protobuf.ListValue": { type: "array" },
+  "google.protobuf.ListValue": { type: "array", items: {} },
   "google.protobuf.StringValue": { type: ["string", "null"] },
-  "google.protobuf.Struct": { type: "object" },
+  "google.protobuf.Struct": { type: "object", additionalProperties: true },
   "google.protobuf.Timestamp": { type: "string", format: "date-time" },
   "google.protobuf.Value": {},
   ...Object.fromEntries(
