@@ -1,33 +1,12 @@
-import type { DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import type { Binding } from "../rest/binding.ts";
 import { takesForm } from "../rest/request.ts";
-import type { BesideRule } from "../rest/rule.ts";
 import { behaviorOf } from "./behavior.ts";
+import type { OperationContext } from "./context.ts";
 import { commonParameters } from "./header.ts";
 import { createParameters } from "./parameter.ts";
-import { lines, type ResponseContext, responses } from "./response.ts";
-import type { Comments, Direction } from "./schema.ts";
-
-/** A call of an rpc that shows how it is used. */
-export interface Example {
-  /** Query parameters. */
-  readonly query?: Readonly<Record<string, string>>;
-  /** Path variables. */
-  readonly path?: Readonly<Record<string, string>>;
-  readonly body?: JsonValue;
-}
-
-/** Context of operations. */
-export interface OperationContext extends ResponseContext {
-  readonly comments: Comments;
-  /** By the rpc's full name. */
-  readonly examples: Readonly<Record<string, Example>>;
-  readonly rules?: readonly BesideRule[] | undefined;
-  /** Reports whether an rpc may be called without a token. */
-  readonly isPublic: (method: DescMethod) => boolean;
-  /** Whether query parameters fill maps; see ReadingOptions. */
-  readonly mapParameters?: boolean | undefined;
-}
+import { lines, responses } from "./response.ts";
+import type { Direction } from "./schema.ts";
 
 /** Place of an operation in the document. */
 export interface OperationPlace {

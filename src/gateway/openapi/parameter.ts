@@ -6,7 +6,7 @@ import { findTarget } from "../rest/query.ts";
 import { readRules } from "../rest/rule.ts";
 import { createTextReader } from "../rest/value.ts";
 import { behaviorOf } from "./behavior.ts";
-import type { OperationContext } from "./operation.ts";
+import type { OperationContext } from "./context.ts";
 import { type PathParameter, pathParameters } from "./path.ts";
 import { type Schemas, scalarSchema } from "./schema.ts";
 

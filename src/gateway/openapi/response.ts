@@ -2,17 +2,9 @@ import { STATUS_CODES } from "node:http";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ENVELOPE_CODE } from "../failure.ts";
 import type { Binding } from "../rest/binding.ts";
-import { answerHeaders, failureHeaders, type HeaderNotes } from "./header.ts";
-import type { OwnSchema, Schemas } from "./schema.ts";
-
-/** Context of responses. */
-export interface ResponseContext {
-  readonly schemas: Schemas;
-  /** HTTP status of replies in the envelope; see GatewayOptions. */
-  readonly httpStatus: "envelope" | "code";
-  /** Headers that parts of the application read and write. */
-  readonly headers: HeaderNotes;
-}
+import type { ResponseContext } from "./context.ts";
+import { answerHeaders, failureHeaders } from "./header.ts";
+import type { OwnSchema } from "./schema.ts";
 
 /** Statuses of requests that never become a call, in any mode. */
 const REFUSALS = [400, 408, 413, 414, 415, 429, 431];
