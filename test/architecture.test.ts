@@ -85,6 +85,7 @@ const everywhere = [
   "pause.ts",
   "periodic.ts",
   "rate-limit.ts",
+  "suggestion.ts",
   "ticks.ts",
   "waiter.ts",
 ];

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { nearestName } from "../config/complaint.ts";
+import { nearest } from "../suggestion.ts";
 import type { Connection, SettingClient } from "./connection.ts";
 import { CliFailure, EXIT, type ExitCode } from "./failure.ts";
 
@@ -139,5 +139,5 @@ async function nearestKey(
   const { settings } = await client.listSettings({ maskSecrets: true });
   const known = settings.map(({ key }) => key);
   const unknown = keys.find((key) => !known.includes(key)) ?? "";
-  return nearestName(unknown, known, Math.max(2, Math.floor(unknown.length / 3)));
+  return nearest(unknown, known)[0];
 }

@@ -1,5 +1,6 @@
 import { ConnectError, createClient } from "@connectrpc/connect";
-import { nearestName, quote } from "../config/complaint.ts";
+import { quote } from "../config/complaint.ts";
+import { suggestion } from "../suggestion.ts";
 import { type FlagName, flagSynopsis, flags, readArguments, sharedFlags } from "./argument.ts";
 import { explainCall } from "./call-failure.ts";
 import { whoamiCommand } from "./command/access.ts";
@@ -90,7 +91,7 @@ function findCommand(name: string): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
   const names = [...commands.map((candidate) => candidate.name), "serve", "help"];
-  throw usage(`there is no command ${quote(name)}: did you mean ${nearestName(name, names)}?`);
+  throw usage(`there is no command ${quote(name)}${suggestion(name, names, ": help lists all")}`);
 }
 
 async function runCommand(

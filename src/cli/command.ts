@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
-import { nearestName, quote } from "../config/complaint.ts";
+import { quote } from "../config/complaint.ts";
+import { nearest } from "../suggestion.ts";
 import { type Arguments, counted, type FlagName } from "./argument.ts";
 import type { SettingClient } from "./connection.ts";
 import { usage } from "./failure.ts";
@@ -102,8 +103,10 @@ function actionNamed(
 ): Action {
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (action !== undefined) return action;
-  const nearest = nearestName(name, Object.keys(actions));
-  throw usage(`there is no ${command} ${quote(name)}: did you mean ${command} ${nearest}?`);
+  const [similar] = nearest(name, Object.keys(actions));
+  const hint =
+    similar === undefined ? `help ${command} lists all` : `did you mean ${command} ${similar}?`;
+  throw usage(`there is no ${command} ${quote(name)}: ${hint}`);
 }
 
 function checkCount(what: string, { count }: Action, given: number): void {

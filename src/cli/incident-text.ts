@@ -8,7 +8,8 @@ import {
   type WebhookDelivery,
   WebhookDeliveryState,
 } from "../../gen/mooring/v1/incident_pb.js";
-import { nearestName, quote } from "../config/complaint.ts";
+import { quote } from "../config/complaint.ts";
+import { suggestion } from "../suggestion.ts";
 import { localTime } from "./argument.ts";
 import { usage } from "./failure.ts";
 import { type Output, printableLine } from "./output.ts";
@@ -26,11 +27,9 @@ export function classesOf(text: string): IncidentClass[] {
     const name = part.trim().toUpperCase();
     const names = CLASS_NAMES.filter((each) => each !== "UNSPECIFIED");
     if (names.includes(name)) return IncidentClass[name as keyof typeof IncidentClass];
-    const nearest = nearestName(
-      part.trim(),
-      names.map((each) => each.toLowerCase()),
-    );
-    throw usage(`there is no class ${quote(part.trim())}: did you mean ${nearest}?`);
+    const classes = names.map((each) => each.toLowerCase());
+    const hint = suggestion(part.trim(), classes, `: the classes are ${classes.join(", ")}`);
+    throw usage(`there is no class ${quote(part.trim())}${hint}`);
   });
 }
 

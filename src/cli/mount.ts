@@ -11,7 +11,8 @@ import {
   MountSitesSchema,
   type MountStatus,
 } from "../../gen/mooring/v1/mount_pb.js";
-import { nearestName, quote } from "../config/complaint.ts";
+import { quote } from "../config/complaint.ts";
+import { suggestion } from "../suggestion.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readValue } from "./file.ts";
@@ -138,7 +139,7 @@ export async function readMountMembers(
     const item = items.get(name) ?? common.get(name);
     if (item === undefined && !(site !== undefined && name === "path"))
       throw usage(
-        `${driver} has no ${quote(name)}: did you mean ${nearestName(name, [...OWN, ...items.keys(), ...common.keys()])}?`,
+        `${driver} has no ${quote(name)}${suggestion(name, [...OWN, ...items.keys(), ...common.keys()])}`,
       );
     const value = text === undefined ? null : scalarOf(item, await textOf(run, text));
     if (site === undefined) {

@@ -1,8 +1,9 @@
 // Settings and their changes as text for people.
 
 import type { Setting, SettingChange, SettingChanges } from "../../gen/mooring/v1/setting_pb.js";
-import { nearestName, quote } from "../config/complaint.ts";
+import { quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
+import { suggestion } from "../suggestion.ts";
 import { counted } from "./argument.ts";
 import { usage } from "./failure.ts";
 import { type Output, printableLine } from "./output.ts";
@@ -40,7 +41,7 @@ function readGroup(text: string): number {
   const at = (GROUPS as readonly string[]).indexOf(text.toLowerCase());
   if (at !== -1) return at;
   throw usage(
-    `there is no group ${quote(text)}: did you mean ${nearestName(text, GROUPS)}? All: ${GROUPS.join(", ")}`,
+    `there is no group ${quote(text)}${suggestion(text, GROUPS, ".")} All: ${GROUPS.join(", ")}`,
   );
 }
 

@@ -12,14 +12,27 @@ import {
   type SiteResult,
   SiteStanding,
 } from "../../gen/mooring/v1/site_pb.js";
-import { nearestName, quote } from "../config/complaint.ts";
+import { quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
+import { suggestion } from "../suggestion.ts";
 import { counted, localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readText, readValue } from "./file.ts";
 import type { Output } from "./output.ts";
 import { askHidden, canAsk } from "./prompt.ts";
+
+/** Members of a site that the command sets. */
+const MEMBERS = [
+  "mode",
+  "paused",
+  "name",
+  "url",
+  "include",
+  "exclude",
+  "certificate_sha256",
+  "override:KEY",
+];
 
 const STANDINGS: Readonly<Record<SiteStanding, string>> = {
   [SiteStanding.UNSPECIFIED]: "",
@@ -201,7 +214,7 @@ export function readMember(
       return;
     default:
       throw usage(
-        `a site has no ${quote(name)}: did you mean ${nearestName(name, ["mode", "paused", "name", "url", "include", "exclude", "certificate_sha256", "override:KEY"])}?`,
+        `a site has no ${quote(name)}${suggestion(name, MEMBERS, `: its members are ${MEMBERS.join(", ")}`)}`,
       );
   }
 }

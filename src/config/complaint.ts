@@ -1,6 +1,4 @@
-// Parts of error messages: external texts, suggested names, system errors.
-
-import { closest, distance } from "fastest-levenshtein";
+// Parts of error messages: external texts, system errors.
 
 const MAX_QUOTED = 100;
 
@@ -12,24 +10,6 @@ export function quote(text: string): string {
     /[\x7f-\x9f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-/** Length to which names are truncated for the comparison, to limit its cost. */
-const MAX_COMPARED = 100;
-
-/**
- * Known name with the smallest edit distance to `name`, case-insensitive. Undefined: no known name
- * is within `most` edits.
- */
-export function nearestName(
-  name: string,
-  known: readonly string[],
-  most = Number.POSITIVE_INFINITY,
-): string | undefined {
-  const fold = (text: string): string => text.slice(0, MAX_COMPARED).toLowerCase();
-  const folded = known.map(fold);
-  const nearest = closest(fold(name), folded);
-  return distance(fold(name), nearest ?? "") <= most ? known[folded.indexOf(nearest)] : undefined;
 }
 
 /** Descriptions of file system errors. */

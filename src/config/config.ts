@@ -1,7 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
+import { nearest } from "../suggestion.ts";
 import { type Address, formatAddress } from "../transport/listen.ts";
-import { nearestName, quote } from "./complaint.ts";
+import { quote } from "./complaint.ts";
 import { type Database, inMemory } from "./database.ts";
 import {
   type ConfigName,
@@ -306,6 +307,8 @@ const nestedSizes = [
   ["streamBuffer", "streamBufferTotal"],
 ] as const;
 
+const PREFIX = "MOORING_";
+
 /**
  * One problem for each unknown variable that begins with `MOORING_`, except those in `others` (of
  * other commands) and those set by a cluster. The value is not shown: it may be a secret with a
@@ -317,11 +320,14 @@ function unknownVariables(
 ): string[] {
   const known = [...definitionList.map(({ variable }): string => variable), ...others];
   return Object.entries(env)
-    .filter(([name]) => name.startsWith("MOORING_") && !known.includes(name))
+    .filter(([name]) => name.startsWith(PREFIX) && !known.includes(name))
     .filter(([name, value]) => !isServiceLink(name, value ?? ""))
     .map(([name]) => {
-      const nearest = nearestName(name, known);
-      return `unknown variable ${quote(name)}: did you mean ${nearest}? --help lists all`;
+      // The common prefix would make all names similar.
+      const parts = known.map((one) => one.slice(PREFIX.length));
+      const [similar] = nearest(name.slice(PREFIX.length), parts);
+      const question = similar === undefined ? ":" : `: did you mean ${PREFIX}${similar}?`;
+      return `unknown variable ${quote(name)}${question} --help lists all`;
     });
 }
 

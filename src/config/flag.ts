@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { nearestName, quote } from "./complaint.ts";
+import { suggestion } from "../suggestion.ts";
+import { quote } from "./complaint.ts";
 
 /** Notation of a flag. */
 export interface Flag {
@@ -93,7 +94,8 @@ function unknownFlag(
   if (positionals && !name.startsWith("--"))
     return `${begin}: write a value that begins with - after --, or as KEY=VALUE`;
   const known = Object.keys(flags).map((each) => `--${each}`);
-  return `${begin}: did you mean ${nearestName(name, known)}?${positionals ? "" : " --help lists all"}`;
+  const similar = suggestion(name, known, positionals ? "" : ":");
+  return `${begin}${similar}${positionals ? "" : " --help lists all"}`;
 }
 
 function valueProblem(

@@ -113,7 +113,7 @@ test.each<[string[], number, string]>([
   [["principal", "create", "No name"], 4, "a principal's name has"],
   [["principal", "create", "x", "--kind", "robot"], 2, "is program or person"],
   [["principal", "list", "--yes"], 2, "goes with principal disable only"],
-  [["principal", "remove", "x"], 2, "did you mean principal"],
+  [["principal", "remove", "x"], 2, "help principal lists all"],
 ])("%j ends with %d", async (args, code, message) => {
   expect(await cli(args)).toMatchObject({ code, err: expect.stringContaining(message) });
 });

@@ -32,6 +32,7 @@ describe("an invalid command line", () => {
   test.each([
     [["gte", "x"], 'there is no command "gte": did you mean get?'],
     [["server"], "did you mean serve?"],
+    [["foo"], 'there is no command "foo": help lists all'],
     [["get"], "an argument is missing"],
     [["diff", "1", "2", "3"], "more than 2 arguments"],
     [["list", "--chnged"], "did you mean --changed?"],

@@ -246,6 +246,10 @@ describe("problems", () => {
     [{ args: ["--admin-token-file=/t"], files: { "/t": "x".repeat(5000) } }, /right file/],
     [{ args: ["--admin-token-file=/t"], files: { "/t": "short" } }, /"\/t": the content is short/],
     [{ env: { MOORING_LISTN: "x" } }, /unknown variable "MOORING_LISTN".*MOORING_LISTEN\?/],
+    [
+      { env: { MOORING_QUAYS_KEEP: "x" } },
+      /^unknown variable "MOORING_QUAYS_KEEP": --help lists all$/,
+    ],
     [{ args: ["--worker", "2"] }, /unknown flag "--worker".*--workers\?/],
     [{ args: ["-listen", ":1"] }, /unknown flag "-listen".*--listen\?/],
     [{ args: ["--hlep"] }, /--help\?/],

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { nearestName } from "../../src/config/complaint.ts";
 import { database } from "../../src/config/database.ts";
 import { durationMs, origins } from "../../src/config/value.ts";
 
@@ -86,23 +85,5 @@ describe("origins", () => {
     "https:/\\a.example",
   ])("%s is refused", (text) => {
     expect(origins(text, context)).toHaveProperty("complaint");
-  });
-});
-
-describe("the nearest name", () => {
-  test.each([
-    ["listn", "listen"],
-    ["lsiten", "listen"],
-    ["LISTEN", "listen"],
-    ["grpc_listen", "grpc-listen"],
-    ["", "dir"],
-  ])("of %j is %s", (name, nearest) => {
-    expect(nearestName(name, ["listen", "grpc-listen", "workers", "dir"])).toBe(nearest);
-  });
-  test("is undefined without candidates", () => {
-    expect(nearestName("x", [])).toBeUndefined();
-  });
-  test("is found in bounded time for a name of any length", () => {
-    expect(nearestName("x".repeat(10_000_000), ["a", "xx"])).toBe("xx");
   });
 });

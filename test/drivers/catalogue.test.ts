@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCatalogue, diffCatalogues } from "../../src/drivers/catalogue.ts";
-import { nearest } from "../../src/messages/nearest.ts";
+import { nearest } from "../../src/suggestion.ts";
 import { builtIn, driverOf } from "./sample.ts";
 
 const named = (...names: string[]) => names.map((name) => driverOf({ name }));

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { didYouMean, nearest } from "../../src/messages/nearest.ts";
+import { describe, expect, test } from "vitest";
+import { didYouMean } from "../../src/messages/nearest.ts";
+import { nearest, suggestion } from "../../src/suggestion.ts";
 
 test.each([
   ["hoem", ["home", "pier"], ["home"]],
@@ -20,4 +21,26 @@ test("a question names at most three candidates", () => {
     ' Did you mean "site1", "site2" or "site3"?',
   );
   expect(didYouMean("quay", ["pier"])).toBe("");
+});
+
+describe("a suggestion at the end of a sentence", () => {
+  test.each([
+    ["listn", "listen"],
+    ["lsiten", "listen"],
+    ["LISTEN", "listen"],
+    ["grpc_listen", "grpc-listen"],
+  ])("for %j is %s", (name, similar) => {
+    expect(suggestion(name, ["listen", "grpc-listen", "workers", "dir"])).toBe(
+      `: did you mean ${similar}?`,
+    );
+  });
+
+  test("is the other text if no name is similar", () => {
+    expect(suggestion("foo", ["get", "put", "list"], ": help lists all")).toBe(": help lists all");
+    expect(suggestion("x", [])).toBe("");
+  });
+
+  test("is found in bounded time for a name of any length", () => {
+    expect(suggestion("x".repeat(10_000_000), ["a", "xx"])).toBe(": did you mean xx?");
+  });
 });
