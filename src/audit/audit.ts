@@ -105,7 +105,7 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
         floorHash: floor.hash,
       };
     },
-    watch: (selection, after, signal) => tail.read(selectionOf(selection), after, signal),
+    watch: tail.read,
     checkpoint: async () => {
       const [head, floor] = await Promise.all([store.head(), store.floor()]);
       const oldest = head.seq > floor.seq ? floor.seq + 1 : 0;
@@ -117,7 +117,7 @@ export function createAuditService(deps: AuditServiceDeps): AuditService {
 }
 
 /** Splits a selection into the store's filter and the rest, which is applied here. */
-function selectionOf({ subject, ...filter }: AuditSelection) {
+function selectionOf({ subject, ...filter }: AuditSelection): Selected {
   if (subject === undefined || subject === "") return { ...filter, fits: () => true };
   if (subject.length > MAX_PATTERN)
     throw invalid([
@@ -162,11 +162,23 @@ interface Selected extends AuditFilter {
 
 /** Streams of new audit rows, whichever process writes them. */
 interface Tail {
-  read(selected: Selected, after: number | undefined, signal: AbortSignal): AsyncIterable<Progress>;
+  read(
+    selection: AuditSelection,
+    after: number | undefined,
+    signal: AbortSignal,
+  ): AsyncIterable<Progress>;
   close(): void;
 }
 
+/** Maximum number of new rows that are kept in memory for the streams. */
+const KEPT = 1_000;
+/** Maximum number of batches that streams share until the next row. */
+const MAX_SHARED = 256;
+
 /**
+ * New rows are read once for all streams, which filter them in memory; older ones are read by each.
+ * Streams with one selection share the batches.
+ *
  * @param deps.interval interval of polling for the newest row while there are readers, in milliseconds.
  * @param deps.idle interval of bookmarks, in milliseconds.
  */
@@ -180,12 +192,21 @@ function createTail(deps: {
   const waiter = createWaiter();
   let readers = 0;
   let head = 0;
+  /** The newest rows without gaps, up to the head. */
+  let newest: readonly AuditRow[] = [];
+  const shared = new Map<string, Promise<Progress>>();
   let job: Periodic | undefined;
   // Reads do not overlap: a slow one would set back the newest row.
   const { run: look } = oneAtATime(async () => {
     const { seq } = await store.head();
     if (seq === head) return;
+    const isNear = seq > head && seq - head <= KEPT;
+    const rows = isNear
+      ? await store.rows({ after: head, before: seq + 1, limit: KEPT, newestFirst: false })
+      : [];
+    newest = rows.length === seq - head ? [...newest, ...rows].slice(-KEPT) : [];
     head = seq;
+    shared.clear();
     waiter.notify();
   });
   const begin = (): Promise<void> => {
@@ -200,34 +221,61 @@ function createTail(deps: {
   };
   const end = (): void => {
     readers -= 1;
-    if (readers === 0) stop();
+    if (readers > 0) return;
+    stop();
+    newest = [];
+    shared.clear();
+  };
+
+  /** The next batch after a row; the same object for all streams of a selection. */
+  const batchAfter = (at: number, key: string, selected: Selected): Promise<Progress> => {
+    const name = `${at} ${key}`;
+    const known = shared.get(name);
+    if (known !== undefined) return known;
+    const made = newest.length >= head - at ? fromMemory(at, selected) : fromStore(at, selected);
+    if (shared.size < MAX_SHARED) shared.set(name, made);
+    // A failed read is repeated by the next stream.
+    made.catch(() => shared.delete(name));
+    return made;
+  };
+  const fromMemory = async (at: number, selected: Selected): Promise<Progress> => {
+    const rows = newest
+      .slice(newest.length - (head - at))
+      .filter((row) => isSelected(row, selected));
+    const page = rows.slice(0, BATCH);
+    return { seq: page.length < rows.length ? (page.at(-1)?.seq ?? at) : head, rows: page };
+  };
+  const fromStore = async (at: number, { fits, ...filter }: Selected): Promise<Progress> => {
+    const before = Math.min(head, at + SCAN) + 1;
+    const range = { after: at, before, limit: BATCH, newestFirst: false };
+    const rows = await store.rows({ ...filter, ...range });
+    await checkKept(at);
+    const seq = rows.length === BATCH ? (rows.at(-1)?.seq ?? at) : before - 1;
+    return { seq, rows: rows.filter(fits) };
   };
 
   async function* read(
-    { fits, ...filter }: Selected,
+    selection: AuditSelection,
     start: number | undefined,
     signal: AbortSignal,
   ): AsyncIterable<Progress> {
+    const selected = selectionOf(selection);
+    const key = JSON.stringify(selection);
     const waiting = waiter.join([signal, stopping.signal]);
     try {
       await begin();
       let at = start ?? head;
       if (at > head) throw outOfRange(message("AUDIT_ROW_NOT_YET", { row: at, newest: head }));
+      await checkKept(at);
       let isIdle = true;
       let told = false;
       while (!signal.aborted) {
         if (stopping.signal.aborted) throw unavailable(message("STREAM_STOPPING"));
         if (at > head) throw unavailable(message("AUDIT_DATABASE_OLDER"));
-        const before = Math.min(head, at + SCAN) + 1;
         const isNew = at < head;
-        const rows = isNew
-          ? await store.rows({ ...filter, after: at, before, limit: BATCH, newestFirst: false })
-          : [];
-        if (isNew || !told) await checkKept(at);
-        if (isNew) at = rows.length === BATCH ? (rows.at(-1)?.seq ?? at) : before - 1;
-        const wanted = rows.filter(fits);
-        if (wanted.length > 0 || (at === head && (isNew || isIdle)) || !told)
-          yield { seq: at, rows: wanted };
+        const batch = await batchAfter(at, key, selected);
+        at = batch.seq;
+        if (batch.rows.length > 0 || (at === head && (isNew || isIdle)) || !told) yield batch;
         told = true;
         if (at === head) isIdle = !(await waiting.next(idle));
       }
@@ -251,6 +299,18 @@ function createTail(deps: {
       stop();
     },
   };
+}
+
+/** Applies a selection in memory, as the store does. */
+function isSelected(row: AuditRow, selected: Selected): boolean {
+  const { actor, tokenId, methods, outcomes, fits } = selected;
+  return (
+    (actor === undefined || row.actor === actor || row.actor.startsWith(`${actor}/`)) &&
+    (tokenId === undefined || row.tokenId === tokenId) &&
+    (methods === undefined || methods.includes(row.method)) &&
+    (outcomes === undefined || outcomes.includes(row.outcome)) &&
+    fits(row)
+  );
 }
 
 /** OUT_OF_RANGE: the row after `after` is no longer kept. */

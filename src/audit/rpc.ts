@@ -12,15 +12,19 @@ import {
   ListAuditEventsResponseSchema,
   WatchAuditResponseSchema,
 } from "../../gen/mooring/v1/audit_service_pb.js";
+import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { invalidPageToken } from "../messages/page.ts";
-import type { AuditPage, AuditSelection, AuditService } from "./audit.ts";
+import type { AuditPage, AuditSelection, AuditService, Progress } from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
 import { optionalNumber } from "./entry.ts";
 
 /** Implements AuditService. */
 export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceDesc> {
+  const watchEvent = memoize(({ seq, rows }: Progress) =>
+    create(WatchAuditResponseSchema, { sequence: BigInt(seq), events: rows.map(eventOf) }),
+  );
   return {
     listAuditEvents: async (request) => {
       const page = await audit.list({
@@ -40,11 +44,8 @@ export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceD
     },
     watchAudit: async function* (request, { signal }) {
       const after = optionalNumber(request.afterSequence);
-      for await (const { seq, rows } of audit.watch(selectionOf(request), after, signal))
-        yield create(WatchAuditResponseSchema, {
-          sequence: BigInt(seq),
-          events: rows.map(eventOf),
-        });
+      for await (const progress of audit.watch(selectionOf(request), after, signal))
+        yield watchEvent(progress);
     },
     getCheckpoint: async () => {
       const checkpoint = await audit.checkpoint();

@@ -2,7 +2,7 @@ import { type WatchTimes, watchFolder } from "../files/file-watch.ts";
 import { notFound, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
-import { createWaiter } from "../waiter.ts";
+import { createStateFeed, type View } from "../state-feed.ts";
 import { type BuiltIn, readAll } from "./built-in.ts";
 import {
   type Catalogue,
@@ -140,19 +140,8 @@ export interface DriverService {
   catalogue(): Catalogue;
   /** @throws NOT_FOUND naming the driver and the nearest names. */
   get(name: string): DriverInfo;
-  /**
-   * Stream of changes after a catalogue of the reader. Changes during a slow read are merged into
-   * one. The stream ends when the signal is aborted.
-   *
-   * @throws UNAVAILABLE when the service stops.
-   */
-  changes(since: Catalogue, signal: AbortSignal): AsyncIterable<CatalogueStep>;
-}
-
-/** Step from one catalogue to the next one that a reader receives. */
-interface CatalogueStep {
-  readonly catalogue: Catalogue;
-  readonly difference: CatalogueDifference;
+  /** Streams catalogues. @throws UNAVAILABLE when the service stops. */
+  watch<M>(view: View<Catalogue, M>, signal: AbortSignal): AsyncIterable<M>;
 }
 
 export function createDriverService({
@@ -163,8 +152,13 @@ export function createDriverService({
   readonly stopping: AbortSignal;
 }): DriverService {
   const catalogue = live.current;
-  const waiter = createWaiter();
-  live.subscribe(waiter.notify);
+  const feed = createStateFeed<Catalogue>({
+    read: (before) => (before?.revision === catalogue().revision ? before : catalogue()),
+    isCurrent: ({ revision }) => revision === catalogue().revision,
+    stopping,
+    ended: () => unavailable(message("SERVICE_STOPPING")),
+  });
+  live.subscribe(feed.changed);
   return {
     catalogue,
     get: (name) => {
@@ -178,20 +172,6 @@ export function createDriverService({
         }),
       );
     },
-    async *changes(since, signal) {
-      let seen = since;
-      const waiting = waiter.join([signal, stopping]);
-      try {
-        while (!signal.aborted) {
-          const current = catalogue();
-          if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
-          if (current.revision === seen.revision) await waiting.next();
-          else yield { catalogue: current, difference: diffCatalogues(seen, current) };
-          seen = current;
-        }
-      } finally {
-        waiting.close();
-      }
-    },
+    watch: feed.watch,
   };
 }

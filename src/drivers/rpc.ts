@@ -20,7 +20,8 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
-import type { Catalogue } from "./catalogue.ts";
+import { perPair } from "../state-feed.ts";
+import { type Catalogue, diffCatalogues } from "./catalogue.ts";
 import type { DriverService } from "./driver.ts";
 import { type ConfigItem, createDriverTranslation, type DriverInfo } from "./driver-info.ts";
 import { LIMITS } from "./limits.ts";
@@ -37,6 +38,18 @@ export function driverImpl(
   const spoken = memoize((language: Language) =>
     repliesIn(language, service, translations(language)),
   );
+  const firstEvent = memoize(({ revision }: Catalogue) =>
+    memoize((reset: boolean) => create(WatchDriversResponseSchema, { revision, reset })),
+  );
+  const changeEvent = perPair((from: Catalogue, to: Catalogue) => {
+    const { added, changed, removed } = diffCatalogues(from, to);
+    return create(WatchDriversResponseSchema, {
+      revision: to.revision,
+      added: [...added],
+      changed: [...changed],
+      removed: [...removed],
+    });
+  });
   const nameList = memoize(({ names, revision }: Catalogue) =>
     create(ListDriverNamesResponseSchema, { names: [...names], revision }),
   );
@@ -77,18 +90,14 @@ export function driverImpl(
         textValues: result.textValues,
       });
     },
-    async *watchDrivers({ revision }, { signal }) {
-      const first = service.catalogue();
-      const reset = revision !== first.revision;
-      yield create(WatchDriversResponseSchema, { revision: first.revision, reset });
-      for await (const { catalogue, difference } of service.changes(first, signal))
-        yield create(WatchDriversResponseSchema, {
-          revision: catalogue.revision,
-          added: [...difference.added],
-          changed: [...difference.changed],
-          removed: [...difference.removed],
-        });
-    },
+    watchDrivers: ({ revision }, { signal }) =>
+      service.watch(
+        {
+          first: (catalogue) => firstEvent(catalogue)(revision !== catalogue.revision),
+          step: changeEvent,
+        },
+        signal,
+      ),
   };
 }
 

@@ -62,9 +62,10 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
         await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
   };
   return {
-    list: ({ siteId, mountPath, open, before, limit }) =>
+    list: ({ ids, siteId, mountPath, open, before, limit }) =>
       attempt(async () => {
         let query = db.selectFrom("incident").selectAll();
+        if (ids !== undefined) query = query.where("id", "in", ids);
         if (siteId !== undefined) query = query.where("site_id", "=", siteId);
         if (mountPath !== undefined) query = query.where("mount_path", "=", mountPath);
         if (open !== undefined) query = query.where("closed_at", open ? "=" : ">", 0);

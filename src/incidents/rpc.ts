@@ -12,6 +12,7 @@ import {
   GetIncidentResponseSchema,
   type IncidentService as IncidentServiceDesc,
   ListIncidentsResponseSchema,
+  type WatchIncidentsResponse,
   WatchIncidentsResponseSchema,
 } from "../../gen/mooring/v1/incident_service_pb.js";
 import { originOf } from "../audit/entry.ts";
@@ -19,10 +20,11 @@ import { createDriverTranslation, type DriverInfo } from "../drivers/driver-info
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
-import { createLanguageOf, createSayIn } from "../messages/localize.ts";
-import { message, type Text } from "../messages/message.ts";
+import { createLanguageOf } from "../messages/localize.ts";
+import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
 import type { SiteNames } from "../sites/site-names.ts";
+import { createView } from "../state-feed.ts";
 import {
   actionOf,
   type Incident,
@@ -30,7 +32,7 @@ import {
   type IncidentSource,
   itemsToReplace,
 } from "./incident.ts";
-import type { IncidentService } from "./service.ts";
+import type { IncidentService, WatchedIncident, WatchedIncidents } from "./service.ts";
 
 /** Data of the messages besides incidents. */
 export interface IncidentSite {
@@ -47,20 +49,40 @@ export function incidentImpl(
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof IncidentServiceDesc> {
   const languageOf = createLanguageOf();
-  const sayIn = createSayIn(translations);
   const driverTranslation = memoize((language: Language) =>
     createDriverTranslation(translations(language)),
   );
   const showIn = (context: HandlerContext) => {
-    const say = sayIn(context);
-    const language = languageOf(context, "");
-    return (incident: Incident): IncidentMessage => {
-      const found = source.driverOf(incident.driver);
-      const driver =
-        found === undefined || language === "en" ? found : driverTranslation(language)(found);
-      return incidentToProto(incident, source.siteName(incident.siteId), driver, say);
-    };
+    const show = showOf(languageOf(context, ""));
+    return (incident: Incident): IncidentMessage =>
+      show({
+        incident,
+        site: source.siteName(incident.siteId),
+        driver: source.driverOf(incident.driver),
+      });
   };
+  const showOf = memoize((language: Language) => {
+    const translate = translations(language);
+    const say = (text: Text): string => textIn(text, translate);
+    return ({ incident, site, driver }: WatchedIncident): IncidentMessage =>
+      incidentToProto(
+        incident,
+        site,
+        driver === undefined || language === "en" ? driver : driverTranslation(language)(driver),
+        say,
+      );
+  });
+  const viewIn = memoize((language: Language) =>
+    createView<WatchedIncidents, WatchedIncident, WatchIncidentsResponse>(
+      async ({ changed, removed }) => {
+        const ids = removed.map(({ incident }) => incident.id);
+        const ended = ids.length === 0 ? [] : await source.incidents.ended(ids);
+        return create(WatchIncidentsResponseSchema, {
+          incidents: [...changed, ...ended].map(showOf(language)),
+        });
+      },
+    ),
+  );
   return {
     listIncidents: async ({ site, mountPath, closed, pageSize, pageToken }, context) => {
       const limit = pageLimit(pageSize, { beyond: "invalid" });
@@ -91,11 +113,8 @@ export function incidentImpl(
       const incident = await source.incidents.acknowledge(id, note, originOf(context));
       return create(AcknowledgeIncidentResponseSchema, { incident: showIn(context)(incident) });
     },
-    watchIncidents: async function* (_request, context) {
-      const show = showIn(context);
-      for await (const incidents of source.incidents.watch(context.signal))
-        yield create(WatchIncidentsResponseSchema, { incidents: incidents.map(show) });
-    },
+    watchIncidents: (_request, context) =>
+      source.incidents.watch(viewIn(languageOf(context, "")), context.signal),
   };
 }
 

@@ -1,13 +1,14 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import type { DriverInfo } from "../drivers/driver-info.ts";
 import { failedPrecondition, invalid, notFound, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { createWaiter } from "../waiter.ts";
+import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import type { Incident, IncidentEvent } from "./incident.ts";
 import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
 
 /** Maximum number of open incidents in a stream. */
 const MAX_WATCHED = 1_000;
-/** Interval at which streams read the writes of other processes, in milliseconds. */
+/** Interval of reading the writes of other processes for all streams, in milliseconds. */
 const LOOK = 1_000;
 const MAX_NOTE = 500;
 
@@ -15,11 +16,23 @@ export interface IncidentServiceDeps {
   readonly store: IncidentStore;
   readonly now: () => number;
   readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
+  readonly siteName: (siteId: string) => string;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
-  /** Polling interval of a stream, in milliseconds. */
+  /** Interval of reading incidents while there are streams, in milliseconds. */
   readonly look?: number | undefined;
 }
+
+/** Open incident with all that a stream shows of it. The same object until one member changes. */
+export interface WatchedIncident {
+  readonly incident: Incident;
+  readonly site: string;
+  readonly driver: DriverInfo | undefined;
+}
+
+/** Newest open incidents, by their ids. */
+export type WatchedIncidents = Collection<WatchedIncident>;
 
 /** Reads incidents, in any process. */
 export interface IncidentService {
@@ -29,15 +42,33 @@ export interface IncidentService {
   get(id: string): Promise<Incident>;
   /** @throws NOT_FOUND; FAILED_PRECONDITION when it is closed; INVALID_ARGUMENT for a long note. */
   acknowledge(id: string, note: string, origin: AuditOrigin): Promise<Incident>;
-  /** All open incidents, then each changed or closed one. @throws UNAVAILABLE at shutdown. */
-  watch(signal: AbortSignal): AsyncIterable<readonly Incident[]>;
+  /**
+   * Streams the open incidents, then each changed or closed one. One reader of the database serves
+   * all streams. @throws UNAVAILABLE at shutdown.
+   */
+  watch<M>(view: View<WatchedIncidents, M>, signal: AbortSignal): AsyncIterable<M>;
+  /** Incidents that are no longer watched: closed ones, and the oldest if there are too many. */
+  ended(ids: readonly string[]): Promise<readonly WatchedIncident[]>;
   /** Wakes streams after a change by this process. */
   changed(): void;
 }
 
 export function createIncidentService(deps: IncidentServiceDeps): IncidentService {
-  const { store, now, stopping, look = LOOK } = deps;
-  const waiter = createWaiter();
+  const { store, now } = deps;
+  const shown = (incident: Incident): WatchedIncident => ({
+    incident,
+    site: deps.siteName(incident.siteId),
+    driver: deps.driverOf(incident.driver),
+  });
+  const feed = createStateFeed<WatchedIncidents>({
+    read: async (before) => {
+      const open = await store.list({ open: true, limit: MAX_WATCHED });
+      return withUnchanged(before, open.map(shown));
+    },
+    interval: deps.look ?? LOOK,
+    stopping: deps.stopping,
+    ended: () => unavailable(message("SERVICE_STOPPING")),
+  });
   const get = async (id: string) => {
     const found = await store.get(id);
     if (found !== undefined) return found;
@@ -61,38 +92,41 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
           doneEntry(origin, now(), subjects, { incident: id }),
         ]);
         if (!isStored) continue;
-        waiter.notify();
+        feed.changed();
         return after;
       }
     },
-    async *watch(signal) {
-      let sent = new Map<string, Incident>();
-      const waiting = waiter.join([signal, stopping]);
-      try {
-        for (let first = true; ; first = false) {
-          if (!first) await waiting.next(look);
-          if (signal.aborted) return;
-          if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
-          const open = await store.list({ open: true, limit: MAX_WATCHED });
-          const ids = new Set(open.map(({ id }) => id));
-          const ended = [...sent.keys()].filter((id) => !ids.has(id));
-          const closed = (await Promise.all(ended.map(store.get))).filter(
-            (each) => each !== undefined,
-          );
-          const changed = open.filter((each) => versionOf(sent.get(each.id)) !== versionOf(each));
-          sent = new Map(open.map((each) => [each.id, each]));
-          if (first || changed.length > 0 || closed.length > 0) yield [...changed, ...closed];
-        }
-      } finally {
-        waiting.close();
-      }
-    },
-    changed: waiter.notify,
+    watch: feed.watch,
+    ended: async (ids) => (await store.list({ ids, limit: ids.length })).map(shown),
+    changed: feed.changed,
   };
 }
 
-function versionOf(incident: Incident | undefined): string {
-  return incident === undefined
-    ? ""
-    : `${incident.changedAt} ${incident.acknowledgedAt} ${incident.note}`;
+/** Keeps the objects of unchanged incidents. @returns `before` when none has changed. */
+function withUnchanged(
+  before: WatchedIncidents | undefined,
+  open: readonly WatchedIncident[],
+): WatchedIncidents {
+  const items = new Map(
+    open.map((item) => {
+      const old = before?.items.get(item.incident.id);
+      return [item.incident.id, old !== undefined && isSame(old, item) ? old : item];
+    }),
+  );
+  const isUnchanged =
+    before?.items.size === items.size &&
+    [...items].every(([id, item]) => before.items.get(id) === item);
+  return isUnchanged ? before : { items };
+}
+
+function isSame(a: WatchedIncident, b: WatchedIncident): boolean {
+  return (
+    a.site === b.site &&
+    a.driver === b.driver &&
+    a.incident.changedAt === b.incident.changedAt &&
+    a.incident.class === b.incident.class &&
+    a.incident.message === b.incident.message &&
+    a.incident.acknowledgedAt === b.incident.acknowledgedAt &&
+    a.incident.note === b.incident.note
+  );
 }

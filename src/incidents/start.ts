@@ -82,6 +82,8 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     store,
     now,
     announce,
+    siteName,
+    driverOf: deps.driverOf,
     stopping: ending.signal,
     look: deps.times?.look,
   });

@@ -9,6 +9,7 @@ export interface StoredIncident extends Incident {
 
 /** Filter for incidents; absent members match all. */
 export interface IncidentFilter {
+  readonly ids?: readonly string[] | undefined;
   readonly siteId?: string | undefined;
   readonly mountPath?: string | undefined;
   readonly open?: boolean | undefined;

@@ -2,12 +2,14 @@ import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import type { Site } from "../sites/site.ts";
+import type { View } from "../state-feed.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
 import type { Result } from "./save.ts";
 import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
 import type { Status } from "./status.ts";
+import type { WatchedMounts } from "./watch.ts";
 
 /** Result of a change. */
 export interface Saved {
@@ -116,11 +118,8 @@ export interface MountService extends DeclaredMounts {
     grant: Grant,
     reveals: boolean,
   ): Promise<{ readonly storages: readonly Record<string, unknown>[] }>;
-  /** All mounts, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
-  watch(
-    grant: Grant,
-    signal: AbortSignal,
-  ): AsyncIterable<{ readonly mounts: readonly Mount[]; readonly removed: readonly string[] }>;
+  /** Streams all mounts, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
+  watch<M>(view: View<WatchedMounts, M>, signal: AbortSignal): AsyncIterable<M>;
   /**
    * Adds the new name of a site to the mounts that name the site, before it is renamed.
    *

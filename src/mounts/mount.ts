@@ -1,3 +1,4 @@
+import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import { memoize } from "../memoize.ts";
 import type { Draft } from "../settings/draft.ts";
@@ -115,6 +116,11 @@ export function pathsOf({ path, overrides }: Mount): string[] {
   return [path, ...Object.values(overrides).flatMap(({ path: own }) => (own === "" ? [] : [own]))];
 }
 
+/** Reports whether the limits of a grant permit a mount, with its paths on all sites. */
+export function isAllowed({ allowsMount }: Pick<Grant, "allowsMount">, mount: Mount): boolean {
+  return pathsOf(mount).every(allowsMount);
+}
+
 /** All mounts of a draft, by name. */
 export function draftMounts(draft: Draft): MountIndex {
   const rows = new Map<string, SettingItem>();
@@ -151,7 +157,26 @@ function secretRows(draft: Draft, name: string): SettingItem[] {
   return [...(secretKeys(draft).get(name) ?? [])].flatMap((key) => draft.mount(key) ?? []);
 }
 
+/** Mounts by their rows, which are the same objects until they change. */
+const known = new WeakMap<
+  SettingItem,
+  { readonly name: string; readonly secrets: readonly SettingItem[]; readonly mount: Mount }
+>();
+
+/** @returns the same object for the same rows. */
 function mountOf(name: string, row: SettingItem, secrets: readonly SettingItem[]): Mount {
+  const before = known.get(row);
+  const isSame =
+    before?.name === name &&
+    before.secrets.length === secrets.length &&
+    secrets.every((secret, at) => before.secrets[at] === secret);
+  if (isSame) return before.mount;
+  const mount = readMount(name, row, secrets);
+  known.set(row, { name, secrets, mount });
+  return mount;
+}
+
+function readMount(name: string, row: SettingItem, secrets: readonly SettingItem[]): Mount {
   const stored = readStored(row.value);
   const items: Record<string, Scalar> = { ...stored.items };
   const overrides: Record<string, Override> = { ...stored.overrides };

@@ -23,25 +23,29 @@ import {
   RollbackMountsResponseSchema,
   SaveMountsResponseSchema,
   SyncMountsResponseSchema,
+  type WatchMountsResponse,
   WatchMountsResponseSchema,
 } from "../../gen/mooring/v1/mount_service_pb.js";
-import { grantOf } from "../access/grant.ts";
+import { type Grant, grantOf, ROOT } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { memoize } from "../memoize.ts";
 import { denied, invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
-import { createSayIn } from "../messages/localize.ts";
-import { message, type Text } from "../messages/message.ts";
+import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
+import { createView } from "../state-feed.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
-import { type Mount, missingFields, type Values } from "./mount.ts";
+import { isAllowed, type Mount, missingFields, type Values } from "./mount.ts";
 import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
 import type { Status } from "./status.ts";
+import type { WatchedMount, WatchedMounts } from "./watch.ts";
 
 /** Data of the messages besides mounts. */
 export interface MountSource {
@@ -56,7 +60,28 @@ export function mountImpl(
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof MountServiceDesc> {
   const sayIn = createSayIn(translations);
+  const languageOf = createLanguageOf();
   const { mounts } = source;
+  const viewIn = memoize((language: Language) => {
+    const translate = translations(language);
+    const show = memoize(({ mount, statuses, driver }: WatchedMount) =>
+      mountToProto(mount, statuses, driver, {
+        reveals: false,
+        say: (text) => textIn(text, translate),
+      }),
+    );
+    return memoize((grant: Grant) =>
+      createView<WatchedMounts, WatchedMount, WatchMountsResponse>(
+        ({ changed, removed }, state) =>
+          create(WatchMountsResponseSchema, {
+            mounts: changed.map(show),
+            removed: removed.map(({ mount }) => mount.name),
+            revision: BigInt(state.source.snapshot.revision),
+          }),
+        ({ mount }) => isAllowed(grant, mount),
+      ),
+    );
+  });
   const callerOf = (context: HandlerContext, reason = ""): Caller => ({
     grant: grantOf(context),
     origin: originOf(context, reason),
@@ -201,17 +226,11 @@ export function mountImpl(
       const document = await mounts.export(names, site, grant, reveals);
       return create(ExportMountsResponseSchema, { document: document as unknown as JsonObject });
     },
-    watchMounts: async function* (_request, context) {
-      const show = showIn(context);
-      for await (const { mounts: changed, removed } of mounts.watch(
-        grantOf(context),
-        context.signal,
-      ))
-        yield create(WatchMountsResponseSchema, {
-          mounts: changed.map(show),
-          removed: [...removed],
-          revision: BigInt(mounts.revision()),
-        });
+    watchMounts: (_request, context) => {
+      const grant = grantOf(context);
+      // Streams of all grants without limits show the same.
+      const view = viewIn(languageOf(context, ""))(grant.limits.length === 0 ? ROOT : grant);
+      return mounts.watch(view, context.signal);
     },
   };
 }

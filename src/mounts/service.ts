@@ -2,7 +2,14 @@ import { Code } from "@connectrpc/connect";
 import { type Grant, outsideLimits, ROOT } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
-import { denied, failedPrecondition, invalid, notFound, ServiceError } from "../messages/error.ts";
+import {
+  denied,
+  failedPrecondition,
+  invalid,
+  notFound,
+  ServiceError,
+  unavailable,
+} from "../messages/error.ts";
 import { message, problemAt } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
@@ -17,18 +24,18 @@ import { SiteFailure } from "../sites/failure.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
-import { createWaiter } from "../waiter.ts";
+import { createStateFeed } from "../state-feed.ts";
 import { adoptRound, compareResults, takeContent } from "./adopt.ts";
 import { readDocument, writeDocument } from "./document.ts";
 import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
 import {
   deleteMount,
   draftMounts,
+  isAllowed,
   isOnSite,
   type Mount,
   missingFields,
   nameSite,
-  pathsOf,
   readDraftMount,
   readMounts,
   wantedMounts,
@@ -43,8 +50,9 @@ import { sharedCredentials } from "./site/item-kind.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
-import { type Status, statusOf, watchMounts } from "./status.ts";
+import { type Status, statusOf } from "./status.ts";
 import { saveUsable } from "./usable.ts";
+import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
   readonly engine: Engine;
@@ -70,12 +78,27 @@ export function createMountService(deps: MountServiceDeps): MountService {
     wantedOfAll(all())(name);
   const declared = createDeclared();
   const guard = (name: string): void => checkManaged(name, declared.by(name));
-  const waiter = createWaiter();
-  registry.onChange(waiter.notify);
+  const watched = {
+    source: () => ({
+      snapshot: engine.snapshot(),
+      sites: deps.sites.sites(),
+      driverNames: deps.driverNames(),
+    }),
+    mounts: all,
+    driverOf,
+    registry,
+  };
+  const feed = createStateFeed<WatchedMounts>({
+    read: (before) => readWatched(before, watched),
+    isCurrent: ({ source }) => isSameSource(source, watched.source()),
+    stopping: deps.stopping,
+    ended: () => unavailable(message("SERVICE_STOPPING")),
+  });
+  registry.onChange(feed.changed);
 
   const readNames = () => readSiteNames(deps.sites);
   const siteNamed = async (name: string): Promise<Site> => (await readNames()).named(name);
-  const allowed = (grant: Grant) => (mount: Mount) => pathsOf(mount).every(grant.allowsMount);
+  const allowed = (grant: Grant) => (mount: Mount) => isAllowed(grant, mount);
   const refuse = (grant: Grant) => (): never => {
     throw outsideLimits(grant);
   };
@@ -377,14 +400,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         .map((mount) => wantedOn(mount, place));
       return writeDocument(wanted, driverOf, (driver, item) => !reveals && isSecret(driver, item));
     },
-    watch: (grant, signal) =>
-      watchMounts({
-        waiting: waiter.join([signal, deps.stopping]),
-        isEnded: () => signal.aborted,
-        isStopping: () => deps.stopping.aborted,
-        mounts: () => [...all().values()].filter(allowed(grant)),
-        statuses,
-      }),
+    watch: feed.watch,
     declare: async (inputs, origin, by, { dryRun = false } = {}) => {
       const rules = rulesOf({ grant: ROOT, origin }, { allowShared: true });
       const change = () =>
@@ -405,7 +421,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         nameSite(draft, { from, to, guard, isSecret }),
       );
     },
-    changed: waiter.notify,
+    changed: feed.changed,
     wantedOf,
   };
 }

@@ -24,18 +24,21 @@ import {
   type SiteService as SiteServiceDesc,
   SyncSiteResponseSchema,
   UpdateSiteResponseSchema,
+  type WatchSitesResponse,
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
 import { originOf } from "../audit/entry.ts";
+import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
-import { createSayIn } from "../messages/localize.ts";
-import { message, type Text } from "../messages/message.ts";
+import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
+import { createView } from "../state-feed.ts";
 import type { Comparison, SyncStatus } from "./compare.ts";
 import type { SiteInput } from "./input.ts";
-import type { SiteService } from "./service.ts";
+import type { SiteService, WatchedSites } from "./service.ts";
 import type { SiteView } from "./site.ts";
 import { healthOf, type SiteMode } from "./site.ts";
 
@@ -58,12 +61,25 @@ export function siteImpl(
   source: SiteSource,
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof SiteServiceDesc> {
+  const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
   const showIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (view: SiteView): SiteMessage =>
       siteToProto(view, source.sites.revision(), source.isSecret, say);
   };
+  const viewIn = memoize((language: Language) => {
+    const translate = translations(language);
+    const say = (text: Text): string => textIn(text, translate);
+    return createView<WatchedSites, SiteView, WatchSitesResponse>(
+      ({ changed, removed }, { snapshot: { revision } }) =>
+        create(WatchSitesResponseSchema, {
+          sites: changed.map((view) => siteToProto(view, revision, source.isSecret, say)),
+          removed: removed.map(({ site }) => site.name),
+          revision: BigInt(revision),
+        }),
+    );
+  });
   const resultIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return ({ key, outcome, reason }: Result) =>
@@ -141,15 +157,8 @@ export function siteImpl(
         ),
       });
     },
-    watchSites: async function* (_request, context) {
-      const show = showIn(context);
-      for await (const { views, gone } of source.sites.watch(context.signal))
-        yield create(WatchSitesResponseSchema, {
-          sites: views.map(show),
-          removed: [...gone],
-          revision: BigInt(source.sites.revision()),
-        });
-    },
+    watchSites: (_request, context) =>
+      source.sites.watch(viewIn(languageOf(context, "")), context.signal),
   };
 }
 

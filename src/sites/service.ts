@@ -7,8 +7,9 @@ import { failedPrecondition, ServiceError, unavailable } from "../messages/error
 import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
+import type { Snapshot } from "../settings/snapshot.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
-import { createWaiter } from "../waiter.ts";
+import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import type { Comparison } from "./compare.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
@@ -28,6 +29,12 @@ interface Synced {
   readonly comparisons: readonly Comparison[];
   /** Result of connecting the download managers. */
   readonly connected: readonly string[];
+}
+
+/** All sites at one time, by their ids. */
+export interface WatchedSites extends Collection<SiteView> {
+  /** Settings of that time: the state of a site depends on their revision. */
+  readonly snapshot: Snapshot;
 }
 
 /** Service for sites. UNAVAILABLE: the site does not answer. FAILED_PRECONDITION: the site refuses. */
@@ -65,10 +72,8 @@ export interface SiteService {
     actor: string,
   ): Promise<Synced>;
   log(name: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
-  /** Stream of all sites, then of changed ones; `gone` are the names of deleted sites. */
-  watch(
-    signal: AbortSignal,
-  ): AsyncIterable<{ readonly views: readonly SiteView[]; readonly gone: readonly string[] }>;
+  /** Streams all sites, then each one that changes. @throws UNAVAILABLE at the end. */
+  watch<M>(view: View<WatchedSites, M>, signal: AbortSignal): AsyncIterable<M>;
 }
 
 export interface SiteServiceDeps {
@@ -164,6 +169,13 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
     mapSiteFailure(workers.round(site, { aim: "look", actor: "sites" }));
+  const feed = createStateFeed<WatchedSites>({
+    read: (before) => readSites(before, registry.sites().map(viewOf), engine.snapshot()),
+    isCurrent: ({ snapshot }) => snapshot === engine.snapshot(),
+    stopping: deps.stopping,
+    ended: () => unavailable(message("SERVICE_STOPPING")),
+  });
+  registry.onChange(feed.changed);
   const service: SiteService = {
     revision: () => engine.snapshot().revision,
     list: () => registry.sites().map(viewOf),
@@ -256,9 +268,29 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       };
     },
     log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),
-    watch: (signal) => watchRegistry(registry, viewOf, { signal, stopping: deps.stopping }),
+    watch: feed.watch,
   };
   return service;
+}
+
+/** Keeps the objects of unchanged sites. @returns `before` when nothing has changed. */
+function readSites(
+  before: WatchedSites | undefined,
+  views: readonly SiteView[],
+  snapshot: Snapshot,
+): WatchedSites {
+  const items = new Map(
+    views.map((view) => {
+      const old = before?.items.get(view.site.id);
+      const isSame = old?.site === view.site && old.state === view.state;
+      return [view.site.id, isSame ? old : view];
+    }),
+  );
+  const isUnchanged =
+    before?.snapshot === snapshot &&
+    before.items.size === items.size &&
+    [...items].every(([id, view]) => before.items.get(id) === view);
+  return isUnchanged ? before : { items, snapshot };
 }
 
 function tooEarly({ name }: Site): ServiceError {
@@ -309,34 +341,4 @@ export function siteError(failure: SiteFailure): ServiceError {
   return kind === "unreachable" || kind === "silent" || kind === "loading"
     ? unavailable(text, failure)
     : new ServiceError(Code.FailedPrecondition, text, { cause: failure });
-}
-
-/** Stream of all sites, then of changed ones, with the names of deleted sites. */
-async function* watchRegistry(
-  registry: SiteRegistry,
-  viewOf: (site: Site) => SiteView,
-  { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },
-): AsyncIterable<{ views: readonly SiteView[]; gone: readonly string[] }> {
-  let sent = new Map<string, SiteView>();
-  const waiter = createWaiter();
-  const waiting = waiter.join([signal, stopping]);
-  const end = registry.onChange(waiter.notify);
-  try {
-    for (let first = true; ; first = false) {
-      if (!first) await waiting.next();
-      if (signal.aborted) return;
-      if (stopping.aborted) throw unavailable(message("SERVICE_STOPPING"));
-      const now = new Map(registry.sites().map((site) => [site.id, viewOf(site)]));
-      const views = [...now].filter(
-        ([id, view]) => sent.get(id)?.site !== view.site || sent.get(id)?.state !== view.state,
-      );
-      const gone = [...sent].filter(([id]) => !now.has(id)).map(([, { site }]) => site.name);
-      sent = now;
-      if (first || views.length > 0 || gone.length > 0)
-        yield { views: views.map(([, view]) => view), gone };
-    }
-  } finally {
-    end();
-    waiting.close();
-  }
 }

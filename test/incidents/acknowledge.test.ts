@@ -56,7 +56,14 @@ function openService(meanwhile: () => Promise<void> = async () => undefined) {
     },
   };
   const { signal } = new AbortController();
-  return createIncidentService({ store: incidents, now: () => 500, announce, stopping: signal });
+  return createIncidentService({
+    store: incidents,
+    now: () => 500,
+    announce,
+    siteName: (siteId) => siteId,
+    driverOf: () => undefined,
+    stopping: signal,
+  });
 }
 
 const failing = { ...row, status: "token is expired" };

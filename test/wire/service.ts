@@ -86,7 +86,8 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   };
 }
 
-function configOf(folder: string, env: Readonly<Record<string, string>>): Config {
+/** Configuration of a service in a folder. */
+export function configOf(folder: string, env: Readonly<Record<string, string>>): Config {
   const result = parseConfig({
     args: [],
     env: {
