@@ -2,7 +2,9 @@ import { servedServices } from "../src/app/routes.ts";
 import * as body from "./kind/body.ts";
 import * as flood from "./kind/flood.ts";
 import { costlyRequests } from "./kind/request.ts";
+import { hostileLists, hostileSite } from "./kind/site.ts";
 import * as slow from "./kind/slow.ts";
+import { manyStreams } from "./kind/watch.ts";
 import { nameOf } from "./request/send.ts";
 import type { Attack } from "./target.ts";
 
@@ -157,6 +159,25 @@ export const attacks: readonly AttackCase[] = [
     },
     { name: "slow-bodies-token" },
   ),
+  ...servedServices
+    .flatMap(({ methods }) => methods)
+    .filter(({ methodKind }) => methodKind === "server_streaming")
+    .map((method) => ({
+      name: `streams-${method.name}`,
+      title: `100 streams of ${method.name} of one token, 2,000 mounts, 1,000 incidents`,
+      attack: manyStreams(method),
+      token: true as const,
+      bounds: WORK,
+      seconds: [15, 30] as const,
+    })),
+  ...Object.entries(hostileLists).map(([name, { title, lists }]) => ({
+    name: `site-${name}`,
+    title,
+    attack: hostileSite(lists),
+    token: true as const,
+    bounds: { memory: 128, ping: 250 },
+    seconds: [10, 60] as const,
+  })),
   ...servedServices.map((service) => ({
     ...requestCase(`requests-${service.name}`, `each rpc of ${service.name}, its costliest forms`),
     attack: costlyRequests({ methods: service.methods, isFull: false }),

@@ -129,7 +129,7 @@ export function scopesOf(method: DescMethod): readonly string[] | undefined {
 }
 
 /** Creates a token for each set of scopes, once. */
-function createTokens(target: Target) {
+export function createTokens(target: Target) {
   const made = new Map<string, Promise<string>>();
   const make = async (scopes: readonly string[]): Promise<string> => {
     const principal = `attack-${target.seed}-${made.size}`;
@@ -171,7 +171,12 @@ async function store(target: Target): Promise<void> {
   await post(target, "/api/admin/mount/save", { mounts });
 }
 
-async function post({ port, token = "" }: Target, path: string, body: unknown): Promise<unknown> {
+/** Calls the API of the target. @returns the data of the reply. */
+export async function post(
+  { port, token = "" }: Target,
+  path: string,
+  body: unknown,
+): Promise<unknown> {
   const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: "POST",
     headers: { authorization: token, "content-type": "application/json" },
