@@ -52,6 +52,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   mounts: [
     "access",
     "audit",
+    "backup/page-encryption.ts",
     "database",
     "drivers",
     "files",

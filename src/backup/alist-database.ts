@@ -1,13 +1,36 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import SQLite, { type Database } from "better-sqlite3";
 import { message } from "../messages/message.ts";
+import { skippedPart } from "./alist-backup.ts";
 import { LIMITS, unreadable } from "./readable.ts";
 import { type ReadBackup, readSettings } from "./setting.ts";
 
-/** Suffix of the table of settings; that server's table prefix precedes it. */
-const SUFFIX = "setting_items";
-const REQUIRED = ["key", "value"];
-const MEMBERS = ["key", "value", "help", "type", "options", "group", "flag"];
+/** A table of such a server. */
+interface Table {
+  /** End of its name; that server's table prefix precedes it. */
+  readonly suffix: string;
+  readonly required: readonly string[];
+  /** Columns to read; undefined: all. */
+  readonly members?: readonly string[];
+  readonly order: string;
+  /** Maximum number of rows. */
+  readonly rows: number;
+}
+
+const SETTINGS: Table = {
+  suffix: "setting_items",
+  required: ["key", "value"],
+  members: ["key", "value", "help", "type", "options", "group", "flag"],
+  order: "index",
+  rows: LIMITS.settings,
+};
+
+const STORAGES: Table = {
+  suffix: "storages",
+  required: ["mount_path", "driver", "addition"],
+  order: "order",
+  rows: LIMITS.storages,
+};
 
 /**
  * Reads the settings from the SQLite file of an AList or OpenList server, which may run meanwhile.
@@ -17,22 +40,62 @@ const MEMBERS = ["key", "value", "help", "type", "options", "group", "flag"];
  *   read.
  */
 export function readAlistDatabase(path: string, table?: string): ReadBackup {
+  return reading(path, (database) => {
+    const name = table ?? findTable(database, path, SETTINGS);
+    const storages = storagesBeside(name);
+    return {
+      source: "alist-database",
+      settings: readSettings(readRows(database, name, SETTINGS), "rows"),
+      skipped: skippedPart("storages", countRows(database, storages)),
+    };
+  });
+}
+
+/**
+ * Reads the rows of storages from such a file, as `storage/list` has them; bools are 0 and 1.
+ *
+ * @param table - name of the table, when the file has several tables of storages.
+ * @throws as `readAlistDatabase`.
+ */
+export function readAlistStorages(path: string, table?: string): unknown[] {
+  return reading(path, (database) =>
+    readRows(database, table ?? findTable(database, path, STORAGES), STORAGES),
+  );
+}
+
+function reading<T>(path: string, read: (database: Database) => T): T {
   const database = openForeign(path);
   try {
-    const rows = explained(path, () => readRows(database, table ?? findTable(database, path)));
-    return { source: "alist-database", settings: readSettings(rows, "rows"), skipped: [] };
+    return explained(path, () => read(database));
   } finally {
     database.close();
   }
 }
 
-function findTable(database: Database, path: string): string {
-  // Excludes virtual tables, which run code of their own; they have no root page.
-  const tables = database
+/** Name of the table of storages of the site that has this table of settings. */
+function storagesBeside(settings: string): string {
+  return `${settings.slice(0, -SETTINGS.suffix.length)}${STORAGES.suffix}`;
+}
+
+function countRows(database: Database, table: string): number {
+  if (!tablesOf(database).includes(table)) return 0;
+  return database
+    .prepare(`select count(*) from ${quoteName(table)}`)
+    .pluck()
+    .get() as number;
+}
+
+/** Names of the tables, without virtual ones, which run code of their own; they have no root page. */
+function tablesOf(database: Database): string[] {
+  return database
     .prepare("select name from sqlite_schema where type = 'table' and rootpage > 0 order by name")
     .pluck()
     .all() as string[];
-  const found = tables.filter((name) => name.toLowerCase().endsWith(SUFFIX));
+}
+
+function findTable(database: Database, path: string, { suffix }: Table): string {
+  const tables = tablesOf(database);
+  const found = tables.filter((name) => name.toLowerCase().endsWith(suffix));
   const [only, ...others] = found;
   if (only !== undefined && others.length === 0) return only;
   if (only !== undefined)
@@ -41,20 +104,24 @@ function findTable(database: Database, path: string): string {
     );
   if (tables.includes("setting") && tables.includes("revision"))
     throw unreadable(message("BACKUP_OWN_DATABASE", { path }));
-  throw unreadable(message("BACKUP_TABLE_NOT_FOUND", { path, suffix: SUFFIX }));
+  throw unreadable(message("BACKUP_TABLE_NOT_FOUND", { path, suffix }));
 }
 
-function readRows(database: Database, table: string): unknown[] {
-  const columns = columnsOf(database, table);
-  const missing = REQUIRED.filter((name) => !columns.has(name));
+function readRows(database: Database, name: string, table: Table): unknown[] {
+  const columns = columnsOf(database, name);
+  const missing = table.required.filter((column) => !columns.has(column));
   if (missing.length > 0)
     throw unreadable(
-      message("BACKUP_COLUMN_MISSING", { table, columns: missing.join(" and no column ") }),
+      message("BACKUP_COLUMN_MISSING", {
+        table: name,
+        columns: missing.join(" and no column "),
+      }),
     );
-  checkTableSize(database, table, columns);
-  const wanted = MEMBERS.filter((name) => columns.has(name)).map(quoteName);
-  const order = columns.has("index") ? ' order by "index", rowid' : "";
-  return database.prepare(`select ${wanted.join(", ")} from ${quoteName(table)}${order}`).all();
+  const members = (table.members ?? [...columns]).filter((column) => columns.has(column));
+  checkTableSize(database, name, members, table.rows);
+  const wanted = members.map(quoteName);
+  const order = columns.has(table.order) ? ` order by ${quoteName(table.order)}, rowid` : "";
+  return database.prepare(`select ${wanted.join(", ")} from ${quoteName(name)}${order}`).all();
 }
 
 function columnsOf(database: Database, table: string): Set<string> {
@@ -63,24 +130,21 @@ function columnsOf(database: Database, table: string): Set<string> {
   return new Set(names as string[]);
 }
 
-function checkTableSize(database: Database, table: string, columns: ReadonlySet<string>): void {
-  const lengths = MEMBERS.filter((name) => columns.has(name)).map(
-    (name) => `coalesce(length(${quoteName(name)}), 0)`,
-  );
+function checkTableSize(
+  database: Database,
+  table: string,
+  members: readonly string[],
+  rows: number,
+): void {
+  const lengths = members.map((name) => `coalesce(length(${quoteName(name)}), 0)`);
   const { items, size } = database
     .prepare(
       `select count(*) as items, total(${lengths.join(" + ")}) as size from ${quoteName(table)}`,
     )
     .get() as { items: number; size: number };
-  if (items > LIMITS.settings || size > LIMITS.bytes)
+  if (items > rows || size > LIMITS.bytes)
     throw unreadable(
-      message("BACKUP_TABLE_TOO_LARGE", {
-        table,
-        items,
-        size,
-        rows: LIMITS.settings,
-        bytes: LIMITS.bytes,
-      }),
+      message("BACKUP_TABLE_TOO_LARGE", { table, items, size, rows, bytes: LIMITS.bytes }),
     );
 }
 

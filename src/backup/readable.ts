@@ -15,6 +15,8 @@ export const LIMITS = {
   depth: 32,
   /** Maximum number of settings in one file or database. */
   settings: 20_000,
+  /** Maximum number of storages in one database: that of mounts. */
+  storages: 10_000,
   /** Maximum number of invalid members that one error lists. */
   violations: 100,
 } as const;

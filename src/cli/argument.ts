@@ -22,6 +22,7 @@ export const flags = {
 
   all: { help: "Also equal settings, ended tokens or closed incidents" },
   after: { value: "N", help: "Start after this revision or row of the audit" },
+  "accept-loss": { help: "Exit with 0 although something is not kept" },
   "allow-shared-credential": { help: "Allow several sites to share a credential" },
   actor: { value: "NAME", help: "Only changes by this actor" },
   classes: { value: "LIST", help: "Only these classes of incidents: credential,person; or all" },
@@ -67,7 +68,7 @@ export const flags = {
   since: { value: "TIME", help: "Start time: 2h, 7d, 2026-11-20 or 2026-11-20T09:30" },
   "skip-invalid": { help: "Skip invalid values instead of refusing all" },
   subject: { value: "GLOB", help: "Only with a subject that matches, such as s3_*" },
-  table: { value: "NAME", help: "Table with the settings in a database" },
+  table: { value: "NAME", help: "Table with the settings or storages in a database" },
   to: { value: "DB", help: "Copy to this empty database" },
   "token-id": { value: "ID", help: "Only calls with the token of this id" },
   until: { value: "TIME", help: "End time, exclusive; as --since" },

@@ -15,7 +15,14 @@ import {
   type ItemText,
   type SharedItemText,
 } from "./file-format.ts";
-import { boundsOf, choicesOf, optionsOf, readText } from "./item-value.ts";
+import {
+  alternativesOf,
+  boundsOf,
+  choicesOf,
+  holdsText,
+  optionsOf,
+  readText,
+} from "./item-value.ts";
 import { checkOrders, offered } from "./offer.ts";
 import { type Finding, parseSource, type SourceText, stopAt } from "./problem.ts";
 import { parseCondition } from "./show-when.ts";
@@ -124,6 +131,7 @@ function checkRules({ common, additional, config }: DriverInfo): Finding[] {
     const breaches = [
       ...checkItem(item, config.name),
       ...(condition === undefined ? [] : [condition]),
+      ...checkAlternatives(item, items),
     ];
     for (const { member, reason } of breaches) {
       findings.push({ path: ["additional", index, member], reason });
@@ -195,6 +203,7 @@ function expand(
     families: facts.families ?? families,
     secret: facts.secret ?? false,
     showWhen: facts.show_when ?? "",
+    requiredUnless: facts.required_unless ?? "",
     ...(facts.min === undefined ? {} : { min: facts.min }),
     ...(facts.max === undefined ? {} : { max: facts.max }),
   });
@@ -202,7 +211,15 @@ function expand(
 
 /** Violation of a rule: the member, and the reason. */
 interface Breach {
-  readonly member: "name" | "default" | "options" | "min" | "max" | "secret" | "show_when";
+  readonly member:
+    | "name"
+    | "default"
+    | "options"
+    | "min"
+    | "max"
+    | "secret"
+    | "show_when"
+    | "required_unless";
   readonly reason: string;
 }
 
@@ -304,6 +321,23 @@ function checkCondition(
   if (item.showWhen === "") return undefined;
   const reason = conditionReason(item, items);
   return reason === undefined ? undefined : { member: "show_when", reason };
+}
+
+/** Checks that the alternatives of a required item are other items of the driver with text. */
+function checkAlternatives(item: ConfigItem, items: ReadonlyMap<string, ConfigItem>): Breach[] {
+  const member = "required_unless";
+  if (item.requiredUnless === "") return [];
+  return alternativesOf(item).flatMap((name): Breach[] => {
+    const other = items.get(name);
+    if (other === undefined) {
+      const hint = didYouMean(name, items.keys());
+      return [{ member, reason: `names "${name}", which is not an item of this driver.${hint}` }];
+    }
+    if (name === item.name) return [{ member, reason: "must name another item, not its own" }];
+    if (!holdsText(other) || other.default !== "")
+      return [{ member, reason: `names ${name}, which must be text without a default` }];
+    return [];
+  });
 }
 
 function conditionReason(

@@ -36,6 +36,11 @@ export interface ConfigItem {
   readonly secret: boolean;
   /** `item=value|value`, or empty: always shown. */
   readonly showWhen: string;
+  /**
+   * Names of items separated by commas: while one of them has a value, this item is not required,
+   * because it belongs to another way to sign in. Empty: none.
+   */
+  readonly requiredUnless: string;
   readonly min?: number;
   readonly max?: number;
 }

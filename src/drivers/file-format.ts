@@ -28,6 +28,7 @@ export interface ItemText {
   readonly legacy_help?: boolean;
   readonly secret?: boolean;
   readonly show_when?: string;
+  readonly required_unless?: string;
   readonly min?: number;
   readonly max?: number;
   readonly unit?: string;
@@ -118,6 +119,11 @@ const ITEM_FACTS: Shape = {
   legacy_help: flag,
   secret: flag,
   show_when: textLike(/^[A-Za-z]\w*=/, LIMITS.condition, "must have the form item=value|value"),
+  required_unless: textLike(
+    /^[A-Za-z]\w*(?:,[A-Za-z]\w*)*$/,
+    LIMITS.condition,
+    "must have names of items, separated by commas",
+  ),
   min: finiteNumber,
   max: finiteNumber,
   unit: textUpTo(LIMITS.name),

@@ -38,6 +38,11 @@ export function defaultOf(item: ConfigItem): Scalar | undefined {
   return item.default === "" ? undefined : readText(item, item.default);
 }
 
+/** Names of the items that make a required item unnecessary while one of them has a value. */
+export function alternativesOf({ requiredUnless }: Pick<ConfigItem, "requiredUnless">): string[] {
+  return requiredUnless === "" ? [] : requiredUnless.split(",");
+}
+
 /** Options of an item as text, in order; empty: any value. */
 export function optionsOf(item: Pick<ConfigItem, "options">): string[] {
   return item.options === "" ? [] : item.options.split(",");
@@ -53,7 +58,7 @@ export function optionsOf(item: Pick<ConfigItem, "options">): string[] {
 export function choicesOf(item: ConfigItem): Scalar[] | undefined {
   if (item.options === "") return undefined;
   const choices = new Set<Scalar>();
-  const mayBeEmpty = !item.required || item.showWhen !== "";
+  const mayBeEmpty = !item.required || item.showWhen !== "" || item.requiredUnless !== "";
   if (item.type === "select" && item.default === "" && mayBeEmpty) choices.add("");
   for (const option of optionsOf(item)) {
     const value = readText(item, option);
@@ -73,4 +78,28 @@ export function boundsOf(item: ConfigItem): { min?: number; max?: number } {
   const min = item.min ?? (whole ? -LARGEST_WHOLE : undefined);
   const max = item.max ?? (whole ? LARGEST_WHOLE : undefined);
   return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+}
+
+/**
+ * Converts a value to the JSON type of an item where the conversion keeps it: `"7"` to 7, 0 and 1 to
+ * a bool, a number to text. Undefined: another type, or a whole number that JSON cannot represent.
+ */
+export function scalarOf(value: unknown, type: ConfigItem["type"]): Scalar | undefined {
+  switch (type) {
+    case "bool":
+      if (value === 0 || value === 1) return value === 1;
+      if (value === "true" || value === "false") return value === "true";
+      return typeof value === "boolean" ? value : undefined;
+    case "number":
+    case "float": {
+      const isText = typeof value === "string" && DECIMAL.test(value);
+      const number = isText ? Number(value) : value;
+      if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
+      if (Number.isInteger(number) && !Number.isSafeInteger(number)) return undefined;
+      return type === "float" || Number.isInteger(number) ? number : undefined;
+    }
+    default:
+      if (typeof value === "string") return value;
+      return Number.isSafeInteger(value) ? String(value) : undefined;
+  }
 }

@@ -113,11 +113,16 @@ function inForm(item: ItemText, offer: Offer): ItemText {
   };
 }
 
-/** Removes a condition on an item that is not offered. */
+/** Removes conditions on items that are not offered, and alternatives of an optional item. */
 function always(item: ItemText, dropped: ReadonlySet<string>): ItemText {
-  if (item.show_when === undefined || dropped.size === 0) return item;
-  const [, other = ""] = /^([^=]*)=/.exec(item.show_when) ?? [];
-  if (!dropped.has(other)) return item;
-  const { show_when: _, ...rest } = item;
-  return rest;
+  const { show_when: shown, required_unless: unless, ...rest } = item;
+  const [, other = ""] = /^([^=]*)=/.exec(shown ?? "") ?? [];
+  const alternatives = (item.required ? (unless ?? "") : "")
+    .split(",")
+    .filter((name) => name !== "" && !dropped.has(name));
+  return {
+    ...rest,
+    ...(shown === undefined || dropped.has(other) ? {} : { show_when: shown }),
+    ...(alternatives.length === 0 ? {} : { required_unless: alternatives.join(",") }),
+  };
 }

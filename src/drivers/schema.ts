@@ -1,6 +1,13 @@
 import type { Translate } from "../messages/language.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
-import { boundsOf, choicesOf, defaultOf, holdsText, type Scalar } from "./item-value.ts";
+import {
+  alternativesOf,
+  boundsOf,
+  choicesOf,
+  defaultOf,
+  holdsText,
+  type Scalar,
+} from "./item-value.ts";
 import { absentValueOf, type Step, stepsOf } from "./show-when.ts";
 import { longestOf } from "./validate.ts";
 
@@ -26,7 +33,7 @@ export function driverJsonSchema(
   const items = itemsOf(driver);
   const byName = new Map(items.map((item) => [item.name, item]));
   const properties = items.map((item) => [item.name, propertyOf(item, translate)] as const);
-  const always = items.filter((item) => item.showWhen === "" && mustBeGiven(item));
+  const always = items.filter((item) => isUnconditional(item) && mustBeGiven(item));
   const rules = conditionalRules(items, byName);
   const alert = driver.config.alert.replace(/^[a-z]+\|/, "");
   return {
@@ -68,7 +75,7 @@ function typeOf(item: ConfigItem): JsonObject {
       ...(max === undefined ? {} : { maximum: max }),
     };
   }
-  const mustHaveText = item.required && item.showWhen === "";
+  const mustHaveText = item.required && isUnconditional(item);
   return {
     type: "string",
     ...(mustHaveText ? { minLength: 1 } : {}),
@@ -98,23 +105,35 @@ function mustBeGiven(item: ConfigItem): boolean {
   return item.required && defaultOf(item) === undefined;
 }
 
+/** Reports whether the requirement of an item has no condition. */
+function isUnconditional({ showWhen, requiredUnless }: ConfigItem): boolean {
+  return showWhen === "" && requiredUnless === "";
+}
+
 /** Creates one rule per condition of required items. */
 function conditionalRules(
   items: readonly ConfigItem[],
   byName: ReadonlyMap<string, ConfigItem>,
 ): JsonObject[] {
-  const groups = new Map<string, ConfigItem[]>();
-  for (const item of items) {
-    const demanding = item.required && (mustBeGiven(item) || holdsText(item));
-    if (item.showWhen === "" || !demanding) continue;
-    groups.set(item.showWhen, [...(groups.get(item.showWhen) ?? []), item]);
-  }
-  return [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (first === undefined) return [];
+  const demanding = items.filter(
+    (item) => !isUnconditional(item) && item.required && (mustBeGiven(item) || holdsText(item)),
+  );
+  const groups = Map.groupBy(demanding, (item) => `${item.showWhen}\0${item.requiredUnless}`);
+  return [...groups.values()].map((group) => {
+    const [first] = group as [ConfigItem, ...ConfigItem[]];
+    const conditions = [
+      ...(first.showWhen === "" ? [] : [shown(stepsOf(first, byName))]),
+      ...alternativesOf(first).map((name) => ({ not: hasText(name) })),
+    ];
+    const [only = {}, ...others] = conditions;
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name; a schema is never awaited.
-    return [{ if: shown(stepsOf(first, byName)), then: demand(group) }];
+    return { if: others.length === 0 ? only : { allOf: conditions }, then: demand(group) };
   });
+}
+
+/** Holds when an item has a text that is not empty. */
+function hasText(name: string): JsonObject {
+  return { required: [name], properties: { [name]: { type: "string", minLength: 1 } } };
 }
 
 /**

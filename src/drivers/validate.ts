@@ -3,7 +3,15 @@ import type { Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { type ConfigItem, type DriverInfo, itemsOf } from "./driver-info.ts";
-import { boundsOf, choicesOf, defaultOf, holdsText, readText, type Scalar } from "./item-value.ts";
+import {
+  alternativesOf,
+  boundsOf,
+  choicesOf,
+  defaultOf,
+  holdsText,
+  readText,
+  type Scalar,
+} from "./item-value.ts";
 import { LIMITS, lengthOf } from "./limits.ts";
 import { kindOf } from "./shape.ts";
 import { isShown, stepsOf } from "./show-when.ts";
@@ -102,12 +110,25 @@ function judge(
 ): Outcome {
   const value = values.has(item.name) ? values.get(item.name) : defaultOf(item);
   const empty = value === undefined || value === "";
-  if (empty && item.required && isShown(stepsOf(item, items), values)) {
+  if (
+    empty &&
+    item.required &&
+    isShown(stepsOf(item, items), values) &&
+    !isReplaced(item, values)
+  ) {
     return { description: value === undefined ? message("ITEM_REQUIRED") : message("ITEM_EMPTY") };
   }
   if (value === undefined) return {};
   const description = describe(item, value);
   return description === undefined ? { value: value as Scalar } : { description };
+}
+
+/** Reports whether an alternative of the item has a value. */
+function isReplaced(item: ConfigItem, values: ReadonlyMap<string, unknown>): boolean {
+  return alternativesOf(item).some((name) => {
+    const value = values.get(name);
+    return typeof value === "string" && value !== "";
+  });
 }
 
 /** Returns the problem of a single value. */

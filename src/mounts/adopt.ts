@@ -1,4 +1,5 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { Scalar } from "../drivers/item-value.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Draft } from "../settings/draft.ts";
@@ -14,12 +15,14 @@ import {
   missingOn,
   readDraftMount,
   type Values,
+  wantedOn,
   writeMount,
 } from "./mount.ts";
 import { type Result, resultAs, type SaveRules } from "./save.ts";
+import { itemKind } from "./site/item-kind.ts";
 import type { MountRegistry, MountRequest } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
-import type { WantedMount } from "./site/row.ts";
+import { plainValue, type WantedMount } from "./site/row.ts";
 import { type MountState, NEW_MOUNT } from "./site/state.ts";
 import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
 import { saveUsable } from "./usable.ts";
@@ -34,19 +37,39 @@ export type IsSecret = (driver: string, item: string) => boolean;
  * @param before the current mount; undefined: none.
  * @param isShared whether other sites have it.
  */
-function foundInput(
+export function foundInput(
   found: FoundMount,
   site: string,
   before: Mount | undefined,
   isShared: boolean,
 ): MountInput {
-  const { name, path, driver, items, members, disabled } = found;
-  const values = { config: items, members, disabled };
+  const { name, path, driver, row, disabled, leftOut } = found;
   if (before === undefined)
-    return { name, path, driver, ...values, sites: [site], expectedRevision: 0 };
+    return {
+      name,
+      path,
+      driver,
+      config: found.items,
+      members: found.members,
+      disabled,
+      leftOut,
+      sites: [site],
+      expectedRevision: 0,
+    };
+  const wanted = wantedOn(before, site);
+  const items = withAbsent(
+    found.items,
+    wanted.items,
+    (item) => !leftOut.includes(`config.${item}`) && itemKind(driver, item) !== "learned",
+  );
+  const members = withAbsent(
+    found.members,
+    wanted.members,
+    (member) => !leftOut.includes(member) && Object.hasOwn(row, member),
+  );
   const expectedRevision = before.revision;
   if (!isShared && before.overrides[site] === undefined)
-    return { name, path, ...values, expectedRevision };
+    return { name, path, config: items, members, disabled, leftOut, expectedRevision };
   // A server fills absent items with empty values, which are not a difference.
   const isEmpty = (value: unknown): boolean => value === "" || value === 0 || value === false;
   const lost = new Set(missingOn(before, site));
@@ -61,6 +84,7 @@ function foundInput(
   return {
     name,
     expectedRevision,
+    leftOut,
     overrides: {
       [site]: {
         path: path === before.path ? "" : path,
@@ -68,6 +92,23 @@ function foundInput(
         members: differing(members, before.members),
       },
     },
+  };
+}
+
+/**
+ * Values of a row, with the server's zero values for those of the mount that it does not have.
+ *
+ * @param isThere whether the row can have a value.
+ */
+function withAbsent(found: Values, wanted: Values, isThere: (name: string) => boolean): Values {
+  const absent = Object.entries(wanted).filter(
+    ([name]) => !Object.hasOwn(found, name) && isThere(name),
+  );
+  return {
+    ...found,
+    ...Object.fromEntries(
+      absent.map(([name, value]) => [name, plainValue(undefined, value) as Scalar]),
+    ),
   };
 }
 

@@ -1,45 +1,51 @@
+import { checkPagePassphrase, decryptEntry } from "../backup/page-encryption.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { defaultOf, type Scalar, scalarOf } from "../drivers/item-value.ts";
+import { isObject } from "../files/json-source.ts";
 import { invalid } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
+import { MASK } from "../settings/value.ts";
 import { createTicks } from "../ticks.ts";
-import { isSecretItem, type MountInput } from "./input.ts";
-import type { Mount, Values } from "./mount.ts";
-import { itemKind } from "./site/item-kind.ts";
-import {
-  cleanPath,
-  isStorageRow,
-  newRow,
-  readAddition,
-  type StorageRow,
-  type WantedMount,
-} from "./site/row.ts";
-import { freeName, readMount } from "./site/take.ts";
+import { namesOf, type OwnMembers, ownOf } from "./exported-row.ts";
+import { isSecretItem, type MountInput, type OverrideInput } from "./input.ts";
+import type { MissingItem, Mount } from "./mount.ts";
+import { hiddenMembers, itemKind } from "./site/item-kind.ts";
+import { type RowValues, readMount, VALUE_MEMBERS } from "./site/read.ts";
+import { cleanPath, readAddition, type StorageRow } from "./site/row.ts";
+import { freeName } from "./site/take.ts";
 
-/** Maximum number of rows of a document. */
-const MAX_ROWS = 5_000;
+/** Maximum number of rows of a document: that of mounts. */
+export const MAX_ROWS = 10_000;
 
 /** Row of a document: a mount to be saved, or the reason for which it is skipped. */
 export type ReadRow =
   | { readonly path: string; readonly input: MountInput }
   | { readonly path: string; readonly reason: Text };
 
+export interface DocumentOptions {
+  readonly mounts: ReadonlyMap<string, Mount>;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  /** Sites of new mounts; empty: those of the document, or all. Existing mounts keep theirs. */
+  readonly sites: readonly string[];
+  /** Names of all sites. */
+  readonly siteNames: readonly string[];
+  /** Passphrase of an encrypted backup; empty: none. */
+  readonly passphrase: string;
+}
+
 /**
  * Reads the storages of an OpenList or AList backup (`storages`), the reply of `storage/list`
- * (`data`, `content`), or a bare list of rows (`storages.json`), whose addition may be an object.
+ * (`data`, `content`), or a bare list of rows (`storages.json`, or rows that `sqlite3 -json`
+ * writes), whose addition may be an object.
  *
- * A row with the path of an existing mount becomes a change of that mount.
+ * A row changes the mount that it names (a document of `exported-row.ts`), or that has its path.
  *
  * @returns undefined for another format.
- * @throws INVALID_ARGUMENT for no row or too many.
+ * @throws INVALID_ARGUMENT for no row or too many, or a missing or wrong passphrase.
  */
 export async function readDocument(
   document: unknown,
-  options: {
-    readonly mounts: ReadonlyMap<string, Mount>;
-    readonly driverOf: (name: string) => DriverInfo | undefined;
-    /** Sites of new mounts; empty: all. Existing mounts keep theirs. */
-    readonly sites: readonly string[];
-  },
+  options: DocumentOptions,
 ): Promise<readonly ReadRow[] | undefined> {
   const rows = rowsOf(document);
   if (rows === undefined) return undefined;
@@ -47,111 +53,249 @@ export async function readDocument(
     throw invalid([{ field: "document", description: message("DOCUMENT_EMPTY") }]);
   if (rows.length > MAX_ROWS)
     throw invalid([
-      { field: "document", description: message("DOCUMENT_TOO_LONG", { most: MAX_ROWS }) },
+      {
+        field: "document",
+        description: message("DOCUMENT_TOO_LONG", { count: rows.length, most: MAX_ROWS }),
+      },
     ]);
+  const { passphrase } = options;
+  const proof = isObject(document) ? document["encrypted"] : undefined;
+  const isEncrypted = typeof proof === "string" && proof !== "";
+  if (isEncrypted) checkPagePassphrase(proof, passphrase);
   const ticks = createTicks();
-  const taken = new Set(options.mounts.keys());
-  const byPath = new Map([...options.mounts.values()].map((mount) => [mount.path, mount]));
-  const read = (given: unknown, at: number): ReadRow => {
-    const row = completeRow(given, at + 1);
-    if (row === undefined) return { path: `row ${at + 1}`, reason: message("NOT_A_ROW") };
-    const path = cleanPath(row.mount_path);
-    const found = readMount(row, options.driverOf(row.driver));
-    if (found === undefined)
-      return {
-        path,
-        reason: message("ADDITION_NOT_JSON"),
-      };
-    const before = byPath.get(path);
-    const isSame = before !== undefined && before.driver === found.driver;
-    if (before !== undefined && !isSame)
-      return { path, reason: message("PATH_WITH_OTHER_DRIVER", { name: before.name }) };
-    const form = options.driverOf(found.driver);
-    const input: MountInput = {
-      name: before?.name ?? freeName(path, taken),
-      path,
-      driver: found.driver,
-      // Items refreshed by the server are newer than the backup.
-      config: before === undefined ? found.items : declared(found.driver, found.items),
-      members: found.members,
-      disabled: found.disabled,
-      ...(before === undefined && {
-        sites: options.sites,
-        lost: namesOf(row["missing"]).filter(
-          (name) =>
-            !Object.hasOwn(found.items, name) &&
-            form?.additional.some((item) => item.name === name) === true &&
-            isSecretItem(form, name),
-        ),
-      }),
-    };
-    return { path, input };
-  };
+  const read = createRowReader(options, rows);
   const all: ReadRow[] = [];
   for (const [at, given] of rows.entries()) {
     if (ticks.isDue()) await ticks.next();
-    all.push(read(given, at));
+    const path = `storages[${at}]`;
+    all.push(
+      read(isEncrypted && isObject(given) ? decryptEntry(given, passphrase, path) : given, at + 1),
+    );
   }
   return all;
 }
 
-/** Names in the member `missing` of an exported row. */
-function namesOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
-}
-
-function declared(driver: string, items: Values): Values {
-  return Object.fromEntries(
-    Object.entries(items).filter(([item]) => itemKind(driver, item) !== "learned"),
-  );
-}
-
 function rowsOf(document: unknown): readonly unknown[] | undefined {
   if (Array.isArray(document)) return document;
-  if (document === null || typeof document !== "object") return undefined;
-  const { storages, content, data } = document as Record<string, unknown>;
-  return rowsOf(storages ?? content ?? data);
+  if (!isObject(document)) return undefined;
+  return rowsOf(document["storages"] ?? document["content"] ?? document["data"]);
 }
 
-/** Completes a row with members that some tools omit. */
-function completeRow(given: unknown, id: number): StorageRow | undefined {
-  if (given === null || typeof given !== "object") return undefined;
-  const { addition = "{}", ...rest } = given as { readonly addition?: unknown };
-  const row: Record<string, unknown> = { status: "work", disabled: false, ...rest, id };
-  row["addition"] = typeof addition === "string" ? addition : JSON.stringify(addition);
-  return isStorageRow(row) ? row : undefined;
+/** Reads one row; `number` counts from 1. */
+type RowReader = (given: unknown, number: number) => ReadRow;
+
+function createRowReader(options: DocumentOptions, rows: readonly unknown[]): RowReader {
+  const { mounts, driverOf } = options;
+  const byPath = new Map([...mounts.values()].map((mount) => [mount.path, mount]));
+  // Names in the document are not given to other rows.
+  const taken = new Set([...mounts.keys(), ...rows.flatMap((row) => ownOf(row)?.name ?? [])]);
+  return (given, number) => {
+    const place = `row ${number}`;
+    const complete = completeRow(given, number);
+    if (complete.row === undefined)
+      return { path: complete.path ?? place, reason: complete.reason };
+    const { row } = complete;
+    const path = cleanPath(row.mount_path);
+    const form = driverOf(row.driver);
+    const values = readMount(row, form);
+    if (values === undefined) return { path, reason: message("ADDITION_NOT_JSON") };
+    const own = ownOf(given);
+    const named = own?.name === undefined ? undefined : mounts.get(own.name);
+    const before = named ?? byPath.get(path);
+    if (before !== undefined && before.driver !== row.driver) {
+      const { name } = before;
+      const reason = named
+        ? message("NAME_WITH_OTHER_DRIVER", { name })
+        : message("PATH_WITH_OTHER_DRIVER", { name });
+      return { path, reason };
+    }
+    const sites = sitesOf(own, before, options);
+    if (sites.isNone)
+      return { path, reason: message("ROW_SITES_UNKNOWN", { sites: sites.unknown.join(", ") }) };
+    const items = Object.entries(values.items).filter(
+      ([name, value]) => !isFilled(`config.${name}`, value, own, form),
+    );
+    const members = Object.entries(values.members).filter(
+      ([name, value]) => !isFilled(name, value, own, form),
+    );
+    const isNewer = ([item]: readonly [string, unknown]): boolean =>
+      before !== undefined && itemKind(row.driver, item) === "learned";
+    const input: MountInput = {
+      name: before?.name ?? own?.name ?? freeName(path, taken),
+      path,
+      driver: row.driver,
+      // Items refreshed by the server are newer than the backup.
+      config: Object.fromEntries(items.filter((entry) => !isNewer(entry))),
+      members: Object.fromEntries(members),
+      disabled: values.disabled,
+      content: own?.content,
+      sites: sites.chosen,
+      ...(own?.overrides !== undefined && { overrides: overridesOf(own, options, before) }),
+      lost: before === undefined ? lostOf(row, own, values, form) : [],
+      newer: items.filter(isNewer).flatMap(([item, value]) => (value === "" ? [] : [item])),
+      leftOut: [
+        ...values.leftOut,
+        ...extrasOf(row, form),
+        ...sites.unknown.map((site) => `sites.${site}`),
+        ...unknownOverrides(own, options).map((site) => `overrides.${site}`),
+        ...(own?.name !== undefined && before !== undefined && before.name !== own.name
+          ? ["name"]
+          : []),
+      ],
+    };
+    return { path, input };
+  };
+}
+
+/** Reports whether an exported row has a value only because the form has this default. */
+function isFilled(
+  place: string,
+  value: Scalar,
+  own: OwnMembers | undefined,
+  form: DriverInfo | undefined,
+): boolean {
+  if (own === undefined || form === undefined || !own.filled.includes(place)) return false;
+  const item = place.startsWith("config.")
+    ? form.additional.find(({ name }) => place === `config.${name}`)
+    : form.common.find(({ name }) => place === name);
+  return item !== undefined && defaultOf(item) === value;
+}
+
+/** Members of a row that are no values of a mount. */
+const OTHER_MEMBERS = new Set([
+  "id",
+  "mount_path",
+  "driver",
+  "addition",
+  "status",
+  "disabled",
+  "modified",
+  "mount_details",
+  "missing",
+  "mooring",
+]);
+
+function isSet(value: unknown): boolean {
+  return ![undefined, null, "", 0, false].includes(value as null);
+}
+
+/** Values of a row that no mount has: unknown members, and members of the addition beyond the form. */
+function extrasOf(row: StorageRow, form: DriverInfo | undefined): string[] {
+  if (form === undefined) return [];
+  const { name: driver } = form.config;
+  const items = new Set(form.additional.map(({ name }) => name));
+  const hidden = hiddenMembers(driver);
+  const isKnown = (name: string): boolean =>
+    items.has(name) || Object.hasOwn(hidden, name) || itemKind(driver, name) === "learned";
+  const names = (values: object, isOther: (name: string) => boolean): string[] =>
+    Object.entries(values).flatMap(([name, value]) =>
+      isOther(name) && isSet(value) ? [name.slice(0, MAX_NAME)] : [],
+    );
+  return [
+    ...names(readAddition(row.addition) ?? {}, (name) => !isKnown(name)).map(
+      (name) => `config.${name}`,
+    ),
+    ...names(row, (name) => !VALUE_MEMBERS.has(name) && !OTHER_MEMBERS.has(name)),
+  ].slice(0, MAX_EXTRAS);
+}
+
+/** Limits of the names in a result. */
+const MAX_EXTRAS = 50;
+const MAX_NAME = 64;
+
+/** Secrets of a new mount whose values the document does not have. */
+function lostOf(
+  row: StorageRow,
+  own: OwnMembers | undefined,
+  { items }: RowValues,
+  form: DriverInfo | undefined,
+): MissingItem[] {
+  const isSecret = (name: string): boolean =>
+    form?.additional.some((item) => item.name === name) === true && isSecretItem(form, name);
+  const ofMount = namesOf(row["missing"])
+    .filter((name) => !Object.hasOwn(items, name) && isSecret(name))
+    .map((item) => ({ site: "", item }));
+  const ofSites = Object.entries(own?.overrides ?? {}).flatMap(([site, { missing }]) =>
+    missing.filter(isSecret).map((item) => ({ site, item })),
+  );
+  return [...ofMount, ...ofSites];
 }
 
 /**
- * Creates rows in the servers' format, without `id`, `status` and `modified`, for import here and
- * on a server's backup page. `missing` lists items whose values are omitted; servers ignore this
- * member.
- *
- * @param hides whether an item is left out.
+ * Completes a row with members that some tools omit, and converts values that `sqlite3 -json` writes
+ * as numbers.
  */
-export function writeDocument(
-  mounts: readonly WantedMount[],
-  driverOf: (name: string) => DriverInfo | undefined,
-  hides: (driver: string, item: string) => boolean,
-): { readonly storages: readonly Record<string, unknown>[] } {
-  return {
-    storages: mounts.map((mount) => {
-      const row = newRow(mount, driverOf(mount.driver));
-      const addition = Object.fromEntries(
-        Object.entries(readAddition(String(row["addition"])) ?? {}).filter(
-          ([item]) => !hides(mount.driver, item),
-        ),
-      );
-      const hidden = Object.entries(mount.items).flatMap(([item, value]) =>
-        value !== "" && hides(mount.driver, item) ? [item] : [],
-      );
-      const missing = [...new Set([...hidden, ...mount.missing])];
-      return {
-        ...row,
-        addition: JSON.stringify(addition),
-        disabled: mount.disabled,
-        ...(missing.length > 0 && { missing }),
-      };
-    }),
+function completeRow(
+  given: unknown,
+  id: number,
+):
+  | { readonly row: StorageRow }
+  | { readonly row?: undefined; readonly path?: string; readonly reason: Text } {
+  if (!isObject(given)) return { reason: message("ROW_NOT_OBJECT") };
+  const text = (name: string): string => {
+    const value = given[name];
+    return typeof value === "string" ? value : "";
   };
+  const absent = ["mount_path", "driver"].filter((name) => text(name) === "");
+  if (absent.length > 0) return { reason: message("NOT_A_ROW", { members: absent.join(", ") }) };
+  const { addition = null } = given;
+  const disabled = scalarOf(given["disabled"] ?? false, "bool");
+  if (disabled === undefined)
+    return { path: cleanPath(text("mount_path")), reason: message("ROW_DISABLED_INVALID") };
+  const row: StorageRow = {
+    ...given,
+    id,
+    mount_path: text("mount_path"),
+    driver: text("driver"),
+    status: text("status"),
+    disabled: disabled === true,
+    addition: typeof addition === "string" ? addition : JSON.stringify(addition ?? {}),
+  };
+  return { row };
+}
+
+/**
+ * Sites of a mount: those of the request for a new one, else those of the document that exist.
+ *
+ * @returns `chosen` undefined: they stay as they are. `isNone`: no site of the document exists.
+ */
+function sitesOf(
+  own: OwnMembers | undefined,
+  before: Mount | undefined,
+  { sites, siteNames }: DocumentOptions,
+): {
+  readonly chosen: readonly string[] | undefined;
+  readonly unknown: readonly string[];
+  readonly isNone: boolean;
+} {
+  const isRequested = before === undefined && (sites.length > 0 || own?.sites === undefined);
+  const wanted = isRequested ? sites : own?.sites;
+  const unknown = (wanted ?? []).filter((site) => !siteNames.includes(site));
+  const chosen = wanted?.filter((site) => !unknown.includes(site));
+  return { chosen, unknown, isNone: unknown.length > 0 && chosen?.length === 0 };
+}
+
+/** Overrides of sites that exist here. Secrets that the document lacks keep their current values. */
+function overridesOf(
+  own: OwnMembers,
+  options: DocumentOptions,
+  before: Mount | undefined,
+): Record<string, OverrideInput> {
+  const none: OverrideInput = { path: "", config: {}, members: {} };
+  const gone = Object.keys(before?.overrides ?? {}).map((site) => [site, none] as const);
+  const kept = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, MASK]));
+  const known = Object.entries(own.overrides ?? {})
+    .filter(([site]) => options.siteNames.includes(site))
+    .map(([site, { path, config, members, missing }]) => [
+      site,
+      { path, config: { ...config, ...kept(missing) }, members },
+    ]);
+  return { ...Object.fromEntries(gone), ...Object.fromEntries(known) };
+}
+
+function unknownOverrides(
+  own: OwnMembers | undefined,
+  { siteNames }: DocumentOptions,
+): readonly string[] {
+  return Object.keys(own?.overrides ?? {}).filter((site) => !siteNames.includes(site));
 }

@@ -34,7 +34,11 @@ export interface MountInput {
    * Items of a new mount whose values are missing in the source: the mount is incomplete until they
    * are given.
    */
-  readonly lost?: readonly string[];
+  readonly lost?: readonly MissingItem[];
+  /** Items of the source whose current values are kept, because the server refreshes them. */
+  readonly newer?: readonly string[];
+  /** Values of the source that the mount does not keep, such as `config.root_folder_path`. */
+  readonly leftOut?: readonly string[];
   /** Revision that the mount must have; 0: it must not exist. Undefined: any. */
   readonly expectedRevision?: number | undefined;
 }
@@ -62,6 +66,8 @@ export function isSecretItem(driver: DriverInfo | undefined, name: string): bool
 export interface CheckedMount {
   readonly mount: Mount;
   readonly violations: readonly Violation[];
+  /** Problems of values that are taken as their source has them. */
+  readonly warnings: readonly Text[];
   /** Keys `item` and `site\0item` of secret items that the client gave. */
   readonly given: readonly { readonly item: string; readonly site: string | undefined }[];
 }
@@ -81,10 +87,15 @@ export function withMountInput(
     readonly driverNames: () => Iterable<string>;
     readonly sites: SiteNames;
     /**
-     * Whether the values come from a site or another mount, and may have members that are not in
-     * the form.
+     * Whether the values come from a site, a document or another mount: they are taken as they are,
+     * and their problems are warnings.
      */
     readonly carries?: boolean;
+    /**
+     * Whether the input replaces the whole mount. Otherwise, problems of values that stay unchanged
+     * are no violations.
+     */
+    readonly isWhole?: boolean;
   },
 ): CheckedMount {
   const { field } = options;
@@ -138,17 +149,21 @@ export function withMountInput(
       ),
     ),
     credentialRevision: before?.credentialRevision ?? 0,
-    missing: (before?.missing ?? lostItems(input)).filter((each) => !isGiven(each, input)),
+    missing: (before?.missing ?? input.lost ?? []).filter((each) => !isGiven(each, input)),
     revision: before?.revision ?? 0,
   };
-  if (driver !== undefined) {
-    const source = { before, carries: options.carries ?? false };
+  const warnings: Text[] = [];
+  if (driver !== undefined)
     for (const site of ["", ...Object.keys(mount.overrides)])
-      checkValues(driver, mount, site, source, look);
-  }
+      for (const { at, problem } of valueProblems(driver, mount, site, {
+        before: options.isWhole ? undefined : before,
+        carries: options.carries ?? false,
+      }))
+        if (options.carries) warnings.push(problemAt(at, problem));
+        else look(at, problem);
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
     look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
-  return { mount, violations, given: givenSecrets(driver, input) };
+  return { mount, violations, warnings, given: givenSecrets(driver, input) };
 }
 
 /** Extends an input so that it replaces the whole mount, except for items that sites refresh. */
@@ -175,15 +190,6 @@ export function wholeInput(input: MountInput, before: Mount | undefined): MountI
   };
 }
 
-/** Members of a mount on a site. */
-function membersOn(mount: Mount | undefined, site: string): Values {
-  return { ...mount?.members, ...mount?.overrides[site]?.members };
-}
-
-function lostItems({ lost = [] }: MountInput): readonly MissingItem[] {
-  return lost.map((item) => ({ site: "", item }));
-}
-
 /** Reports whether an input replaces or removes a lost value. */
 function isGiven({ site, item }: MissingItem, { config, overrides }: MountInput): boolean {
   const override = overrides?.[site];
@@ -197,26 +203,52 @@ function isEmptyOverride({ path, config, members }: OverrideInput): boolean {
   return path === "" && Object.keys(config).length === 0 && Object.keys(members).length === 0;
 }
 
-/** Checks the values of a mount on a site: those of the mount, and the site's override. */
-function checkValues(
+/** Problem of one value. */
+interface ValueProblem {
+  /** Place in the mount, such as `overrides.home.config.root_folder_path`. */
+  readonly at: string;
+  readonly problem: Text;
+  /** The value; undefined: there is none. */
+  readonly value: Scalar | undefined;
+}
+
+/**
+ * Problems of the values of a mount on a site: those of the mount, and of the site's override.
+ *
+ * @param source.before problems that this state has with the same values are left out.
+ * @param source.carries members that the form lacks are left out.
+ */
+function valueProblems(
   driver: DriverInfo,
   mount: Mount,
   site: string,
   source: { readonly before: Mount | undefined; readonly carries: boolean },
-  look: (at: string, problem: Text) => void,
-): void {
+): readonly ValueProblem[] {
+  const problems = problemsOn(driver, mount, site, source.carries);
+  if (source.before === undefined || problems.length === 0) return problems;
+  const earlier = new Map(
+    problemsOn(driver, source.before, site, false).map(({ at, value }) => [at, value]),
+  );
+  const isOld = ({ at, value }: ValueProblem): boolean =>
+    earlier.has(at) && (earlier.get(at) ?? "") === (value ?? "");
+  return problems.filter((problem) => !isOld(problem));
+}
+
+function problemsOn(
+  driver: DriverInfo,
+  mount: Mount,
+  site: string,
+  carries: boolean,
+): ValueProblem[] {
   const override = mount.overrides[site];
   const common = new Set(driver.common.map(({ name }) => name));
-  const isCarried = ([name, value]: readonly [string, Scalar]): boolean =>
-    !common.has(name) &&
-    !OWN_MEMBERS.has(name) &&
-    (source.carries || membersOn(source.before, site)[name] === value);
-  const given = (members: Values = {}): Values =>
-    Object.fromEntries(Object.entries(members).filter((entry) => !isCarried(entry)));
-  const own = { ...override?.items, ...given(override?.members) };
-  const values = {
+  const isOffered = (name: string): boolean => common.has(name) && !OWN_MEMBERS.has(name);
+  const offered = (members: Values = {}): Values =>
+    Object.fromEntries(Object.entries(members).filter(([name]) => isOffered(name)));
+  const own = { ...override?.items, ...offered(override?.members) };
+  const values: Values = {
     mount_path: mount.path,
-    ...given(mount.members),
+    ...offered(mount.members),
     ...mount.items,
     ...own,
   };
@@ -224,17 +256,20 @@ function checkValues(
   const isLost = (name: string): boolean =>
     !Object.hasOwn(values, name) &&
     mount.missing.some((each) => each.item === name && (each.site === "" || each.site === site));
+  const problems: ValueProblem[] = [];
+  const add = (place: string, name: string, value: Scalar | undefined, problem: Text) =>
+    problems.push({ at: `${prefix}${place}${name}`, problem, value });
   for (const { field: name, description } of validateDriverConfig(driver, values).violations) {
     // Problems of the mount itself are reported once, not per site.
     if ((site !== "" && !Object.hasOwn(own, name)) || isLost(name)) continue;
     const place = common.has(name) ? (OWN_MEMBERS.has(name) ? "" : "members.") : "config.";
-    look(`${prefix}${place}${name}`, description);
+    add(place, name, values[name], description);
   }
-  for (const name of Object.keys({ ...given(mount.members), ...given(override?.members) }))
-    if (OWN_MEMBERS.has(name) || !common.has(name))
-      look(`${prefix}members.${name}`, message("ITEM_NOT_IN_FORM"));
-  for (const name of Object.keys({ ...mount.items, ...override?.items }))
-    if (common.has(name)) look(`${prefix}config.${name}`, message("ITEM_IS_MEMBER"));
+  for (const [name, value] of Object.entries({ ...mount.members, ...override?.members }))
+    if (!isOffered(name) && !carries) add("members.", name, value, message("ITEM_NOT_IN_FORM"));
+  for (const [name, value] of Object.entries({ ...mount.items, ...override?.items }))
+    if (common.has(name)) add("config.", name, value, message("ITEM_IS_MEMBER"));
+  return problems;
 }
 
 function pathProblem(path: string): Message | undefined {

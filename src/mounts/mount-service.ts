@@ -109,7 +109,10 @@ export interface MountService extends DeclaredMounts {
     document: unknown,
     sites: readonly string[],
     caller: Caller,
-    options?: ChangeOptions,
+    options?: ChangeOptions & {
+      /** Passphrase of an encrypted backup. */
+      readonly passphrase?: string;
+    },
   ): Promise<Saved>;
   /** @param reveals whether secrets are included. */
   export(

@@ -110,8 +110,14 @@ export function mountImpl(
   };
   const resultIn = (context: HandlerContext) => {
     const say = sayIn(context);
-    return ({ name, outcome, note, differs }: Result) =>
-      create(MountResultSchema, { name, outcome, note: say(note), differs: [...differs] });
+    return ({ name, outcome, note, differs, leftOut = [] }: Result) =>
+      create(MountResultSchema, {
+        name,
+        outcome,
+        note: say(note),
+        differs: [...differs],
+        leftOut: [...leftOut],
+      });
   };
   const statusIn = (context: HandlerContext) => {
     const say = sayIn(context);
@@ -202,13 +208,18 @@ export function mountImpl(
       });
     },
     importMounts: async (request, context) => {
-      const { document, sites, dryRun, reason, allowSharedCredential: allowShared } = request;
+      const { document, sites, dryRun, reason, passphrase } = request;
+      const { allowSharedCredential: allowShared } = request;
       if (document === undefined)
         throw invalid([
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
       const caller = callerOf(context, reason);
-      const saved = await mounts.import(document, sites, caller, { dryRun, allowShared });
+      const saved = await mounts.import(document, sites, caller, {
+        dryRun,
+        allowShared,
+        passphrase,
+      });
       return create(ImportMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),

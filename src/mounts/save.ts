@@ -33,6 +33,8 @@ export interface Result {
   readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
   readonly note: Text;
   readonly differs: readonly string[];
+  /** Values of the source that the mount does not keep; absent: none. */
+  readonly leftOut?: readonly string[];
 }
 
 /** A result without differences. */
@@ -57,10 +59,12 @@ export interface SaveRules {
   /** Whether the values were adopted from a site, so that its credentials are not sent to it. */
   readonly isTaken: boolean;
   /**
-   * Whether the values come from a site, a document or another mount: members that are not in the
-   * form are kept.
+   * Whether the values come from a site, a document or another mount: they are taken as they are,
+   * and problems are in the note of the result.
    */
   readonly carries?: boolean;
+  /** Whether each input replaces the whole mount. */
+  readonly isWhole?: boolean;
   readonly isDry: boolean;
 }
 
@@ -105,7 +109,14 @@ export async function decideSave(
     const renewed = rules.isTaken ? [] : checked.given.filter(isLearned);
     const mount = withCredential(checked.mount, new Set(renewed.map(({ site }) => site)), draft);
     mounts.set(mount.name, mount);
-    saved.push({ before, mount, number, given, sent: checked.given });
+    saved.push({
+      before,
+      mount,
+      number,
+      given,
+      sent: checked.given,
+      warnings: checked.warnings,
+    });
   }
   const taken: Violation[] = [];
   for (const each of saved) {
@@ -122,7 +133,7 @@ export async function decideSave(
   const results: Result[] = [];
   for (const each of saved) {
     if (ticks.isDue()) await ticks.next();
-    const note = noteOf(each, rules);
+    const note = notesOf([noteOf(each, rules), warningOf(each)]);
     const { mount, given } = each;
     const isChanged = writeMount(
       draft,
@@ -147,6 +158,7 @@ interface SavedMount {
   readonly given: CheckedMount["given"];
   /** Secret items that the client sent. */
   readonly sent: CheckedMount["given"];
+  readonly warnings: CheckedMount["warnings"];
 }
 
 /** Name of an item or its override as in `changedNames`. */
@@ -163,6 +175,20 @@ function noteOf({ before, mount, sent }: SavedMount, rules: SaveRules): Text {
   const note = message("CREDENTIAL_SHARED", { items: shared.join(", ") });
   if (rules.allowShared || rules.isDry) return note;
   throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name: mount.name, problem: note }));
+}
+
+/** Maximum number of problems in a note. */
+const MAX_WARNINGS = 10;
+
+function warningOf({ warnings }: SavedMount): Text {
+  if (warnings.length === 0) return "";
+  return message("TAKEN_AS_IT_IS", { problems: notesOf(warnings.slice(0, MAX_WARNINGS)) });
+}
+
+/** Joins notes; empty ones are left out. */
+export function notesOf(notes: readonly Text[]): Text {
+  const [first = "", ...rest] = notes.filter((note) => note !== "");
+  return rest.reduce((text, note) => message("NOTES", { first: text, second: note }), first);
 }
 
 function resultOf({ before, mount, given }: SavedMount, note: Text, isChanged: boolean): Result {

@@ -26,7 +26,8 @@ import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
 import { createStateFeed } from "../state-feed.ts";
 import { adoptRound, compareResults, takeContent } from "./adopt.ts";
-import { readDocument, writeDocument } from "./document.ts";
+import { readDocument } from "./document.ts";
+import { writeDocument } from "./exported-row.ts";
 import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
 import {
   deleteMount,
@@ -39,7 +40,6 @@ import {
   readDraftMount,
   readMounts,
   wantedMounts,
-  wantedOn,
   writeMount,
 } from "./mount.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
@@ -369,14 +369,20 @@ export function createMountService(deps: MountServiceDeps): MountService {
     import: async (document, sites, caller, options = {}) => {
       const names = await readNames();
       for (const site of sites) names.named(site);
-      const rules = rulesOf(caller, options);
+      const rules = { ...rulesOf(caller, options), carries: true };
       const { result: results, revision } = await engine.change(
         caller.origin,
         // The document is read in the transaction: new names are chosen among the current mounts, and
         // a waiting import holds only its document.
         async (draft) => {
           const mounts = draftMounts(draft);
-          const rows = await readDocument(document, { mounts, driverOf, sites });
+          const rows = await readDocument(document, {
+            mounts,
+            driverOf,
+            sites,
+            siteNames: rules.sites.names,
+            passphrase: options.passphrase ?? "",
+          });
           if (rows === undefined)
             throw invalid([{ field: "document", description: message("DOCUMENT_INVALID") }]);
           const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
@@ -395,10 +401,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
         names.length === 0
           ? [...all().values()].filter(allowed(grant))
           : names.map((name) => need(grant)(all().get(name), name));
-      const wanted = mounts
-        .filter((mount) => place === "" || isOnSite(mount, place))
-        .map((mount) => wantedOn(mount, place));
-      return writeDocument(wanted, driverOf, (driver, item) => !reveals && isSecret(driver, item));
+      const hides = (driver: string, item: string) => !reveals && isSecret(driver, item);
+      return writeDocument(mounts, place, driverOf, hides);
     },
     watch: feed.watch,
     declare: async (inputs, origin, by, { dryRun = false } = {}) => {
@@ -409,7 +413,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
           async (draft) => {
             const mounts = draftMounts(draft);
             const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
-            await decideSave(draft, whole, mounts, { ...rules, managedBy: () => undefined });
+            await decideSave(draft, whole, mounts, {
+              ...rules,
+              isWhole: true,
+              managedBy: () => undefined,
+            });
           },
           { dryRun },
         );

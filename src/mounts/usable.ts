@@ -3,13 +3,12 @@ import { invalid, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { createTicks } from "../ticks.ts";
-import type { MountInput, ValueInput } from "./input.ts";
-import type { MountIndex } from "./mount.ts";
-import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
+import type { MountInput } from "./input.ts";
+import { type MountIndex, missingFields } from "./mount.ts";
+import { decideSave, notesOf, type Result, resultAs, type SaveRules } from "./save.ts";
 
 /**
- * Saves each input by itself on a draft. Invalid values, such as an empty choice, are omitted: a site
- * keeps its value of an absent item. An input that is still rejected is skipped, with the reason.
+ * Saves each input by itself on a draft. An input that is rejected is skipped, with the reason.
  *
  * @param mounts all mounts of the draft, by name; updated.
  * @returns the results of the saved inputs, followed by those of the skipped ones.
@@ -39,30 +38,31 @@ export async function saveUsable(
   };
   for (const input of inputs) {
     if (ticks.isDue()) await ticks.next();
-    const first = names.has(input.name) ? repeated(input) : await save(input);
-    const left = first instanceof ServiceError ? refusedValues(first) : [];
-    const result = left.length === 0 ? first : await save(without(input, left));
+    const result = names.has(input.name) ? repeated(input) : await save(input);
     if (result instanceof ServiceError) {
       skipped.push(resultAs(input.path ?? input.name, "skipped", reasonOf(result)));
       continue;
     }
     names.add(input.name);
-    saved.push(withLost(withLeft(result, left), input));
+    saved.push(withNotes(result, input));
   }
   return [...saved, ...skipped];
 }
 
-/** Adds the omitted values to a result. */
-function withLeft(result: Result, left: readonly string[]): Result {
-  if (left.length === 0) return result;
-  return { ...result, note: result.note || message("LEFT_OUT", { names: left.join(", ") }) };
-}
-
-/** Adds the secrets that are missing in a document to a result: the mount is incomplete. */
-function withLost(result: Result, { lost = [] }: MountInput): Result {
-  if (result.outcome !== "created" || lost.length === 0) return result;
-  const items = lost.map((item) => `config.${item}`).join(", ");
-  return { ...result, note: message("MOUNT_SECRETS_NOT_IN_DOCUMENT", { items }) };
+/** Adds to a result what the mount lacks of its source. */
+function withNotes(result: Result, { lost = [], leftOut = [], newer = [] }: MountInput): Result {
+  const items = missingFields({ missing: lost }).join(", ");
+  const isIncomplete = result.outcome === "created" && lost.length > 0;
+  return {
+    ...result,
+    leftOut,
+    note: notesOf([
+      isIncomplete ? message("MOUNT_SECRETS_NOT_IN_DOCUMENT", { items }) : "",
+      result.note,
+      newer.length > 0 ? message("REFRESHED_KEPT", { items: newer.join(", ") }) : "",
+      leftOut.length > 0 ? message("LEFT_OUT", { names: leftOut.join(", ") }) : "",
+    ]),
+  };
 }
 
 function repeated({ name }: MountInput): ServiceError {
@@ -81,18 +81,4 @@ function reasonOf({ violations: [first], text }: ServiceError): Text {
   return typeof description === "string"
     ? description.replace(field, place)
     : description.with({ field: place });
-}
-
-/** Names of items and members with an invalid value that can be omitted. */
-function refusedValues({ violations }: ServiceError): string[] {
-  return violations.flatMap(({ field }) => {
-    const [, name] = /^mounts\[0\]\.(?:config|members)\.(.+)$/s.exec(field) ?? [];
-    return name === undefined ? [] : [name];
-  });
-}
-
-function without(input: MountInput, names: readonly string[]): MountInput {
-  const rest = (values: ValueInput = {}): ValueInput =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)));
-  return { ...input, config: rest(input.config), members: rest(input.members) };
 }

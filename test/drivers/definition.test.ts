@@ -96,6 +96,8 @@ describe("the reader of driver files", () => {
               default: fc.constantFrom("", "1", "x", "true"),
               options: fc.constantFrom("", "1,x", ",", "x,x"),
               show_when: fc.constantFrom("", "a=1", "b=x|1", "a", "=", "a="),
+              required: fc.boolean(),
+              required_unless: fc.constantFrom("", "a", "b", "a,b", ",", "cookie"),
               min: fc.oneof(fc.double(), fc.jsonValue()),
             },
             { requiredKeys: [] },
@@ -153,6 +155,7 @@ describe("the reader of driver files", () => {
         families: [],
         secret: false,
         showWhen: "",
+        requiredUnless: "",
       },
     ]);
   });

@@ -38,6 +38,17 @@ const invented = [
       { name: "filled", type: "string", required: true, default: "x", show_when: "on=true" },
     ],
   }),
+  driverOf({
+    name: "Ways",
+    additional: [
+      { name: "way", type: "select", options: "a,b", required: true, required_unless: "token" },
+      { name: "user", type: "string", required: true, required_unless: "token,cookie" },
+      { name: "pass", type: "text", required: true, show_when: "way=a", required_unless: "token" },
+      { name: "size", type: "number", required: true, required_unless: "cookie" },
+      { name: "token", type: "string", required: true, required_unless: "user" },
+      { name: "cookie", type: "text" },
+    ],
+  }),
 ];
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, keywords });

@@ -33,6 +33,7 @@ export const wrongForm: [file: unknown, member: string, reason: string][] = [
   [items({ use: "cookie", name: "a" }), "additional[0].name", "not a member"],
   [items({ use: "cookies" }), "additional[0].use", '"cookie"'],
   [item({ show_when: "b" }), "additional[0].show_when", "item=value|value"],
+  [item({ required_unless: "b c" }), "additional[0].required_unless", "separated by commas"],
   [item({ type: "number", min: "1" }), "additional[0].min", "must be a number"],
   [item({ type: "select" }), "additional[0].options", "must list"],
   [item({ options: "a,b" }), "additional[0].options", "make it a select"],
@@ -118,6 +119,17 @@ export const wrongSense: [file: object, member: string, reason: string][] = [
     "which is not an item of this driver for alist",
   ],
   [item({ show_when: "a=1" }), "additional[0].show_when", "another item"],
+  [
+    item({ required: true, required_unless: "cokie" }),
+    "additional[0].required_unless",
+    "not an item of this driver",
+  ],
+  [item({ required: true, required_unless: "a" }), "additional[0].required_unless", "another item"],
+  [
+    items({ use: "cookie", required: true, required_unless: "b" }, { name: "b", type: "bool" }),
+    "additional[0].required_unless",
+    "text without a default",
+  ],
   [
     items({ name: "b", type: "select", options: "x,y" }, { use: "cookie", show_when: "b=x|z" }),
     "additional[1].show_when",

@@ -155,11 +155,17 @@ describe("a save of many mounts", () => {
 
 describe("a document of mounts", () => {
   test("has a limited number of rows of any kind", async () => {
-    const options = { mounts: new Map(), driverOf: () => undefined, sites: [] };
+    const options = {
+      mounts: new Map(),
+      driverOf: () => undefined,
+      sites: [],
+      siteNames: [],
+      passphrase: "",
+    };
     const rows = (count: number) => ({ data: Array.from({ length: count }, () => ({})) });
-    expect(await readDocument(rows(5_000), options)).toHaveLength(5_000);
-    const failure = await failureOf(() => readDocument(rows(5_001), options));
-    expect(failure.message).toContain("more than 5000 rows");
+    expect(await readDocument(rows(10_000), options)).toHaveLength(10_000);
+    const failure = await failureOf(() => readDocument(rows(10_001), options));
+    expect(failure.message).toContain("10001 rows; 10000 is the most");
   });
 
   test("with equal names derived from paths numbers them in one pass", () => {

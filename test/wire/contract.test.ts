@@ -39,6 +39,7 @@ const ITEM = {
     "unit",
     "fraction",
     "families",
+    "required_unless",
   ],
 };
 const DRIVER = {

@@ -175,7 +175,7 @@ describe("import and export", () => {
       {
         mount_path: "/bad",
         driver: "WebDav",
-        addition: { vendor: "other", address: 7, username: "u", password: "p" },
+        addition: { vendor: "other", address: [], username: "u", password: "p" },
       },
     ];
     const { data } = await importRest({ storages: rows }, { dry_run: true });

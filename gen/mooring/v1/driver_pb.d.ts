@@ -190,6 +190,15 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
    * @generated from field: repeated string families = 16;
    */
   families: string[];
+
+  /**
+   * Names of other items, separated by commas: while one of them has a value,
+   * this item is not required, because it belongs to another way to sign in.
+   * Empty: none.
+   *
+   * @generated from field: string required_unless = 17;
+   */
+  requiredUnless: string;
 };
 
 /**

@@ -343,6 +343,14 @@ export declare type MountResult = Message<"mooring.v1.MountResult"> & {
    * @generated from field: repeated string differs = 4;
    */
   differs: string[];
+
+  /**
+   * Values of the imported document or the adopted site that the mount does not
+   * keep, such as `config.size`, `sites.harbour` or `name`.
+   *
+   * @generated from field: repeated string left_out = 5;
+   */
+  leftOut: string[];
 };
 
 /**

@@ -689,7 +689,7 @@ export declare type ImportMountsRequest = Message<"mooring.v1.ImportMountsReques
   document?: JsonObject | undefined;
 
   /**
-   * Sites that have the mounts. Empty: all.
+   * Sites that have the new mounts. Empty: those in the document, or all.
    *
    * @generated from field: repeated string sites = 2;
    */
@@ -715,6 +715,13 @@ export declare type ImportMountsRequest = Message<"mooring.v1.ImportMountsReques
    * @generated from field: bool allow_shared_credential = 5;
    */
   allowSharedCredential: boolean;
+
+  /**
+   * Passphrase of an encrypted backup of a server's page.
+   *
+   * @generated from field: string passphrase = 6;
+   */
+  passphrase: string;
 };
 
 /**
@@ -988,7 +995,10 @@ export declare const MountService: GenService<{
   },
   /**
    * ImportMounts reads the storages of an OpenList or AList backup, the reply of its
-   * `storage/list`, or a `storages.json`.
+   * `storage/list`, a `storages.json` or a document of ExportMounts, with at most
+   * 10,000 rows. Values are taken as the document has them; values that do not fit
+   * the form are named in the note of the result. What a mount cannot keep is in
+   * `left_out`.
    *
    * @generated from rpc mooring.v1.MountService.ImportMounts
    */

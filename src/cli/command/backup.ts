@@ -133,7 +133,7 @@ export const importCommand: Command = {
     const passphrase = given ?? (backup.isSealed ? await askPassphrase(world) : undefined);
     const client = await run.connect();
     const reply = await client.importSettings({
-      document: backup.document as JsonObject,
+      document: backup.document,
       passphrase: passphrase ?? "",
       dryRun: args.is("dry-run"),
       skipInvalid: args.is("skip-invalid"),

@@ -1,6 +1,10 @@
 import { resolve } from "node:path";
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { type MountInput, MountInputSchema } from "../../../gen/mooring/v1/mount_pb.js";
+import { create } from "@bufbuild/protobuf";
+import {
+  type MountInput,
+  MountInputSchema,
+  type MountResult,
+} from "../../../gen/mooring/v1/mount_pb.js";
 import {
   AdoptMountsResponseSchema,
   CompareMountsResponseSchema,
@@ -15,10 +19,10 @@ import {
   SyncMountsResponseSchema,
   WatchMountsResponseSchema,
 } from "../../../gen/mooring/v1/mount_service_pb.js";
-import { quote } from "../../config/complaint.ts";
+import { counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
-import { readText, writeNewFile } from "../file.ts";
+import { writeNewFile } from "../file.ts";
 import { printEvents } from "../follow.ts";
 import {
   readItem,
@@ -30,6 +34,7 @@ import {
 } from "../mount.ts";
 import { readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
+import { askPassphrase, givenPassphrase } from "../secret.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, act: list },
@@ -62,9 +67,9 @@ export const mountCommand: Command = {
     "mount delete NAME... [--yes]",
     "mount compare SITE",
     "mount sync SITE [NAME...] [--yes]",
-    "mount adopt SITE [NAME...] [--dry-run] [--yes]",
+    "mount adopt SITE [NAME...] [--dry-run] [--yes] [--accept-loss]",
     "mount rollback REVISION [NAME...] [--dry-run] [--yes]",
-    "mount import FILE [--site NAMES] [--dry-run]",
+    "mount import FILE [--site NAMES] [--dry-run] [--accept-loss]",
     "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
     "mount watch",
   ],
@@ -75,17 +80,22 @@ export const mountCommand: Command = {
     "ITEM alone removes a value. ITEM=@PATH reads it from a file, ITEM=@- from standard",
     "input: use these for secrets, because a process list shows arguments. compare",
     "prints what sync would change; adopt copies a server's mounts to Mooring. replace",
-    "replaces an item's value in every mount that has the same value. import reads",
-    "backups of OpenList and AList, and storages.json.",
+    "replaces an item's value in every mount that has the same value. import reads a",
+    "file of export, backups of OpenList and AList (also encrypted), their data.db, and",
+    "lists of storages (storages.json, sqlite3 -json); import and adopt exit with 4",
+    "when they skip a mount or cannot keep a value.",
   ],
   flags: [
+    "accept-loss",
     "allow-shared-credential",
     "dry-run",
     "force",
     "output",
+    "passphrase-file",
     "reason",
     "reveal",
     "site",
+    "table",
     "yes",
   ],
   offline: false,
@@ -239,6 +249,7 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   if (reply.results.length === 0) return notice(`the mounts of ${site} are equal to those here`);
   await writeResults(output, reply.results);
   if (dryRun) notice("nothing was changed");
+  refuseLosses(run, reply.results);
 }
 
 async function rollback(run: CommandRun, [text = "", ...names]: readonly string[]): Promise<void> {
@@ -253,32 +264,43 @@ async function rollback(run: CommandRun, [text = "", ...names]: readonly string[
   if (dryRun) notice("nothing was changed");
 }
 
-/** Maximum size of a document, in bytes of UTF-8. */
-const MAX_DOCUMENT = 4 * 2 ** 20;
-
-async function importFile(run: CommandRun, [path = ""]: readonly string[]): Promise<void> {
+async function importFile(run: CommandRun, [file = ""]: readonly string[]): Promise<void> {
   const { args, output, notice, world } = run;
-  const text = await readText({ path, limit: MAX_DOCUMENT }, world);
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    throw usage(`${quote(path)} is not JSON`);
-  }
-  if (document === null || typeof document !== "object")
-    throw usage(`${quote(path)} has no list of mounts`);
+  const given = givenPassphrase(args, world);
+  // Imported on demand: it loads SQLite.
+  const { readMountsFile } = await import("../backup-file.ts");
+  const { document, isSealed } = await readMountsFile({ file, table: args.text("table") }, world);
+  const passphrase = given ?? (isSealed ? await askPassphrase(world) : undefined);
   const dryRun = args.is("dry-run");
   const sites = args.text("site");
-  const reply = await (await client(run)).importMounts({
-    document: (Array.isArray(document) ? { storages: document } : document) as JsonObject,
+  const request = {
+    document,
     sites: sites === undefined ? [] : sites.split(",").map((name) => name.trim()),
     dryRun,
     reason: reasonOf(run),
     allowSharedCredential: args.is("allow-shared-credential"),
-  });
-  if (args.is("json")) return output.json(ImportMountsResponseSchema, reply);
-  await writeResults(output, reply.results);
-  if (dryRun) notice("nothing was changed");
+    passphrase: passphrase ?? "",
+  };
+  const reply = await (await client(run)).importMounts(request, patience(run));
+  if (args.is("json")) await output.json(ImportMountsResponseSchema, reply);
+  else {
+    await writeResults(output, reply.results);
+    if (dryRun) notice("nothing was changed");
+  }
+  refuseLosses(run, reply.results);
+}
+
+/** Exits with 4 when mounts or values of a source are not kept, unless that is accepted. */
+function refuseLosses({ args }: CommandRun, results: readonly MountResult[]): void {
+  if (args.is("accept-loss")) return;
+  const skipped = results.filter(({ outcome }) => outcome === "skipped").length;
+  const lossy = results.filter(({ leftOut }) => leftOut.length > 0).length;
+  if (skipped + lossy === 0) return;
+  const parts = [
+    ...(skipped > 0 ? [`${counted(skipped, "mount")} skipped`] : []),
+    ...(lossy > 0 ? [`values of ${counted(lossy, "mount")} not kept`] : []),
+  ];
+  throw new CliFailure(EXIT.refused, `${parts.join(", ")} (--accept-loss: exit with 0)`);
 }
 
 async function exportAll(run: CommandRun, names: readonly string[]): Promise<void> {

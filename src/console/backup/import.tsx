@@ -5,6 +5,7 @@ import {
   ImportOutcome,
   type ImportSettingsResponse,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { settingsOnly } from "../../client/backup-document.ts";
 import { settingService } from "../api/client.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
@@ -77,7 +78,9 @@ export function Import() {
     else if (!isDocument || Array.isArray(document)) unread.value = t("import.noDocument");
     else unread.value = "";
     backup.value =
-      unread.value === "" ? { name: file.name, document: document as JsonObject } : undefined;
+      unread.value === ""
+        ? { name: file.name, document: settingsOnly(document as JsonObject) }
+        : undefined;
   };
   const commit = async (): Promise<void> => {
     busy.value = true;

@@ -1,24 +1,18 @@
-import { COMMON_NAMES } from "../../drivers/common-items.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
-import type { Scalar } from "../../drivers/item-value.ts";
 import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { contentMarks, learnedHash } from "./compare.ts";
+import { type RowValues, readMount } from "./read.ts";
 import type { MountRound } from "./round.ts";
-import { plainValue, readAddition, type StorageRow, type WantedMount } from "./row.ts";
+import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
 import { type MountState, NEW_MOUNT } from "./state.ts";
 
 /** Mount of a site, for adoption. */
-export interface FoundMount {
+export interface FoundMount extends RowValues {
   /** Name of the mount in Mooring; the name of a new mount is derived from its path. */
   readonly name: string;
   readonly isNew: boolean;
-  readonly path: string;
-  readonly driver: string;
-  readonly items: Readonly<Record<string, Scalar>>;
-  readonly members: Readonly<Record<string, Scalar>>;
-  readonly disabled: boolean;
   /** Row of the mount on the site. */
   readonly row: StorageRow;
 }
@@ -31,20 +25,6 @@ export interface Found {
   /** Paths of mounts whose configuration can't be read, with the reason. */
   readonly refused: readonly { readonly path: string; readonly reason: Text }[];
 }
-
-/** Members in the form of any driver. */
-const CARRIED: ReadonlySet<string> = new Set(COMMON_NAMES);
-/** Members of a row that are not configuration. */
-const NO_SETTINGS = new Set([
-  "id",
-  "mount_path",
-  "driver",
-  "addition",
-  "status",
-  "disabled",
-  "modified",
-  "mount_details",
-]);
 
 /**
  * Finds what an adoption changes: mounts that Mooring does not have, those that differ, and those
@@ -121,36 +101,6 @@ export async function takeMounts(
   );
 }
 
-/**
- * Converts a row to a mount; undefined when its configuration can't be read. Values keep their
- * types.
- */
-export function readMount(
-  row: StorageRow,
-  driver: DriverInfo | undefined,
-): Omit<FoundMount, "name" | "isNew" | "row"> | undefined {
-  const addition = readAddition(row.addition);
-  if (addition === undefined) return undefined;
-  const form = driver?.additional.map(({ name }) => name) ?? Object.keys(addition);
-  // Members that are not in the form, such as `cache_expiration` of Local, are adopted unless they
-  // have the server's value for an absent member.
-  const common = new Set(driver?.common.map(({ name }) => name) ?? Object.keys(row));
-  return {
-    path: row.mount_path,
-    driver: row.driver,
-    // Other members stay on the site and are not read.
-    items: scalars(form.map((name) => [name, addition[name]])),
-    members: scalars(
-      Object.entries(row).filter(
-        ([name, value]) =>
-          !NO_SETTINGS.has(name) &&
-          (common.has(name) || (CARRIED.has(name) && ![0, "", false].includes(value as Scalar))),
-      ),
-    ),
-    disabled: row.disabled,
-  };
-}
-
 /** State of an adopted mount: both sides are equal, including credentials. */
 function takenState(
   mount: WantedMount,
@@ -200,15 +150,4 @@ export function freeName(path: string, taken: Set<string>): string {
   nextCounts(taken).set(base, count);
   taken.add(name);
   return name;
-}
-
-function scalars(entries: readonly (readonly [string, unknown])[]): Record<string, Scalar> {
-  return Object.fromEntries(
-    entries.flatMap(([name, value]): [string, Scalar][] => {
-      const plain = typeof value === "object" && value !== null ? plainValue(value, 0) : value;
-      return typeof plain === "string" || typeof plain === "number" || typeof plain === "boolean"
-        ? [[name, plain]]
-        : [];
-    }),
-  );
 }
