@@ -6,6 +6,18 @@
 const JITTER = 100;
 const JITTER_SHARE = 0.1;
 
+/**
+ * Reports whether a stored time of a next attempt has come. A time that is further ahead than the
+ * longest pause was stored while the clock was ahead, and counts as come: no attempt waits for the
+ * clock to reach it.
+ */
+export function hasCome(
+  time: number,
+  { now, longest }: { readonly now: number; readonly longest: number },
+): boolean {
+  return time <= now || time > now + longest;
+}
+
 /** Periodic work of a process in the background. */
 export interface Periodic {
   /**

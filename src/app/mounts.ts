@@ -4,6 +4,8 @@ import type { AuditEntry, AuditStore } from "../audit/store.ts";
 import type { Config } from "../config/config.ts";
 import { createLease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { actionOf, classify } from "../incidents/incident.ts";
+import { needsUser } from "../incidents/probe.ts";
 import { type Incidents, startIncidents } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
 import { createTranslations } from "../messages/language.ts";
@@ -11,6 +13,7 @@ import type { MountService } from "../mounts/mount-service.ts";
 import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
 import { startMountFollow } from "../mounts/site/follow.ts";
+import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry, type MountStateStore } from "../mounts/site/registry.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { followFeed } from "../settings/feed.ts";
@@ -68,6 +71,9 @@ export async function openMounts(
   const ending = new AbortController();
   // Closes the parts in reverse order: at the end, and when a later part fails to start.
   await using opened = new AsyncDisposableStack();
+  const lister = createLister({ driverOf });
+  const registry = createMountRegistry(store.mountStates);
+  const remedyFor = (error: string) => actionOf(classify(error));
   const incidents = await startIncidents({
     store: store.incidents,
     sites: sites.registry,
@@ -75,7 +81,11 @@ export async function openMounts(
     driverOf,
     sealer: createSealer(secretKeys),
     translations: createTranslations(),
-    clientOf: (site) => follow.clientOf(site),
+    mountAt: (siteId, path) => mounts.nameAt(siteId, path),
+    lister,
+    listings: registry,
+    record: (site, row, error) => follow.record(site.id, row, error, classify),
+    onStatus: () => mounts.changed(),
     probeInterval: probeIntervalMs,
     allowPrivate: webhookTargets === "any",
     now: Date.now,
@@ -98,7 +108,6 @@ export async function openMounts(
     },
   });
   opened.defer(incidents.close);
-  const registry = createMountRegistry(store.mountStates);
   const mounts = createMountService({
     engine,
     history,
@@ -109,6 +118,18 @@ export async function openMounts(
     stopping: ending.signal,
     sites: sites.registry,
     follow: () => follow,
+    lister,
+    health: {
+      siteState: sites.registry.state,
+      incidentAt: (siteId, path) => {
+        const found = incidents.at(siteId, path);
+        if (found === undefined) return undefined;
+        return { cause: found.message, remedy: actionOf(found.class), since: found.openedAt };
+      },
+      remedyFor,
+      classOf: classify,
+      isRefusal: needsUser,
+    },
   });
   // Runs before any write to a site: an invalid file ends the start.
   const stopFile =
@@ -180,7 +201,11 @@ export async function openMounts(
     for (const listener of listeners) listener();
   });
   opened.defer(() => following);
-  opened.defer(() => ending.abort());
+  opened.defer(() => {
+    ending.abort();
+    // Listings that hang end here.
+    lister.close();
+  });
   const running = opened.move();
   return {
     mounts,

@@ -137,6 +137,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
     readSites: () => readSiteNames(sites.registry),
+    mountAt: incidents.mountAt,
     driverOf,
     incidentCounts: incidents.counts,
     access: manager,

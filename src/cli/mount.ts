@@ -1,5 +1,6 @@
 // Mounts as text for people.
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { ConfigItem } from "../../gen/mooring/v1/driver_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import {
@@ -10,9 +11,11 @@ import {
   type MountResult,
   MountSitesSchema,
   type MountStatus,
+  type MountTest,
 } from "../../gen/mooring/v1/mount_pb.js";
 import { quote } from "../config/complaint.ts";
 import { suggestion } from "../suggestion.ts";
+import { localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readValue } from "./file.ts";
@@ -52,6 +55,29 @@ function statusText({ state, error, differs }: MountStatus): string {
   return reason === "" ? state : `${state} (${reason})`;
 }
 
+/** Rows about a mount on a site: its state, since when, how recent that is, and what to do. */
+function statusRows(status: MountStatus): [string, string][] {
+  const { site, sinceTime, readTime, listTime, agrees, remedy } = status;
+  const since = sinceTime === undefined ? "" : `, since ${timeText(sinceTime)}`;
+  const read = readTime === undefined ? "not read yet" : `read ${timeText(readTime)}`;
+  const listed =
+    listTime === undefined ? "not listed at its provider" : `listed ${timeText(listTime)}`;
+  const values = agrees ? "values agree" : "values do not agree";
+  return [
+    [`on ${site}`, `${statusText(status)}${since}`],
+    ["", `${values}, ${read}, ${listed}`],
+    ...(remedy === "" ? [] : [["", remedy] as [string, string]]),
+  ];
+}
+
+function entryCount(count: number): string {
+  return count === 1 ? "1 entry" : `${count} entries`;
+}
+
+function timeText(time: Timestamp): string {
+  return localTime(timestampMs(time));
+}
+
 /** Prints one mount with its values. */
 export async function writeMount(output: Output, mount: Mount): Promise<void> {
   const rows: [string, string][] = [
@@ -71,7 +97,7 @@ export async function writeMount(output: Output, mount: Mount): Promise<void> {
       ...valueRows(override.members, `@${site}`),
     ]),
     ...mount.missing.map((field): [string, string] => ["missing", field]),
-    ...mount.status.map((each): [string, string] => [`on ${each.site}`, statusText(each)]),
+    ...mount.status.flatMap(statusRows),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   await output.write(
@@ -101,6 +127,24 @@ export async function writeStatus(output: Output, statuses: readonly MountStatus
   await output.write(
     [...counts]
       .map(([text, all]) => `${printableLine(`${all[0]?.site}: ${all.length} ${text}`)}\n`)
+      .join(""),
+  );
+}
+
+/** Prints the results of tests, with the first entries of mounts that work. */
+export async function writeTests(output: Output, tests: readonly MountTest[]): Promise<void> {
+  await output.write(
+    tests
+      .flatMap(({ name, site, mountPath, outcome, error, remedy, entries, total }) => {
+        const what = outcome === "works" ? entryCount(total) : error;
+        const rest = total > entries.length ? [`… ${total - entries.length} more`] : [];
+        const more = outcome === "works" ? [...entries, ...rest] : remedy === "" ? [] : [remedy];
+        return [
+          `${name} on ${site} (${mountPath}): ${outcome} (${what})`,
+          ...more.map((line) => `  ${line}`),
+        ];
+      })
+      .map((line) => `${printableLine(line)}\n`)
       .join(""),
   );
 }

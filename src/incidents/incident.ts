@@ -194,9 +194,25 @@ const ACTIONS: Readonly<Record<IncidentClass, Message>> = {
   unknown: message("DO_READ_LOG"),
 };
 
-/** Advice for a user about an incident. */
+/** Advice for a user about the cause of an incident. */
 export function actionOf(kind: IncidentClass): Message {
   return ACTIONS[kind];
+}
+
+/**
+ * Advice for a user about an incident, with the way to mount the mount again.
+ *
+ * @param mount name of Mooring's mount at this place; undefined: only the site has it.
+ */
+export function remedyOf(
+  kind: IncidentClass,
+  { site, mount }: { readonly site: string; readonly mount: string | undefined },
+): Message {
+  const next =
+    mount === undefined
+      ? message("DO_ENABLE_THERE")
+      : message("DO_SYNC_MOUNT", { site, name: mount });
+  return message("DO_THEN", { remedy: actionOf(kind), next });
 }
 
 /** Items of a driver that may have to be replaced: credentials, for classes that are about them. */

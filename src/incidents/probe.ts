@@ -1,28 +1,30 @@
-import { createHash } from "node:crypto";
-import type { DriverInfo } from "../drivers/driver-info.ts";
-import { secretsOf } from "../mounts/site/plain.ts";
+import type { Listed } from "../mounts/site/listing.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
-import type { SiteClient } from "../sites/client.ts";
-import { SiteFailure } from "../sites/failure.ts";
+import { type Listing, listingForm } from "../mounts/site/state.ts";
+import { hasCome } from "../periodic.ts";
 import type { Site } from "../sites/site.ts";
-import { classify } from "./incident.ts";
 
-/** Time limit of a listing, in milliseconds: servers try a hanging provider four times, 30 s each. */
-const LIMIT = 130_000;
 /** Longest pause after failures, in milliseconds. */
 const LONGEST = 6 * 3_600_000;
-/** Maximum number of concurrent listings, over all sites. */
-const MAX_RUNNING = 4;
+/** Number of consecutive network errors that open an incident, and the pause between them. */
+const NETWORK_ERRORS = 3;
+const CONFIRM = 120_000;
 
 export interface ProbeDeps {
   /** Mean interval between two listings of a mount in milliseconds, randomized by half. 0: no listings. */
   readonly interval: number;
-  readonly clientOf: (site: Site) => Pick<SiteClient, "call">;
-  readonly driverOf: (name: string) => DriverInfo | undefined;
+  readonly isFree: (site: Site, row: StorageRow) => boolean;
+  readonly list: (
+    site: Site,
+    row: StorageRow,
+    others: readonly string[],
+  ) => Promise<Listed | undefined>;
+  /** Last listing of a mount, by a probe or by a user. */
+  readonly lastOf: (siteId: string, path: string) => Listing | undefined;
+  /** Stores the result of a listing. @param error empty: the listing worked. */
+  readonly onResult: (site: Site, row: StorageRow, error: string) => Promise<void>;
   readonly now: () => number;
   readonly random: () => number;
-  /** @param error empty: the listing worked. */
-  readonly onResult: (site: Site, row: StorageRow, error: string) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -39,41 +41,48 @@ interface Turn {
   readonly row: StorageRow;
   readonly others: readonly string[];
   readonly form: string;
-  readonly next: number;
-  readonly failures: number;
+  /** Earliest time of a listing that does not follow another one. */
+  readonly first: number;
+  /** Share of the interval, 0.5 to 1.5. */
+  readonly share: number;
+  readonly isRunning: boolean;
 }
 
 /**
- * Lists mounts with a refresh, which asks the provider (`POST /api/fs/list`). Each account has at
- * most one listing at a time. After an error of the classes `credential` and `person`, the mount is
- * not listed again until its row changes: each attempt would be a login, and providers lock
+ * Lists mounts with a refresh, which asks the provider. A new or changed mount is listed at once: the
+ * site has just asked the provider too. After an error of the classes `credential` and `person`, the
+ * mount is not listed again until its row changes: each attempt would be a login, and providers lock
  * accounts after several failures.
  */
 export function createProbes(deps: ProbeDeps): Probes {
-  const { interval, now, random } = deps;
+  const { interval, now, random, lastOf } = deps;
   const turns = new Map<string, Turn>();
-  const accounts = new Set<string>();
-  const later = (failures: number): number => {
-    const pause = Math.min(interval * 2 ** failures, Math.max(interval, LONGEST));
-    return now() + Math.round(pause * (0.5 + random()));
+  /** Sites whose mounts are known: mounts that appear later are new. */
+  const known = new Set<string>();
+  const isDue = (turn: Turn): boolean => {
+    if (turn.isRunning) return false;
+    const time = now();
+    const last = lastOf(turn.site.id, turn.row.mount_path);
+    if (last === undefined || last.form !== turn.form)
+      return hasCome(turn.first, { now: time, longest: 1.5 * interval });
+    if (needsUser(last.class)) return false;
+    const pause = pauseAfter(last, interval) * turn.share;
+    return (
+      hasCome(last.at + pause, { now: time, longest: pause }) &&
+      hasCome(turn.first, { now: time, longest: 1.5 * interval })
+    );
   };
   const probe = async (key: string, turn: Turn): Promise<void> => {
     const { site, row } = turn;
-    const secrets = secretsOf(undefined, row, deps);
-    const error = await list(deps.clientOf(site), row, turn.others, secrets);
-    // The row was changed meanwhile, or the site itself did not answer: the result does not apply to the mount.
+    const listed = await deps.list(site, row, turn.others);
+    // The row was changed meanwhile: the result does not apply to it.
     const current = turns.get(key);
     if (current === undefined || current.form !== turn.form) return;
-    if (error === undefined) {
-      turns.set(key, { ...current, next: later(0) });
+    if (listed === undefined || listed.outcome === "unknown") {
+      turns.set(key, { ...current, first: now() + Math.round(interval * (0.5 + random())) });
       return;
     }
-    const kind = error === "" ? undefined : classify(error);
-    const needsUser = kind === "credential" || kind === "person";
-    const failures = kind === undefined ? 0 : current.failures + 1;
-    const next = needsUser ? Number.POSITIVE_INFINITY : later(failures);
-    turns.set(key, { ...current, failures, next });
-    await deps.onResult(site, row, error);
+    await deps.onResult(site, row, listed.outcome === "works" ? "" : listed.error);
   };
   return {
     listed: (site, rows) => {
@@ -84,109 +93,65 @@ export function createProbes(deps: ProbeDeps): Probes {
         const key = `${site.id}\0${row.mount_path}`;
         keys.add(key);
         const before = turns.get(key);
-        const others = rows
-          .map(({ mount_path }) => mount_path)
-          .filter((path) => path.startsWith(below(row.mount_path)) && path !== row.mount_path);
-        // Servers write refreshed tokens back without changing `modified`, so whole rows cannot be
-        // compared.
-        const form = JSON.stringify([row.id, row.driver, row["modified"]]);
+        const others = rows.map(({ mount_path: path }) => path);
+        const form = listingForm(row);
         const isSame = before?.form === form;
+        const isNew = before !== undefined || known.has(site.id);
+        const first = isNew ? now() : now() + Math.round(interval * random());
         turns.set(key, {
           site,
           row,
           others,
           form,
-          next: isSame ? before.next : now() + Math.round(interval * random()),
-          failures: isSame ? before.failures : 0,
+          first: isSame ? before.first : first,
+          share: isSame ? before.share : 0.5 + random(),
+          isRunning: isSame && before.isRunning,
         });
       }
+      known.add(site.id);
       for (const [key, turn] of turns)
         if (turn.site.id === site.id && !keys.has(key)) turns.delete(key);
     },
     run: async () => {
       const begun: Promise<void>[] = [];
       for (const [key, turn] of turns) {
-        if (turn.next > now()) continue;
-        if (accounts.size >= MAX_RUNNING) break;
-        const account = accountOf(turn, deps.driverOf);
-        if (accounts.has(account)) continue;
-        accounts.add(account);
-        // No second listing while the first one runs.
-        turns.set(key, { ...turn, next: Number.POSITIVE_INFINITY });
-        const work = probe(key, turn).catch((error) => {
+        if (!isDue(turn) || !deps.isFree(turn.site, turn.row)) continue;
+        turns.set(key, { ...turn, isRunning: true });
+        const ended = (first: (current: Turn) => number): void => {
           const current = turns.get(key);
-          if (current !== undefined) turns.set(key, { ...current, next: later(1) });
-          deps.onError(error);
-        });
-        begun.push(work.finally(() => accounts.delete(account)));
+          if (current === undefined) return;
+          turns.set(key, {
+            ...current,
+            isRunning: false,
+            first: first(current),
+            share: 0.5 + random(),
+          });
+        };
+        begun.push(
+          probe(key, turn).then(
+            () => ended(({ first }) => first),
+            (error) => {
+              ended(() => now() + interval);
+              deps.onError(error);
+            },
+          ),
+        );
       }
       await Promise.all(begun);
     },
   };
 }
 
-/** Account of a mount at its provider: mounts with an equal secret value share one. */
-function accountOf({ site, row }: Turn, driverOf: ProbeDeps["driverOf"]): string {
-  const secrets = secretsOf(undefined, row, { driverOf });
-  if (secrets.length === 0) return `${site.id}\0${row.mount_path}`;
-  const hash = createHash("sha256").update(secrets.toSorted().join("\0")).digest("base64");
-  return `${row.driver}\0${hash}`;
-}
-
-/** @returns the mount's error; empty: it works; undefined: unknown. */
-async function list(
-  client: Pick<SiteClient, "call">,
-  row: StorageRow,
-  others: readonly string[],
-  secrets: readonly string[],
-): Promise<string | undefined> {
-  const listFolder = createLister(client, secrets);
-  try {
-    const path = await folderOf(listFolder, row, others);
-    if (path === undefined) return undefined;
-    await listFolder(path, true);
-    return "";
-  } catch (error) {
-    if (!(error instanceof SiteFailure)) throw error;
-    return error.kind === "refused" ? error.message : undefined;
-  }
+/** Reports whether only a user can resolve an error: each further attempt may be a login. */
+export function needsUser(kind: string): boolean {
+  return kind === "credential" || kind === "person";
 }
 
 /**
- * Path to list for a mount: its root. If other mounts are below it, one of its own folders, because
- * servers list the mounts below even if this one fails.
+ * Mean pause after a listing, in milliseconds. Network errors are confirmed soon, because the third
+ * one in a row opens an incident; other failures double the interval.
  */
-async function folderOf(
-  listFolder: ListFolder,
-  row: StorageRow,
-  others: readonly string[],
-): Promise<string | undefined> {
-  if (others.length === 0) return row.mount_path;
-  const names = await listFolder(row.mount_path, false);
-  const base = below(row.mount_path);
-  const own = names.find(
-    (name) => !others.some((path) => path === base + name || path.startsWith(`${base}${name}/`)),
-  );
-  return own === undefined ? undefined : base + own;
-}
-
-/** @returns the names of the folders in it, of the first hundred entries. */
-type ListFolder = (path: string, refresh: boolean) => Promise<string[]>;
-
-/** @param secrets removed from messages. */
-function createLister(client: Pick<SiteClient, "call">, secrets: readonly string[]): ListFolder {
-  return async (path, refresh) => {
-    const page = { page: 1, per_page: refresh ? 1 : 100 };
-    const body = { path, password: "", refresh, ...page };
-    const data = await client.call("POST", "/api/fs/list", body, { limit: LIMIT, secrets });
-    const content = (data as { content?: unknown } | null)?.content;
-    if (!Array.isArray(content)) return [];
-    return content.flatMap((entry: { name?: unknown; is_dir?: unknown } | null) =>
-      entry?.is_dir === true && typeof entry.name === "string" ? [entry.name] : [],
-    );
-  };
-}
-
-function below(path: string): string {
-  return path === "/" ? "/" : `${path}/`;
+function pauseAfter({ failures, class: kind }: Listing, interval: number): number {
+  if (kind === "network" && failures < NETWORK_ERRORS) return Math.min(interval, CONFIRM);
+  return Math.min(interval * 2 ** Math.min(failures, 20), Math.max(interval, LONGEST));
 }

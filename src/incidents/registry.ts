@@ -1,6 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { secretsOf } from "../mounts/site/plain.ts";
 import { readAddition, type StorageRow } from "../mounts/site/row.ts";
+import type { Listing } from "../mounts/site/state.ts";
 import { plainMessage } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
 import {
@@ -15,7 +16,7 @@ import type { IncidentStore, StoredDelivery, StoredIncident } from "./store.ts";
 import { tokenEnd } from "./token-end.ts";
 
 /** Maximum number of open incidents; further failing mounts have none. */
-const MAX_OPEN = 10_000;
+export const MAX_OPEN = 10_000;
 
 export interface IncidentRegistryDeps {
   readonly store: IncidentStore;
@@ -34,12 +35,18 @@ export interface IncidentRegistry {
   load(): Promise<void>;
   /** Processes a list of a site's mounts. Closes incidents of mounts that are no longer listed. */
   listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
-  /** Processes the result of a listing of a mount. @param error empty: it worked. */
-  probed(site: Site, row: StorageRow, error: string): Promise<void>;
+  /**
+   * Processes the result of a listing of a mount.
+   *
+   * @param error first line of the server's message without secrets; empty: it worked.
+   */
+  probed(siteId: string, path: string, listing: Pick<Listing, "driver" | "error">): Promise<void>;
   /** Closes the incidents of deleted sites. */
   forgetSites(isKnown: (siteId: string) => boolean): Promise<void>;
   /** The open incidents. */
   open(): readonly Incident[];
+  /** The open incident of a mount. */
+  at(siteId: string, path: string): Incident | undefined;
 }
 
 /** State of one mount. */
@@ -55,7 +62,6 @@ const NEW: Known = { signals: {}, incident: undefined, form: "" };
 export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegistry {
   const { store, now, driverOf } = deps;
   const known = new Map<string, Known>();
-  const keyOf = (siteId: string, path: string): string => `${siteId}\0${path}`;
   // Observations of one mount are stored one after another.
   let turn: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
@@ -192,12 +198,12 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
         });
         await commit([...gone, ...rows.map((row) => look(site, row))]);
       }),
-    probed: (site, row, error) =>
+    probed: (siteId, path, { driver, error }) =>
       inTurn(async () => {
-        const place = { siteId: site.id, path: row.mount_path, driver: row.driver };
-        const { signals, form } = known.get(keyOf(site.id, row.mount_path)) ?? NEW;
-        const options = { now: now(), plain: plainOf(row) };
-        await commit([change(place, observe(signals, { kind: "probe", error }, options), form)]);
+        const { signals, form } = known.get(keyOf(siteId, path)) ?? NEW;
+        const options = { now: now(), plain: (message: string) => message };
+        const next = observe(signals, { kind: "probe", error }, options);
+        await commit([change({ siteId, path, driver }, next, form)]);
       }),
     forgetSites: (isKnown) =>
       inTurn(async () => {
@@ -210,7 +216,13 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
         await commit(gone);
       }),
     open: () => [...known.values()].flatMap(({ incident }) => (incident ? [incident] : [])),
+    at: (siteId, path) => known.get(keyOf(siteId, path))?.incident,
   };
+}
+
+/** Identifies a mount. */
+export function keyOf(siteId: string, path: string): string {
+  return `${siteId}\0${path}`;
 }
 
 interface Change {

@@ -26,11 +26,11 @@ import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import {
-  actionOf,
   type Incident,
   type IncidentClass,
   type IncidentSource,
   itemsToReplace,
+  remedyOf,
 } from "./incident.ts";
 import type { IncidentService, WatchedIncident, WatchedIncidents } from "./service.ts";
 
@@ -41,6 +41,8 @@ export interface IncidentSite {
   /** Names of sites, with those that another process has just created. */
   readSites(): Promise<SiteNames>;
   driverOf(name: string): DriverInfo | undefined;
+  /** Name of Mooring's mount at a path of a site; undefined: only the site has it. */
+  mountAt(siteId: string, path: string): string | undefined;
 }
 
 /** Implements IncidentService. */
@@ -65,12 +67,17 @@ export function incidentImpl(
     const translate = translations(language);
     const say = (text: Text): string => textIn(text, translate);
     return ({ incident, site, driver }: WatchedIncident): IncidentMessage =>
-      incidentToProto(
-        incident,
+      incidentToProto(incident, {
         site,
-        driver === undefined || language === "en" ? driver : driverTranslation(language)(driver),
-        say,
-      );
+        action: say(
+          remedyOf(incident.class, {
+            site,
+            mount: source.mountAt(incident.siteId, incident.mountPath),
+          }),
+        ),
+        driver:
+          driver === undefined || language === "en" ? driver : driverTranslation(language)(driver),
+      });
   });
   const viewIn = memoize((language: Language) =>
     createView<WatchedIncidents, WatchedIncident, WatchIncidentsResponse>(
@@ -135,9 +142,15 @@ const SOURCE_VALUES: Readonly<Record<IncidentSource, SourceProto>> = {
 
 function incidentToProto(
   incident: Incident,
-  site: string,
-  driver: DriverInfo | undefined,
-  say: (text: Text) => string,
+  {
+    site,
+    action,
+    driver,
+  }: {
+    readonly site: string;
+    readonly action: string;
+    readonly driver: DriverInfo | undefined;
+  },
 ): IncidentMessage {
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
   const { id, mountPath, message, acknowledgedBy, note } = incident;
@@ -151,7 +164,7 @@ function incidentToProto(
     note,
     class: CLASS_VALUES[incident.class],
     source: SOURCE_VALUES[incident.source],
-    action: say(actionOf(incident.class)),
+    action,
     items: itemsToReplace(incident.class, driver).map(({ name, label, description }) => ({
       name,
       label,

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Lease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
+import type { Lister } from "../mounts/site/listing.ts";
+import type { MountRegistry } from "../mounts/site/registry.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
 import { waitAtMost } from "../pause.ts";
 import { startPeriodic } from "../periodic.ts";
@@ -10,7 +12,7 @@ import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { CLASSES, type Incident, type IncidentClass, type IncidentEvent } from "./incident.ts";
 import { createProbes, type ProbeDeps } from "./probe.ts";
-import { createIncidentRegistry } from "./registry.ts";
+import { createIncidentRegistry, keyOf, MAX_OPEN } from "./registry.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
 import type { IncidentStore, StoredDelivery } from "./store.ts";
 import { createAnnounce, createDeliverer } from "./webhook/deliver.ts";
@@ -36,7 +38,13 @@ export interface IncidentsDeps {
   readonly sealer: Sealer;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly translations: (language: Language) => Translate;
-  readonly clientOf: ProbeDeps["clientOf"];
+  /** Name of Mooring's mount at a path of a site. */
+  readonly mountAt: (siteId: string, path: string) => string | undefined;
+  readonly lister: Pick<Lister, "isFree" | "list">;
+  /** Results of listings, by probes and by users. */
+  readonly listings: Pick<MountRegistry, "listings" | "onListing">;
+  /** Stores the result of a probe. */
+  readonly record: ProbeDeps["onResult"];
   /** Milliseconds between two listings of a mount; 0: none. */
   readonly probeInterval: number;
   /** Whether messages may be sent to addresses that are not public. */
@@ -44,6 +52,8 @@ export interface IncidentsDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly onChange: (event: IncidentEvent, site: string, incident: Incident) => void;
+  /** Called after a change of the incidents that `at` returns. */
+  readonly onStatus: () => void;
   readonly onAttempt: (webhook: string, delivery: StoredDelivery) => void;
   readonly onError: (error: unknown) => void;
   /** Other intervals for tests. */
@@ -58,9 +68,12 @@ export interface Incidents {
   readonly webhooks: WebhookService;
   /** Number of open incidents by class, if this process follows mounts; else 0. */
   counts(): Readonly<Record<IncidentClass, number>>;
+  /** The open incident of a mount, in any process. */
+  at(siteId: string, path: string): Incident | undefined;
   /** Processes a list of a site's mounts. */
   listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
   siteName(siteId: string): string;
+  mountAt(siteId: string, path: string): string | undefined;
   endStreams(): void;
   close(): Promise<void>;
 }
@@ -96,12 +109,21 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     onChange: (event, incident) => {
       deps.onChange(event, siteName(incident.siteId), incident);
       service.changed();
+      deps.onStatus();
     },
   });
+  deps.listings.onListing(async (siteId, path, listing) => {
+    if (await leading()) await registry.probed(siteId, path, listing);
+  });
   const probes = createProbes({
-    ...deps,
     interval: deps.probeInterval,
-    onResult: registry.probed,
+    isFree: deps.lister.isFree,
+    list: deps.lister.list,
+    lastOf: (siteId, path) => deps.listings.listings(siteId).get(path),
+    onResult: deps.record,
+    now,
+    random: deps.random,
+    onError,
   });
   const send: Send = (url, body, headers) =>
     sendOnce(url, body, headers, { allowPrivate: deps.allowPrivate });
@@ -142,8 +164,19 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     running.add(mine);
   };
   let forgotten = 0;
+  /** Open incidents by site and path, as another process has stored them. */
+  let others = new Map<string, Incident>();
+  const readOthers = async (): Promise<void> => {
+    const open = await store.list({ open: true, limit: MAX_OPEN });
+    const versions = (all: Iterable<Incident>): string =>
+      JSON.stringify(Array.from(all, ({ id, changedAt }) => [id, changedAt]));
+    const isSame = versions(open) === versions(others.values());
+    others = new Map(open.map((each) => [keyOf(each.siteId, each.mountPath), each]));
+    if (!isSame) deps.onStatus();
+  };
   const beat = async (): Promise<void> => {
-    if (ending.signal.aborted || !(await leading())) return;
+    if (ending.signal.aborted) return;
+    if (!(await leading())) return readOthers();
     await targets.load();
     await registry.forgetSites((siteId) => sites.byId(siteId) !== undefined);
     if (now() - forgotten >= FORGET) {
@@ -173,12 +206,15 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       if (lease.isHeld()) for (const incident of registry.open()) counts[incident.class] += 1;
       return counts;
     },
+    at: (siteId, path) =>
+      lease.isHeld() ? registry.at(siteId, path) : others.get(keyOf(siteId, path)),
     listed: async (site, rows) => {
       if (!(await leading())) return;
       await registry.listed(site, rows);
       probes.listed(site, rows);
     },
     siteName,
+    mountAt: deps.mountAt,
     endStreams: () => ending.abort(),
     close: async () => {
       ending.abort();

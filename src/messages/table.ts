@@ -213,16 +213,23 @@ export const MESSAGES = {
   TAKEN_BACK: "refused by the upstream: its value was restored",
 
   // Incidents and webhooks
-  DO_REPLACE_CREDENTIAL:
-    "Get a new credential from the provider, replace it in the mount, and disable and enable the mount.",
-  DO_SIGN_IN:
-    "The provider requires a manual sign-in: sign in there, confirm its request, and enable the mount again.",
+  DO_REPLACE_CREDENTIAL: "Get a new credential from the provider, and replace it in the mount.",
+  DO_SIGN_IN: "The provider requires a manual sign-in: sign in there, and confirm its request.",
   DO_WAIT: "Wait until the provider's limit ends, free space, or list the mount less often.",
   DO_CHECK_NETWORK:
     "The site cannot reach the provider: check the network, DNS and proxy of the site's host.",
   DO_COMPARE_CONFIGURATION:
     "A value of the mount is wrong: compare its paths and names with the provider's.",
   DO_READ_LOG: "Read the message and the log of the site, which has details.",
+  DO_THEN: "{remedy} {next}",
+  DO_SYNC_MOUNT:
+    'To mount it again: "mooring mount sync {site} {name}", or Mount again in the console.',
+  DO_ENABLE_THERE: "To mount it again, disable and enable it on the site.",
+  DO_GIVE_ITEMS: "Give the mount these values.",
+  DO_CHECK_SITE:
+    'Make the site reachable, or correct its address or token: "mooring site check {site}" shows the cause.',
+  DO_SYNC_OR_ADOPT:
+    'Write the values of Mooring to the site ("mooring mount sync {site} {name}"), or adopt those of the site ("mooring mount adopt {site} {name}").',
   INCIDENT_NOT_FOUND: 'there is no incident "{id}"',
   INCIDENT_CLOSED: 'the incident "{id}" is closed',
   NOTE_TOO_LONG: "note has more than {most} characters",
@@ -315,6 +322,16 @@ export const MESSAGES = {
   MOUNT_ENABLED_UNMOUNTED:
     "the mount is enabled and not mounted: store it as disabled by an update, then enable it",
   KEY_PREFIX_RESERVED: "must not begin with {prefix}, which is reserved for mounts",
+  MOUNT_NOT_THERE: "the site has no mount of this driver at {path}",
+  MOUNT_IS_DISABLED_THERE: "not listed: the mount is disabled on the site",
+  ACCOUNT_REFUSED:
+    "not listed: another mount with this account was refused, and each further attempt may lock the account",
+  TEST_TOO_LATE: "not listed: the time of this test was over. Test fewer mounts at a time",
+  TOO_MANY_TESTS:
+    "{count} mounts on sites would be listed, and the limit is {most}: give a site, or names",
+  MOUNT_STARTING: "the site is mounting it",
+  ONLY_MOUNTS_BELOW:
+    "the site lists only other mounts below it, which it also does when this mount fails",
   MOUNT_FLAPPING:
     "changes repeatedly on the site: it is not corrected until it is pushed explicitly",
   NO_CREDENTIAL: "{name} has no value of {item} that could be replaced",

@@ -9,6 +9,7 @@ import type { Result } from "./save.ts";
 import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
 import type { Status } from "./status.ts";
+import type { TestResult } from "./test.ts";
 import type { WatchedMounts } from "./watch.ts";
 
 /** Result of a change. */
@@ -60,6 +61,8 @@ export interface MountService extends DeclaredMounts {
   list(grant: Grant, site?: string): Promise<readonly Mount[]>;
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
+  /** Name of the mount that a site has at a path; undefined: none. */
+  nameAt(siteId: string, path: string): string | undefined;
   /** Status of a mount on each of its sites. */
   statuses(mount: Mount): readonly Status[];
   save(inputs: readonly MountInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
@@ -86,6 +89,18 @@ export interface MountService extends DeclaredMounts {
   /** Plan of a sync of a site. */
   compare(site: string): Promise<readonly Result[]>;
   sync(site: string, names: readonly string[]): Promise<readonly Status[]>;
+  /**
+   * Lists mounts at their providers now.
+   *
+   * @param names empty: all that the caller can read. @param site empty: each of their sites.
+   * @throws NOT_FOUND; PERMISSION_DENIED; INVALID_ARGUMENT for more than 500 results.
+   */
+  test(
+    names: readonly string[],
+    site: string,
+    grant: Grant,
+    signal: AbortSignal,
+  ): Promise<readonly TestResult[]>;
   adopt(
     site: string,
     names: readonly string[],

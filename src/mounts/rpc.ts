@@ -1,4 +1,5 @@
-import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   MountContent,
@@ -23,6 +24,7 @@ import {
   RollbackMountsResponseSchema,
   SaveMountsResponseSchema,
   SyncMountsResponseSchema,
+  TestMountsResponseSchema,
   type WatchMountsResponse,
   WatchMountsResponseSchema,
 } from "../../gen/mooring/v1/mount_service_pb.js";
@@ -192,6 +194,20 @@ export function mountImpl(
       const status = await mounts.sync(site, names);
       return create(SyncMountsResponseSchema, { status: status.map(statusIn(context)) });
     },
+    testMounts: async ({ names, site }, context) => {
+      const say = sayIn(context);
+      const tests = await mounts.test(names, site, grantOf(context), context.signal);
+      return create(TestMountsResponseSchema, {
+        tests: tests.map(({ path, duration, error, remedy, entries, ...rest }) => ({
+          ...rest,
+          mountPath: path,
+          error: say(error),
+          remedy: say(remedy),
+          entries: [...entries],
+          durationMs: Math.round(duration),
+        })),
+      });
+    },
     adoptMounts: async ({ site, names, dryRun, reason }, context) => {
       const saved = await mounts.adopt(site, names, callerOf(context, reason), { dryRun });
       return create(AdoptMountsResponseSchema, {
@@ -322,15 +338,24 @@ function mountToProto(
 }
 
 function statusToProto(status: Status, say: (text: Text) => string) {
-  const { site, state, applied, differs, error } = status;
+  const { site, state, applied, differs, agrees, cause, remedy } = status;
   return create(MountStatusSchema, {
     site,
     state,
+    agrees,
     differs: [...differs],
     status: status.status,
-    error: say(error),
+    error: say(cause),
+    remedy: say(remedy),
     appliedRevision: BigInt(applied),
-  });
+    sinceTime: timeToProto(status.since),
+    readTime: timeToProto(status.readAt),
+    listTime: timeToProto(status.listedAt),
+  } as MessageInitShape<typeof MountStatusSchema>);
+}
+
+function timeToProto(time: number) {
+  return time > 0 ? timestampFromMs(time) : undefined;
 }
 
 /** Names of a mount's secrets in the audit. */

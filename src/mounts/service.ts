@@ -37,6 +37,7 @@ import {
   type Mount,
   missingFields,
   nameSite,
+  pathOn,
   readDraftMount,
   readMounts,
   wantedMounts,
@@ -47,10 +48,12 @@ import { checkPaths, rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, resultAs } from "./save.ts";
 import { type MountFollow, syncSite } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
+import type { Lister } from "./site/listing.ts";
 import type { MountRegistry } from "./site/registry.ts";
-import type { MountRound } from "./site/round.ts";
+import { isFailing, type MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
-import { type Status, statusOf } from "./status.ts";
+import { type Status, type StatusSources, statusOf } from "./status.ts";
+import { type Target, type TestResult, testMounts } from "./test.ts";
 import { saveUsable } from "./usable.ts";
 import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
 
@@ -59,8 +62,20 @@ export interface MountServiceDeps {
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: Pick<SiteRegistry, "sites" | "names" | "load">;
-  readonly follow: () => Pick<MountFollow, "look" | "ask" | "follow" | "isLeader" | "passing">;
+  readonly follow: () => Pick<
+    MountFollow,
+    "look" | "ask" | "follow" | "isLeader" | "passing" | "record"
+  >;
   readonly registry: MountRegistry;
+  /** Listings of mounts at their providers. */
+  readonly lister: Pick<Lister, "list" | "accountOf">;
+  /** What is known about mounts besides their states on sites. */
+  readonly health: Omit<StatusSources, "registry"> & {
+    /** Class of an error of a driver. */
+    readonly classOf: (error: string) => string;
+    /** Reports whether further attempts with this class of error may lock the account. */
+    readonly isRefusal: (kind: string) => boolean;
+  };
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   /** Aborted when streams are to end. */
@@ -78,6 +93,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     wantedOfAll(all())(name);
   const declared = createDeclared();
   const guard = (name: string): void => checkManaged(name, declared.by(name));
+  const sources: StatusSources = { ...deps.health, registry };
   const watched = {
     source: () => ({
       snapshot: engine.snapshot(),
@@ -86,7 +102,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     }),
     mounts: all,
     driverOf,
-    registry,
+    sources,
   };
   const feed = createStateFeed<WatchedMounts>({
     read: (before) => readWatched(before, watched),
@@ -176,7 +192,17 @@ export function createMountService(deps: MountServiceDeps): MountService {
       throw error instanceof SiteFailure ? siteError(error) : error;
     }
   };
-  const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, registry);
+  const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, sources);
+  const test = (targets: readonly Target[], signal: AbortSignal): Promise<readonly TestResult[]> =>
+    testMounts(targets, {
+      lister: deps.lister,
+      rowsOf: async ({ id }) => (await deps.follow().look(id)).rows,
+      record: ({ id }, row, error) => deps.follow().record(id, row, error, deps.health.classOf),
+      remedyFor: deps.health.remedyFor,
+      isRefusal: (error) => deps.health.isRefusal(deps.health.classOf(error)),
+      now: () => performance.now(),
+      signal,
+    });
   const statuses = (mount: Mount): readonly Status[] =>
     deps.sites
       .sites()
@@ -191,6 +217,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return mounts.filter((mount) => isOnSite(mount, name));
     },
     get: (name, grant) => need(grant)(all().get(name), name),
+    nameAt: (siteId, path) => {
+      const site = deps.sites.sites().find(({ id }) => id === siteId);
+      return site && wantedOf(site).find((each) => each.path === path)?.name;
+    },
     statuses,
     save,
     replace: async (at, value, caller, options = {}) => {
@@ -308,12 +338,47 @@ export function createMountService(deps: MountServiceDeps): MountService {
       for (const one of asked)
         if (!known.has(one))
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
-      await onSite(deps.follow().look(site.id));
+      const { rows } = await onSite(deps.follow().look(site.id));
+      const listings = registry.listings(site.id);
+      const failing = new Set(
+        rows.filter((row) => isFailing(row, listings)).map(({ mount_path: path }) => path),
+      );
       await onSite(syncSite(site.id, asked, { follow: deps.follow(), registry }));
-      return asked.flatMap((one) => {
-        const mount = all().get(one);
-        return mount === undefined ? [] : [statusOn(mount, site)];
+      const mounts = asked.flatMap((one) => all().get(one) ?? []);
+      // The status of a mount that was mounted again does not show whether the provider answers.
+      const again = mounts.filter(
+        (mount) =>
+          failing.has(pathOn(mount, site.name)) &&
+          registry.mounts(site.id).get(mount.name)?.status === "work",
+      );
+      if (again.length > 0)
+        await test(
+          again.map((mount) => ({ mount, site })),
+          deps.stopping,
+        );
+      return mounts.map((mount) => statusOn(mount, site));
+    },
+    test: async (names, site, grant, signal) => {
+      const only = site === "" ? undefined : await siteNamed(site);
+      const places = only === undefined ? deps.sites.sites() : [only];
+      const asked =
+        names.length === 0
+          ? [...all().values()].filter(allowed(grant))
+          : [...new Set(names)].map((name) => need(grant)(all().get(name), name));
+      const targets = asked.flatMap((mount) => {
+        const own = places.filter((each) => isOnSite(mount, each.name));
+        if (own.length === 0 && names.length > 0 && only !== undefined)
+          throw notFound(message("MOUNT_NOT_ON_SITE", { site, name: mount.name }));
+        return own.map((each) => ({ mount, site: each }));
       });
+      if (targets.length > MAX_REQUEST)
+        throw invalid([
+          {
+            field: "names",
+            description: message("TOO_MANY_TESTS", { count: targets.length, most: MAX_REQUEST }),
+          },
+        ]);
+      return test(targets, AbortSignal.any([signal, deps.stopping]));
     },
     adopt: async (name, names, caller, options = {}) => {
       const site = await siteNamed(name);

@@ -1,39 +1,92 @@
 import { message, type Text } from "../messages/message.ts";
-import type { Site } from "../sites/site.ts";
-import { type Mount, missingOn } from "./mount.ts";
+import type { Site, SiteState } from "../sites/site.ts";
+import { type Mount, missingOn, pathOn } from "./mount.ts";
+import { decideState, isErrorStatus, type State, type Trouble } from "./mount-state.ts";
 import type { MountRegistry } from "./site/registry.ts";
 
 /** Status of a mount on a site. */
-export interface Status {
+export interface Status extends State {
   readonly site: string;
-  readonly state: "ok" | "waiting" | "differs" | "failing" | "stuck";
+  /** Whether the site has the newest revision of the mount, without differences. */
+  readonly agrees: boolean;
   readonly applied: number;
   readonly differs: readonly string[];
   readonly status: string;
-  readonly error: Text;
+  /** Time of the last read of the site's mounts, in milliseconds since 1970 UTC; 0: never. */
+  readonly readAt: number;
+  /** Time of the last listing of the mount at its provider; 0: never, or not of this row. */
+  readonly listedAt: number;
 }
 
-/** Status of a mount on a site, from the records of the process that follows mounts. */
-export function statusOf(
-  mount: Mount,
-  site: Site,
-  registry: Pick<MountRegistry, "site" | "mounts">,
-): Status {
+/** Sources of the state of mounts besides the process that writes them to sites. */
+export interface StatusSources {
+  readonly registry: Pick<MountRegistry, "site" | "mounts" | "listings">;
+  /** State of a site's settings. */
+  readonly siteState: (siteId: string) => Pick<SiteState, "error">;
+  /** The open incident of a mount on a site. */
+  readonly incidentAt: (siteId: string, path: string) => Trouble | undefined;
+  /** What to do about an error of a mount's driver. */
+  readonly remedyFor: (error: string) => Text;
+}
+
+/** The reason for which a site's mounts or settings can't be read; undefined: none. */
+export function unreadSite(
+  site: Pick<Site, "id" | "name">,
+  { registry, siteState }: Pick<StatusSources, "registry" | "siteState">,
+): (Trouble & { readonly kind: string }) | undefined {
+  const mounts = registry.site(site.id);
+  const error = siteState(site.id).error ?? {
+    kind: mounts.errorKind,
+    message: mounts.error,
+    since: 0,
+  };
+  if (error.message === "") return undefined;
+  const { kind, message: cause, since } = error;
+  return { cause, remedy: message("DO_CHECK_SITE", { site: site.name }), since, kind };
+}
+
+/** Status of a mount on a site, from all that is known about it. */
+export function statusOf(mount: Mount, site: Site, sources: StatusSources): Status {
+  const { registry, incidentAt, remedyFor } = sources;
   const state = registry.mounts(site.id).get(mount.name);
-  const whole = registry.site(site.id);
-  const { applied = 0, differs = [], status = "", error = "", failures = 0 } = state ?? {};
-  const base = { site: site.name, applied, differs, status, error: error || whole.error };
-  const missing = missingOn(mount, site.name);
-  if (missing.length > 0)
-    return {
-      ...base,
-      state: "stuck",
-      error: message("MOUNT_INCOMPLETE", { items: missing.join(", ") }),
-    };
-  if (error !== "") return { ...base, state: failures > 0 ? "failing" : "stuck" };
-  if (whole.error !== "") return { ...base, state: "failing" };
-  if (applied === mount.revision && differs.length === 0 && state?.phase === "")
-    return { ...base, state: "ok" };
-  const isPushing = site.mode === "follow" && !site.paused && whole.met;
-  return { ...base, state: isPushing ? "waiting" : "differs" };
+  const { applied = 0, differs = [], status = "", statusSince = 0, error = "" } = state ?? {};
+  const path = (state?.absent === false && state.path) || pathOn(mount, site.name);
+  const agrees =
+    state !== undefined &&
+    !state.absent &&
+    state.phase === "" &&
+    applied === mount.revision &&
+    differs.length === 0;
+  const listing = registry.listings(site.id).get(path);
+  const decided = decideState({
+    name: mount.name,
+    site: site.name,
+    missing: missingOn(mount, site.name),
+    disabled: mount.disabled,
+    unread: unreadSite(site, sources),
+    isPushing: site.mode === "follow" && !site.paused && registry.site(site.id).met,
+    error,
+    isRetried: (state?.failures ?? 0) > 0,
+    agrees,
+    absentAt: state?.absent === true ? path : undefined,
+    isMounting: state !== undefined && !state.absent && state.since > 0,
+    status: state?.absent === true ? "" : status,
+    statusSince,
+    statusRemedy: isErrorStatus(status) ? remedyFor(status) : "",
+    incident: incidentAt(site.id, path),
+    listing:
+      listing === undefined || listing.error === ""
+        ? undefined
+        : { cause: listing.error, remedy: remedyFor(listing.error), since: listing.since },
+  });
+  return {
+    ...decided,
+    site: site.name,
+    agrees,
+    applied,
+    differs,
+    status,
+    readAt: registry.site(site.id).readAt,
+    listedAt: listing?.at ?? 0,
+  };
 }

@@ -4,8 +4,7 @@ import type { Site } from "../sites/site.ts";
 import type { Collection } from "../state-feed.ts";
 import { createTicks } from "../ticks.ts";
 import { isOnSite, type Mount } from "./mount.ts";
-import type { MountRegistry } from "./site/registry.ts";
-import { type Status, statusOf } from "./status.ts";
+import { type Status, type StatusSources, statusOf } from "./status.ts";
 
 /** Mount with all that a stream shows of it. The same object until one of the members changes. */
 export interface WatchedMount {
@@ -36,13 +35,13 @@ export interface WatchedMountsDeps {
   readonly source: () => WatchedSource;
   readonly mounts: () => ReadonlyMap<string, Mount>;
   readonly driverOf: (name: string) => DriverInfo | undefined;
-  readonly registry: Pick<MountRegistry, "site" | "mounts">;
+  readonly sources: StatusSources;
 }
 
 /** Reads all mounts with their statuses, in ticks of the event loop. Unchanged items are kept. */
 export async function readWatched(
   before: WatchedMounts | undefined,
-  { source, mounts, driverOf, registry }: WatchedMountsDeps,
+  { source, mounts, driverOf, sources }: WatchedMountsDeps,
 ): Promise<WatchedMounts> {
   const from = source();
   const ticks = createTicks();
@@ -55,7 +54,7 @@ export async function readWatched(
     const driver = driverOf(mount.driver);
     const statuses = from.sites
       .filter((site) => isOnSite(mount, site.name))
-      .map((site) => statusOf(mount, site, registry));
+      .map((site) => statusOf(mount, site, sources));
     const isKept =
       old !== undefined &&
       old.mount === mount &&
@@ -72,14 +71,19 @@ function areEqual(a: readonly Status[], b: readonly Status[]): boolean {
   return a.length === b.length && a.every((status, at) => isSameStatus(status, b[at]));
 }
 
+/** Reports whether statuses are equal, apart from the time of the last read, which is no event. */
 function isSameStatus(a: Status, b: Status | undefined): boolean {
   return (
     b !== undefined &&
     a.site === b.site &&
     a.state === b.state &&
+    a.agrees === b.agrees &&
+    a.since === b.since &&
+    a.listedAt === b.listedAt &&
     a.applied === b.applied &&
     a.status === b.status &&
-    String(a.error) === String(b.error) &&
+    String(a.cause) === String(b.cause) &&
+    String(a.remedy) === String(b.remedy) &&
     a.differs.length === b.differs.length &&
     a.differs.every((name, at) => name === b.differs[at])
   );

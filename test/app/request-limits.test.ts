@@ -36,6 +36,7 @@ const LONG = [
   "SetQbittorrent",
   "SyncMounts",
   "SyncSite",
+  "TestMounts",
 ];
 
 describe("the body limit of a method", () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { classify } from "../../src/incidents/incident.ts";
 import { createProbes } from "../../src/incidents/probe.ts";
+import { createLister } from "../../src/mounts/site/listing.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
+import { type Listing, listingForm, nextListing } from "../../src/mounts/site/state.ts";
 import { createSiteClient } from "../../src/sites/client.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { driverByName } from "../mounts/site/desk.ts";
@@ -31,17 +34,27 @@ function desk() {
   const clock = { now: 1_000_000 };
   const results: [path: string, error: string][] = [];
   const failures: unknown[] = [];
-  const probes = createProbes({
-    interval: INTERVAL,
-    clientOf: () => client,
-    driverOf: driverByName,
-    now: () => clock.now,
-    // The pause is then the interval.
-    random: () => 0.5,
-    onResult: async (_site, { mount_path: path }, error) => void results.push([path, error]),
-    onError: (error) => failures.push(error),
-  });
-  return { clock, results, failures, probes };
+  const listings = new Map<string, Listing>();
+  const lister = createLister({ driverOf: driverByName, clientOf: () => client });
+  const start = () =>
+    createProbes({
+      interval: INTERVAL,
+      isFree: lister.isFree,
+      list: lister.list,
+      lastOf: (_site, path) => listings.get(path),
+      now: () => clock.now,
+      // The pause is then the interval.
+      random: () => 0.5,
+      onResult: async (_site, one, error) => {
+        const { mount_path: path, driver } = one;
+        results.push([path, error]);
+        const now = { form: listingForm(one), driver, at: clock.now, error };
+        const kind = error === "" ? "" : classify(error);
+        listings.set(path, nextListing(listings.get(path), { ...now, class: kind }));
+      },
+      onError: (error) => failures.push(error),
+    });
+  return { clock, results, failures, listings, start, probes: start() };
 }
 
 /** Paths that were listed with a refresh, in order. */
@@ -96,7 +109,7 @@ test("after a credential error a mount is not listed until its row changes", asy
 
 test("other failures double the interval up to six hours", async () => {
   const { clock, probes } = desk();
-  server.folders.set("/a", "status: 502");
+  server.folders.set("/a", "object not found");
   probes.listed(site, [row(1, "/a")]);
   const pauses: number[] = [];
   let last = clock.now;
@@ -109,6 +122,50 @@ test("other failures double the interval up to six hours", async () => {
     last = clock.now;
   }
   expect(pauses).toEqual([0.5, 2, 4, 8, 16, 24, 24, 24]);
+});
+
+test("a network error is confirmed twice within minutes, then the interval doubles", async () => {
+  const { clock, probes, results } = desk();
+  server.folders.set("/a", "dial tcp 192.0.2.1:443: connection refused");
+  probes.listed(site, [row(1, "/a")]);
+  clock.now += INTERVAL;
+  for (let minute = 0; minute < 60; minute += 1) {
+    await probes.run();
+    clock.now += 60_000;
+  }
+  expect(results).toHaveLength(3);
+});
+
+test("after a restart the stored results count: no listing after a credential error, nor before its time", async () => {
+  const { clock, probes, start, results } = desk();
+  const rows = [row(1, "/dead"), row(2, "/good")];
+  server.folders.set("/dead", "require login [guest]");
+  probes.listed(site, rows);
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(results.map(([path]) => path).toSorted()).toEqual(["/dead", "/good"]);
+  const again = start();
+  again.listed(site, rows);
+  clock.now += INTERVAL - 1;
+  await again.run();
+  expect(results).toHaveLength(2);
+  clock.now += 2 * INTERVAL;
+  await again.run();
+  expect(results.slice(2).map(([path]) => path)).toEqual(["/good"]);
+});
+
+test("a new mount, and a changed one, is listed at once", async () => {
+  const { probes, results } = desk();
+  probes.listed(site, [row(1, "/old")]);
+  probes.listed(site, [row(1, "/old"), row(2, "/new")]);
+  await probes.run();
+  expect(results).toEqual([["/new", ""]]);
+  probes.listed(site, [row(1, "/old", { modified: "2" }), row(2, "/new")]);
+  await probes.run();
+  expect(results).toEqual([
+    ["/new", ""],
+    ["/old", ""],
+  ]);
 });
 
 test("mounts of one account are listed one at a time", async () => {

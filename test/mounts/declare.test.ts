@@ -19,6 +19,10 @@ const films = (remark: string) => ({
   members: { remark },
 });
 
+function noSites(): never {
+  throw new Error("this test has no sites");
+}
+
 /** Mounts. @param meanwhile runs before or after the commit of a declaration. */
 async function opened(meanwhile: {
   readonly before?: () => Promise<unknown>;
@@ -44,8 +48,14 @@ async function opened(meanwhile: {
     driverNames: () => [],
     sites: fixedSites(),
     stopping: new AbortController().signal,
-    follow: () => {
-      throw new Error("this test has no sites");
+    follow: noSites,
+    lister: { list: noSites, accountOf: noSites },
+    health: {
+      siteState: noSites,
+      incidentAt: noSites,
+      remedyFor: noSites,
+      classOf: noSites,
+      isRefusal: noSites,
     },
   });
 }

@@ -97,6 +97,8 @@ export function configOf(folder: string, env: Readonly<Record<string, string>>):
       MOORING_SHUTDOWN_GRACE: "200ms",
       // Many tests send thousands of wrong tokens.
       MOORING_WRONG_TOKENS: "0",
+      // Tests count the calls of sites.
+      MOORING_PROBE_INTERVAL: "0s",
       ...env,
     },
     cwd: folder,

@@ -4,6 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file mooring/v1/mount.proto.
@@ -161,8 +162,10 @@ export declare type MountStatus = Message<"mooring.v1.MountStatus"> & {
   site: string;
 
   /**
-   * One word: ok, waiting (the newest revision is not on the site yet), differs (nothing is sent),
-   * failing (it is retried) or stuck (a user must act).
+   * One word. ok: the site has the newest revision, reports that the mount works, no incident is
+   * open, and the last listing did not fail. waiting: the newest revision is not on the site yet,
+   * or the site is mounting it. differs: the site has other values, and nothing is sent. failing:
+   * the mount or its site fails. stuck: a user must act.
    *
    * @generated from field: string state = 2;
    */
@@ -190,11 +193,49 @@ export declare type MountStatus = Message<"mooring.v1.MountStatus"> & {
   status: string;
 
   /**
-   * Error, and what to do. Empty: none.
+   * Cause of the state, in the language of the call. Empty: none.
    *
    * @generated from field: string error = 6;
    */
   error: string;
+
+  /**
+   * The site has the newest revision of the mount, without differences. Says nothing about whether
+   * the mount works.
+   *
+   * @generated from field: bool agrees = 7;
+   */
+  agrees: boolean;
+
+  /**
+   * What to do, in the language of the call. Empty: nothing.
+   *
+   * @generated from field: string remedy = 8;
+   */
+  remedy: string;
+
+  /**
+   * Time since which the cause is known, or since which the mount works. Absent: unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp since_time = 9;
+   */
+  sinceTime?: Timestamp | undefined;
+
+  /**
+   * Time of the last read of the site's list of mounts. Absent: never.
+   *
+   * @generated from field: google.protobuf.Timestamp read_time = 10;
+   */
+  readTime?: Timestamp | undefined;
+
+  /**
+   * Time of the last listing of the mount at its provider, by TestMounts or by a probe
+   * (`MOORING_PROBE_INTERVAL`). Absent: never since the row was changed: whether the provider
+   * answers is unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp list_time = 11;
+   */
+  listTime?: Timestamp | undefined;
 };
 
 /**
@@ -358,6 +399,85 @@ export declare type MountResult = Message<"mooring.v1.MountResult"> & {
  * Use `create(MountResultSchema)` to create a new message.
  */
 export declare const MountResultSchema: GenMessage<MountResult>;
+
+/**
+ * Result of a test of a mount on a site.
+ *
+ * @generated from message mooring.v1.MountTest
+ */
+export declare type MountTest = Message<"mooring.v1.MountTest"> & {
+  /**
+   * Name of the mount.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Name of the site.
+   *
+   * @generated from field: string site = 2;
+   */
+  site: string;
+
+  /**
+   * Path on the site.
+   *
+   * @generated from field: string mount_path = 3;
+   */
+  mountPath: string;
+
+  /**
+   * One word. works: the provider was listed. fails: the site answered with an error. unknown: the
+   * site did not answer, or its answer does not show whether the mount works. skipped: not listed.
+   * disabled: not listed, because the mount is disabled on the site.
+   *
+   * @generated from field: string outcome = 4;
+   */
+  outcome: string;
+
+  /**
+   * Cause, in the language of the call: the site's message without secrets, or the reason for
+   * which nothing was listed. Empty: it works.
+   *
+   * @generated from field: string error = 5;
+   */
+  error: string;
+
+  /**
+   * What to do, in the language of the call. Empty: nothing.
+   *
+   * @generated from field: string remedy = 6;
+   */
+  remedy: string;
+
+  /**
+   * First entries of the mount, at most 10. Folders end with `/`.
+   *
+   * @generated from field: repeated string entries = 7;
+   */
+  entries: string[];
+
+  /**
+   * Number of entries of the mount, as far as the site reports it.
+   *
+   * @generated from field: int32 total = 8;
+   */
+  total: number;
+
+  /**
+   * Duration in milliseconds.
+   *
+   * @generated from field: int32 duration_ms = 9;
+   */
+  durationMs: number;
+};
+
+/**
+ * Describes the message mooring.v1.MountTest.
+ * Use `create(MountTestSchema)` to create a new message.
+ */
+export declare const MountTestSchema: GenMessage<MountTest>;
 
 /**
  * What happens when users edit content on a site.

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Mount, MountInput, MountResult, MountStatus } from "./mount_pb.js";
+import type { Mount, MountInput, MountResult, MountStatus, MountTest } from "./mount_pb.js";
 
 /**
  * Describes the file mooring/v1/mount_service.proto.
@@ -540,6 +540,53 @@ export declare type SyncMountsResponse = Message<"mooring.v1.SyncMountsResponse"
 export declare const SyncMountsResponseSchema: GenMessage<SyncMountsResponse>;
 
 /**
+ * Request of TestMounts.
+ *
+ * @generated from message mooring.v1.TestMountsRequest
+ */
+export declare type TestMountsRequest = Message<"mooring.v1.TestMountsRequest"> & {
+  /**
+   * Names of the mounts. Empty: all that the caller can read.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+
+  /**
+   * Only on this site. Empty: on each of their sites.
+   *
+   * @generated from field: string site = 2;
+   */
+  site: string;
+};
+
+/**
+ * Describes the message mooring.v1.TestMountsRequest.
+ * Use `create(TestMountsRequestSchema)` to create a new message.
+ */
+export declare const TestMountsRequestSchema: GenMessage<TestMountsRequest>;
+
+/**
+ * Reply of TestMounts.
+ *
+ * @generated from message mooring.v1.TestMountsResponse
+ */
+export declare type TestMountsResponse = Message<"mooring.v1.TestMountsResponse"> & {
+  /**
+   * Results, by mount and site. At most 500 are made; more are INVALID_ARGUMENT.
+   *
+   * @generated from field: repeated mooring.v1.MountTest tests = 1;
+   */
+  tests: MountTest[];
+};
+
+/**
+ * Describes the message mooring.v1.TestMountsResponse.
+ * Use `create(TestMountsResponseSchema)` to create a new message.
+ */
+export declare const TestMountsResponseSchema: GenMessage<TestMountsResponse>;
+
+/**
  * Request of AdoptMounts.
  *
  * @generated from message mooring.v1.AdoptMountsRequest
@@ -958,8 +1005,8 @@ export declare const MountService: GenService<{
     output: typeof CompareMountsResponseSchema;
   },
   /**
-   * SyncMounts writes mounts to a site now, in every mode of the site. Failed
-   * mounts are retried.
+   * SyncMounts writes mounts to a site now, in every mode of the site. Failing mounts are mounted
+   * again, also without differences, and then listed once with a refresh.
    *
    * @generated from rpc mooring.v1.MountService.SyncMounts
    */
@@ -967,6 +1014,19 @@ export declare const MountService: GenService<{
     methodKind: "unary";
     input: typeof SyncMountsRequestSchema;
     output: typeof SyncMountsResponseSchema;
+  },
+  /**
+   * TestMounts lists mounts on their sites now, with a refresh, which asks the provider and may be a
+   * login there. Each account has one listing at a time; after an error of a credential, further
+   * mounts of the account are skipped. The results count for the state of the mounts, and open and
+   * close incidents. After 150 s no further listing begins.
+   *
+   * @generated from rpc mooring.v1.MountService.TestMounts
+   */
+  testMounts: {
+    methodKind: "unary";
+    input: typeof TestMountsRequestSchema;
+    output: typeof TestMountsResponseSchema;
   },
   /**
    * AdoptMounts stores the mounts of a site in the service, in one revision:

@@ -4,6 +4,7 @@ import {
   type MountInput,
   MountInputSchema,
   type MountResult,
+  type MountStatus,
 } from "../../../gen/mooring/v1/mount_pb.js";
 import {
   AdoptMountsResponseSchema,
@@ -17,6 +18,7 @@ import {
   ReplaceCredentialResponseSchema,
   SaveMountsResponseSchema,
   SyncMountsResponseSchema,
+  TestMountsResponseSchema,
   WatchMountsResponseSchema,
 } from "../../../gen/mooring/v1/mount_service_pb.js";
 import { counted } from "../argument.ts";
@@ -31,6 +33,7 @@ import {
   writeMounts,
   writeResults,
   writeStatus,
+  writeTests,
 } from "../mount.ts";
 import { readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
@@ -47,6 +50,7 @@ const actions: Readonly<Record<string, Action>> = {
   delete: { count: [1, 500], act: remove },
   compare: { count: 1, act: compare },
   sync: { count: [1, 501], act: sync },
+  test: { count: [0, 500], act: test },
   adopt: { count: [1, 501], act: adopt },
   rollback: { count: [1, 501], act: rollback },
   import: { count: 1, act: importFile },
@@ -67,6 +71,7 @@ export const mountCommand: Command = {
     "mount delete NAME... [--yes]",
     "mount compare SITE",
     "mount sync SITE [NAME...] [--yes]",
+    "mount test NAME...|--all [--site NAME]",
     "mount adopt SITE [NAME...] [--dry-run] [--yes] [--accept-loss]",
     "mount rollback REVISION [NAME...] [--dry-run] [--yes]",
     "mount import FILE [--site NAMES] [--dry-run] [--accept-loss]",
@@ -79,7 +84,8 @@ export const mountCommand: Command = {
     "path, disabled, sites and content. ITEM@SITE=VALUE is a value of one site, and",
     "ITEM alone removes a value. ITEM=@PATH reads it from a file, ITEM=@- from standard",
     "input: use these for secrets, because a process list shows arguments. compare",
-    "prints what sync would change; adopt copies a server's mounts to Mooring. replace",
+    "prints what sync would change; sync also mounts failing mounts again; test lists",
+    "mounts at their providers now. adopt copies a server's mounts to Mooring. replace",
     "replaces an item's value in every mount that has the same value. import reads a",
     "file of export, backups of OpenList and AList (also encrypted), their data.db, and",
     "lists of storages (storages.json, sqlite3 -json); import and adopt exit with 4",
@@ -87,6 +93,7 @@ export const mountCommand: Command = {
   ],
   flags: [
     "accept-loss",
+    "all",
     "allow-shared-credential",
     "dry-run",
     "force",
@@ -106,8 +113,11 @@ export const mountCommand: Command = {
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */
 const PATIENCE = 180_000;
 
-function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
-  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
+/** The same for a test, whose last listing begins after at most 150 s. */
+const TEST_PATIENCE = 300_000;
+
+function patience({ args }: CommandRun, timeoutMs = PATIENCE): { readonly timeoutMs?: number } {
+  return args.text("timeout") === undefined ? { timeoutMs } : {};
 }
 
 const client = (run: CommandRun) => run.connectTo(MountService);
@@ -231,7 +241,31 @@ async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): 
   if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
   else await writeStatus(output, reply.status);
   if (reply.status.some(({ state }) => state !== "ok"))
-    throw new CliFailure(EXIT.refused, "some mounts are not up to date on the site");
+    throw new CliFailure(
+      EXIT.refused,
+      "some mounts do not work on the site",
+      remedies(reply.status),
+    );
+}
+
+/** What to do about mounts that do not work, each once. */
+function remedies(statuses: readonly MountStatus[]): readonly string[] {
+  return [...new Set(statuses.map(({ remedy }) => remedy).filter((text) => text !== ""))];
+}
+
+async function test(run: CommandRun, names: readonly string[]): Promise<void> {
+  const { args, output, notice } = run;
+  if ((names.length === 0) !== args.is("all"))
+    throw usage("mount test requires names of mounts, or --all");
+  const request = { names: [...names], site: args.text("site") ?? "" };
+  const reply = await (await client(run)).testMounts(request, patience(run, TEST_PATIENCE));
+  const { tests } = reply;
+  if (args.is("json")) await output.json(TestMountsResponseSchema, reply);
+  else if (tests.length === 0) notice("there are no mounts on sites");
+  else await writeTests(output, tests);
+  const bad = tests.filter(({ outcome }) => outcome !== "works" && outcome !== "disabled");
+  if (bad.length > 0)
+    throw new CliFailure(EXIT.refused, `${bad.length} of ${tests.length} mounts do not work`);
 }
 
 async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { createDriverTranslation, type DriverInfo } from "../../drivers/driver-info.ts";
 import type { Language, Translate } from "../../messages/language.ts";
 import { message } from "../../messages/message.ts";
-import { actionOf, type Incident, type IncidentEvent, itemsToReplace } from "../incident.ts";
+import { type Incident, type IncidentEvent, itemsToReplace, remedyOf } from "../incident.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import type { Webhook } from "./input.ts";
 import { type Send, signedHeaders } from "./send.ts";
@@ -94,6 +94,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 export interface AnnounceDeps {
   readonly webhooks: () => readonly Webhook[];
   readonly siteName: (siteId: string) => string;
+  readonly mountAt: (siteId: string, path: string) => string | undefined;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly translations: (language: Language) => Translate;
   readonly now: () => number;
@@ -119,7 +120,10 @@ export function createAnnounce(deps: AnnounceDeps) {
       class: incident.class,
       source: incident.source,
       message: incident.message,
-      action: actionOf(incident.class).in(deps.translations(language)),
+      action: remedyOf(incident.class, {
+        site: deps.siteName(incident.siteId),
+        mount: deps.mountAt(incident.siteId, incident.mountPath),
+      }).in(deps.translations(language)),
       items: itemsToReplace(incident.class, driver).map(({ name, label, description }) => ({
         name,
         label,

@@ -15,7 +15,7 @@ import {
   updatedRow,
   type WantedMount,
 } from "./row.ts";
-import type { MountState } from "./state.ts";
+import { type MountState, statusSeen } from "./state.ts";
 import { isUnfinished, nextStep, type Step, stuckState } from "./step.ts";
 
 /** Maximum number of calls of one run: the longest sequence through the stuck states has eight. */
@@ -57,6 +57,7 @@ interface Seen {
  *
  * @param wanted undefined: the mount is to be deleted.
  * @param listed row of the list of this round.
+ * @param remount whether an enabled mount is disabled and enabled even without differences.
  * @throws SiteFailure when the site can't be reached; what `persist` throws.
  */
 export async function applyMount(
@@ -64,11 +65,13 @@ export async function applyMount(
   listed: StorageRow | undefined,
   before: MountState,
   deps: ApplyDeps,
+  remount = false,
 ): Promise<Applied> {
   const { client, hash, now } = deps;
   let state = before;
   let row = listed;
   let unmounted = false;
+  let isToRemount = remount;
   let error: Text = "";
   let undroppable = false;
   // The site has normalised the values of an earlier run in the meantime.
@@ -120,6 +123,7 @@ export async function applyMount(
         unmounted,
         undroppable,
         mounting: row !== undefined && isMounting(state, now()),
+        remount: isToRemount,
       });
       if (step === "done") break;
       if (step === "conflict") {
@@ -211,6 +215,8 @@ export async function applyMount(
       state = { ...state, phase: wanted === undefined ? "delete" : "mount" };
     } else await client.act(step as "enable" | "disable" | "delete", id, secrets);
     row = await readBack(id);
+    // Disabled: enabling it mounts it again.
+    if (row?.disabled === true) isToRemount = false;
     if (step === "delete") {
       if (row === undefined) deleted();
       else error = message("MOUNT_STILL_LISTED");
@@ -296,7 +302,15 @@ export async function applyMount(
       const failed = error === "" ? 0 : state.failures + 1;
       // The id distinguishes a row that comes back from one that a user has created.
       const id = state.phase === "gone" ? state.id : 0;
-      return { ...state, id, status: "", error, failures: failed, ...retryOf(failed, time) };
+      return {
+        ...state,
+        ...statusSeen(state, "", time),
+        id,
+        error,
+        absent: true,
+        failures: failed,
+        ...retryOf(failed, time),
+      };
     }
     const isOut = unmounted && !at.disabled;
     const since = isUnfinished(at) || isOut ? state.since || time : 0;
@@ -322,7 +336,8 @@ export async function applyMount(
           ? state.content
           : { ...state.content, ...contentMarks(wanted, seen.addition, hash) },
       differs: [...push, ...(wanted && at.disabled !== wanted.disabled ? ["disabled"] : [])],
-      status: plainStatus(at, wanted, deps),
+      ...statusSeen(state, plainStatus(at, wanted, deps), time),
+      absent: false,
       error: error || stuck,
       failures: failed,
       ...retryOf(failed, time),

@@ -14,8 +14,8 @@ import type { Site } from "../../sites/site.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
 import type { MountRegistry, MountRequest } from "./registry.ts";
 import { LeaseLost, type MountRound, runMountRound } from "./round.ts";
-import type { WantedMount } from "./row.ts";
-import type { SiteMounts } from "./state.ts";
+import type { StorageRow, WantedMount } from "./row.ts";
+import { listingForm, nextListing, type SiteMounts } from "./state.ts";
 
 /** Interval of reading a site's mounts while no work is pending, in milliseconds. */
 const LOOK = 60_000;
@@ -88,6 +88,17 @@ export interface MountFollow {
   ): Promise<void>;
   /** Client of a site's mounts; calls wait for running ones. */
   clientOf(site: Site): SiteClient;
+  /**
+   * Stores the result of a listing of a mount; the process with the lease does it on request.
+   *
+   * @param classOf the class of an error.
+   */
+  record(
+    siteId: string,
+    row: StorageRow,
+    error: string,
+    classOf: (error: string) => string,
+  ): Promise<void>;
   isLeader(): boolean;
   close(): Promise<void>;
 }
@@ -247,6 +258,23 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
       if (lease.isHeld()) await answer();
     },
     clientOf,
+    record: async (siteId, row, error, classOf) => {
+      const path = row.mount_path;
+      const listing = nextListing(registry.listings(siteId).get(path), {
+        form: listingForm(row),
+        driver: row.driver,
+        at: now(),
+        error,
+        class: error === "" ? "" : classOf(error),
+      });
+      if (lease.isHeld()) return registry.put(siteId, { listings: { [path]: listing } });
+      await registry.ask(siteId, { insist: [], states: {}, listings: { [path]: listing } });
+      for (let waited = 0; waited < RESULT_WAIT; waited += RESULT_LOOK) {
+        await sleep(RESULT_LOOK);
+        await registry.load();
+        if ((registry.listings(siteId).get(path)?.at ?? 0) >= listing.at) return;
+      }
+    },
     isLeader: lease.isHeld,
     close: async () => {
       closed = true;
@@ -265,6 +293,8 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
 const ROUNDS = 3;
 /** Interval of reading the results of another process, in milliseconds. */
 const RESULT_LOOK = 200;
+/** Maximum wait for another process to store the result of a listing, in milliseconds. */
+const RESULT_WAIT = 5_000;
 
 /**
  * Pushes mounts to a site on request, and waits for the result. A second round reads the result of
@@ -281,9 +311,13 @@ export async function syncSite(
     registry,
   }: {
     readonly follow: Pick<MountFollow, "ask" | "follow" | "isLeader">;
-    readonly registry: Pick<MountRegistry, "load" | "mounts">;
+    readonly registry: Pick<MountRegistry, "load" | "mounts" | "site" | "asked">;
   },
 ): Promise<void> {
+  /** Whether another process has not executed the request yet. */
+  const isAsked = async (): Promise<boolean> =>
+    (await registry.asked()).has(siteId) ||
+    registry.site(siteId).insist.some((name) => open.includes(name));
   const isOpen = (name: string): boolean => {
     const state = registry.mounts(siteId).get(name);
     return state === undefined || (state.phase !== "" && state.error === "");
@@ -293,9 +327,10 @@ export async function syncSite(
     await follow.ask(siteId, { insist: open, states: {} });
     if (follow.isLeader()) await follow.follow(siteId);
     else
-      for (let waited = 0; waited < MOUNT_LIMIT && open.some(isOpen); waited += RESULT_LOOK) {
+      for (let waited = 0; waited < MOUNT_LIMIT; waited += RESULT_LOOK) {
         await sleep(RESULT_LOOK);
         await registry.load();
+        if (!open.some(isOpen) && !(await isAsked())) break;
       }
     open = open.filter(isOpen);
   }

@@ -1,11 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { reviveText } from "../../messages/message.ts";
 import { createBatches } from "../../sites/batch.ts";
-import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
+import {
+  type Listing,
+  type MountState,
+  NEW_MOUNT,
+  NEW_SITE_MOUNTS,
+  type SiteMounts,
+} from "./state.ts";
 
 /** Stored state of a mount on a site, or, with an empty name, of all its mounts. */
 interface StoredMountState {
   readonly siteId: string;
+  /** Name of the mount; a path for the last listing of the mount there; `*` and more: a request. */
   readonly name: string;
   /** JSON. */
   readonly state: string;
@@ -50,6 +57,8 @@ export interface MountRequest {
   readonly states: Readonly<Record<string, MountState>>;
   /** Names whose states are removed, because the mounts were renamed. */
   readonly forget?: readonly string[];
+  /** Listings by another process, by path. */
+  readonly listings?: Readonly<Record<string, Listing>>;
 }
 
 /** States of the mounts of all sites, in memory. The process that holds the lease writes them. */
@@ -59,12 +68,16 @@ export interface MountRegistry {
   site(siteId: string): SiteMounts;
   /** By the names of the mounts. */
   mounts(siteId: string): ReadonlyMap<string, MountState>;
+  /** Last listings of a site's mounts, by path. */
+  listings(siteId: string): ReadonlyMap<string, Listing>;
   /** Stores changes of one site. Equal states are not written. An undefined state is removed. */
   put(
     siteId: string,
     changes: {
       readonly site?: SiteMounts;
       readonly mounts?: Readonly<Record<string, MountState | undefined>>;
+      /** By path. */
+      readonly listings?: Readonly<Record<string, Listing | undefined>>;
     },
   ): Promise<void>;
   /** Stores a request for the process with the lease, which is the only one that writes states. */
@@ -78,6 +91,8 @@ export interface MountRegistry {
   answer(siteId: string): Promise<void>;
   /** Calls the listener after each change. @returns a function that ends this. */
   onChange(listener: (siteId: string) => void): () => void;
+  /** Calls the listener with each new listing, and waits for it. */
+  onListing(listener: (siteId: string, path: string, listing: Listing) => Promise<void>): void;
 }
 
 /** @param pace milliseconds for which states are collected. Default: 20. */
@@ -94,11 +109,13 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
   const write = (rows: Changes): Promise<undefined> => batched(rows, { isPatient: true });
   let sites = new Map<string, SiteMounts>();
   let mounts = new Map<string, Map<string, MountState>>();
+  let listings = new Map<string, Map<string, Listing>>();
   let asks = 0;
   const listeners = new Set<(siteId: string) => void>();
-  const ofSite = (siteId: string): Map<string, MountState> => {
-    const known = mounts.get(siteId) ?? new Map<string, MountState>();
-    mounts.set(siteId, known);
+  const listingListeners = new Set<Parameters<MountRegistry["onListing"]>[0]>();
+  const ofSite = <T>(all: Map<string, Map<string, T>>, siteId: string): Map<string, T> => {
+    const known = all.get(siteId) ?? new Map<string, T>();
+    all.set(siteId, known);
     return known;
   };
   const requestsOf = async (siteId: string): Promise<readonly StoredMountState[]> =>
@@ -120,20 +137,25 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
       const rows = await store.list();
       sites = new Map();
       mounts = new Map();
+      listings = new Map();
       for (const { siteId, name, state } of rows)
         if (name.startsWith(REQUEST)) continue;
+        else if (name.startsWith("/"))
+          ofSite(listings, siteId).set(name, Object.freeze(JSON.parse(state, reviveText)));
         else if (name === "")
           sites.set(siteId, { ...NEW_SITE_MOUNTS, ...JSON.parse(state, reviveText) });
         else
-          ofSite(siteId).set(
+          ofSite(mounts, siteId).set(
             name,
             Object.freeze({ ...NEW_MOUNT, ...JSON.parse(state, reviveText) }),
           );
     },
     site: (siteId) => sites.get(siteId) ?? NEW_SITE_MOUNTS,
     mounts: (siteId) => mounts.get(siteId) ?? new Map(),
-    put: async (siteId, { site, mounts: changed = {} }) => {
-      const before = ofSite(siteId);
+    listings: (siteId) => listings.get(siteId) ?? new Map(),
+    put: async (siteId, { site, mounts: changed = {}, listings: listed = {} }) => {
+      const before = ofSite(mounts, siteId);
+      const heard = ofSite(listings, siteId);
       const rows: { siteId: string; name: string; state?: string }[] = [];
       const add = (name: string, was: object | undefined, is: object | undefined): void => {
         if (is === undefined ? was === undefined : JSON.stringify(was) === JSON.stringify(is))
@@ -142,22 +164,28 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
       };
       if (site !== undefined) add("", sites.get(siteId), site);
       for (const [name, state] of Object.entries(changed)) add(name, before.get(name), state);
+      for (const [path, listing] of Object.entries(listed)) add(path, heard.get(path), listing);
       if (rows.length === 0) return;
       await write(rows);
       if (site !== undefined) sites.set(siteId, Object.freeze(site));
       for (const [name, state] of Object.entries(changed))
         if (state === undefined) before.delete(name);
         else before.set(name, Object.freeze(state));
+      for (const [path, listing] of Object.entries(listed))
+        if (listing === undefined) heard.delete(path);
+        else heard.set(path, Object.freeze(listing));
       for (const listener of listeners) listener(siteId);
+      for (const [path, listing] of Object.entries(listed))
+        if (listing !== undefined)
+          for (const listener of listingListeners) await listener(siteId, path, listing);
     },
     ask: (siteId, request) =>
       oneByOne(async () => {
         const waiting = await requestsOf(siteId);
         const joined = waiting.length < MAX_WAITING ? [] : waiting;
         const all = [...joined.map(({ state }) => readRequest(state)), request];
-        // Requests for renames are not joined with others: they do not permit writes to the site.
-        const isRename = ({ forget = [] }: MountRequest): boolean => forget.length > 0;
-        const kinds = [all.filter(isRename), all.filter((each) => !isRename(each))];
+        // Only requests of one kind are joined: some do not permit writes to the site.
+        const kinds = [all.filter(permitsWrites), all.filter((each) => !permitsWrites(each))];
         await store.write([
           ...joined.map(({ name }) => ({ siteId, name })),
           ...kinds
@@ -168,16 +196,17 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
     asked: async () => new Set((await store.list("requests")).map(({ siteId }) => siteId)),
     answer: async (siteId) => {
       for (const { name, state } of await requestsOf(siteId)) {
-        const { insist, states, forget = [] } = readRequest(state);
+        const request = readRequest(state);
+        const { insist, states, forget = [], listings: listed = {} } = request;
         const site = registry.site(siteId);
         await registry.put(siteId, {
           site: {
             ...site,
-            // A rename alone does not permit writes to the site.
-            met: site.met || forget.length === 0,
+            met: site.met || permitsWrites(request),
             insist: [...new Set([...site.insist, ...insist])],
           },
           mounts: { ...Object.fromEntries(forget.map((each) => [each, undefined])), ...states },
+          listings: listed,
         });
         await store.write([{ siteId, name }]);
       }
@@ -186,8 +215,16 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    onListing: (listener) => {
+      listingListeners.add(listener);
+    },
   };
   return registry;
+}
+
+/** Reports whether a request permits writes to its site: a rename or a listing alone does not. */
+function permitsWrites({ forget = [], listings = {} }: MountRequest): boolean {
+  return forget.length === 0 && Object.keys(listings).length === 0;
 }
 
 function readRequest(state: string): MountRequest {
@@ -200,5 +237,6 @@ function join(requests: readonly MountRequest[]): MountRequest {
     insist: [...new Set(requests.flatMap(({ insist }) => insist))],
     states: Object.assign({}, ...requests.map(({ states }) => states)),
     forget: [...new Set(requests.flatMap(({ forget = [] }) => forget))],
+    listings: Object.assign({}, ...requests.map(({ listings }) => listings)),
   };
 }

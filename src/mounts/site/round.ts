@@ -8,8 +8,15 @@ import { compareMount } from "./compare.ts";
 import { plainStatus } from "./plain.ts";
 import type { MountRegistry } from "./registry.ts";
 import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
-import { type ExtraMount, type MountState, NEW_MOUNT } from "./state.ts";
-import { isUnfinished, type Step, stuckState } from "./step.ts";
+import {
+  type ExtraMount,
+  type Listing,
+  listingForm,
+  type MountState,
+  NEW_MOUNT,
+  statusSeen,
+} from "./state.ts";
+import { isBroken, isUnfinished, type Step, stuckState } from "./step.ts";
 
 /** Period in milliseconds: a mount that is corrected too often within it is paused. */
 const FIGHT_WINDOW = 600_000;
@@ -96,6 +103,7 @@ export async function runMountRound(
   const take: Record<string, Readonly<Record<string, Scalar>>> = {};
   const failures = (name: string): number => registry.mounts(siteId).get(name)?.failures ?? 0;
   const states: Record<string, MountState | undefined> = {};
+  const listings = registry.listings(siteId);
   for (const job of jobs.toSorted((a, b) => failures(a.name) - failures(b.name))) {
     const isWriting = aim === "push" && met && job.problem === "";
     const before = stateOf(job, registry, siteId);
@@ -107,12 +115,13 @@ export async function runMountRound(
     const wanted = deps.wanted().find(({ name }) => name === job.name);
     if ((wanted === undefined) !== (job.wanted === undefined)) continue;
     const looked = lookAt(wanted, job, before, deps);
-    if (!isWriting || !looked.isOpen) {
+    const isAsked = insist.includes(job.name);
+    const isRemount = isAsked && wanted?.disabled === false && isFailing(job.row, listings);
+    if (!isWriting || !(looked.isOpen || isRemount)) {
       const isThere = wanted !== undefined && job.row !== undefined && looked.isEqual;
       states[job.name] = isThere ? { ...looked.state, applied: wanted.revision } : looked.state;
       continue;
     }
-    const isAsked = insist.includes(job.name);
     const isTried = before.nextTry > now() && before.tried === (wanted?.revision ?? 0);
     if (looked.isCostly && isTried && !isAsked) continue;
     const { corrections, left } = correctionsOf(before, looked.drifted, now(), isAsked);
@@ -131,6 +140,7 @@ export async function runMountRound(
       job.row,
       { ...before, corrections, tried: wanted?.revision ?? 0 },
       { ...deps, persist },
+      isRemount,
     );
     await registry.put(siteId, { mounts: { [job.name]: applied.state } });
     if (Object.keys(applied.take).length > 0) take[job.name] = applied.take;
@@ -148,6 +158,7 @@ export async function runMountRound(
   const isSettled = done.length === 0 && site.met === met && Object.keys(states).length === 0;
   await registry.put(siteId, {
     mounts: states,
+    listings: outdated(listings, rows),
     site: {
       ...base,
       insist: rest,
@@ -158,6 +169,27 @@ export async function runMountRound(
     },
   });
   return { rows, extra, done, states, take };
+}
+
+/** Reports whether an enabled mount fails, by its status or by its last listing. */
+export function isFailing(
+  row: StorageRow | undefined,
+  listings: ReadonlyMap<string, Listing>,
+): boolean {
+  if (row === undefined || row.disabled) return false;
+  return isBroken(row) || (listings.get(row.mount_path)?.error ?? "") !== "";
+}
+
+/** Listings of rows that were changed, disabled or deleted, for removal. */
+function outdated(
+  listings: ReadonlyMap<string, Listing>,
+  rows: readonly StorageRow[],
+): Record<string, undefined> {
+  const forms = new Map(
+    rows.flatMap((row) => (row.disabled ? [] : [[row.mount_path, listingForm(row)]])),
+  );
+  const old = [...listings].filter(([path, { form }]) => forms.get(path) !== form);
+  return Object.fromEntries(old.map(([path]) => [path, undefined]));
 }
 
 /** Finds the row of each mount, and rows without a mount. */
@@ -253,7 +285,7 @@ function lookAt(
   const drifted = wasThere && wanted.revision <= before.applied;
   if (wanted === undefined || row === undefined)
     return {
-      state: { ...before, error: problem || before.error },
+      state: { ...before, absent: row === undefined, error: problem || before.error },
       isOpen: true,
       isCostly: true,
       isEqual: false,
@@ -280,7 +312,8 @@ function lookAt(
       driver: row.driver,
       differs,
       since,
-      status: plainStatus(row, wanted, { driverOf }),
+      absent: false,
+      ...statusSeen(before, plainStatus(row, wanted, { driverOf }), now()),
       error: problem || (stuck === "" ? before.error : stuck),
     },
     isCostly,

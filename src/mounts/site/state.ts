@@ -47,6 +47,10 @@ export interface MountState {
   readonly differs: readonly string[];
   /** The row's status without secrets, first line. */
   readonly status: string;
+  /** Time at which the row was first seen with this status; 0: unknown. */
+  readonly statusSince: number;
+  /** Whether the site's last list has no row of it. */
+  readonly absent: boolean;
   /** Error, or a stuck state with its remedy; empty: none. */
   readonly error: Text;
   readonly failures: number;
@@ -72,11 +76,63 @@ export const NEW_MOUNT: MountState = Object.freeze({
   unread: false,
   differs: [],
   status: "",
+  statusSince: 0,
+  absent: false,
   error: "",
   failures: 0,
   nextTry: 0,
   corrections: [],
 });
+
+/** A status of a row, with the time at which it was first seen. */
+export function statusSeen(
+  before: Pick<MountState, "status" | "statusSince">,
+  status: string,
+  time: number,
+): Pick<MountState, "status" | "statusSince"> {
+  const isSame = before.status === status && before.statusSince > 0;
+  return { status, statusSince: isSame ? before.statusSince : time };
+}
+
+/** Last listing of a mount at its provider: by a test of a user, or by a probe. */
+export interface Listing {
+  /** Identifies the row that was listed (`listingForm`). */
+  readonly form: string;
+  readonly driver: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly at: number;
+  /** Time of the first listing in a row with the same result: all worked, or all failed. */
+  readonly since: number;
+  /** First line of the server's message without secrets; empty: it worked. */
+  readonly error: string;
+  /** Class of the error (`src/incidents/incident.ts`); empty: it worked. */
+  readonly class: string;
+  /** Number of listings in a row that failed. */
+  readonly failures: number;
+}
+
+/** Identifies a user's version of a row: servers write tokens back without changing `modified`. */
+export function listingForm(row: {
+  readonly id: number;
+  readonly driver: string;
+  readonly [member: string]: unknown;
+}): string {
+  return JSON.stringify([row.id, row.driver, row["modified"]]);
+}
+
+/** The listing after another one. */
+export function nextListing(
+  before: Listing | undefined,
+  now: Pick<Listing, "form" | "driver" | "at" | "error" | "class">,
+): Listing {
+  const last = before?.form === now.form ? before : undefined;
+  const isSame = last !== undefined && (last.error === "") === (now.error === "");
+  return {
+    ...now,
+    since: isSame ? Math.min(last.since, now.at) : now.at,
+    failures: now.error === "" ? 0 : (last?.failures ?? 0) + 1,
+  };
+}
 
 /** A mount of a site that Mooring does not have. */
 export interface ExtraMount {

@@ -26,6 +26,8 @@ export interface Situation {
   readonly undroppable: boolean;
   /** Whether an unfinished mount may still complete. */
   readonly mounting: boolean;
+  /** Whether the mount is to be mounted again, because it fails. */
+  readonly remount: boolean;
 }
 
 /**
@@ -41,7 +43,8 @@ export function nextStep(situation: Situation): Step {
   // disabling it again stops the driver.
   if (row.disabled && row.status === "work") return "enable";
   const isStuck = isUnfinished(row) && !mounting;
-  const isToBeOff = wanted === undefined || wanted.disabled || differs || isStuck;
+  const isToBeOff =
+    wanted === undefined || wanted.disabled || differs || isStuck || situation.remount;
   if (!row.disabled && isToBeOff) {
     // OpenList deletes it anyway, AList does not.
     if (wanted === undefined && situation.undroppable) return "delete";
@@ -53,6 +56,11 @@ export function nextStep(situation: Situation): Step {
   if (wanted === undefined) return "delete";
   if (differs) return "update";
   return row.disabled && !wanted.disabled ? "enable" : "done";
+}
+
+/** Reports whether the last mount of an enabled row has failed. */
+export function isBroken(row: StorageRow): boolean {
+  return !row.disabled && row.status !== "work" && !isUnfinished(row);
 }
 
 /** Reports whether the mounting of an enabled row has not ended: it is running, or the server was interrupted. */

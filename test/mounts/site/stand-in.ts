@@ -15,6 +15,8 @@ export interface Storages {
   readonly live: Map<string, Live>;
   /** By driver; tests may replace them. Default: starts at once. */
   readonly providers: Map<string, Provider>;
+  /** Content of folders, by path: names (folders end with `/`), or the driver's error. Default: empty. */
+  readonly folders: Map<string, string | readonly string[]>;
   /** Makes the stop of a driver fail, by driver. */
   readonly dropFails: Set<string>;
   /** Requests by path, such as `POST /api/admin/storage/update`, in order, with their bodies. */
@@ -242,6 +244,28 @@ export async function startStorages(
         return undefined;
     }
   };
+  /** Mounts below a folder are listed also when the mount of the folder fails. */
+  const listFolder = (path: string): object => {
+    const base = path === "/" ? "/" : `${path}/`;
+    const below = [...live.keys()]
+      .filter((each) => each !== path && each.startsWith(base))
+      .map((each) => `${each.slice(base.length).split("/")[0]}/`);
+    const isMounted = [...live.keys()].some((each) => `${path}/`.startsWith(`${each}/`));
+    const found = site.folders.get(path) ?? [];
+    const error = !isMounted
+      ? `failed get storage: storage not found; rawPath: ${path}`
+      : typeof found === "string"
+        ? `failed get objs: failed to list objs: ${found}`
+        : "";
+    if (error !== "" && below.length === 0) return no(error);
+    const own = typeof found === "string" ? [] : found;
+    const names = [...new Set([...below, ...own])];
+    const content = names.map((name) => ({
+      name: name.replace(/\/$/, ""),
+      is_dir: name.endsWith("/"),
+    }));
+    return ok({ content: content.length === 0 ? null : content, total: names.length });
+  };
   let isLoading = false;
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? "/", "http://site");
@@ -258,7 +282,7 @@ export async function startStorages(
       : request.headers.authorization !== token
         ? no("token is invalidated", 401)
         : url.pathname === "/api/fs/list"
-          ? ok({ content: [], total: 0 })
+          ? listFolder(String(body?.["path"] ?? ""))
           : await answer(
               `${request.method} ${url.pathname.replace("/api/admin/storage/", "")}`,
               url.searchParams,
@@ -311,6 +335,7 @@ export async function startStorages(
     token,
     rows,
     providers: new Map(),
+    folders: new Map(),
     dropFails: new Set(),
     calls: [],
     hold: undefined,

@@ -71,6 +71,7 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [mount.deleteMounts, post(`${MOUNT}/delete`, "*", "*")],
   [mount.compareMounts, post(`${MOUNT}/compare`, "results", "*")],
   [mount.syncMounts, post(`${MOUNT}/sync`, "*", "*")],
+  [mount.testMounts, post(`${MOUNT}/test`, "tests", "*")],
   [mount.adoptMounts, post(`${MOUNT}/adopt`, "*", "*")],
   [mount.rollbackMounts, post(`${MOUNT}/rollback`, "*", "*")],
   [mount.importMounts, post(`${MOUNT}/import`, "*", "*")],

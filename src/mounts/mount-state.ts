@@ -1,0 +1,111 @@
+import { message, type Text } from "../messages/message.ts";
+
+/** State of a mount on a site, in one word. */
+export type StateName = "ok" | "waiting" | "differs" | "failing" | "stuck";
+
+/** A reason for which a mount does not work, or may not work. */
+export interface Trouble {
+  readonly cause: Text;
+  /** What to do; empty: unknown. */
+  readonly remedy: Text;
+  /** Milliseconds since 1970 UTC; 0: unknown. */
+  readonly since: number;
+}
+
+/** What is known about a mount on a site, by source. */
+export interface StateFacts {
+  /** Names, for remedies. */
+  readonly name: string;
+  readonly site: string;
+  /** Secret items of the mount whose values are lost. */
+  readonly missing: readonly string[];
+  /** Whether the mount is disabled in Mooring. */
+  readonly disabled: boolean;
+  /** The site can't be read: its mounts or its settings. */
+  readonly unread: Trouble | undefined;
+  /** Whether differences are written to the site without a request. */
+  readonly isPushing: boolean;
+  /** Error of the last attempt to write the mount; empty: none. */
+  readonly error: Text;
+  /** Whether that attempt is repeated without a request. */
+  readonly isRetried: boolean;
+  /** Whether the site has the newest revision of the mount, without differences. */
+  readonly agrees: boolean;
+  /** Path at which the site has no mount; undefined: the site has it, or was not read. */
+  readonly absentAt: string | undefined;
+  /** Whether the server has not ended mounting it. */
+  readonly isMounting: boolean;
+  /** Status of the row on the site; empty: none. */
+  readonly status: string;
+  /** Time at which the status was first seen; 0: unknown. */
+  readonly statusSince: number;
+  /** What to do about an error of the row's status. */
+  readonly statusRemedy: Text;
+  /** The open incident of the mount. */
+  readonly incident: Trouble | undefined;
+  /** The last listing of the mount, if it failed. */
+  readonly listing: Trouble | undefined;
+}
+
+/** State of a mount on a site, with its cause and remedy. */
+export interface State extends Trouble {
+  readonly state: StateName;
+}
+
+/**
+ * Decides the state of a mount on a site. It is `ok` only if the site has the newest revision, the
+ * server reports that the mount works, no incident is open and the last listing did not fail. This
+ * is the only place that decides it.
+ */
+export function decideState(facts: StateFacts): State {
+  const { name, site, missing, status, statusSince, error } = facts;
+  const sync = () => message("DO_SYNC_MOUNT", { site, name });
+  if (missing.length > 0)
+    return {
+      state: "stuck",
+      cause: message("MOUNT_INCOMPLETE", { items: missing.join(", ") }),
+      remedy: message("DO_GIVE_ITEMS"),
+      since: 0,
+    };
+  if (error !== "")
+    return { state: facts.isRetried ? "failing" : "stuck", cause: error, remedy: sync(), since: 0 };
+  if (facts.unread !== undefined) return { state: "failing", ...facts.unread };
+  if (!facts.disabled) {
+    const found = facts.incident ?? facts.listing;
+    if (found !== undefined || isErrorStatus(status)) {
+      const { cause, remedy, since } = found ?? {
+        cause: status,
+        remedy: facts.statusRemedy,
+        since: statusSince,
+      };
+      return {
+        state: "failing",
+        cause,
+        remedy: message("DO_THEN", { remedy, next: sync() }),
+        since,
+      };
+    }
+  }
+  if (facts.isMounting)
+    return {
+      state: "waiting",
+      cause: message("MOUNT_STARTING"),
+      remedy: "",
+      since: statusSince,
+    };
+  if (facts.agrees) return { state: "ok", cause: "", remedy: "", since: statusSince };
+  const cause =
+    facts.absentAt === undefined ? "" : message("MOUNT_NOT_THERE", { path: facts.absentAt });
+  if (facts.isPushing) return { state: "waiting", cause, remedy: "", since: 0 };
+  return {
+    state: "differs",
+    cause,
+    remedy: message("DO_SYNC_OR_ADOPT", { site, name }),
+    since: 0,
+  };
+}
+
+/** Reports whether the status of a row is the error of its last mount. */
+export function isErrorStatus(status: string): boolean {
+  return !["", "work", "disabled"].includes(status);
+}

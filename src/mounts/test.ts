@@ -1,0 +1,138 @@
+import { message, type Text } from "../messages/message.ts";
+import { SiteFailure } from "../sites/failure.ts";
+import type { Site } from "../sites/site.ts";
+import { type Mount, pathOn } from "./mount.ts";
+import type { Listed, Lister } from "./site/listing.ts";
+import type { StorageRow } from "./site/row.ts";
+
+/** Time after which no further listing begins, in milliseconds. */
+const LIMIT = 150_000;
+/** Maximum number of sites that are read at the same time. */
+const SITES_AT_ONCE = 8;
+/** Maximum number of entries in a result. */
+const MAX_SHOWN = 10;
+
+/** Mount to be listed on a site. */
+export interface Target {
+  readonly mount: Mount;
+  readonly site: Site;
+}
+
+/** Result of a test of a mount on a site. */
+export interface TestResult {
+  readonly name: string;
+  readonly site: string;
+  readonly path: string;
+  readonly outcome: "works" | "fails" | "unknown" | "skipped" | "disabled";
+  /** Cause; empty: it works. */
+  readonly error: Text;
+  /** What to do; empty: nothing. */
+  readonly remedy: Text;
+  /** First entries; folders end with `/`. */
+  readonly entries: readonly string[];
+  readonly total: number;
+  /** Milliseconds. */
+  readonly duration: number;
+}
+
+export interface TestDeps {
+  readonly lister: Pick<Lister, "list" | "accountOf">;
+  /** Rows of a site. @throws SiteFailure. */
+  readonly rowsOf: (site: Site) => Promise<readonly StorageRow[]>;
+  /** Stores the result of a listing. @param error empty: it worked. */
+  readonly record: (site: Site, row: StorageRow, error: string) => Promise<void>;
+  readonly remedyFor: (error: string) => Text;
+  /** Reports whether each further attempt of the account would fail, and may lock it. */
+  readonly isRefusal: (error: string) => boolean;
+  readonly now: () => number;
+  /** Aborted when the client has gone: no further listing begins. */
+  readonly signal: AbortSignal;
+}
+
+/** Lists mounts on their sites now. The results have the order of the targets. */
+export async function testMounts(
+  targets: readonly Target[],
+  deps: TestDeps,
+): Promise<readonly TestResult[]> {
+  const { lister, now, signal, remedyFor } = deps;
+  const end = now() + LIMIT;
+  /** Accounts whose credential was refused in this test. */
+  const refused = new Set<string>();
+  const results = new Map<Target, TestResult>();
+  const put = (
+    target: Target,
+    outcome: TestResult["outcome"],
+    more: Partial<TestResult> = {},
+  ): void => {
+    const { mount, site } = target;
+    results.set(target, {
+      name: mount.name,
+      site: site.name,
+      path: pathOn(mount, site.name),
+      outcome,
+      error: "",
+      remedy: "",
+      entries: [],
+      total: 0,
+      duration: 0,
+      ...more,
+    });
+  };
+  const putListed = (target: Target, listed: Listed, duration: number): void => {
+    const { site, mount } = target;
+    if (listed.outcome === "works") {
+      const entries = listed.entries
+        .slice(0, MAX_SHOWN)
+        .map(({ name, isFolder }) => (isFolder ? `${name}/` : name));
+      put(target, "works", { entries, total: listed.total, duration });
+    } else if (listed.outcome === "unknown")
+      put(target, "unknown", { error: listed.reason, duration });
+    else {
+      const next = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });
+      const remedy = message("DO_THEN", { remedy: remedyFor(listed.error), next });
+      put(target, "fails", { error: listed.error, remedy, duration });
+    }
+  };
+  const test = async (target: Target, rows: readonly StorageRow[]): Promise<void> => {
+    const { mount, site } = target;
+    const path = pathOn(mount, site.name);
+    const row = rows.find((each) => each.mount_path === path && each.driver === mount.driver);
+    if (row === undefined) {
+      const remedy = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });
+      return put(target, "fails", { error: message("MOUNT_NOT_THERE", { path }), remedy });
+    }
+    if (row.disabled) return put(target, "disabled", { error: message("MOUNT_IS_DISABLED_THERE") });
+    const account = lister.accountOf(site, row);
+    let began = now();
+    let reason: Text = "";
+    const mayBegin = (): boolean => {
+      began = now();
+      if (refused.has(account)) reason = message("ACCOUNT_REFUSED");
+      else if (signal.aborted || began >= end) reason = message("TEST_TOO_LATE");
+      return reason === "";
+    };
+    const others = rows.map(({ mount_path: other }) => other);
+    const listed = await lister.list(site, row, others, mayBegin);
+    if (listed === undefined) return put(target, "skipped", { error: reason });
+    if (listed.outcome === "fails" && deps.isRefusal(listed.error)) refused.add(account);
+    putListed(target, listed, now() - began);
+    if (listed.outcome !== "unknown")
+      await deps.record(site, row, listed.outcome === "works" ? "" : listed.error);
+  };
+  const bySite = Map.groupBy(targets, ({ site }) => site);
+  const queue = bySite.entries();
+  const work = async (): Promise<void> => {
+    for (const [site, own] of queue)
+      try {
+        const rows = await deps.rowsOf(site);
+        await Promise.all(own.map((target) => test(target, rows)));
+      } catch (failure) {
+        if (!(failure instanceof SiteFailure)) throw failure;
+        const remedy = message("DO_CHECK_SITE", { site: site.name });
+        for (const target of own)
+          if (!results.has(target)) put(target, "unknown", { error: failure.text, remedy });
+      }
+  };
+  await Promise.all(Array.from({ length: Math.min(SITES_AT_ONCE, bySite.size) }, work));
+  return targets.flatMap((target) => results.get(target) ?? []);
+}

@@ -1,0 +1,207 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { startWholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
+import { as, give } from "./access-client.ts";
+import { sharedPortTransports } from "./all-transports.ts";
+import { FOLLOWING, local, rowOf, startFollowed, stateOf } from "./following.ts";
+import { startService } from "./service.ts";
+import { read } from "./transport/transport.ts";
+
+const NO_FOLDER = "root folder /srv/gone not exists";
+
+const one = startedForAll(startWholeSite);
+const service = startedForAll(() => startFollowed({ one }));
+const admin = startedForAll(() => as(service.port));
+
+beforeAll(async () => {
+  one.storages.providers.set("Local", ({ addition }) => {
+    if (addition["root_folder_path"] === "/srv/gone") throw new Error(NO_FOLDER);
+  });
+  one.storages.folders.set("/films", ["a.mkv", "series/"]);
+  await admin.mounts.saveMounts({
+    mounts: [local("films", "/srv/films"), local("gone", "/srv/gone"), local("dead", "/srv/dead")],
+  });
+  // Also in hooks, where expect.poll is not available.
+  await vi.waitFor(async () => {
+    expect(rowOf(one, "/gone")?.status).toBe(NO_FOLDER);
+    for (const name of ["films", "dead"]) expect(await stateOf(admin, name)).toBe("ok");
+    expect((await admin.incidents.listIncidents({})).incidents).toHaveLength(1);
+  }, 60_000);
+});
+
+const statusOf = async (name: string, at = admin) =>
+  (await at.mounts.getMount({ name })).mount?.status[0];
+
+describe.each(sharedPortTransports)("over $name", ({ open }) => {
+  const transport = startedForAll(() => open(service));
+  const { listMounts, getMount, watchMounts } = MountService.method;
+
+  test("a mount whose folder does not exist is failing, also while its incident is open", async () => {
+    const failing = { state: "failing", agrees: true, status: NO_FOLDER, error: NO_FOLDER };
+    const mount = { name: "gone", status: [failing] };
+    const { mounts } = await read(transport, listMounts);
+    expect(mounts).toMatchObject([
+      { name: "dead", status: [{ state: "ok" }] },
+      { name: "films", status: [{ state: "ok" }] },
+      mount,
+    ]);
+    expect(await read(transport, getMount, { name: "gone" })).toMatchObject({ mount });
+    const status = (mounts as { status: JsonObject[] }[])[2]?.status[0];
+    expect(status?.["remedy"]).toContain('"mooring mount sync one gone"');
+    for (const time of ["since_time", "read_time"]) expect(status?.[time]).toMatch(/^2\d{3}-/);
+    expect(status).not.toHaveProperty("list_time");
+    if (transport.carries(watchMounts)) {
+      const event = await read(transport, watchMounts);
+      expect(JSON.stringify(event["mounts"])).toContain('"state":"failing"');
+    }
+  });
+});
+
+describe.each(sharedPortTransports)("a test over $name", ({ open }) => {
+  const transport = startedForAll(() => open(service));
+  const { testMounts } = MountService.method;
+
+  test("lists mounts now, with their first entries or the cause", async () => {
+    one.storages.folders.set("/gone", "object not found");
+    const { tests } = await read(transport, testMounts, { names: ["films", "gone"] });
+    expect(tests).toMatchObject([
+      { name: "films", site: "one", mount_path: "/films", outcome: "works", total: 2 },
+      { name: "gone", site: "one", outcome: "fails" },
+    ]);
+    const [films, gone] = tests as JsonObject[];
+    expect(films?.["entries"]).toEqual(["a.mkv", "series/"]);
+    expect(gone?.["error"]).toContain("object not found");
+    expect(gone?.["remedy"]).toContain('"mooring mount sync one gone"');
+  });
+});
+
+test("a failed test makes the mount failing and opens an incident; a test that works ends both", async () => {
+  expect(await statusOf("dead")).toMatchObject({ state: "ok", status: "work" });
+  one.storages.folders.set("/dead", "NoSuchBucket");
+  const { tests } = await admin.mounts.testMounts({ names: ["dead"] });
+  expect(tests).toMatchObject([{ outcome: "fails" }]);
+  const status = await statusOf("dead");
+  expect(status).toMatchObject({ state: "failing", agrees: true, status: "work" });
+  expect(status?.error).toContain("NoSuchBucket");
+  expect(status?.listTime).toBeDefined();
+  const open = async () =>
+    (await admin.incidents.listIncidents({})).incidents.map(({ mountPath }) => mountPath);
+  expect(await open()).toContain("/dead");
+  one.storages.folders.delete("/dead");
+  await admin.mounts.testMounts({ names: ["dead"] });
+  expect(await statusOf("dead")).toMatchObject({ state: "ok" });
+  expect(await open()).not.toContain("/dead");
+});
+
+test("a network error of one test makes the mount failing, although no incident opens yet", async () => {
+  one.storages.folders.set("/dead", "dial tcp 192.0.2.1:443: connection refused");
+  await admin.mounts.testMounts({ names: ["dead"] });
+  expect(await statusOf("dead")).toMatchObject({ state: "failing" });
+  one.storages.folders.delete("/dead");
+  await admin.mounts.testMounts({ names: ["dead"] });
+  expect(await statusOf("dead")).toMatchObject({ state: "ok" });
+});
+
+test("a sync mounts a failing mount again, and says whether it works then", async () => {
+  const attempts = () => one.storages.mounts.get("/gone") ?? 0;
+  const before = attempts();
+  const still = await admin.mounts.syncMounts({ site: "one", names: ["gone"] });
+  expect(still.status).toMatchObject([{ state: "failing", agrees: true }]);
+  expect(attempts()).toBe(before + 1);
+  one.storages.providers.clear();
+  one.storages.folders.delete("/gone");
+  const now = await admin.mounts.syncMounts({ site: "one", names: ["gone"] });
+  expect(now.status).toMatchObject([{ state: "ok" }]);
+  expect(now.status[0]?.listTime).toBeDefined();
+  await expect.poll(async () => (await admin.incidents.listIncidents({})).incidents.length).toBe(0);
+});
+
+test("a sync of a mount whose provider still refuses listings says so, although its status is work", async () => {
+  one.storages.folders.set("/dead", "NoSuchBucket");
+  await admin.mounts.testMounts({ names: ["dead"] });
+  const mounts = one.storages.mounts.get("/dead") ?? 0;
+  const { status } = await admin.mounts.syncMounts({ site: "one", names: ["dead"] });
+  expect(one.storages.mounts.get("/dead")).toBe(mounts + 1);
+  expect(status).toMatchObject([{ state: "failing", status: "work" }]);
+  one.storages.folders.delete("/dead");
+  const healed = await admin.mounts.syncMounts({ site: "one", names: ["dead"] });
+  expect(healed.status).toMatchObject([{ state: "ok" }]);
+});
+
+test("another process shows the same states, and its tests and syncs count for all", async () => {
+  const other = await startService({ ...FOLLOWING, folder: service.folder });
+  try {
+    const there = as(other.port);
+    one.storages.folders.set("/films", "NoSuchBucket");
+    const { tests } = await there.mounts.testMounts({ names: ["films"], site: "one" });
+    expect(tests).toMatchObject([{ outcome: "fails" }]);
+    for (const at of [admin, there])
+      await expect.poll(async () => (await statusOf("films", at))?.state).toBe("failing");
+    await expect
+      .poll(async () => (await there.incidents.listIncidents({})).incidents.length)
+      .toBe(1);
+    const mounts = one.storages.mounts.get("/films") ?? 0;
+    one.storages.folders.set("/films", ["a.mkv", "series/"]);
+    const { status } = await there.mounts.syncMounts({ site: "one", names: ["films"] });
+    expect(one.storages.mounts.get("/films")).toBe(mounts + 1);
+    for (const at of [admin, there])
+      await expect.poll(async () => (await statusOf("films", at))?.state).toBe("ok");
+    expect(status).toHaveLength(1);
+  } finally {
+    await other.stop();
+  }
+});
+
+describe("a test of mounts", () => {
+  test("observes the scopes and limits of a token", async () => {
+    const reader = (await give(admin, ["mounts:read"])).text;
+    await expect(as(service.port, reader).mounts.testMounts({})).rejects.toThrow("mounts:write");
+    const limited = (await give(admin, ["mounts:read", "mounts:write"], ["mount:/films"])).text;
+    const { mounts } = as(service.port, limited);
+    const listed = () =>
+      one.storages.calls.filter(({ call }) => call === "POST /api/fs/list").length;
+    const before = listed();
+    await expect(mounts.testMounts({ names: ["gone"] })).rejects.toMatchObject({
+      code: Code.PermissionDenied,
+    });
+    expect(listed()).toBe(before);
+    const { tests } = await mounts.testMounts({});
+    expect(tests.map(({ name }) => name)).toEqual(["films"]);
+  });
+
+  test("names unknown mounts and sites", async () => {
+    await expect(admin.mounts.testMounts({ names: ["filmz"] })).rejects.toThrow("films");
+    await expect(admin.mounts.testMounts({ site: "ones" })).rejects.toThrow("one");
+  });
+
+  test("of a disabled mount lists nothing, and of one that the site lacks fails", async () => {
+    await admin.mounts.saveMounts({ mounts: [{ name: "dead", disabled: true }] });
+    await expect.poll(() => rowOf(one, "/dead")?.disabled).toBe(true);
+    expect((await admin.mounts.testMounts({ names: ["dead"] })).tests).toMatchObject([
+      { outcome: "disabled" },
+    ]);
+    await admin.mounts.saveMounts({ mounts: [{ name: "dead", disabled: false }] });
+    await expect.poll(() => stateOf(admin, "dead")).toBe("ok");
+  });
+});
+
+test("a mount that a user deletes on an observed site is not ok", async () => {
+  const observed = await startService(FOLLOWING);
+  try {
+    const there = as(observed.port);
+    await there.sites.createSite({ site: { name: "one", url: one.url, token: one.token() } });
+    await there.mounts.adoptMounts({ site: "one" });
+    await expect.poll(async () => (await statusOf("films", there))?.state).toBe("ok");
+    const row = rowOf(one, "/films");
+    if (row === undefined) throw new Error("no row");
+    await admin.sites.updateSite({ name: "one", site: { paused: true } });
+    one.storages.rows.delete(row.id);
+    await expect.poll(async () => (await statusOf("films", there))?.state).toBe("differs");
+    expect((await statusOf("films", there))?.error).toContain("no mount of this driver at /films");
+  } finally {
+    await observed.stop();
+  }
+});
