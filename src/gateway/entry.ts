@@ -6,4 +6,4 @@ export { createOpenApi, type OpenApiOptions } from "./openapi/document.ts";
 export type { GatewayOptions, Served } from "./options.ts";
 export { type GatewayRoute, listRoutes } from "./rest/rest.ts";
 export { type BesideRule, RuleError, serviceConfigRules } from "./rest/rule.ts";
-export type { ReadingOptions, Tolerance } from "./rest/tolerance.ts";
+export type { ReadingOptions, Tolerance, UnknownParameters } from "./rest/tolerance.ts";

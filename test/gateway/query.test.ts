@@ -14,6 +14,7 @@ const LISTS = {
     { name: "first", field: "text" },
     { name: "second", field: "text" },
     { name: "deep", field: "part.name" },
+    { name: "sure", field: "yes" },
   ],
 };
 
@@ -75,7 +76,10 @@ test.each<[string, string, unknown]>([
   ["the first value of a singular field", "/plain?text=a&text=b", { text: "a" }],
   ["an empty value as absent", "/plain?text=&small=", {}],
   ["the first value that is not empty", "/plain?text=&text=b", { text: "b" }],
-  ["a name alone as absent", "/plain?text", {}],
+  ["the name of a boolean alone as true", "/plain?yes", { yes: true }],
+  ["the name of a boolean alone beside others", "/plain?yes&text=a", { yes: true, text: "a" }],
+  ["a boolean by its own parameter alone", "/lists?sure", { yes: true }],
+  ["an unknown name alone as absent", "/plain?nope&text=a", { text: "a" }],
   ["an unknown parameter as absent", "/plain?nope=1&text=a", { text: "a" }],
   ["an unknown parameter with a broken escape as absent", "/plain?nope=%zz", {}],
   ["a map as absent", "/plain?labels=a", {}],
@@ -115,6 +119,14 @@ test.each<[string, string, unknown]>([
 test.each<[string, string, string]>([
   ["text for a number", "/plain?small=a", 'query parameter "small": expected a whole number from'],
   ["spaces around a number", "/plain?small=+1", 'got " 1"'],
+  ["the name of text alone", "/plain?text", 'query parameter "text": a value is missing'],
+  ["the name of a number alone", "/plain?expected", "a value is missing; expected a whole number"],
+  ["the name of a list alone", "/plain?numbers", 'query parameter "numbers": a value is missing'],
+  ["the name of a list with commas alone", "/lists?groups", "a value is missing"],
+  ["the name of an enum alone", "/plain?color", "a value is missing; expected one of"],
+  ["the name of a time alone", "/plain?at", "a value is missing; expected a time"],
+  ["an empty boolean", "/plain?yes=", 'query parameter "yes": expected true or false, got ""'],
+  ["an empty boolean with its own parameter", "/lists?sure=", "expected true or false"],
   ["an unknown enum name", "/plain?color=BLUE", "expected one of COLOR_UNSPECIFIED, COLOR_RED"],
   [
     "a value that is not a number",

@@ -63,6 +63,48 @@ const cases: readonly RestCase[] = [
     401,
     /missing/,
   ),
+  ...[
+    "expected_revision",
+    "expected_revision=",
+    "dry_run=",
+    "dry_run=1",
+    "dryrun",
+    "dry-run=true",
+    "expectedrevision=1",
+    "reason",
+  ].map((query) =>
+    refuses(
+      `a save with ?${query} is refused`,
+      `${SETTING}/save?${query}`,
+      post([{ key: "site_title", value: "not saved" }]),
+      400,
+      /^query parameter "[\w-]+": (?:a value is missing|expected|no such parameter; did you mean)/,
+    ),
+  ),
+  refuses(
+    "a member of the body in the query is refused",
+    `${SETTING}/set_aria2?uri=${url}`,
+    post({ uri: url, secret: "" }),
+    400,
+    /"uri": this field is a member of the body/,
+  ),
+  refuses(
+    "a deletion with ?dry_run is refused, because it has none",
+    `${SETTING}/delete?key=site_title&dry_run=true`,
+    post(),
+    400,
+    /DeleteSetting has no dry_run/,
+  ),
+  succeeds(
+    "a save with ?dry_run shows its changes",
+    `${SETTING}/save?dry_run&_=1`,
+    post([{ key: "site_title", value: "not saved" }]),
+    { changes: [item({ key: "site_title", new_value: "not saved" })] },
+  ),
+  ...reads(`${SETTING}/get`, [
+    ["a bare mask_secrets masks", "?key=token&mask_secrets", item({ value: "********" })],
+    ["no refused save has saved", "?key=site_title&t=1", item({ key: "site_title" })],
+  ]),
   ...reads(`${SETTING}/list`, [
     ["group selects one group", "?group=7", allOfGroups(7)],
     ["groups selects several", "?groups=5,0", allOfGroups(0, 5)],

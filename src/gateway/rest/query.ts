@@ -1,4 +1,4 @@
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { BadRequest } from "../../transport/body.ts";
 import { quote } from "../failure.ts";
@@ -17,6 +17,8 @@ import { createTextReader, readValue, type TextReader } from "./value.ts";
 export interface QueryPair {
   readonly name: string;
   readonly raw: string;
+  /** The name alone, without `=`: a boolean is true, and any other field is refused. */
+  readonly isBare?: true;
 }
 
 /** The parameters of a query in order. */
@@ -76,7 +78,7 @@ function parsePair(part: string): QueryPair {
       `the query has a parameter name with a broken % escape: ${quote(rawName)}`,
     );
   }
-  return { name, raw: equals < 0 ? "" : part.slice(equals + 1) };
+  return equals < 0 ? { name, raw: "", isBare: true } : { name, raw: part.slice(equals + 1) };
 }
 
 function unescapeQuery(text: string): string | undefined {
@@ -126,7 +128,9 @@ export function findTarget(desc: DescMessage, path: string): Target | undefined 
 
 /** Request fields that are set from the query. */
 export interface ParameterRules {
-  readonly desc: DescMessage;
+  readonly method: DescMethod;
+  /** The call may change something: an empty number does not count as absent. */
+  readonly isWrite: boolean;
   readonly named: readonly NamedTarget[];
   /** Field paths that are set from path or body, and thus not from the query. */
   readonly taken: ReadonlySet<string>;
@@ -153,9 +157,9 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
     knows: (name) => names.has(name) || typeof find(name) === "object",
     fill: (message, query) => {
       if (query.length === 0) return;
-      for (const named of rules.named) fillNamed(message, query, named);
+      for (const named of rules.named) fillNamed(message, query, named, rules.isWrite);
       const own = names.size === 0 ? query : query.filter(({ name }) => !names.has(name));
-      fillDirect(message, own, find, rules.reading);
+      fillDirect(message, own, find, rules);
     },
   };
 }
@@ -195,14 +199,14 @@ type Unfit = "unknown" | "taken" | "unusable";
 function createLookup(rules: ParameterRules): (name: string) => Target | Unfit {
   const named = new Set(rules.named.map((one) => one.target.field));
   const find = (name: string): Target | Unfit => {
-    const target = findTarget(rules.desc, name) ?? findEntry(rules, name);
+    const target = findTarget(rules.method.input, name) ?? findEntry(rules, name);
     if (target === undefined) return reasonFor(rules, name);
     return named.has(target.field) || isTaken(rules.taken, target.field) ? "taken" : target;
   };
   // Created at the first query: a start with 13,000 rules would create 100,000 targets.
   let direct: ReadonlyMap<string, Target | Unfit> | undefined;
   const makeDirect = () => {
-    const topLevel = rules.desc.fields.flatMap(({ name, jsonName }) => [name, jsonName]);
+    const topLevel = rules.method.input.fields.flatMap(({ name, jsonName }) => [name, jsonName]);
     return new Map(topLevel.map((name) => [name, find(name)]));
   };
   // Nested names are resolved on demand: a recursive message has infinitely many.
@@ -213,7 +217,8 @@ function createLookup(rules: ParameterRules): (name: string) => Target | Unfit {
 }
 
 /** The target of a map's entry, such as `labels[size]`. */
-function findEntry({ desc, reading }: ParameterRules, name: string): Target | undefined {
+function findEntry({ method, reading }: ParameterRules, name: string): Target | undefined {
+  const desc = method.input;
   const [, path = "", key = ""] = (reading.mapParameters && /^([^[]+)\[(.*)\]$/.exec(name)) || [];
   const fields = path === "" ? undefined : findFieldPath(desc, path);
   const leaf = fields?.at(-1);
@@ -234,8 +239,8 @@ function findEntry({ desc, reading }: ParameterRules, name: string): Target | un
 }
 
 /** Resolves a name as far as it names fields. */
-function reasonFor({ desc, taken }: ParameterRules, name: string): Unfit {
-  let parent: DescMessage | undefined = desc;
+function reasonFor({ method, taken }: ParameterRules, name: string): Unfit {
+  let parent: DescMessage | undefined = method.input;
   const path: string[] = [];
   for (const part of name.split(".")) {
     const [plain = ""] = part.split("[", 1);
@@ -257,13 +262,21 @@ function isTaken(taken: ReadonlySet<string>, field: string): boolean {
   return false;
 }
 
-function fillNamed(message: Message, query: Query, named: NamedTarget): void {
-  const chosen = named.parameters.find(({ name }) => hasParameter(query, name));
+function fillNamed(
+  message: Message,
+  query: Query,
+  { target, parameters }: NamedTarget,
+  isWrite: boolean,
+): void {
+  const isGiven = (pair: QueryPair): boolean =>
+    pair.isBare === true || !isAbsent(pair, target, isWrite);
+  const chosen = parameters.find(({ name }) =>
+    query.some((pair) => pair.name === name && isGiven(pair)),
+  );
   if (chosen === undefined) return;
-  const { target } = named;
-  const pairs = query.filter((pair) => pair.name === chosen.name && pair.raw !== "");
+  const pairs = query.filter((pair) => pair.name === chosen.name && isGiven(pair));
   const values = (target.repeated ? pairs : pairs.slice(0, 1)).flatMap((pair) =>
-    chosen.commaSeparated ? splitList(pair) : [queryValue(pair)],
+    chosen.commaSeparated && pair.isBare !== true ? splitList(pair) : [givenText(pair, target)],
   );
   checkCount(values, chosen.name);
   for (const value of values) target.set(message, readText(target, value, chosen.name));
@@ -273,22 +286,20 @@ function fillDirect(
   message: Message,
   query: Query,
   find: (name: string) => Target | Unfit,
-  { tolerance, unknownParameters }: Reading,
+  rules: ParameterRules,
 ): void {
+  const { tolerance } = rules.reading;
   const filled = new Set<string>();
   for (const pair of query) {
-    if (pair.raw === "" && tolerance.emptyParameters) continue;
     const target = find(pair.name);
     if (typeof target === "string") {
-      if (target === "unusable" && !tolerance.unusableParameters)
-        throw new BadRequest(
-          "QUERY_INVALID",
-          `query parameter ${quote(pair.name)}: this field cannot be given as text`,
-        );
-      if (target === "unknown" && unknownParameters === "refuse")
-        throw new BadRequest("QUERY_INVALID", `query parameter ${quote(pair.name)}: no such field`);
+      const problem = problemOf(pair.name, target, rules);
+      if (problem !== undefined)
+        throw new BadRequest("QUERY_INVALID", `query parameter ${quote(pair.name)}: ${problem}`);
       continue;
     }
+    if (tolerance.emptyParameters && pair.isBare !== true && isAbsent(pair, target, rules.isWrite))
+      continue;
     if (!target.repeated && filled.has(target.filled)) {
       if (tolerance.repeatedParameters) continue;
       throw new BadRequest(
@@ -297,8 +308,42 @@ function fillDirect(
       );
     }
     filled.add(target.filled);
-    target.set(message, readText(target, queryValue(pair), pair.name));
+    target.set(message, readText(target, givenText(pair, target), pair.name));
   }
+}
+
+/** The problem of a parameter that sets no field; undefined: it is ignored. */
+function problemOf(
+  name: string,
+  unfit: Unfit,
+  { method, isWrite, reading: { tolerance, unknownParameters } }: ParameterRules,
+): string | undefined {
+  if (unfit === "unusable")
+    return tolerance.unusableParameters ? undefined : "this field cannot be given as text";
+  // A field without a text form, such as a list of messages, cannot be meant.
+  if (unfit === "taken" && findTarget(method.input, name) === undefined) return undefined;
+  if (typeof unknownParameters === "function")
+    return unknownParameters({ name, method, isWrite, isTaken: unfit === "taken" });
+  return unfit === "unknown" && unknownParameters === "refuse" ? "no such field" : undefined;
+}
+
+/**
+ * Reports whether an empty value (`size=`) counts as absent. For a boolean it never does: `dry_run=`
+ * would otherwise save. For a number it does in a read only: `expected_revision=` would otherwise
+ * drop the condition.
+ */
+function isAbsent({ raw }: QueryPair, { reader }: Target, isWrite: boolean): boolean {
+  return raw === "" && !reader.isFlag && (!isWrite || reader.isText);
+}
+
+/** The text of a parameter: `true` for the name of a boolean alone. */
+function givenText(pair: QueryPair, { reader }: Target): string {
+  if (pair.isBare !== true) return queryValue(pair);
+  if (reader.isFlag) return "true";
+  throw new BadRequest(
+    "QUERY_INVALID",
+    `query parameter ${quote(pair.name)}: a value is missing; expected ${reader.expected}`,
+  );
 }
 
 function splitList(pair: QueryPair): string[] {

@@ -15,6 +15,7 @@ import {
   Rest_Reply,
 } from "../../../gen/mooring/rest/v1/rest_pb.js";
 import type { Call } from "../call.ts";
+import { isRead } from "../method.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
 import { anyBodyMessage, isAnyBody } from "./http-body.ts";
@@ -62,7 +63,8 @@ export function createRequestRule(
   const desc = method.input;
   const path = template.variables.map(({ field }) => findPathTarget(method, field));
   const body = findBody(method, rule);
-  const query = createQuery(method, rest, { path, body, reading });
+  const isWrite = !isRead(method) && rule.httpMethod !== "GET" && rule.httpMethod !== "HEAD";
+  const query = createQuery(method, rest, { path, body, reading, isWrite });
   checkRequired(method, rest, query, body);
   const ifMatch =
     rest.ifMatch === "" ? undefined : findStateField(method, "if_match", rest.ifMatch);
@@ -98,17 +100,26 @@ function findBody(method: DescMethod, rule: Rule): BodyRule {
 function createQuery(
   method: DescMethod,
   rest: Rest,
-  { path, body, reading }: Pick<RequestRule, "path" | "body"> & { readonly reading: Reading },
+  {
+    path,
+    body,
+    reading,
+    isWrite,
+  }: Pick<RequestRule, "path" | "body"> & {
+    readonly reading: Reading;
+    readonly isWrite: boolean;
+  },
 ): ParameterReader | undefined {
-  if (body.kind === "message") {
-    if (rest.query.length === 0) return undefined;
+  const { fields } = method.input;
+  const isWhole = body.kind === "message";
+  if (isWhole && rest.query.length > 0)
     refuseRule(method, 'query parameters have no effect if the body is "*"');
-  }
-  const taken = new Set(path.map((target) => target.field));
+  const taken = new Set(isWhole ? fields.map(({ name }) => name) : path.map(({ field }) => field));
   if (body.kind === "field") taken.add(body.field.name);
   const named = findNamed(method, rest.query, taken);
-  if (method.input.fields.length === 0) return undefined;
-  return createParameterReader({ desc: method.input, named, taken, reading });
+  // No parameter sets a field, and all are ignored.
+  if ((isWhole || fields.length === 0) && reading.unknownParameters === "ignore") return undefined;
+  return createParameterReader({ method, named, taken, reading, isWrite });
 }
 
 function findNamed(
@@ -255,8 +266,8 @@ export function takesForm({ body, desc }: RequestRule): boolean {
 }
 
 /**
- * The members of an HTML form (application/x-www-form-urlencoded), as JSON. An empty value is
- * absent, except for text.
+ * The members of an HTML form (application/x-www-form-urlencoded), as JSON. An empty number is
+ * absent; the name of a boolean alone is true.
  *
  * @throws INVALID_ARGUMENT for a broken % escape.
  */
@@ -265,10 +276,17 @@ export function readForm(bytes: Buffer, desc: DescMessage): JsonObject {
     const value = queryValue(pair);
     const scalar = findField(desc, pair.name)?.scalar;
     if (scalar === ScalarType.STRING || scalar === undefined) return [[pair.name, value] as const];
-    if (value === "") return [];
-    return [[pair.name, scalar === ScalarType.BOOL ? value === "true" : value] as const];
+    if (scalar === ScalarType.BOOL)
+      return [[pair.name, pair.isBare ? true : flagOf(value)] as const];
+    return value === "" ? [] : [[pair.name, value] as const];
   });
   return Object.fromEntries(members);
+}
+
+/** A boolean of a form; other texts stay as they are and are refused as JSON. */
+function flagOf(value: string): boolean | string {
+  if (value === "true") return true;
+  return value === "false" ? false : value;
 }
 
 /** Reading of the `update_mask` in a PATCH whose body is a field (AIP-134). */

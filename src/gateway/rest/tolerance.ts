@@ -1,9 +1,14 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+
 /**
  * Accepted requests outside of google.api.http and protobuf's JSON mapping, for older contracts.
  * Every member defaults to false.
  */
 export interface Tolerance {
-  /** A query parameter with an empty value (`?size=`) counts as absent; otherwise it is empty text. */
+  /**
+   * A query parameter with an empty value (`?size=`) counts as absent, except a boolean, and a number
+   * of a call that may change something; otherwise it is empty text.
+   */
   readonly emptyParameters?: boolean;
   /** A query parameter of a field without a text form is ignored; otherwise it is refused. */
   readonly unusableParameters?: boolean;
@@ -19,11 +24,25 @@ export interface Tolerance {
   readonly trailingSlash?: boolean;
 }
 
+/** Decides on a query parameter that sets no field. */
+export type UnknownParameters = (parameter: {
+  readonly name: string;
+  readonly method: DescMethod;
+  /** The call may change something. */
+  readonly isWrite: boolean;
+  /** The parameter names a field that is set from path or body instead. */
+  readonly isTaken: boolean;
+}) => string | undefined;
+
 /** Options for reading requests. */
 export interface ReadingOptions {
   readonly tolerance?: Tolerance;
-  /** Query parameters that name no field. Default `ignore`. */
-  readonly unknownParameters?: "ignore" | "refuse";
+  /**
+   * Query parameters that name no field. Default `ignore`. A function decides for each, also for
+   * those whose field is set from path or body: it returns a problem, with which the request is
+   * refused, or undefined to ignore the parameter.
+   */
+  readonly unknownParameters?: "ignore" | "refuse" | UnknownParameters;
   /** JSON members that name no field. Default `ignore`. */
   readonly unknownMembers?: "ignore" | "refuse";
   /** Enum values in JSON by a name that the enum does not have. Default `refuse`. */

@@ -89,6 +89,10 @@ const INTEGER_RANGES: Partial<Record<ScalarType, IntegerRange>> = {
 export interface TextReader {
   /** Description of a valid value, for messages. */
   readonly expected: string;
+  /** A boolean, which is true when only its name is given. */
+  readonly isFlag: boolean;
+  /** Empty text is a value of its own. */
+  readonly isText: boolean;
   /** The value in the form of protobuf-es; undefined when the text is invalid. */
   read(text: string): unknown;
 }
@@ -99,8 +103,17 @@ export interface TextReader {
  */
 export function createTextReader(field: DescField): TextReader | undefined {
   const type = valueType(field);
-  if (type) return { expected: describeType(type), read: (text) => readValue(type, text) };
+  if (type) return { ...readerOf(type), read: (text) => readValue(type, text) };
   return field.message && createMessageReader(field.message);
+}
+
+function readerOf(type: ValueType): Omit<TextReader, "read"> {
+  const { scalar } = type;
+  return {
+    expected: describeType(type),
+    isFlag: scalar === ScalarType.BOOL,
+    isText: scalar === ScalarType.STRING || scalar === ScalarType.BYTES,
+  };
 }
 
 /** Reads a scalar or enum value from its text. */
@@ -202,6 +215,8 @@ function createMessageReader(desc: DescMessage): TextReader | undefined {
   const isTimestamp = desc.typeName === "google.protobuf.Timestamp";
   return {
     expected,
+    isFlag: false,
+    isText: false,
     read: (text) => (isTimestamp && !isTime(text) ? undefined : readMessage(desc, text)),
   };
 }
@@ -211,7 +226,7 @@ function createWrapperReader(desc: DescMessage): TextReader | undefined {
   const type = field && valueType(field);
   if (!type) return undefined;
   return {
-    expected: describeType(type),
+    ...readerOf(type),
     read: (text) => {
       if (readValue(type, text) === undefined) return undefined;
       return readMessage(desc, type.scalar === ScalarType.BOOL ? text === "true" : text);
