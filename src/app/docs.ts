@@ -4,10 +4,10 @@ import { extname, join } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyInstance } from "fastify";
-import type { Coding } from "../gateway/encoded.ts";
 import { HttpFault } from "../gateway/failure.ts";
 import { memoize } from "../memoize.ts";
 import {
+  type Coding,
   readCompressed,
   type StaticFile,
   type StaticFolder,

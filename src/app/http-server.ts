@@ -1,5 +1,6 @@
 import {
   createServer,
+  METHODS as HTTP_METHODS,
   type IncomingMessage,
   type RequestListener,
   type Server,
@@ -129,6 +130,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     done();
   });
   registerCors(fastify, options.cors);
+  // A known path answers any other method with 405.
+  for (const name of HTTP_METHODS)
+    if (name !== "CONNECT" && !fastify.supportedMethods.includes(name))
+      fastify.addHttpMethod(name, { hasBody: true });
   // Bodies of unknown paths are not read.
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));

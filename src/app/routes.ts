@@ -106,6 +106,9 @@ export const restContract = {
     throw new RuleError(message);
   },
   largeIntegers: "refuse",
+  // Services return the same message while their state is unchanged, and a new one for a new state.
+  immutableReplies: true,
+  binaryOptions: { readUnknownFields: false },
   tolerance: {
     emptyParameters: true,
     unusableParameters: true,

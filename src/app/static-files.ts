@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type Coding, createNegotiator } from "../gateway/encoded.ts";
+import { createNegotiator } from "../gateway/coding.ts";
 import { HttpFault } from "../gateway/failure.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 
@@ -57,6 +57,9 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+/** Content coding of stored files. */
+export type Coding = "br" | "gzip";
+
 const SUFFIXES: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz" };
 
 /** Serves the files of a built folder to GET and HEAD, in the coding that the client prefers. */
@@ -64,7 +67,7 @@ export function serveStatic(
   fastify: FastifyInstance,
   { path, label, find, slowReaders }: StaticFolder,
 ): void {
-  const accepted = createNegotiator();
+  const accepted = createNegotiator<Coding>(["br", "gzip"]);
   const shared = shareReads();
   const handler = (request: FastifyRequest, reply: FastifyReply): unknown => {
     if (request.method !== "GET" && request.method !== "HEAD") {

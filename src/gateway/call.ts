@@ -50,6 +50,7 @@ export abstract class Call implements HandlerContext, CallInfo {
   #responseTrailer: Headers | undefined;
   #values: ContextValues | undefined;
   #limit: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined;
+  #endsEarly = false;
   #done = false;
   #peer: string | undefined;
 
@@ -89,7 +90,10 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.transport;
   }
 
-  /** Aborted when the client disconnects, the deadline passes or the caller loses its rights. */
+  /**
+   * Aborted when the client disconnects, the deadline passes, the caller loses its rights or the
+   * server shuts down, and after the reply.
+   */
   get signal(): AbortSignal {
     return this.#control().signal;
   }
@@ -125,8 +129,17 @@ export abstract class Call implements HandlerContext, CallInfo {
   }
 
   get values(): ContextValues {
-    this.#values ??= createContextValues().set(callKey, this);
+    if (this.#values === undefined) {
+      const given = this.givenValues();
+      this.#values =
+        given === undefined ? createContextValues().set(callKey, this) : withCall(given, this);
+    }
     return this.#values;
+  }
+
+  /** Values that the application gives the call; undefined: none. @internal */
+  protected givenValues(): ContextValues | undefined {
+    return undefined;
   }
 
   /** Sets the time until the call is aborted with DEADLINE_EXCEEDED, in milliseconds. */
@@ -136,9 +149,14 @@ export abstract class Call implements HandlerContext, CallInfo {
     this.#limit = { at: performance.now() + ms, timer: setTimeout(late, Math.min(ms, MAX_TIME)) };
   }
 
-  /** Whether the call has a deadline. @internal */
+  /** The call is aborted when the server shuts down. @internal */
+  endWithServer(): void {
+    this.#endsEarly = true;
+  }
+
+  /** Whether the call may end before its handler: it has a deadline, or ends with the server. @internal */
   get limited(): boolean {
-    return this.#limit !== undefined;
+    return this.#endsEarly || this.#limit !== undefined;
   }
 
   timeoutMs(): number | undefined {
@@ -149,6 +167,7 @@ export abstract class Call implements HandlerContext, CallInfo {
   done(): void {
     this.#done = true;
     clearTimeout(this.#limit?.timer);
+    if (this.#controller?.signal.aborted === false) this.#controller.abort(COMPLETE);
   }
 
   #control(): AbortController {
@@ -169,10 +188,28 @@ export abstract class Call implements HandlerContext, CallInfo {
  * them.
  */
 export function headerOf(context: HandlerContext, name: string): string | undefined {
-  if (context instanceof Call && !Object.hasOwn(context, "requestHeader"))
-    return context.header(name);
+  if (context instanceof Call) return context.header(name);
   return context.requestHeader.get(name) ?? undefined;
 }
+
+/** Values of the application with the call, which is not set in them: calls may share them. */
+function withCall(values: ContextValues, call: Call): ContextValues {
+  const combined: ContextValues = {
+    get: (key) => (key.id === callKey.id ? (call as never) : values.get(key)),
+    set: (key, value) => {
+      values.set(key, value);
+      return combined;
+    },
+    delete: (key) => {
+      values.delete(key);
+      return combined;
+    },
+  };
+  return combined;
+}
+
+/** Reason of the signal of a call that has its reply. */
+const COMPLETE = new ConnectError("the call is complete", Code.Canceled);
 
 /** Longest delay of a timer, in milliseconds. */
 const MAX_TIME = 2 ** 31 - 1;

@@ -16,34 +16,20 @@ import {
   trailerFlag,
   trailerSerialize,
 } from "@connectrpc/connect/protocol-grpc-web";
-import { BadRequest } from "../transport/body.ts";
+import { BadRequest, bodyTooLarge } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
-import { type Coding, createNegotiator, type Encoded, encodeOnce, type Format } from "./encoded.ts";
-import { type Exchange, type Http, HttpCall, MAX_TIME, type ReplyHeaders } from "./exchange.ts";
-import { wellFormed } from "./failure.ts";
-import {
-  COMPRESSED,
-  decompressionFor,
-  PREFIX_LENGTH,
-  unwrap,
-  unwrapEach,
-  wrap,
-} from "./length-prefix.ts";
+import { type Coding, decompressionFor } from "./coding.ts";
+import { type Encoded, encode, encodeOnce, type Format } from "./encoded.ts";
+import { type Exchange, type Found, type Http, HttpCall, type ReplyHeaders } from "./exchange.ts";
+import { ownHeaders, tooLargeReply, wellFormed } from "./failure.ts";
+import { COMPRESSED, PREFIX_LENGTH, prefixed, unwrap, unwrapEach, wrap } from "./length-prefix.ts";
 import { isRead, type Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
-import { readJson } from "./rest/json.ts";
+import { readRequestJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
-import { JSON_OPTIONS } from "./serialize.ts";
+import type { Url } from "./rest/router.ts";
+import type { MethodSettings, RequestForm } from "./settings.ts";
 import type { StreamReply } from "./stream.ts";
-
-/** Codings of requests and replies, supported for both protocols. */
-const CODINGS = ["gzip", "br"];
-
-/** A path in Fastify's notation, and its only method. */
-interface ConnectUrl {
-  readonly url: string;
-  readonly method: Method | undefined;
-}
 
 /** Maximum number of methods with their own paths; above it, a service has one path. */
 const MAX_URLS = 512;
@@ -53,47 +39,64 @@ const MAX_URLS = 512;
  * JSON, the end of a stream, trailers and time limits have the forms of the library.
  */
 export class ConnectDialect {
-  readonly urls: readonly ConnectUrl[];
+  readonly urls: readonly Url[];
   readonly #gateway: Gateway;
   readonly #methods: ReadonlyMap<string, Method>;
-  readonly #accepted = createNegotiator();
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
-    const { methods } = gateway;
-    const entries = methods.map((method) => ({ url: pathOf(method), method }));
-    this.#methods = new Map(entries.map(({ url, method }) => [url, method]));
-    const services = new Set(methods.map(({ desc }) => `/${desc.parent.typeName}/*`));
+    const methods = gateway.methods.filter((method) => {
+      const { servesConnect, servesGrpcWeb } = gateway.settingsOf(method);
+      return servesConnect || servesGrpcWeb;
+    });
+    this.#methods = new Map(methods.map((method) => [pathOf(method), method]));
     this.urls =
       methods.length > MAX_URLS
-        ? [...services].map((url) => ({ url, method: undefined }))
-        : entries;
+        ? [...new Set(methods.map(({ desc }) => `/${desc.parent.typeName}/*`))].map((url) => ({
+            url,
+            methods: new Set(["GET", "POST"]),
+            isWild: true,
+          }))
+        : [...this.#methods].map(([url, method]) => ({
+            url,
+            methods: new Set(this.#httpMethods(method)),
+            isWild: false,
+          }));
   }
 
-  /** @param known the method of the path, if it is known. */
-  open(
-    http: Http,
-    { known, problem }: { readonly known?: Method | undefined; readonly problem?: unknown } = {},
-  ): Exchange | "answered" | "unknown" {
-    const method = known ?? this.#methods.get(http.path);
+  /** Finds the outcome of a request by its path and method. */
+  find(path: string, httpMethod: string): Found {
+    const method = this.#methods.get(path);
     if (method === undefined) return "unknown";
-    const mayGet = method.kind === "unary" && isRead(method.desc);
-    const isGet = mayGet && http.method === "GET";
-    if (http.method !== "POST" && !isGet) {
-      http.respond(405, { allow: mayGet ? "GET, POST" : "POST", "content-length": 0 }, "");
+    return this.#httpMethods(method).includes(httpMethod) ? "call" : "refusal";
+  }
+
+  /** The HTTP methods of an rpc: GET for a read of Connect. */
+  #httpMethods(method: Method): readonly string[] {
+    const { servesConnect } = this.#gateway.settingsOf(method);
+    const mayGet = servesConnect && method.kind === "unary" && isRead(method.desc);
+    return mayGet ? ["GET", "POST"] : ["POST"];
+  }
+
+  /** @param problem error of the framework; sent after the admission. */
+  open(http: Http, problem?: unknown): Exchange | "answered" | "unknown" {
+    const method = this.#methods.get(http.path);
+    if (method === undefined) return "unknown";
+    const settings = this.#gateway.settingsOf(method);
+    const allowed = this.#httpMethods(method);
+    if (!allowed.includes(http.method)) {
+      http.respond(405, { allow: allowed.join(", "), "content-length": 0 }, "");
       return "answered";
     }
+    const isGet = http.method === "GET";
     const form = (isGet ? openGet : openPost)(this.#gateway, method, http);
-    if (form === undefined) {
-      http.respond(415, { "accept-post": typesOf(method), "content-length": 0 }, "");
+    const isServed =
+      form?.call.transport === "grpc-web" ? settings.servesGrpcWeb : settings.servesConnect;
+    if (form === undefined || !isServed) {
+      http.respond(415, { "accept-post": typesOf(method, settings), "content-length": 0 }, "");
       return "answered";
     }
-    return new ConnectExchange(this.#gateway, {
-      ...form,
-      method,
-      accepted: this.#accepted,
-      problem,
-    });
+    return new ConnectExchange(this.#gateway, { ...form, method, settings, problem });
   }
 }
 
@@ -101,10 +104,12 @@ function pathOf({ desc }: Method): string {
   return `/${desc.parent.typeName}/${desc.name}`;
 }
 
-function typesOf({ kind }: Method): string {
+function typesOf({ kind }: Method, { servesConnect, servesGrpcWeb }: MethodSettings): string {
   const own = kind === "unary" ? ["json", "proto"] : ["connect+json", "connect+proto"];
   const web = kind === "client_streaming" ? [] : ["grpc-web+proto", "grpc-web+json"];
-  return [...own, ...web].map((name) => `application/${name}`).join(", ");
+  return [...(servesConnect ? own : []), ...(servesGrpcWeb ? web : [])]
+    .map((name) => `application/${name}`)
+    .join(", ");
 }
 
 function openPost(gateway: Gateway, method: Method, http: Http): Form | undefined {
@@ -133,7 +138,7 @@ function openGet(gateway: Gateway, method: Method, http: Http): Form | undefined
 
 interface ConnectParts extends Form {
   readonly method: Method;
-  readonly accepted: ReturnType<typeof createNegotiator>;
+  readonly settings: MethodSettings;
   /** Error of the framework; sent after the admission. */
   readonly problem: unknown;
 }
@@ -142,12 +147,14 @@ interface ConnectParts extends Form {
 class ConnectExchange implements Exchange {
   readonly call: HttpCall;
   readonly method: Method;
+  readonly settings: MethodSettings;
   readonly #gateway: Gateway;
   readonly #form: ConnectParts;
 
   constructor(gateway: Gateway, form: ConnectParts) {
     this.call = form.call;
     this.method = form.method;
+    this.settings = form.settings;
     this.#gateway = gateway;
     this.#form = form;
   }
@@ -155,7 +162,7 @@ class ConnectExchange implements Exchange {
   async read(): Promise<Message> {
     const { call, framed, inUrl } = this.#form;
     const { limit, decode, decompress, reading } = this.#begin();
-    if (inUrl) return decode(await bytesInUrl(new URLSearchParams(call.http.query), limit));
+    if (inUrl) return decode(await bytesInUrl(this.#form, limit));
     return call.http.readBody(reading, async (body) => {
       if (framed) return decode(await unwrap(body, limit, decompress));
       return decode(decompress === undefined ? body : await decompress(body, limit));
@@ -170,16 +177,16 @@ class ConnectExchange implements Exchange {
 
   /** The steps before the first byte of the body. */
   #begin() {
-    const { call, format, framed, problem } = this.#form;
+    const { call, format, framed, inUrl, problem } = this.#form;
     if (problem !== undefined) throw problem;
-    const { bounds, bodyLimit } = this.#gateway;
-    const limit = bodyLimit(this.method.desc);
-    limitTime(call);
+    const { readMaxBytes: limit, codings, maxTimeoutMs, request } = this.settings;
+    if (this.settings.requireConnectProtocolHeader) requireVersion(this.#form);
+    limitTime(call, maxTimeoutMs);
     const names = namesOf(this.#form);
-    const decompress = decompressionFor(call.header(names.encoding), CODINGS, names.accept);
-    const reading = call.reading(bounds, framed ? limit + PREFIX_LENGTH : limit);
-    const decode = (bytes: Uint8Array) =>
-      decodeMessage(this.method.desc, format, bytes, this.#gateway);
+    const coding = inUrl ? undefined : call.header(names.encoding);
+    const decompress = decompressionFor(coding, codings, names.accept);
+    const reading = call.reading(this.#gateway.bounds, framed ? limit + PREFIX_LENGTH : limit);
+    const decode = (bytes: Uint8Array) => decodeMessage(this.method.desc, format, bytes, request);
     return { limit, decode, decompress, reading };
   }
 
@@ -190,13 +197,15 @@ class ConnectExchange implements Exchange {
   }
 
   async #sendUnary(message: Message): Promise<void> {
-    const { call, format, inUrl, accepted } = this.#form;
+    const { call, format, inUrl } = this.#form;
     const encoded = this.encode(message);
-    const [coding] = encoded.compressible ? accepted(call.header("accept-encoding")) : [];
+    const coding = this.#codingOf(encoded, call.header("accept-encoding"));
     const body = coding === undefined ? encoded.bytes : await encoded.compress(coding);
     const headers = {
       "content-type": `application/${format}`,
-      ...(coding !== undefined && body !== encoded.bytes ? { "content-encoding": coding } : {}),
+      ...(coding !== undefined && body !== encoded.bytes
+        ? { "content-encoding": coding.name }
+        : {}),
       // A GET may be cached, and the client's headers choose the coding of the reply.
       ...(inUrl ? { vary: "Accept-Encoding, Accept-Language" } : {}),
     };
@@ -204,19 +213,28 @@ class ConnectExchange implements Exchange {
   }
 
   stream(): StreamReply {
-    const [coding] = this.#form.accepted(this.call.header(namesOf(this.#form).accept));
+    const header = this.call.header(namesOf(this.#form).accept);
     return framedReply(this.#form, {
-      coding,
+      coding: firstCoding(this.settings, header),
       encode: (message) => this.encode(message),
       errorOf: (thrown) => toConnectError(thrown, this.#gateway, this.call.http),
     });
   }
 
+  /** An interceptor may encode a reply before it is sent: it is cached if it cannot change. */
   encode(message: Message): Encoded {
-    const { registry, memberNames } = this.#gateway;
-    const { desc } = this.method;
-    const isOnce = desc.methodKind === "unary" && !isRead(desc);
-    return encodeOnce(desc.output, message, this.#form.format, registry, memberNames, isOnce);
+    const { output } = this.method.desc;
+    const { reply, isImmutable, writeMaxBytes } = this.settings;
+    const encoded = (isImmutable ? encodeOnce : encode)(output, message, this.#form.format, reply);
+    const { length } = encoded.bytes;
+    if (length > writeMaxBytes) throw tooLargeReply(length, writeMaxBytes);
+    return encoded;
+  }
+
+  /** The coding of a whole reply; undefined: none. */
+  #codingOf({ bytes }: Encoded, header: string | undefined): Coding | undefined {
+    const isLong = bytes.length >= this.settings.compressMinBytes;
+    return isLong ? firstCoding(this.settings, header) : undefined;
   }
 
   fail(error: unknown): void {
@@ -224,24 +242,47 @@ class ConnectExchange implements Exchange {
   }
 }
 
+/** The coding of replies that a client prefers. */
+function firstCoding(
+  { codings, accepted }: MethodSettings,
+  header: string | undefined,
+): Coding | undefined {
+  const [name] = accepted(header);
+  return codings.find((coding) => coding.name === name);
+}
+
 function decodeMessage(
   desc: DescMethod,
   format: Format,
   bytes: Uint8Array,
-  gateway: Gateway,
+  form: RequestForm,
 ): Message | Promise<Message> {
-  const limits = gateway.messageLimits(desc);
-  if (format === "proto") return decodeBinary(desc.input, bytes, limits);
-  const digits = gateway.reading.largeIntegers === "take";
-  return messageFromJson(desc.input, readJson(bytes, { digits, limits }), gateway);
+  const { limits, binaryDepth, readUnknownFields } = form;
+  if (format === "proto")
+    return decodeBinary(desc.input, bytes, limits, { depth: binaryDepth, readUnknownFields });
+  return messageFromJson(desc.input, readRequestJson(bytes, form), form);
 }
 
-async function bytesInUrl(parameters: URLSearchParams, limit: number): Promise<Uint8Array> {
+async function bytesInUrl({ call, settings }: ConnectParts, limit: number): Promise<Uint8Array> {
+  const parameters = new URLSearchParams(call.http.query);
   const text = parameters.get("message") ?? "";
   const name = parameters.get("compression") ?? undefined;
-  const decompress = decompressionFor(name, CODINGS, "accept-encoding");
+  const decompress = decompressionFor(name, settings.codings, "accept-encoding");
   const bytes = parameters.get("base64") === "1" ? base64(text) : Buffer.from(text);
-  return decompress === undefined ? bytes : decompress(bytes, limit);
+  const plain = decompress === undefined ? bytes : await decompress(bytes, limit);
+  if (plain.length > limit) throw bodyTooLarge(limit);
+  return plain;
+}
+
+/** Connect protocol, "Connect-Protocol-Version" and the parameter `connect` of a GET. */
+function requireVersion({ call, inUrl }: Form): void {
+  if (call.transport !== "connect") return;
+  const [name, sent, version] = inUrl
+    ? ["the parameter connect", new URLSearchParams(call.http.query).get("connect"), "v1"]
+    : ["the header Connect-Protocol-Version", call.header("connect-protocol-version"), "1"];
+  if (sent === version) return;
+  const reason = inUrl ? "QUERY_INVALID" : "HEADER_INVALID";
+  throw new BadRequest(reason, `${name} must be "${version}"`);
 }
 
 function base64(text: string): Uint8Array {
@@ -252,25 +293,21 @@ function base64(text: string): Uint8Array {
   }
 }
 
-function limitTime(call: HttpCall): void {
+function limitTime(call: HttpCall, maxTimeoutMs: number): void {
   const web = call.transport === "grpc-web";
   const header = call.header(web ? "grpc-timeout" : "connect-timeout-ms") ?? null;
   if (header === null) return;
-  const { timeoutMs, error } = (web ? parseGrpcTimeout : parseConnectTimeout)(header, MAX_TIME);
+  const { timeoutMs, error } = (web ? parseGrpcTimeout : parseConnectTimeout)(header, maxTimeoutMs);
   if (error !== undefined) throw new BadRequest("HEADER_INVALID", error.rawMessage, error.code);
   if (timeoutMs !== undefined) call.limitTime(timeoutMs);
 }
 
-function toConnectError(
-  error: unknown,
-  { report }: Gateway,
-  request: { readonly id: string },
-): ConnectError {
+function toConnectError(error: unknown, gateway: Gateway, http: Http): ConnectError {
   if (error instanceof ConnectError) return error;
   const { statusCode = 500 } = error as { statusCode?: number };
   if (statusCode >= 400 && statusCode < 500)
     return new ConnectError("the request can't be read", Code.InvalidArgument);
-  report?.(error, request);
+  gateway.reportMasked(error, http);
   return new ConnectError("internal error", Code.Internal, undefined, undefined, error);
 }
 
@@ -316,9 +353,10 @@ interface Framing {
 }
 
 /** Messages in envelopes, with the end of the stream in the last one. */
-function framedReply(form: Form, { coding, encode, errorOf }: Framing): StreamReply {
-  const { call } = form;
+function framedReply(form: ConnectParts, { coding, encode, errorOf }: Framing): StreamReply {
+  const { call, settings } = form;
   const { http } = call;
+  const framed = settings.isImmutable ? wrap : prefixed;
   return {
     sink: http.sink,
     isOpen: () => http.isBegun || http.isGone,
@@ -326,15 +364,15 @@ function framedReply(form: Form, { coding, encode, errorOf }: Framing): StreamRe
       http.begin({
         ...call.replyHeaders(),
         "content-type": contentType(form),
-        ...(coding === undefined ? {} : { [namesOf(form).encoding]: coding }),
+        ...(coding === undefined ? {} : { [namesOf(form).encoding]: coding.name }),
       }),
     encode: (message) => {
       const encoded = encode(message);
-      if (coding === undefined || !encoded.compressible) return wrap(encoded.bytes);
-      const body = encoded.compress(coding);
-      const framed = (bytes: Buffer): Buffer =>
-        wrap(bytes, bytes === encoded.bytes ? 0 : COMPRESSED);
-      return Buffer.isBuffer(body) ? framed(body) : body.then(framed);
+      const isLong = encoded.bytes.length >= settings.compressMinBytes;
+      if (coding === undefined || !isLong) return framed(encoded.bytes);
+      return encoded
+        .compress(coding)
+        .then((bytes) => framed(bytes, bytes === encoded.bytes ? 0 : COMPRESSED));
     },
     end: (thrown) => {
       const error = thrown === undefined ? undefined : errorOf(thrown);
@@ -348,13 +386,13 @@ function contentType({ call, format, framed }: Form): string {
   return `application/${kind}${format}`;
 }
 
-function endFrame({ call }: Form, error: ConnectError | undefined): Buffer {
+function endFrame({ call, settings }: ConnectParts, error: ConnectError | undefined): Buffer {
   const trailer = new Headers(call.setTrailer);
   if (call.transport === "grpc-web") {
     const text = trailerSerialize(setTrailerStatus(trailer, error && wellFormed(error)));
     return wrap(Buffer.from(text), trailerFlag);
   }
-  const json = endStreamToJson(trailer, error, JSON_OPTIONS);
+  const json = endStreamToJson(trailer, error, settings.reply.json);
   return wrap(Buffer.from(JSON.stringify(json)), endStreamFlag);
 }
 
@@ -373,13 +411,16 @@ function sendUnary({ call }: Form, status: number, headers: ReplyHeaders, body: 
 }
 
 /** Sends an error as the whole reply. */
-function sendFailure(form: Form, error: ConnectError): void {
+function sendFailure(form: ConnectParts, error: ConnectError): void {
   if (form.framed) {
     const headers = { ...form.call.replyHeaders(), "content-type": contentType(form) };
     form.call.http.respond(200, headers, endFrame(form, error));
     return;
   }
-  const headers = { ...Object.fromEntries(error.metadata), "content-type": "application/json" };
-  const body = Buffer.from(errorToJsonBytes(error, JSON_OPTIONS));
+  const headers = {
+    ...ownHeaders(form.call.errorHeaders(error)),
+    "content-type": "application/json",
+  };
+  const body = Buffer.from(errorToJsonBytes(error, form.settings.reply.json));
   sendUnary(form, codeToHttpStatus(error.code), headers, body);
 }

@@ -1,5 +1,5 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
+import type { ConnectError, ContextValues } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc-web";
 import { BadRequest, type BodyBounds, RequestAborted } from "../transport/body.ts";
@@ -7,10 +7,15 @@ import type { BodyPieces } from "../transport/body-pieces.ts";
 import { Call, type CallTransport } from "./call.ts";
 import type { Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
+import type { MethodSettings } from "./settings.ts";
+import type { Shutdown } from "./shutdown.ts";
 import type { Sink, StreamReply } from "./stream.ts";
 
 /** Headers of a reply by lower-case name. */
 export type ReplyHeaders = Readonly<Record<string, string | number | string[]>>;
+
+/** What a request is by its path and method: a call, one with another method, or something else. */
+export type Found = "call" | "refusal" | "unknown";
 
 /** Reading of a request body. */
 export interface BodyReading {
@@ -54,6 +59,10 @@ export interface Http {
   readPieces(reading: BodyReading): BodyPieces;
   /** Whether the client has disconnected. */
   readonly isGone: boolean;
+  /** Values that the application gives the call; undefined: none. */
+  contextValues(): ContextValues | undefined;
+  /** Logs an error whose message is masked for the client. */
+  logError(error: unknown): void;
   /** Registers a callback for the disconnection of the client, also if it has already happened or happens after the end of the response. */
   onGone(gone: () => void): void;
   /** Whether the head of the response was sent. */
@@ -127,27 +136,49 @@ export class HttpCall extends Call {
     return { bounds, limit, peer: this.peer, signal: this.limited ? this.signal : undefined };
   }
 
+  protected override givenValues(): ContextValues | undefined {
+    return this.http.contextValues();
+  }
+
   /** Headers that a handler or interceptor has set and that are sent. */
   replyHeaders(): Record<string, string | string[]> {
     const { setHeader } = this;
-    if (setHeader === undefined) return {};
-    const entries: Record<string, string | string[]> = Object.fromEntries(this.#passing(setHeader));
-    if ("set-cookie" in entries) entries["set-cookie"] = setHeader.getSetCookie();
-    return entries;
+    return setHeader === undefined ? {} : this.#passing(setHeader);
   }
 
   /** Trailers that it has set, as headers of a whole reply (Connect protocol, "Unary-Trailers"). */
-  replyTrailers(): Record<string, string> {
-    const trailers = this.#passing(this.setTrailer ?? []);
+  replyTrailers(): Record<string, string | string[]> {
+    const trailers = Object.entries(this.#passing(this.setTrailer ?? new Headers()));
     return Object.fromEntries(trailers.map(([name, value]) => [`trailer-${name}`, value]));
   }
 
-  #passing(headers: Iterable<[string, string]>): [string, string][] {
+  /** Headers of an error; an error of another server has those of that server's reply. */
+  errorHeaders({ metadata, isWireError }: ConnectError): Record<string, string | string[]> {
+    return isWireError ? {} : this.#passing(metadata);
+  }
+
+  #passing(headers: Headers): Record<string, string | string[]> {
     const { responseHeader } = this.#gateway;
-    const all = [...headers];
-    return responseHeader === undefined ? all : all.filter(([name]) => responseHeader(name));
+    const passing: Record<string, string | string[]> = {};
+    for (const [name, value] of headers) {
+      if (OF_THE_MESSAGE.has(name) || responseHeader?.(name) === false) continue;
+      passing[name] = name === "set-cookie" ? headers.getSetCookie() : value;
+    }
+    return passing;
   }
 }
+
+/** Headers that describe the HTTP message or the connection, which the gateway sets itself. */
+const OF_THE_MESSAGE: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "date",
+  "host",
+  "keep-alive",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 
 /** Gateway options that calls use. */
 type HeaderOptions = Pick<Gateway, "peerOf" | "requestHeader" | "responseHeader">;
@@ -159,6 +190,7 @@ type HeaderOptions = Pick<Gateway, "peerOf" | "requestHeader" | "responseHeader"
 export interface Exchange {
   readonly call: HttpCall;
   readonly method: Method;
+  readonly settings: MethodSettings;
   /** Reads the request message. @throws ConnectError for a request that can't be read. */
   read(): Message | Promise<Message>;
   /** Request messages of a client stream. @throws as read, at once or during reading. */
@@ -178,8 +210,10 @@ export interface Exchange {
  * request is not executed and has no reply. Never rejects.
  */
 export async function serve(gateway: Gateway, exchange: Exchange): Promise<void> {
-  const { call, method } = exchange;
+  const { call, method, settings } = exchange;
   const { http } = call;
+  const shutdowns = shutdownsOf(gateway, settings);
+  for (const shutdown of shutdowns) shutdown.add(call);
   let isRead = false;
   try {
     const admitted = gateway.admit?.(call);
@@ -189,6 +223,7 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       await admitted;
       if (http.isGone) throw new RequestAborted();
     }
+    if (settings.requestGate !== undefined) await settings.requestGate(call);
     call.exchange = exchange;
     if (method.kind === "client_streaming") {
       const messages = exchange.messages();
@@ -206,7 +241,10 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       if (sending !== undefined) await sending;
     } else {
       const reply = exchange.stream();
-      if (reply !== undefined) await gateway.sendStream(reply, method.invoke(message, call));
+      if (reply !== undefined) {
+        const signal = call.limited ? call.signal : undefined;
+        await gateway.sendStream(reply, method.invoke(message, call), signal);
+      }
     }
   } catch (error) {
     gateway.explained(error, call);
@@ -216,27 +254,39 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       exchange.fail(error instanceof Error ? error : new Error("not an error", { cause: error }));
   } finally {
     call.done();
+    for (const shutdown of shutdowns) shutdown.delete(call);
+    gateway.eventStreams.delete(call);
     http.finish();
   }
 }
 
-/** Longest deadline that a client may request, in milliseconds. */
-export const MAX_TIME = 24 * 60 * 60 * 1_000;
+/** The shutdowns that end a call with these settings. */
+function shutdownsOf(
+  { shutdown, shutdownOf }: Gateway,
+  { shutdownSignal }: MethodSettings,
+): readonly Shutdown[] {
+  if (shutdown === undefined && shutdownSignal === undefined) return [];
+  return [
+    ...(shutdown === undefined ? [] : [shutdown]),
+    ...(shutdownSignal === undefined ? [] : [shutdownOf(shutdownSignal)]),
+  ];
+}
 
 /**
  * Sets the deadline of a REST call from the first of these headers: `grpc-timeout` (gRPC over
  * HTTP/2), `connect-timeout-ms` (Connect protocol) or `x-server-timeout` (seconds, also
  * fractional).
  *
+ * @param maxTimeoutMs longest deadline, in milliseconds.
  * @throws INVALID_ARGUMENT for an invalid header.
  */
-export function limitRestTime(call: Call): void {
+export function limitRestTime(call: Call, maxTimeoutMs: number): void {
   const grpc = call.header("grpc-timeout");
   const connect = call.header("connect-timeout-ms");
   const seconds = call.header("x-server-timeout");
-  if (grpc !== undefined) limit(call, parseGrpcTimeout(grpc, MAX_TIME));
-  else if (connect !== undefined) limit(call, parseConnectTimeout(connect, MAX_TIME));
-  else if (seconds !== undefined) limit(call, parseSeconds(seconds));
+  if (grpc !== undefined) limit(call, parseGrpcTimeout(grpc, maxTimeoutMs));
+  else if (connect !== undefined) limit(call, parseConnectTimeout(connect, maxTimeoutMs));
+  else if (seconds !== undefined) limit(call, parseSeconds(seconds, maxTimeoutMs));
 }
 
 interface Parsed {
@@ -249,13 +299,13 @@ function limit(call: Call, { timeoutMs, error }: Parsed): void {
   if (timeoutMs !== undefined) call.limitTime(timeoutMs);
 }
 
-function parseSeconds(text: string): Parsed {
+function parseSeconds(text: string, maxTimeoutMs: number): Parsed {
   const timeoutMs = /^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1_000 : Number.NaN;
-  if (timeoutMs <= MAX_TIME) return { timeoutMs };
+  if (timeoutMs <= maxTimeoutMs) return { timeoutMs };
   return {
     error: new BadRequest(
       "HEADER_INVALID",
-      "x-server-timeout must be a number of seconds, at most 86400",
+      `x-server-timeout must be a number of seconds, at most ${maxTimeoutMs / 1_000}`,
     ),
   };
 }

@@ -34,6 +34,18 @@ const KINDS: ReadonlyMap<number, readonly [code: Code, reason: Reason]> = new Ma
   [415, [Code.InvalidArgument, "MEDIA_TYPE_UNSUPPORTED"]],
 ]);
 
+/** Error of a reply that is longer than its method permits. */
+export function tooLargeReply(size: number, limit: number): ConnectError {
+  const message = `the reply has ${size} bytes, more than its limit of ${limit} bytes (writeMaxBytes)`;
+  return new ConnectError(message, Code.ResourceExhausted);
+}
+
+/** Headers of an error without those of a body or a protocol, which the reply has itself. */
+export function ownHeaders<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.filter(([name]) => !/^(?:content|grpc|connect)-/.test(name)));
+}
+
 /** Text of a client's value for a message: quoted as JSON, cut at 64 characters. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);

@@ -1,3 +1,4 @@
+import type { ContextValues } from "@connectrpc/connect";
 import {
   type BodyBounds,
   bodyCrowded,
@@ -11,13 +12,23 @@ import type { BodyPieces } from "../transport/body-pieces.ts";
 import { ConnectDialect } from "./connect.ts";
 import { type BodyReading, type Http, type ReplyHeaders, serve } from "./exchange.ts";
 import { HttpFault } from "./failure.ts";
-import { complete, type GatewayOptions, type Served, servedMethods } from "./options.ts";
+import { createPathBelow, type PathBelow } from "./mount-path.ts";
+import {
+  checkOptions,
+  complete,
+  type GatewayOptions,
+  type Served,
+  servedMethods,
+} from "./options.ts";
 import { RestDialect } from "./rest/rest.ts";
 import type { Sink } from "./stream.ts";
 
 /** Services and options of restHandler. */
 export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Served {
-  /** Mount path of the handler, such as `/api`, which the rules do not contain. Default: none. */
+  /**
+   * Mount path of the handler, such as `/api`, which the rules do not contain. A segment `:name`
+   * stands for any segment. Default: none.
+   */
   readonly prefix?: string;
   /** Id of a request, for logs and the call. Default: a random UUID. */
   readonly requestId?: (request: Request) => string;
@@ -25,29 +36,42 @@ export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Ser
   readonly address?: (request: Request) => string | undefined;
   /** Time that a streamed response may wait for its reader, in milliseconds. Default: 30,000. */
   readonly patience?: number;
+  /** Context values of the calls of a request. Default: none. */
+  readonly contextValues?: (request: Request) => ContextValues;
 }
+
+/** Names of the options that only restHandler has. */
+const HANDLER_OPTIONS = Object.keys({
+  prefix: true,
+  requestId: true,
+  address: true,
+  patience: true,
+  contextValues: true,
+} satisfies Record<Exclude<keyof RestHandlerOptions, keyof GatewayOptions | keyof Served>, true>);
 
 /**
  * Serves rpcs over REST, Connect and gRPC-Web for runtimes with the Fetch API. Needs no server of
  * Node: it uses `Buffer`, node:zlib, node:crypto and node:timers.
  *
  * @returns a function that answers every request and never rejects.
- * @throws RuleError with the rpc and the reason when a rule cannot be served.
+ * @throws Error that names an option that is unknown or has an unsuitable value; RuleError with the rpc and the reason when a rule cannot be served.
  */
 export function restHandler(options: RestHandlerOptions): (request: Request) => Promise<Response> {
+  checkOptions(options, HANDLER_OPTIONS, "restHandler");
   // biome-ignore lint/suspicious/noConsole: the one log that every runtime of the fetch API has.
   const warn = (message: string): void => console.warn(message);
   const gateway = complete({ warn, ...options, methods: servedMethods(options) });
   const rest = new RestDialect(gateway);
-  const connect = options.connect === false ? undefined : new ConnectDialect(gateway);
+  const connect = new ConnectDialect(gateway);
+  const below = createPathBelow(options.prefix ?? "");
   return (request) => {
-    const http = new FetchHttp(request, options);
+    const http = new FetchHttp(request, options, below);
     if (http.path.length + http.query.length > MAX_TARGET) {
       rest.refuse(http, new HttpFault(414, `the address is longer than ${MAX_TARGET} characters`));
       return http.response;
     }
     const isInside = http.path.startsWith("/");
-    let opened = (isInside ? connect?.open(http) : undefined) ?? "unknown";
+    let opened = isInside ? connect.open(http) : "unknown";
     if (opened === "unknown" && isInside) opened = rest.open(http);
     if (opened === "unknown") rest.refusePath(http);
     else if (opened !== "answered") void serve(gateway, opened);
@@ -82,7 +106,7 @@ class FetchHttp implements Http {
   #isGone = false;
   #isBegun = false;
 
-  constructor(request: Request, options: RestHandlerOptions) {
+  constructor(request: Request, options: RestHandlerOptions, below: PathBelow) {
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.response = promise;
     this.#resolve = resolve;
@@ -93,8 +117,7 @@ class FetchHttp implements Http {
     const [, target = "/"] = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*([^#]*)/i.exec(request.url) ?? [];
     const mark = target.indexOf("?");
     const path = mark < 0 ? target : target.slice(0, mark);
-    const { prefix = "" } = options;
-    this.path = path.startsWith(prefix) ? path.slice(prefix.length) : "";
+    this.path = below(path) ?? "";
     this.query = mark < 0 ? "" : target.slice(mark + 1);
     this.sink = {
       write: (chunk) => this.#write(chunk),
@@ -108,6 +131,15 @@ class FetchHttp implements Http {
 
   get method(): string {
     return this.#request.method;
+  }
+
+  contextValues(): ContextValues | undefined {
+    return this.#options.contextValues?.(this.#request);
+  }
+
+  logError(error: unknown): void {
+    // biome-ignore lint/suspicious/noConsole: as the warnings of the start.
+    console.error(error);
   }
 
   get address(): string | undefined {

@@ -119,7 +119,9 @@ function passingError(thrown: unknown, context: HandlerContext): ConnectError {
   const error = ConnectError.from(thrown);
   if (error.code === Code.Canceled && (context.timeoutMs() ?? 1) <= 0)
     return new ConnectError("the call's time limit has expired", Code.DeadlineExceeded);
-  for (const name of [...error.metadata.keys()])
-    if (OF_A_HOP.test(name)) error.metadata.delete(name);
-  return error;
+  // An error of its own: metadata of an error from another server is not sent otherwise.
+  const { rawMessage, code, metadata, details, cause } = error;
+  const passed = new ConnectError(rawMessage, code, passing(metadata), undefined, cause);
+  passed.details = details;
+  return passed;
 }

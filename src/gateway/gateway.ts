@@ -1,7 +1,19 @@
-import { METHODS, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+import {
+  type IncomingMessage,
+  METHODS,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import type { Writable } from "node:stream";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Readable, type Writable } from "node:stream";
+import type { ContextValues } from "@connectrpc/connect";
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+} from "fastify";
 import { type Incoming, readBody } from "../transport/body.ts";
 import { type BodyPieces, readPieces } from "../transport/body-pieces.ts";
 import { announcesBody, drainUnreadBody, hasEnded, withoutOrigin } from "../transport/request.ts";
@@ -10,11 +22,14 @@ import { ConnectDialect } from "./connect.ts";
 import {
   type BodyReading,
   type Exchange,
+  type Found,
   type Http,
   type ReplyHeaders,
   serve,
 } from "./exchange.ts";
+import { createPathBelow, type PathBelow, type PathTolerance } from "./mount-path.ts";
 import {
+  checkOptions,
   complete,
   type Gateway,
   type GatewayOptions,
@@ -22,94 +37,227 @@ import {
   servedMethods,
 } from "./options.ts";
 import { RestDialect } from "./rest/rest.ts";
+import type { Url } from "./rest/router.ts";
+import { Shutdown } from "./shutdown.ts";
 import { nodeSink, type Sink } from "./stream.ts";
 
 /** Services and options of the Fastify plugin. */
 export interface RestGatewayOptions extends Omit<GatewayOptions, "methods">, Served {
   /** Bounds of replies that wait for clients that read slowly. Default: 64 MiB together, 30 s. */
   readonly slowReaders?: SlowReaders | SlowReaderBounds;
+  /** Context values of the calls of a request. Default: none. */
+  readonly contextValues?: (request: FastifyRequest) => ContextValues;
+  /**
+   * Time that calls have to end after `app.close()`, in milliseconds; then their signals are aborted,
+   * and they fail. Default: they have any time, except streams of server-sent events, which end at
+   * once: their clients connect again.
+   */
+  readonly shutdownTimeoutMs?: number;
+  /** Error of calls that the shutdown ends. Default: UNAVAILABLE. */
+  readonly shutdownError?: unknown;
 }
+
+/** Names of the options that only the plugin has, and of those that Fastify passes on. */
+const PLUGIN_OPTIONS = [
+  ...Object.keys({
+    slowReaders: true,
+    contextValues: true,
+    shutdownTimeoutMs: true,
+    shutdownError: true,
+  } satisfies Record<Exclude<keyof RestGatewayOptions, keyof GatewayOptions | keyof Served>, true>),
+  "prefix",
+  "logLevel",
+  "logSerializers",
+];
 
 /**
  * A Fastify plugin that serves rpcs: over REST by their `google.api.http` rules, a route for each,
  * and over Connect and gRPC-Web. It registers its own routes only: hooks and plugins of the
  * application see every request.
  *
- * @throws RuleError with the rpc and the reason when a rule cannot be served.
+ * @throws Error that names an option that is unknown or has an unsuitable value; RuleError with the
+ *   rpc and the reason when a rule cannot be served.
  */
 export async function restGateway(
   fastify: FastifyInstance,
   options: RestGatewayOptions,
 ): Promise<void> {
-  // Bodies are read after the admission; Fastify's own parsers would read them earlier.
+  if ("requestPathPrefix" in options)
+    throw new Error("restGateway: requestPathPrefix: use the option prefix of Fastify");
+  checkOptions(options, PLUGIN_OPTIONS, "restGateway");
+  // Bodies are read after the admission; Fastify's own parsers would read them earlier. A hook may
+  // have replaced the stream.
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  fastify.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+  const paths = pathTolerance(fastify);
+  const shutdown = options.shutdownTimeoutMs === undefined ? undefined : new Shutdown();
   const warn = (message: string): void => fastify.log.warn(message);
-  const gateway = complete({ warn, ...options, methods: servedMethods(options) });
-  const { slowReaders = { together: 64 * 2 ** 20, patienceMs: 30_000 } } = options;
-  const slow = slowReaders instanceof SlowReaders ? slowReaders : new SlowReaders(slowReaders);
-  const mount = createMount(fastify, gateway, slow);
+  const gateway = complete(
+    { warn, ...options, methods: servedMethods(options) },
+    { paths, shutdown },
+  );
+  endCallsOnClose(fastify, gateway, options);
   const rest = new RestDialect(gateway);
-  const method = allMethods(fastify);
-  for (const { url, exact } of rest.urls) {
-    mount({ method, url }, (http, problem, reply) => {
-      const opened = rest.open(http, { exact, problem });
-      if (opened !== "unknown") return opened;
-      if (gateway.errors === "envelope") reply.callNotFound();
-      else rest.refusePath(http);
-      return "answered";
-    });
-  }
-  if (options.connect === false) return;
   const connect = new ConnectDialect(gateway);
-  for (const { url, method: known } of connect.urls) {
-    mount({ method: CONNECT_METHODS, url }, (http, problem, reply) => {
-      const opened = connect.open(http, { known, problem });
-      if (opened !== "unknown") return opened;
-      reply.callNotFound();
-      return "answered";
-    });
-  }
+  const below = createPathBelow(fastify.prefix, paths);
+  const find = ({ url = "", method = "" }: IncomingMessage): Found => {
+    const path = below(splitTarget(url).path);
+    if (path === undefined) return "unknown";
+    const found = connect.find(path, method);
+    return found === "unknown" ? rest.find(path, method) : found;
+  };
+  const constraints = addConstraint(fastify, find);
+  const mount = createMount(fastify, gateway, options, below);
+  for (const url of rest.urls) mount(url, rest, url.isWild ? constraints.call : {});
+  for (const url of connect.urls) mount(url, connect, url.isWild ? constraints.call : {});
+  // One route for known paths with other methods.
+  const refuse: Dialect = {
+    open: (http) => {
+      const opened = connect.open(http);
+      return opened === "unknown" ? rest.open(http) : opened;
+    },
+  };
+  const methods = new Set(fastify.supportedMethods);
+  for (const url of ["/", "/*"]) mount({ url, methods }, refuse, constraints.refusal);
 }
 
-const CONNECT_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-
-/** All methods that Node parses, so that a 405 for a known path lists its methods. */
-function allMethods(fastify: FastifyInstance): string[] {
-  const known = new Set<string>(fastify.supportedMethods);
-  for (const name of METHODS)
-    if (name !== "CONNECT" && !known.has(name)) fastify.addHttpMethod(name, { hasBody: true });
-  return fastify.supportedMethods;
+/** What Fastify's router ignores in paths. */
+function pathTolerance({ initialConfig }: FastifyInstance): PathTolerance {
+  // Fastify before 5.5 has the options of the router among its own.
+  const { routerOptions = {}, ...own } = initialConfig as RouterConfig & {
+    readonly routerOptions?: RouterConfig;
+  };
+  const isSet = (name: "ignoreTrailingSlash" | "ignoreDuplicateSlashes"): boolean =>
+    routerOptions[name] === true || own[name] === true;
+  return {
+    trailingSlash: isSet("ignoreTrailingSlash"),
+    duplicateSlashes: isSet("ignoreDuplicateSlashes"),
+    letterCase: routerOptions.caseSensitive === false || own.caseSensitive === false,
+  };
 }
+
+interface RouterConfig {
+  readonly ignoreTrailingSlash?: boolean;
+  readonly ignoreDuplicateSlashes?: boolean;
+  readonly caseSensitive?: boolean;
+}
+
+/** Ends calls when the application closes. */
+function endCallsOnClose(
+  fastify: FastifyInstance,
+  { eventStreams, shutdown }: Gateway,
+  { shutdownTimeoutMs, shutdownError }: RestGatewayOptions,
+): void {
+  let timer: NodeJS.Timeout | undefined;
+  fastify.addHook("preClose", (done) => {
+    eventStreams.abort(shutdownError);
+    if (shutdown) timer = setTimeout(() => shutdown.abort(shutdownError), shutdownTimeoutMs);
+    done();
+  });
+  fastify.addHook("onClose", (_fastify, done) => {
+    clearTimeout(timer);
+    done();
+  });
+}
+
+/** Finds the outcome of a request in one gateway. */
+type Find = (request: IncomingMessage) => Found;
+
+/** The gateways of each server. */
+const gatewaysOf = new WeakMap<object, Find[]>();
+
+/** Name of the constraint of routes; Fastify makes it part of a program. */
+const CONSTRAINT = "restGateway";
 
 /**
- * Finds the rpc of a request.
+ * Adds a gateway to the constraint of routes of its server, so that its routes with an asterisk stand
+ * beside those of the application and of other gateways. A call of one gateway precedes the 405 of
+ * another one.
  *
- * @param problem an error of the framework, such as a malformed Content-Type: it becomes the reply
- * after the admission.
+ * @returns the constraints of the routes of calls and of refusals.
  */
-type Open = (
-  http: Http,
-  problem: FastifyError | undefined,
-  reply: FastifyReply,
-) => Exchange | "answered";
+function addConstraint(fastify: FastifyInstance, find: Find) {
+  const gateways = gatewaysOf.get(fastify.server) ?? [];
+  if (gateways.length === 0) {
+    gatewaysOf.set(fastify.server, gateways);
+    fastify.addConstraintStrategy({
+      name: CONSTRAINT,
+      storage: createStorage,
+      validate: () => undefined,
+      deriveConstraint: (request) => findGateway(gateways, request as IncomingMessage),
+    });
+  }
+  const number = gateways.push(find) - 1;
+  return {
+    call: { [CONSTRAINT]: `call ${number}` },
+    refusal: { [CONSTRAINT]: `refusal ${number}` },
+  };
+}
+
+function findGateway(gateways: readonly Find[], request: IncomingMessage): string | undefined {
+  let refusal: string | undefined;
+  for (const [number, find] of gateways.entries()) {
+    const found = find(request);
+    if (found === "call") return `call ${number}`;
+    if (found === "refusal") refusal ??= `refusal ${number}`;
+  }
+  return refusal;
+}
+
+/** Handlers by the value of the constraint, as Fastify's router keeps them. */
+function createStorage() {
+  const handlers = new Map<unknown, never>();
+  return {
+    get: (value: unknown) => handlers.get(value) ?? null,
+    set: (value: unknown, handler: unknown) => void handlers.set(value, handler as never),
+  };
+}
+
+/** The protocol of a route. */
+interface Dialect {
+  /**
+   * Finds the rpc of a request.
+   *
+   * @param problem an error of the framework, such as a malformed Content-Type: it becomes the reply
+   * after the admission.
+   */
+  open(http: Http, problem?: unknown): Exchange | "answered" | "unknown";
+}
 
 /**
  * Registers routes with one handler, which runs after all hooks of the application up to
  * `preHandler`. It writes the reply itself, with the headers set by hooks; `onSend` hooks and
  * serializers do not see it, `onResponse` and `onTimeout` hooks do.
  */
-function createMount(fastify: FastifyInstance, gateway: Gateway, slow: SlowReaders) {
-  return (route: { readonly method: string[]; readonly url: string }, open: Open): void => {
+function createMount(
+  fastify: FastifyInstance,
+  gateway: Gateway,
+  options: RestGatewayOptions,
+  below: PathBelow,
+) {
+  const { slowReaders = { together: 64 * 2 ** 20, patienceMs: 30_000 }, contextValues } = options;
+  const slow = slowReaders instanceof SlowReaders ? slowReaders : new SlowReaders(slowReaders);
+  const parts = { slow, below, contextValues };
+  return (
+    { url, methods }: Omit<Url, "isWild">,
+    dialect: Dialect,
+    constraints: Readonly<Record<string, string>>,
+  ): void => {
+    const method = supported(fastify, methods);
+    if (method.length === 0) return;
     const handle = (request: FastifyRequest, reply: FastifyReply, problem?: FastifyError): void => {
       drainUnreadBody(request.raw, reply.raw);
-      const http = new NodeHttp(request, reply, slow, fastify.prefix);
-      const exchange = open(http, problem, reply);
-      if (exchange !== "answered") void serve(gateway, exchange);
+      const exchange = dialect.open(new NodeHttp(request, reply, parts), problem);
+      if (exchange === "unknown") reply.callNotFound();
+      else if (exchange !== "answered") void serve(gateway, exchange);
     };
     fastify.route({
-      ...route,
+      method,
+      url,
+      constraints,
       exposeHeadRoute: false,
+      // Generators of documents list the rules themselves.
+      schema: { hide: true } as FastifySchema,
       handler: (request, reply) => handle(request, reply),
       errorHandler: (error, request, reply) => {
         // The application answers an error of a hook. An error of the content type precedes the
@@ -121,10 +269,28 @@ function createMount(fastify: FastifyInstance, gateway: Gateway, slow: SlowReade
   };
 }
 
+/** The methods of a route that Node parses, which Fastify then accepts. */
+function supported(fastify: FastifyInstance, methods: ReadonlySet<string>): string[] {
+  const names = methods.has("*")
+    ? [...fastify.supportedMethods.filter((name) => name !== "OPTIONS"), ...methods]
+    : [...methods];
+  const unique = [...new Set(names)].filter((name) => METHODS.includes(name));
+  for (const name of unique)
+    if (!fastify.supportedMethods.includes(name)) fastify.addHttpMethod(name, { hasBody: true });
+  return unique;
+}
+
 const CONTENT_TYPE_ERRORS: ReadonlySet<string> = new Set([
   "FST_ERR_CTP_INVALID_MEDIA_TYPE",
   "FST_ERR_ROUTE_MISSING_CONTENT_TYPE",
 ]);
+
+/** Parts of a mount that its requests share. */
+interface MountParts {
+  readonly contextValues: RestGatewayOptions["contextValues"];
+  readonly slow: SlowReaders;
+  readonly below: PathBelow;
+}
 
 /** A request and a response of Fastify, over HTTP/1.1 or HTTP/2. */
 class NodeHttp implements Http {
@@ -132,16 +298,15 @@ class NodeHttp implements Http {
   readonly query: string;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
-  readonly #slow: SlowReaders;
+  readonly #parts: MountParts;
   #pieces: BodyPieces | undefined;
 
-  /** @param prefix of the path, which the gateway's rules do not have. */
-  constructor(request: FastifyRequest, reply: FastifyReply, slow: SlowReaders, prefix: string) {
+  constructor(request: FastifyRequest, reply: FastifyReply, parts: MountParts) {
     this.#request = request;
     this.#reply = reply;
-    this.#slow = slow;
+    this.#parts = parts;
     const { path, query } = pathAndQuery(request);
-    this.path = path.slice(prefix.length);
+    this.path = parts.below(path) ?? path;
     this.query = query;
   }
 
@@ -163,8 +328,15 @@ class NodeHttp implements Http {
   }
 
   header(name: string): string | undefined {
+    if (name === "content-encoding" && this.#isDecoded) return undefined;
     const value = this.#request.raw.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  /** Whether a hook has decompressed the body: Fastify's property of the new payload. */
+  get #isDecoded(): boolean {
+    const { body } = this.#request;
+    return body instanceof Readable && "receivedEncodedLength" in body;
   }
 
   *headers(): Iterable<readonly [string, string]> {
@@ -187,10 +359,27 @@ class NodeHttp implements Http {
     return this.#pieces;
   }
 
+  contextValues(): ContextValues | undefined {
+    return this.#parts.contextValues?.(this.#request);
+  }
+
+  logError(error: unknown): void {
+    this.#request.log.error({ err: error }, "the call has failed with an internal error");
+  }
+
   #incoming({ peer, signal }: BodyReading): Incoming {
-    const { raw } = this.#request;
+    const stream = this.#bodyStream;
+    // A hook that reads the body must pass it on, as a new payload of preParsing.
+    if (stream.readableDidRead)
+      throw new Error("the body was read before the gateway, by a hook or another plugin");
     if (this.#waitsForContinue) this.#response.writeContinue();
-    return { stream: raw, peer, signal, hasEnded: (bytes) => this.#isWhole(bytes) };
+    return { stream, peer, signal, hasEnded: (bytes) => this.#isWhole(bytes) };
+  }
+
+  /** The body as hooks have left it. Fastify does not parse the bodies of some methods. */
+  get #bodyStream(): Readable {
+    const { body, raw } = this.#request;
+    return body instanceof Readable ? body : raw;
   }
 
   /**
@@ -208,7 +397,8 @@ class NodeHttp implements Http {
   #isWhole(bytes: number): boolean {
     const { raw } = this.#request;
     const length = raw.headers["content-length"];
-    if (length !== undefined && Number(length) !== bytes) return false;
+    const isRaw = this.#bodyStream === raw;
+    if (isRaw && length !== undefined && Number(length) !== bytes) return false;
     return hasEnded(raw);
   }
 
@@ -234,7 +424,7 @@ class NodeHttp implements Http {
   /** Sends a reply with the headers set by hooks. */
   respond(status: number, headers: ReplyHeaders, body: Buffer | string): void {
     if (this.isBegun || this.isGone) return;
-    if (typeof body !== "string") this.#slow.hold(this.#writable, body);
+    if (typeof body !== "string") this.#parts.slow.hold(this.#writable, body);
     this.#response.writeHead(status, this.#merge(headers));
     this.#response.end(body);
   }
@@ -263,7 +453,7 @@ class NodeHttp implements Http {
   }
 
   get sink(): Sink {
-    return nodeSink(this.#slow, this.#writable);
+    return nodeSink(this.#parts.slow, this.#writable);
   }
 
   end(last?: Buffer | string): void {
@@ -282,11 +472,17 @@ class NodeHttp implements Http {
 }
 
 /** Path and query of the request target. @internal */
-export function pathAndQuery({ raw }: Pick<FastifyRequest, "raw">): {
+export function pathAndQuery({ raw }: Pick<FastifyRequest, "raw">): PathAndQuery {
+  return splitTarget(raw.url ?? "");
+}
+
+interface PathAndQuery {
   readonly path: string;
   readonly query: string;
-} {
-  const url = withoutOrigin(raw.url ?? "");
+}
+
+function splitTarget(target: string): PathAndQuery {
+  const url = withoutOrigin(target);
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
   return { path, query: mark < 0 ? "" : url.slice(mark + 1) };

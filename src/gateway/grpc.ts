@@ -26,9 +26,10 @@ import { decodeBinary } from "../transport/decode.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { Call } from "./call.ts";
+import { DEFLATE, decompressionFor, GZIP } from "./coding.ts";
 import { encodeOnce } from "./encoded.ts";
 import { wellFormed } from "./failure.ts";
-import { decompressionFor, PREFIX_LENGTH, prefixed, unwrap, wrap } from "./length-prefix.ts";
+import { PREFIX_LENGTH, prefixed, unwrap, wrap } from "./length-prefix.ts";
 import { isRead, type Method, type StreamMethod, type UnaryMethod } from "./method.ts";
 import type { Explained } from "./options.ts";
 import { toConnectError } from "./report.ts";
@@ -143,7 +144,7 @@ class GrpcCall extends Call {
 }
 
 /** Codings of requests. */
-const CODINGS = ["gzip", "deflate"];
+const CODINGS = [GZIP, DEFLATE];
 /** Longest time-out, in milliseconds; a longer one means none. */
 const MAX_TIME = Number.MAX_SAFE_INTEGER;
 

@@ -1,58 +1,14 @@
-import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Code } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
-import { BadRequest, bodyTooLarge } from "../transport/body.ts";
+import { BadRequest } from "../transport/body.ts";
 import { type BodyPieces, readFrames } from "../transport/body-pieces.ts";
+import type { Decompress } from "./coding.ts";
 
 /** Bytes before a message: flags and the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_LENGTH = 5;
 
 /** The message is compressed (gRPC, gRPC-Web and Connect alike). */
 export const COMPRESSED = 1;
-
-/** Decompressor of requests. */
-export type Decompress = (body: Uint8Array, limit: number) => Promise<Uint8Array>;
-
-const inflaters: ReadonlyMap<string, Decompress> = new Map(
-  Object.entries({ gzip: gunzip, deflate: inflate, br: brotliDecompress }).map(([name, undo]) => [
-    name,
-    async (body, limit) => {
-      try {
-        const options = { maxOutputLength: limit };
-        return await promisify<Uint8Array, object, Buffer>(undo)(body, options);
-      } catch (error) {
-        const { code } = error as { code?: unknown };
-        if (code === "ERR_BUFFER_TOO_LARGE") throw bodyTooLarge(limit);
-        throw new BadRequest("BODY_INVALID", `the request is not valid ${name} data`);
-      }
-    },
-  ]),
-);
-
-/**
- * Decompressor for the compression of a request; undefined for none.
- *
- * @param offered names that the protocol accepts here.
- * @param accepts header that lists them for the client.
- * @throws UNIMPLEMENTED for any other (gRPC, "Compression"; Connect, "Unary-Request").
- */
-export function decompressionFor(
-  name: string | undefined,
-  offered: readonly string[],
-  accepts: string,
-): Decompress | undefined {
-  if (name === undefined || name === "" || name === "identity") return undefined;
-  const found = offered.includes(name) ? inflaters.get(name) : undefined;
-  if (found !== undefined) return found;
-  const known = offered.join(",");
-  throw new BadRequest(
-    "HEADER_INVALID",
-    `the compression ${JSON.stringify(name.slice(0, 64))} is not supported: use one of ${known}`,
-    Code.Unimplemented,
-    { [accepts]: known },
-  );
-}
 
 /**
  * Extracts the only message of an enveloped request body.
@@ -122,7 +78,10 @@ export function prefixed(bytes: Uint8Array, flags = 0): Buffer {
 
 const wrapped = memoize((flags: number) => memoize((bytes: Buffer) => prefixed(bytes, flags)));
 
-/** Bytes after their prefix (flags and length), concatenated once per buffer and flags. */
+/**
+ * Bytes after their prefix (flags and length), concatenated once per buffer and flags: for bytes that
+ * are sent to several receivers.
+ */
 export function wrap(bytes: Buffer, flags = 0): Buffer {
   return wrapped(flags)(bytes);
 }

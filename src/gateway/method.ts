@@ -24,19 +24,18 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import type { Call } from "./call.ts";
+import { checkRouterOptions, mergeRouterOptions, type RouterOptions } from "./settings.ts";
 
 /** The reply of an rpc that has one. */
 export interface Answer {
   readonly message: Message;
 }
 
-/**
- * Unary method inside all its interceptors, as called by every transport. A read returns the same
- * message object while its state is unchanged, so that its encoded bytes are cached by identity.
- */
+/** Unary method inside all its interceptors, as called by every transport. */
 export interface UnaryMethod {
   readonly kind: "unary";
   readonly desc: DescMethodUnary;
+  readonly options?: RouterOptions;
   readonly invoke: (request: Message, call: Call) => Promise<Answer>;
 }
 
@@ -44,6 +43,7 @@ export interface UnaryMethod {
 export interface StreamMethod {
   readonly kind: "server_streaming";
   readonly desc: DescMethodServerStreaming;
+  readonly options?: RouterOptions;
   readonly invoke: (request: Message, call: Call) => AsyncIterable<Message>;
 }
 
@@ -51,17 +51,21 @@ export interface StreamMethod {
 export interface ClientStreamMethod {
   readonly kind: "client_streaming";
   readonly desc: DescMethodClientStreaming;
+  readonly options?: RouterOptions;
   readonly invoke: (requests: AsyncIterable<Message>, call: Call) => Promise<Answer>;
 }
 
-/** A method of the contract, bound to its implementation. */
+/**
+ * A method of the contract, bound to its implementation. Its options are those of its service or
+ * rpc; `interceptors` are in `invoke` already.
+ */
 export type Method = UnaryMethod | StreamMethod | ClientStreamMethod;
 
 /** Registers services (connectrpc.com/docs/node/implementing-services). */
 export type Routes = (router: ConnectRouter) => unknown;
 
 /**
- * Reports whether a method is a read, by its idempotency_level: its encoded replies may be cached.
+ * Reports whether a method is a read, by its idempotency_level: its replies may be cached.
  * @internal
  */
 export function isRead({ idempotency }: DescMethod): boolean {
@@ -72,33 +76,50 @@ export function isRead({ idempotency }: DescMethod): boolean {
  * The methods of all registered services, each with Connect's interceptors folded around it once. The
  * first interceptor is the outermost.
  *
- * @throws Error that names the rpc for a bidirectional stream.
+ * @param options for services and rpcs that have none of their own: an array is `interceptors`.
+ * @throws Error that names a bidirectional stream, or an option that is unknown or unsuitable.
  */
-export function createMethods(routes: Routes, interceptors: readonly Interceptor[] = []): Method[] {
-  const specs: MethodImplSpec[] = [];
+export function createMethods(
+  routes: Routes,
+  options: readonly Interceptor[] | RouterOptions = {},
+): Method[] {
+  const common: RouterOptions = isArray(options) ? { interceptors: [...options] } : options;
+  checkRouterOptions(common, "createMethods");
+  const methods: Method[] = [];
   const router: ConnectRouter = {
     handlers: [],
-    service: (service, implementation) => {
-      specs.push(...Object.values(createServiceImplSpec(service, implementation).methods));
+    service: (service, implementation, own = {}) => {
+      checkRouterOptions(own, `router.service(${service.typeName})`);
+      const merged = mergeRouterOptions(common, own);
+      const specs = Object.values(createServiceImplSpec(service, implementation).methods);
+      methods.push(...specs.map((spec) => bind(spec, merged)));
       return router;
     },
-    rpc: (method, implementation) => {
-      specs.push(createMethodImplSpec(method, implementation));
+    rpc: (method, implementation, own = {}) => {
+      checkRouterOptions(own, `router.rpc(${method.parent.typeName}.${method.name})`);
+      methods.push(
+        bind(createMethodImplSpec(method, implementation), mergeRouterOptions(common, own)),
+      );
       return router;
     },
   };
   routes(router);
-  return specs.map((spec) => bind(spec, interceptors));
+  return methods;
 }
 
-function bind(spec: MethodImplSpec, interceptors: readonly Interceptor[]): Method {
+/** Array.isArray does not narrow a readonly array. */
+function isArray(value: readonly Interceptor[] | RouterOptions): value is readonly Interceptor[] {
+  return Array.isArray(value);
+}
+
+function bind(spec: MethodImplSpec, options: RouterOptions): Method {
   switch (spec.kind) {
     case "unary":
-      return bindUnary(spec, interceptors);
+      return bindUnary(spec, options);
     case "server_streaming":
-      return bindStream(spec, interceptors);
+      return bindStream(spec, options);
     case "client_streaming":
-      return bindClientStream(spec, interceptors);
+      return bindClientStream(spec, options);
     case "bidi_streaming":
       throw new Error(`${spec.method.parent.typeName}.${spec.method.name}: ${BIDIRECTIONAL}`);
   }
@@ -109,56 +130,151 @@ export const BIDIRECTIONAL =
   "a bidirectional stream needs gRPC over HTTP/2 and cannot be served here; serve its service with Connect's own adapter";
 
 type Spec<Kind> = Extract<MethodImplSpec, { kind: Kind }>;
-function bindUnary({ method, impl }: Spec<"unary">, interceptors: readonly Interceptor[]): Method {
-  const innermost = async (request: UnaryRequest): Promise<UnaryResponse> => {
-    const { call } = request as Requested<UnaryRequest>;
-    const replying = impl(request.message, contextOf(request, call));
-    // Reads answer at once, and a wait costs as much as a read.
-    const reply = replying instanceof Promise ? await replying : replying;
+
+function bindUnary({ method, impl }: Spec<"unary">, options: RouterOptions): Method {
+  const innermost = async (request: Requested<UnaryRequest>): Promise<UnaryResponse> => {
+    const { call } = request;
+    const reply = await impl(request.message, contextOf(request, call));
     return new LazyResponse(method, whole(method, reply), call);
   };
-  const next = fold(innermost as AnyFn, interceptors);
-  const invoke = (message: Message, call: Call): Promise<Answer> => {
-    const reply = next(new LazyRequest(method, message, call)) as Promise<UnaryResponse & Answer>;
-    return call.limited ? inTime(reply, call) : reply;
+  const next = fold(innermost as AnyFn, options.interceptors);
+  const answer = async (message: Message, call: Call): Promise<Answer> => {
+    const response = (await next(new LazyRequest(method, message, call))) as LazyResponse;
+    response.takeHeaders();
+    return response;
   };
-  return { kind: "unary", desc: method, invoke };
+  const invoke: UnaryMethod["invoke"] = (message, call) => inTime(answer(message, call), call);
+  return { kind: "unary", desc: method, options, invoke };
 }
 
-function bindStream(
-  { method, impl }: Spec<"server_streaming">,
-  interceptors: readonly Interceptor[],
-): Method {
-  const innermost = async (request: StreamRequest): Promise<StreamResponse> => {
-    const { call } = request as Requested<StreamRequest>;
+function bindStream({ method, impl }: Spec<"server_streaming">, options: RouterOptions): Method {
+  const innermost = async (request: Requested<StreamRequest>): Promise<StreamResponse> => {
+    const { call } = request;
     const replies = impl(await firstOf(request.message), contextOf(request, call));
     return streamResponse(method, wholeOnes(method, replies), call);
   };
-  const next = fold(innermost as AnyFn, interceptors);
-  const open = async (message: Message, call: Call) =>
-    (await next(streamRequest(method, only(message), call))).message as AsyncIterable<Message>;
-  const invoke: StreamMethod["invoke"] = (message, call) =>
-    lazily(async () => (await open(message, call))[Symbol.asyncIterator]());
-  return { kind: "server_streaming", desc: method, invoke };
+  const next = fold(innermost as AnyFn, options.interceptors);
+  const open = async (message: Message, call: Call): Promise<AsyncIterator<Message>> => {
+    const response = (await next(streamRequest(method, only(message), call))) as StreamResponse;
+    takeHeaders(response, call);
+    return withTrailer(response, call)[Symbol.asyncIterator]();
+  };
+  const invoke: StreamMethod["invoke"] = (message, call) => lazily(() => open(message, call));
+  return { kind: "server_streaming", desc: method, options, invoke };
 }
 
 function bindClientStream(
   { method, impl }: Spec<"client_streaming">,
-  interceptors: readonly Interceptor[],
+  options: RouterOptions,
 ): Method {
-  const innermost = async (request: StreamRequest): Promise<StreamResponse> => {
-    const { call } = request as Requested<StreamRequest>;
+  const innermost = async (request: Requested<StreamRequest>): Promise<StreamResponse> => {
+    const { call } = request;
     const reply = await impl(request.message, contextOf(request, call));
     return streamResponse(method, only(whole(method, reply)), call);
   };
-  const next = fold(innermost as AnyFn, interceptors);
-  const reply = async (requests: AsyncIterable<Message>, call: Call): Promise<Answer> => {
-    const response = await next(streamRequest(method, requests, call));
-    return { message: await firstOf(response.message as AsyncIterable<Message>) };
+  const next = fold(innermost as AnyFn, options.interceptors);
+  const answer = async (requests: AsyncIterable<Message>, call: Call): Promise<Answer> => {
+    const response = (await next(streamRequest(method, requests, call))) as StreamResponse;
+    takeHeaders(response, call);
+    return { message: await firstOf(withTrailer(response, call)) };
   };
   const invoke: ClientStreamMethod["invoke"] = (requests, call) =>
-    call.limited ? inTime(reply(requests, call), call) : reply(requests, call);
-  return { kind: "client_streaming", desc: method, invoke };
+    inTime(answer(requests, call), call);
+  return { kind: "client_streaming", desc: method, options, invoke };
+}
+
+/** A request as interceptors see it. */
+type Requested<R> = R & { readonly call: Call };
+
+/**
+ * Unary request whose members are created on first use. They are on the prototype: a getter on each
+ * object would make a hidden class of its own, and 2 µs of a call.
+ */
+class LazyRequest implements Requested<UnaryRequest> {
+  readonly stream = false;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  readonly requestMethod: string;
+  readonly call: Call;
+
+  constructor(method: DescMethodUnary, message: Message, call: Call) {
+    this.service = method.parent;
+    this.method = method;
+    this.message = message;
+    this.requestMethod = call.requestMethod;
+    this.call = call;
+  }
+
+  get url(): string {
+    return this.call.url;
+  }
+
+  get header(): Headers {
+    return this.call.requestHeader;
+  }
+
+  get signal(): AbortSignal {
+    return this.call.signal;
+  }
+
+  get contextValues(): ContextValues {
+    return this.call.values;
+  }
+}
+
+/** Request that an interceptor has copied: own members override those of the original. */
+class CopiedRequest extends LazyRequest {}
+
+/** A copy has own members only. */
+function wholeRequest(request: UnaryRequest): UnaryRequest {
+  if (request instanceof LazyRequest) return request;
+  return Object.create(CopiedRequest.prototype, Object.getOwnPropertyDescriptors(request));
+}
+
+/** Unary response whose headers are created on first use, or replaced by an interceptor. */
+class LazyResponse implements UnaryResponse {
+  readonly stream = false;
+  readonly service: DescService;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  readonly #call: Call;
+  readonly #header: Headers | undefined;
+  readonly #trailer: Headers | undefined;
+
+  constructor(
+    method: DescMethodUnary,
+    message: Message,
+    call: Call,
+    { header, trailer }: Partial<UnaryResponse> = {},
+  ) {
+    this.service = method.parent;
+    this.method = method;
+    this.message = message;
+    this.#call = call;
+    this.#header = header;
+    this.#trailer = trailer;
+  }
+
+  get header(): Headers {
+    return this.#header ?? this.#call.responseHeader;
+  }
+
+  get trailer(): Headers {
+    return this.#trailer ?? this.#call.responseTrailer;
+  }
+
+  /** Gives the call the headers that an interceptor has replaced. */
+  takeHeaders(): void {
+    if (this.#header !== undefined) replace(this.#call.responseHeader, this.#header);
+    if (this.#trailer !== undefined) replace(this.#call.responseTrailer, this.#trailer);
+  }
+}
+
+/** A copy has own members only. */
+function wholeResponse(response: AnyResponse, { call }: Requested<UnaryRequest>): AnyResponse {
+  if (response.stream || response instanceof LazyResponse) return response;
+  return new LazyResponse(response.method as DescMethodUnary, response.message, call, response);
 }
 
 function streamRequest(
@@ -197,6 +313,64 @@ function streamResponse(
       return call.responseTrailer;
     },
   };
+}
+
+/** Handler context of a request, with the members that an interceptor has replaced. */
+function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerContext {
+  // Reading a member that was not replaced would create it.
+  const isKept = (name: "header" | "signal" | "contextValues", own: () => unknown): boolean =>
+    !Object.hasOwn(request, name) || request[name] === own();
+  const isOriginal =
+    isKept("header", () => call.requestHeader) &&
+    isKept("signal", () => call.signal) &&
+    isKept("contextValues", () => call.values);
+  if (isOriginal) return call;
+  const { header, signal, contextValues } = request;
+  return {
+    method: call.method,
+    service: call.service,
+    requestMethod: call.requestMethod,
+    protocolName: call.protocolName,
+    url: call.url,
+    timeoutMs: () => call.timeoutMs(),
+    requestHeader: header,
+    signal,
+    values: contextValues,
+    get responseHeader() {
+      return call.responseHeader;
+    },
+    get responseTrailer() {
+      return call.responseTrailer;
+    },
+  };
+}
+
+type AnyResponse = UnaryResponse | StreamResponse;
+
+/** Gives the call the headers that an interceptor has replaced. */
+function takeHeaders({ header }: StreamResponse, call: Call): void {
+  if (header !== call.responseHeader) replace(call.responseHeader, header);
+}
+
+/** The messages of a response; trailers that an interceptor has replaced are complete at the end. */
+function withTrailer(response: StreamResponse, call: Call): AsyncIterable<Message> {
+  const messages = response.message as AsyncIterable<Message>;
+  const { trailer } = response;
+  return trailer === call.responseTrailer ? messages : endingWith(messages, call, trailer);
+}
+
+async function* endingWith(
+  messages: AsyncIterable<Message>,
+  call: Call,
+  trailer: Headers,
+): AsyncIterable<Message> {
+  yield* messages;
+  replace(call.responseTrailer, trailer);
+}
+
+function replace(headers: Headers, by: Headers): void {
+  for (const name of [...headers.keys()]) headers.delete(name);
+  for (const [name, value] of by) headers.append(name, value);
 }
 
 /** Handlers may return the members alone. */
@@ -255,7 +429,9 @@ async function* only(message: Message): AsyncIterable<Message> {
 }
 
 /** The result of a call, or the reason of its abort if that happens first. */
-function inTime<T>(reply: Promise<T>, { signal }: Call): Promise<T> {
+function inTime<T>(reply: Promise<T>, call: Call): Promise<T> {
+  if (!call.limited) return reply;
+  const { signal } = call;
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const end = (): void => reject(signal.reason);
   if (signal.aborted) end();
@@ -267,104 +443,13 @@ function inTime<T>(reply: Promise<T>, { signal }: Call): Promise<T> {
 /** Next function of an interceptor. */
 type AnyFn = ReturnType<Interceptor>;
 
-/** A request as interceptors see it. */
-type Requested<R> = R & { readonly call: Call };
-
-/**
- * Unary request with lazy members, defined on the prototype: getters on each object would cost 2 µs
- * a call.
- */
-class LazyRequest implements UnaryRequest {
-  readonly stream = false;
-  readonly service: DescService;
-  readonly method: DescMethodUnary;
-  readonly message: Message;
-  readonly requestMethod: string;
-  readonly call: Call;
-
-  constructor(method: DescMethodUnary, message: Message, call: Call) {
-    this.service = method.parent;
-    this.method = method;
-    this.message = message;
-    this.requestMethod = call.requestMethod;
-    this.call = call;
-  }
-
-  get url(): string {
-    return this.call.url;
-  }
-
-  get header(): Headers {
-    return this.call.requestHeader;
-  }
-
-  get signal(): AbortSignal {
-    return this.call.signal;
-  }
-
-  get contextValues(): ContextValues {
-    return this.call.values;
-  }
-}
-
-/** Unary response with lazy members. */
-class LazyResponse implements UnaryResponse {
-  readonly stream = false;
-  readonly service: DescService;
-  readonly method: DescMethodUnary;
-  readonly message: Message;
-  readonly #call: Call;
-
-  constructor(method: DescMethodUnary, message: Message, call: Call) {
-    this.service = method.parent;
-    this.method = method;
-    this.message = message;
-    this.#call = call;
-  }
-
-  get header(): Headers {
-    return this.#call.responseHeader;
-  }
-
-  get trailer(): Headers {
-    return this.#call.responseTrailer;
-  }
-}
-
-/**
- * Composes interceptors. A request that one of them passes on may be a copy, which has own members
- * only; a synchronous error becomes a rejection for the outer ones.
- */
-function fold(innermost: AnyFn, interceptors: readonly Interceptor[]): AnyFn {
+/** Composes interceptors. */
+function fold(innermost: AnyFn, interceptors: readonly Interceptor[] = []): AnyFn {
   return interceptors.reduceRight<AnyFn>((next, interceptor) => {
-    const inner: AnyFn = (request) => {
-      try {
-        return next(request.stream ? request : revived(request));
-      } catch (error) {
-        return Promise.reject(error);
-      }
-    };
-    return interceptor(inner);
+    const outer = interceptor(async (request) =>
+      next(request.stream ? request : wholeRequest(request)),
+    );
+    return async (request) =>
+      wholeResponse(await outer(request), request as Requested<UnaryRequest>);
   }, innermost);
-}
-
-/** Request changed by an interceptor: own members override those of the original. */
-class ChangedRequest extends LazyRequest {}
-
-function revived(request: UnaryRequest): UnaryRequest {
-  if (request instanceof LazyRequest) return request;
-  return Object.create(ChangedRequest.prototype, Object.getOwnPropertyDescriptors(request));
-}
-
-/** Handler context of a request that an interceptor may have changed. */
-function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerContext {
-  if (request instanceof LazyRequest && !(request instanceof ChangedRequest)) return call;
-  // Reads the header only if an interceptor has replaced it: reading creates it.
-  const own = Object.getOwnPropertyDescriptor(request, "header")?.value as Headers | undefined;
-  if (own === undefined || own === call.requestHeader) return call;
-  return Object.create(call, {
-    requestHeader: { value: own },
-    signal: { value: request.signal },
-    values: { value: request.contextValues },
-  }) as HandlerContext;
 }

@@ -6,6 +6,7 @@ import {
   type Registry,
 } from "@bufbuild/protobuf";
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
+import { memoize } from "../memoize.ts";
 import { type PeerOf, plainAddress } from "../transport/address.ts";
 import {
   type BodyBounds,
@@ -16,13 +17,27 @@ import {
 } from "../transport/body.ts";
 import { MESSAGE_LIMITS } from "../transport/decode.ts";
 import type { Call } from "./call.ts";
+import { BROTLI, GZIP } from "./coding.ts";
+import type { ReplyForm } from "./encoded.ts";
+import type { Http } from "./exchange.ts";
 import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";
 import { createMethods, type Method, type Routes } from "./method.ts";
+import type { PathTolerance } from "./mount-path.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
-import type { BesideRule } from "./rest/rule.ts";
+import { type BesideRule, RuleError, rpcName } from "./rest/rule.ts";
 import { completeReading, type Reading, type ReadingOptions } from "./rest/tolerance.ts";
 import type { MemberNames } from "./serialize.ts";
+import {
+  checkNames,
+  checkRouterOptions,
+  type MethodSettings,
+  mergeRouterOptions,
+  ROUTER_OPTION_NAMES,
+  type RouterOptions,
+  resolveSettings,
+} from "./settings.ts";
+import { Shutdown, shutdownOf } from "./shutdown.ts";
 import { createSendStream, type SendStream, type StreamTimes } from "./stream.ts";
 
 /** The rpcs of a gateway and their implementations. The members may be combined. */
@@ -42,23 +57,33 @@ export interface Served {
 /**
  * All methods that are served.
  *
- * @throws Error for services without a target, and for a bidirectional stream of `routes`.
+ * @throws Error for no services at all, services without a target, interceptors that would not be
+ *   called, and a bidirectional stream of `routes`.
  *
  * @internal
  */
 export function servedMethods(served: Served): readonly Method[] {
-  const { routes, interceptors, services = [], target, methods = [] } = served;
+  const { routes, interceptors = [], services = [], target, methods } = served;
+  if (
+    routes === undefined &&
+    target === undefined &&
+    services.length === 0 &&
+    methods === undefined
+  )
+    throw new Error("nothing to serve: give routes, or services and their target");
   if (services.length > 0 && target === undefined)
     throw new Error("services without target: give the transport to their server");
+  if (methods !== undefined && interceptors.length > 0)
+    throw new Error("interceptors: methods have theirs already; give them to createMethods");
   return [
-    ...methods,
+    ...(methods ?? []),
     ...(routes === undefined ? [] : createMethods(routes, interceptors)),
     ...(target === undefined ? [] : createMethods(forwardTo(target, services), interceptors)),
   ];
 }
 
 /** Options of a gateway. Everything but `methods` has a default. */
-export interface GatewayOptions extends ReadingOptions {
+export interface GatewayOptions extends ReadingOptions, Omit<RouterOptions, "interceptors"> {
   /** Methods with their implementation: see createMethods. */
   readonly methods: readonly Method[];
   /** REST rules in addition to the contract; a rule for an rpc replaces the options of the rpc. */
@@ -88,8 +113,12 @@ export interface GatewayOptions extends ReadingOptions {
    * envelope's code (`code`). Replies without an envelope have their real status in both cases.
    */
   readonly httpStatus?: "envelope" | "code";
-  /** Also serve Connect and gRPC-Web, at `/package.Service/Method`. Default true. */
-  readonly connect?: boolean;
+  /**
+   * The messages that handlers return are not changed afterwards: then the encoded and compressed
+   * replies of reads (`NO_SIDE_EFFECTS`) and the messages of streams are cached as long as their
+   * message. Default: false, each reply is encoded.
+   */
+  readonly immutableReplies?: boolean | ((method: DescMethod) => boolean);
   /**
    * Cache-Control of an rpc's successful reads, called once for each state of a reply. Default:
    * `private, no-store`. All other replies are `no-store`.
@@ -103,7 +132,11 @@ export interface GatewayOptions extends ReadingOptions {
   readonly etagPrefix?: string | (() => string);
   /** Bounds of request bodies. Default: 1,048,576 bytes each, 64 MiB together, 30 s. */
   readonly bounds?: Partial<BodyBounds>;
-  /** Longest body of one rpc's requests, in bytes. Default: that of the bounds. */
+  /**
+   * Bytes of all request bodies that are in memory; one client may hold half of them. Default: 64 MiB.
+   */
+  readonly bodyBudget?: number;
+  /** Longest body of one rpc's requests, in bytes. Default: `readMaxBytes`, or that of the bounds. */
   readonly bodyLimit?: (method: DescMethod) => number;
   /**
    * Bounds of one rpc's request messages, checked before decoding. Default: 100,000 values, texts as
@@ -129,7 +162,10 @@ export interface GatewayOptions extends ReadingOptions {
   readonly seesWhole?: (call: Call) => boolean;
   /** Finds a client's address. Default: that of the connection. */
   readonly peerOf?: PeerOf;
-  /** Called for errors whose message is masked as "internal error". */
+  /**
+   * Called for errors whose message is masked as "internal error". Default: Fastify's log, or
+   * `console.error`.
+   */
   readonly report?: (error: unknown, request: { readonly id: string }) => void;
   /** Domain of the `google.rpc.ErrorInfo` of the gateway's own errors. Default: none, no such detail. */
   readonly errorDomain?: string;
@@ -146,14 +182,24 @@ export interface Gateway extends GatewayOptions {
   readonly registry: Registry;
   readonly memberNames: MemberNames;
   readonly bounds: BodyBounds;
-  readonly bodyLimit: (method: DescMethod) => number;
-  readonly messageLimits: (method: DescMethod) => MessageLimits;
+  /** What the router of the mount ignores in paths. */
+  readonly paths: PathTolerance;
+  /** All options that hold for the calls of a method. */
+  readonly settingsOf: (method: Method) => MethodSettings;
+  /** Shutdown of the calls with this signal. */
+  readonly shutdownOf: (signal: AbortSignal) => Shutdown;
+  /** Shutdown of all calls. */
+  readonly shutdown: Shutdown | undefined;
+  /** Shutdown of streams of server-sent events. */
+  readonly eventStreams: Shutdown;
   readonly prefix: TagPrefix;
   readonly peerOf: PeerOf;
   readonly seesWhole: (call: Call) => boolean;
   readonly sendStream: SendStream;
   /** Gives an error of the gateway's own its reason and the details of `explain`. */
   readonly explained: Explained;
+  /** Reports an error whose message is masked, or logs it. */
+  readonly reportMasked: (error: unknown, http: Http) => void;
   /** Reports a request that does not reach its rpc. */
   readonly turnedAway: (error: unknown, call: Call) => void;
 }
@@ -173,29 +219,162 @@ export function createExplained({
   };
 }
 
-/** Fills in the defaults. @internal */
-export function complete(options: GatewayOptions): Gateway {
-  const { etagPrefix = "", refused, dropped } = options;
-  const bounds = { ...defaultBounds(), ...options.bounds };
+/** The names of all options of a gateway. An option that is not here does not compile. */
+const OPTION_NAMES = Object.keys({
+  routes: true,
+  services: true,
+  target: true,
+  methods: true,
+  rules: true,
+  memberNames: true,
+  errors: true,
+  warn: true,
+  requestHeader: true,
+  responseHeader: true,
+  httpStatus: true,
+  immutableReplies: true,
+  cacheControl: true,
+  etagPrefix: true,
+  bounds: true,
+  bodyBudget: true,
+  bodyLimit: true,
+  messageLimits: true,
+  admit: true,
+  refused: true,
+  dropped: true,
+  seesWhole: true,
+  peerOf: true,
+  report: true,
+  errorDomain: true,
+  explain: true,
+  streams: true,
+  registry: true,
+  tolerance: true,
+  unknownParameters: true,
+  unknownMembers: true,
+  unknownEnums: true,
+  largeIntegers: true,
+  mapParameters: true,
+  fillUpdateMask: true,
+} satisfies Record<Exclude<keyof GatewayOptions | keyof Served, keyof RouterOptions>, true>);
+
+/**
+ * Checks the options of a gateway.
+ *
+ * @param own names of the mount's own options.
+ * @param where for the error.
+ * @throws Error that names an option that is unknown or has an unsuitable value.
+ *
+ * @internal
+ */
+export function checkOptions(options: object, own: readonly string[], where: string): void {
+  checkNames(options, [...OPTION_NAMES, ...ROUTER_OPTION_NAMES, ...own], where);
+  checkRouterOptions(routerOptionsOf(options), where);
+}
+
+/** The options of Connect among the options of a gateway. */
+function routerOptionsOf(options: object): RouterOptions {
+  const entries = Object.entries(options) as [keyof RouterOptions, never][];
+  return Object.fromEntries(entries.filter(([name]) => ROUTER_OPTION_NAMES.includes(name)));
+}
+
+/** Properties of the mount of a gateway. @internal */
+export interface Mount {
+  readonly paths?: PathTolerance;
+  /** Shutdown of all calls. */
+  readonly shutdown?: Shutdown | undefined;
+}
+
+/** Longest deadline that a client may request, in milliseconds. */
+const MAX_TIME = 24 * 60 * 60 * 1_000;
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws Error for a rule of no method, and for a body limit that the budget does not permit.
+ *
+ * @internal
+ */
+export function complete(options: GatewayOptions, mount: Mount = {}): Gateway {
+  const { etagPrefix = "", refused, dropped, immutableReplies = false } = options;
+  const bounds = { ...defaultBounds(options.bodyBudget), ...options.bounds };
   const turnedAway = (error: unknown, call: Call): void => {
     if (error instanceof RequestAborted) dropped?.(error, call);
     else refused?.(error as ConnectError, call);
   };
+  const registry = options.registry ?? registryOf(options.methods);
+  const names = options.memberNames ?? "json";
+  const reply: ReplyForm = {
+    json: {
+      useProtoFieldName: names === "proto",
+      alwaysEmitImplicit: true,
+      enumAsInteger: false,
+      registry,
+    },
+    writeUnknownFields: true,
+  };
+  const defaults = {
+    reading: completeReading(options),
+    registry,
+    reply,
+    bodyLimit: options.bodyLimit,
+    maxBytes: bounds.maxBytes,
+    messageLimits: options.messageLimits ?? (() => MESSAGE_LIMITS),
+    isImmutable: typeof immutableReplies === "function" ? immutableReplies : () => immutableReplies,
+    codings: [BROTLI, GZIP],
+    maxTimeoutMs: MAX_TIME,
+  };
+  const common = routerOptionsOf(options);
+  const settingsOf = memoize((method: Method) =>
+    resolveSettings(method.desc, mergeRouterOptions(common, method.options ?? {}), defaults),
+  );
+  if (options.bounds?.buffered === undefined)
+    for (const method of options.methods) checkLimit(method, settingsOf(method), bounds);
+  checkSelectors(options);
   return {
     ...options,
-    reading: completeReading(options),
-    registry: options.registry ?? registryOf(options.methods),
-    memberNames: options.memberNames ?? "json",
+    reading: defaults.reading,
+    registry,
+    memberNames: names,
     bounds,
-    bodyLimit: options.bodyLimit ?? (() => bounds.maxBytes),
-    messageLimits: options.messageLimits ?? (() => MESSAGE_LIMITS),
+    settingsOf,
+    shutdownOf: memoize(shutdownOf),
+    paths: mount.paths ?? {},
+    shutdown: mount.shutdown,
+    eventStreams: new Shutdown(),
     peerOf: options.peerOf ?? plainAddress,
     prefix: typeof etagPrefix === "string" ? () => etagPrefix : etagPrefix,
     seesWhole: options.seesWhole ?? (() => true),
     sendStream: createSendStream(options.streams),
     explained: createExplained(options),
+    reportMasked: (error, http) => {
+      if (options.report === undefined) http.logError(error);
+      else options.report(error, http);
+    },
     turnedAway,
   };
+}
+
+/** A body over the share of one client would be refused again and again. */
+function checkLimit(
+  { desc }: Method,
+  { readMaxBytes }: MethodSettings,
+  { buffered }: BodyBounds,
+): void {
+  if (readMaxBytes <= buffered.share) return;
+  throw new Error(
+    `${rpcName(desc)}: requests may have ${readMaxBytes} bytes, but one client may hold ` +
+      `${buffered.share}, half of the byte budget: set bodyBudget to at least ${2 * readMaxBytes}, ` +
+      "or stream large bodies as google.api.HttpBody",
+  );
+}
+
+/** A misspelt selector would leave its rpc without the rule. */
+function checkSelectors({ rules = [], methods }: GatewayOptions): void {
+  const names = new Set(methods.map(({ desc }) => rpcName(desc)));
+  for (const { selector } of rules)
+    if (!names.has(selector))
+      throw new RuleError(`${selector}: a rule for an rpc that is not served`);
 }
 
 function registryOf(methods: readonly Method[]): Registry {
@@ -209,6 +388,6 @@ function registryOf(methods: readonly Method[]): Registry {
   return createRegistry(...files);
 }
 
-function defaultBounds(): BodyBounds {
-  return { buffered: new Buffered(64 * 2 ** 20), timeoutMs: 30_000, maxBytes: 2 ** 20 };
+function defaultBounds(budget = 64 * 2 ** 20): BodyBounds {
+  return { buffered: new Buffered(budget), timeoutMs: 30_000, maxBytes: 2 ** 20 };
 }

@@ -132,13 +132,18 @@ function observed<T>(
 ): AsyncIterable<T> {
   const iterator = messages[Symbol.asyncIterator]();
   let over = false;
-  const end = (): IteratorResult<T> => {
-    if (over) return { done: true, value: undefined };
+  /** @returns the error with which the stream fails; undefined: it has ended. */
+  const report = (): unknown => {
     over = true;
     const { reason } = signal;
     if (reason instanceof ConnectError && reason.code !== Code.Canceled)
-      throw observer.failed(reason);
+      return observer.failed(reason);
     observer.done();
+    return undefined;
+  };
+  const end = (): IteratorResult<T> => {
+    const error = over ? undefined : report();
+    if (error !== undefined) throw error;
     return { done: true, value: undefined };
   };
   const fail = (thrown: unknown): never => {
@@ -160,8 +165,7 @@ function observed<T>(
     [Symbol.asyncIterator]: () => ({
       next: () => iterator.next().then(take, fail),
       return: async () => {
-        if (!over) observer.done();
-        over = true;
+        if (!over) report();
         await iterator.return?.();
         return { done: true, value: undefined };
       },

@@ -1,4 +1,5 @@
 import {
+  type BinaryWriteOptions,
   create,
   type DescField,
   type DescMessage,
@@ -31,8 +32,12 @@ export class UnencodableReply extends Error {
  *
  * @internal
  */
-export function serialize(desc: DescMessage, message: Message): Buffer {
-  return orUnencodable(desc, message, writeBinary);
+export function serialize(
+  desc: DescMessage,
+  message: Message,
+  options?: Partial<BinaryWriteOptions>,
+): Buffer {
+  return orUnencodable(desc, message, (type, part) => writeBinary(type, part, options));
 }
 
 /**
@@ -69,8 +74,12 @@ type Write<T> = (desc: DescMessage, message: Message) => T;
 
 const REPLACEMENT = Buffer.from("\ufffd");
 
-function writeBinary(desc: DescMessage, message: Message): Buffer {
-  const { buffer, byteOffset, byteLength } = toBinary(desc, message);
+function writeBinary(
+  desc: DescMessage,
+  message: Message,
+  options?: Partial<BinaryWriteOptions>,
+): Buffer {
+  const { buffer, byteOffset, byteLength } = toBinary(desc, message, options);
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   // The writer replaces lone surrogates; a replacement character may also be the text's own.
   if (bytes.includes(REPLACEMENT) && !isWellFormed(message)) throw new Error("invalid UTF-16");
@@ -158,6 +167,18 @@ export type MemberNames = "json" | "proto";
 /** Options for proto names and for emitting fields without presence always. @internal */
 export const JSON_OPTIONS = { useProtoFieldName: true, alwaysEmitImplicit: true } as const;
 
+/** The JSON of a method's messages. @internal */
+export interface JsonForm {
+  readonly useProtoFieldName: boolean;
+  readonly alwaysEmitImplicit: boolean;
+  readonly enumAsInteger: boolean;
+  /** Types of google.protobuf.Any, and extensions. */
+  readonly registry?: Registry | undefined;
+}
+
+/** @internal */
+export const PROTO_JSON: JsonForm = { ...JSON_OPTIONS, enumAsInteger: false };
+
 /** Minimum length of a list whose elements' text is cached. */
 const LONG = 256;
 
@@ -178,56 +199,49 @@ export type JsonText = (
   desc: DescMessage,
   message: Message,
   options?: {
-    readonly registry?: Registry | undefined;
     readonly member?: DescField | undefined;
-    /** Whether the elements of its long lists are in no other reply: their text is not cached. */
-    readonly isOnce?: boolean | undefined;
+    /** Whether the text of the elements of long lists is cached: they are not changed any more. */
+    readonly keepsParts?: boolean | undefined;
   },
 ) => string;
 
 /**
  * Creates a writer that caches the text of each element of long lists for the lifetime of the
  * element: after a change of one setting out of 10,000 it encodes one, not all, which would block
- * the event loop for 100 ms. For a reply that is sent once (`isOnce`) the cache would cost more
- * than it saves.
+ * the event loop for 100 ms.
  *
  * @param stringify converts a value to text.
- * @param names of members. Default: proto names.
+ * @param form default: proto names.
  *
  * @internal
  */
 export function createJsonText(
   stringify: (value: JsonValue) => string,
-  names: MemberNames = "proto",
+  form: JsonForm = PROTO_JSON,
 ): JsonText {
-  const base = { ...JSON_OPTIONS, useProtoFieldName: names === "proto" };
-  const nameOf = (field: DescField): string => (names === "proto" ? field.name : field.jsonName);
-  const optionsOf = memoize((registry: Registry | undefined) =>
-    registry === undefined ? base : { ...base, registry },
+  const nameOf = (field: DescField): string =>
+    form.useProtoFieldName ? field.name : field.jsonName;
+  const textOf = memoize((desc: DescMessage) =>
+    memoize((message: Message) => stringify(serializeJson(desc, message, form))),
   );
-  const textIn = memoize((registry: Registry | undefined) =>
-    memoize((desc: DescMessage) =>
-      memoize((message: Message) => stringify(serializeJson(desc, message, optionsOf(registry)))),
-    ),
-  );
-  return (desc, message, { registry, member, isOnce = false } = {}) => {
-    const options = optionsOf(registry);
+  return (desc, message, { member, keepsParts = false } = {}) => {
     const fields = member === undefined ? desc.fields : [member];
-    const long =
-      isOnce || isWellKnown(desc) ? NONE : fields.flatMap((one) => longList(one, message));
+    // Without implicit values the empty list, into which the text is put, would not be written.
+    const hasParts = keepsParts && form.alwaysEmitImplicit && !isWellKnown(desc);
+    const long = hasParts ? fields.flatMap((one) => longList(one, message)) : NONE;
     if (long.length === 0) {
-      const json = serializeJson(desc, message, options);
+      const json = serializeJson(desc, message, form);
       return stringify(member ? ((json as JsonObject)[nameOf(member)] ?? null) : json);
     }
     const texts = new Map(
       long.map(({ field, type, elements }) => {
-        const listed = `[${elements.map(textIn(registry)(type)).join(",")}]`;
+        const listed = `[${elements.map(textOf(type)).join(",")}]`;
         return [nameOf(field), listed];
       }),
     );
     if (member !== undefined) return texts.get(nameOf(member)) ?? "null";
     const rest = Object.fromEntries(long.map(({ field }) => [field.localName, []]));
-    const json = serializeJson(desc, { ...message, ...rest }, options);
+    const json = serializeJson(desc, { ...message, ...rest }, form);
     const members = Object.entries(json as JsonObject).map(
       ([name, value]) => `${stringify(name)}:${texts.get(name) ?? stringify(value)}`,
     );

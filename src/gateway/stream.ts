@@ -53,11 +53,16 @@ export interface StreamReply {
 /**
  * Sends messages until the iteration or the connection ends.
  *
+ * @param signal ends the stream with its reason, also if the iteration does not end.
  * @throws what the iteration throws before anything was sent.
  *
  * @internal
  */
-export type SendStream = (reply: StreamReply, messages: AsyncIterable<Message>) => Promise<void>;
+export type SendStream = (
+  reply: StreamReply,
+  messages: AsyncIterable<Message>,
+  signal?: AbortSignal,
+) => Promise<void>;
 
 interface Beating {
   readonly sink: Sink;
@@ -69,7 +74,8 @@ interface Beating {
 export function createSendStream(times: StreamTimes = {}): SendStream {
   const { heartbeat = 15_000, patience = 1_000 } = times;
   const hearts = createHeartbeat(heartbeat);
-  return async (reply, messages) => {
+  return async (reply, all, signal) => {
+    const messages = signal === undefined ? all : untilAborted(all, signal);
     const { sink, beat } = reply;
     const heart: Beating | undefined = beat && { sink, beat, active: true };
     const open = (first?: Message): void => {
@@ -99,6 +105,38 @@ export function createSendStream(times: StreamTimes = {}): SendStream {
     reply.end(failure);
   };
 }
+
+/**
+ * The messages until a signal is aborted. The iteration may end itself then; if it has not at the next
+ * tick of the event loop, it fails with the reason.
+ */
+async function* untilAborted(
+  messages: AsyncIterable<Message>,
+  signal: AbortSignal,
+): AsyncIterable<Message> {
+  const iterator = messages[Symbol.asyncIterator]();
+  // Not Promise.race: one promise for the whole stream would retain part of each message.
+  let refuse: (reason: unknown) => void = () => undefined;
+  const end = (): void => void setTimeout(() => refuse(signal.reason));
+  signal.addEventListener("abort", end, { once: true });
+  const next = (): Promise<IteratorResult<Message>> => {
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Message>>();
+    refuse = reject;
+    iterator.next().then(resolve, reject);
+    if (signal.aborted) end();
+    return promise;
+  };
+  try {
+    for (let result = await next(); !result.done; result = await next()) yield result.value;
+  } finally {
+    signal.removeEventListener("abort", end);
+    // Not awaited: a generator that waits for something else does not end before it.
+    iterator.return?.()?.catch(ignore);
+  }
+}
+
+/** No-op: the stream has ended already. */
+const ignore = (): void => undefined;
 
 interface Heartbeat {
   add(heart: Beating): void;

@@ -19,6 +19,11 @@ export class Buffered {
     this.#collect = collect;
   }
 
+  /** Maximum number of bytes that one peer may hold. */
+  get share(): number {
+    return this.#max / 2;
+  }
+
   /** Bytes held now. */
   get bytes(): number {
     return this.#bytes;
@@ -27,7 +32,7 @@ export class Buffered {
   /** Reserves bytes. @returns false if they exceed the budget; nothing is reserved. */
   reserve(peer: string, bytes: number): boolean {
     const held = this.#peers.get(peer) ?? 0;
-    if (this.#bytes + bytes > this.#max || held + bytes > this.#max / 2) return false;
+    if (this.#bytes + bytes > this.#max || held + bytes > this.share) return false;
     this.#bytes += bytes;
     this.#peers.set(peer, held + bytes);
     return true;

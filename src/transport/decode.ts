@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
+  type BinaryReadOptions,
   create,
   type DescField,
   type DescMessage,
@@ -22,24 +23,34 @@ export const MAX_DEPTH = 64;
 /** Values decoded per event-loop tick; one takes about 1 µs. */
 export const PER_TURN = 2_000;
 
+/** Options of decoding a message. */
+export interface DecodeOptions {
+  /** Maximum nesting of messages. Default: MAX_DEPTH. */
+  readonly depth?: number | undefined;
+  /** Whether unknown fields are kept. Default: false. */
+  readonly readUnknownFields?: boolean;
+}
+
 /**
  * Decodes a message. Many values are decoded over several event-loop ticks.
  *
  * @param limits default: MESSAGE_LIMITS.
  * @throws INVALID_ARGUMENT for invalid bytes, and for a message beyond the limits or of more than
- *   MAX_DEPTH levels.
+ *   `depth` levels.
  */
 export function decodeBinary(
   desc: DescMessage,
   bytes: Uint8Array,
   limits = MESSAGE_LIMITS,
+  { depth = MAX_DEPTH, readUnknownFields = false }: DecodeOptions = {},
 ): Message | Promise<Message> {
-  const values = refusing(() => countValues(bytes, shapeOf(desc), limits));
+  const options = { readUnknownFields, recursionLimit: depth };
+  const values = refusing(() => countValues(bytes, shapeOf(desc), limits, depth));
   // The library returns `bytes` fields as views of its input, whose memory is released afterwards.
   // `slice` does not copy: it is a view of a Buffer too.
   const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
-  if (values > PER_TURN) return decodeInTurns(desc, own);
-  return refusing(() => fromBinary(desc, own, OPTIONS));
+  if (values > PER_TURN) return decodeInTurns(desc, own, options);
+  return refusing(() => fromBinary(desc, own, options));
 }
 
 /** Reports whether a message type has a field of type `bytes`, also in nested messages. */
@@ -55,8 +66,6 @@ const hasBytes = memoize((desc: DescMessage): boolean => {
   };
   return look(desc);
 });
-
-const OPTIONS = { readUnknownFields: false } as const;
 
 function refusing<T>(decode: () => T): T {
   try {
@@ -113,16 +122,21 @@ function inner(field: DescField): [number, (() => Shape) | number][] {
  *
  * @throws INVALID_ARGUMENT for a message beyond the limits.
  */
-function countValues(bytes: Uint8Array, shape: Shape, limits: MessageLimits): number {
+function countValues(
+  bytes: Uint8Array,
+  shape: Shape,
+  limits: MessageLimits,
+  maxDepth: number,
+): number {
   const reader = new BinaryReader(bytes);
   let values = 0;
   const count = (end: number, fields: Shape, depth: number): void => {
-    if (depth > MAX_DEPTH) throw invalid(`the request is nested deeper than ${MAX_DEPTH} levels`);
+    if (depth > maxDepth) throw invalid(`the request is nested deeper than ${maxDepth} levels`);
     if (end > reader.len) throw new RangeError("a length beyond the end");
     while (reader.pos < end) {
       const [number, type] = reader.tag();
       values += 1;
-      if (type !== WireType.LengthDelimited) reader.skip(type, number, MAX_DEPTH);
+      if (type !== WireType.LengthDelimited) reader.skip(type, number, maxDepth);
       else {
         const length = reader.uint32();
         const field = fields.get(number);
@@ -146,14 +160,18 @@ function countValues(bytes: Uint8Array, shape: Shape, limits: MessageLimits): nu
  * Decodes field by field, over several ticks. A google.protobuf.Struct is read into plain JSON, the
  * form that such a field keeps, without a message per value.
  */
-async function decodeInTurns(desc: DescMessage, bytes: Uint8Array): Promise<Message> {
+async function decodeInTurns(
+  desc: DescMessage,
+  bytes: Uint8Array,
+  options: Partial<BinaryReadOptions>,
+): Promise<Message> {
   const message = create(desc);
   const reader = new BinaryReader(bytes);
   let from = 0;
   let fields = 0;
   const flush = (upTo: number): void => {
     if (upTo > from)
-      refusing(() => mergeFromBinary(desc, message, bytes.subarray(from, upTo), OPTIONS));
+      refusing(() => mergeFromBinary(desc, message, bytes.subarray(from, upTo), options));
     from = upTo;
   };
   while (reader.pos < bytes.length) {

@@ -25,7 +25,8 @@ export function announcesBody(request: IncomingMessage): boolean {
  */
 export function hasEnded(request: IncomingMessage): boolean {
   const stream = streamOf(request);
-  if (stream === undefined) return request.complete;
+  // Requests of Fastify's `inject` are always complete, and do not have the property.
+  if (stream === undefined) return request.complete !== false;
   return !(stream.closed || stream.destroyed || stream.aborted);
 }
 

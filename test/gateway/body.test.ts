@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import {
@@ -176,10 +177,21 @@ test.each([
   expect(reply.json).toMatchObject({ code: 415, data: null });
 });
 
-test("a compressed body is refused with 415", async () => {
-  const reply = await post("/scalar", '"a"', { "content-encoding": "gzip" });
+test.each([
+  ["gzip", gzipSync],
+  ["br", brotliCompressSync],
+] as const)("a body that is compressed with %s is decompressed", async (coding, compress) => {
+  const headers = { "content-encoding": coding };
+  expect(echoed(await post("/scalar", compress('"a"'), headers))).toEqual({ text: "a" });
+  expect(echoed(await post("/scalar", "not compressed", headers))).toMatchObject({ code: 400 });
+  const bomb = await post("/scalar", compress(`"${"a".repeat(2 ** 21)}"`), headers);
+  expect(bomb.status).toBe(413);
+});
+
+test("a body with an unknown compression is refused with 415", async () => {
+  const reply = await post("/scalar", '"a"', { "content-encoding": "compress" });
   expect(reply.status).toBe(415);
-  expect(reply.headers["accept-encoding"]).toBe("identity");
+  expect(reply.headers["accept-encoding"]).toBe("br,gzip");
   expect(echoed(await post("/scalar", '"a"', { "content-encoding": "identity" }))).toEqual({
     text: "a",
   });

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, expect, test } from "vitest";
-import { acceptedCodings } from "../../src/gateway/encoded.ts";
+import { acceptedCodings } from "../../src/gateway/coding.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import {
   countReads,
@@ -50,16 +49,11 @@ function revision(number: bigint, size = 3_000): Message {
   return create(defineRpc(READ).output, fields as Record<string, never>);
 }
 
-/**
- * Repeats the request until a reply has the coding: the first replies precede the compressed
- * variant.
- */
-async function sendUntilCoded(gateway: GatewayServer, coding: string): Promise<Reply> {
-  for (;;) {
-    const reply = await gateway.send("/read", { headers: { "accept-encoding": coding } });
-    if (reply.headers["content-encoding"] === coding) return reply;
-    await sleep(1);
-  }
+/** The reply in a coding. */
+async function sendCoded(gateway: GatewayServer, coding: string): Promise<Reply> {
+  const reply = await gateway.send("/read", { headers: { "accept-encoding": coding } });
+  expect(reply.headers["content-encoding"]).toBe(coding);
+  return reply;
 }
 
 test("a read has its revision and Cache-Control", async () => {
@@ -125,12 +119,12 @@ test.each(['"2"', '"11"', "1", '"1', '"-1"', '"1-zip"', "", '""'])(
 
 test("each coding has its own variant and strong tag", async () => {
   const { gateway } = await openRead();
-  const plain = await gateway.send("/read", { headers: { "accept-encoding": "gzip, br" } });
+  const plain = await gateway.send("/read");
   expect(plain.headers["content-encoding"]).toBeUndefined();
-  const gzip = await sendUntilCoded(gateway, "gzip");
+  const gzip = await sendCoded(gateway, "gzip");
   expect(gzip.headers.etag).toBe('"1-gzip"');
   expect(gunzipSync(gzip.raw)).toEqual(plain.raw);
-  const br = await sendUntilCoded(gateway, "br");
+  const br = await sendCoded(gateway, "br");
   expect(br.headers.etag).toBe('"1-br"');
   expect(brotliDecompressSync(br.raw)).toEqual(plain.raw);
   const best = await gateway.send("/read", { headers: { "accept-encoding": "gzip, deflate, br" } });
@@ -144,17 +138,14 @@ test("each coding has its own variant and strong tag", async () => {
 test("large variants are sent completely", async () => {
   const { gateway } = await openRead({}, 600_000);
   const plain = await gateway.send("/read");
-  expect(gunzipSync((await sendUntilCoded(gateway, "gzip")).raw)).toEqual(plain.raw);
+  expect(gunzipSync((await sendCoded(gateway, "gzip")).raw)).toEqual(plain.raw);
 });
 
 test("short replies are not compressed", async () => {
   const { gateway } = await openRead({}, 100);
-  for (let round = 0; round < 3; round++) {
-    const reply = await gateway.send("/read", { headers: { "accept-encoding": "gzip" } });
-    expect(reply.headers["content-encoding"]).toBeUndefined();
-    expect(reply.headers.vary).toBeUndefined();
-    await sleep(5);
-  }
+  const reply = await gateway.send("/read", { headers: { "accept-encoding": "gzip" } });
+  expect(reply.headers["content-encoding"]).toBeUndefined();
+  expect(reply.headers.vary).toBeUndefined();
 });
 
 test("a message is encoded once", async () => {
@@ -205,7 +196,7 @@ test.each<[string | undefined, string[]]>([
   ["gzip;q=x", []],
   [";;,,", []],
 ])("Accept-Encoding %s is parsed as %o", (header, codings) => {
-  expect(acceptedCodings(header ?? "")).toEqual(codings);
+  expect(acceptedCodings(header ?? "", ["br", "gzip"])).toEqual(codings);
 });
 
 const CONDITIONAL: Rpc[] = [

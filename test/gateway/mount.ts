@@ -4,19 +4,19 @@ import { onTestFinished } from "vitest";
 import { type RestHandlerOptions, restHandler } from "../../src/gateway/fetch.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
 
+/** Options that both mounts have. */
+export type MountOptions = Omit<RestHandlerOptions, "contextValues">;
+
 /** Sends a request to a gateway; the path begins with a slash. */
 export type Ask = (path: string, init?: RequestInit) => Promise<Response>;
 
 /** The two ways to mount a gateway, each as a function that returns a client. */
-export const MOUNTS: readonly [
-  name: string,
-  mount: (options: RestHandlerOptions) => Promise<Ask>,
-][] = [
+export const MOUNTS: readonly [name: string, mount: (options: MountOptions) => Promise<Ask>][] = [
   ["the Fastify plugin", mountPlugin],
   ["restHandler", async (options) => mountHandler(options)],
 ];
 
-async function mountPlugin(options: RestHandlerOptions): Promise<Ask> {
+async function mountPlugin(options: MountOptions): Promise<Ask> {
   const app = fastify({ forceCloseConnections: true });
   await app.register(restGateway, options);
   await app.listen({ host: "127.0.0.1", port: 0 });
@@ -25,7 +25,7 @@ async function mountPlugin(options: RestHandlerOptions): Promise<Ask> {
   return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, withDuplex(init));
 }
 
-function mountHandler(options: RestHandlerOptions): Ask {
+function mountHandler(options: MountOptions): Ask {
   const handler = restHandler(options);
   return (path, init) => handler(new Request(`http://localhost${path}`, withDuplex(init)));
 }

@@ -29,7 +29,6 @@ describe("an error of the gateway itself has a reason", () => {
     ["BODY_TOO_LARGE", "/post", post(`{"text":"${"a".repeat(200)}"}`)],
     ["MEDIA_TYPE_UNSUPPORTED", "/post", post("a", { "content-type": "text/css" })],
     ["METHOD_NOT_ALLOWED", "/get/1", { method: "PUT" }],
-    ["PATH_NOT_FOUND", "/get/1/2", undefined],
     ["BODY_INVALID", CONNECT, post('{"text":1}')],
     ["BODY_INVALID", CONNECT, post("a", { "content-type": "application/proto" })],
     ["BODY_TOO_LARGE", CONNECT, post(`{"text":"${"a".repeat(200)}"}`)],

@@ -246,13 +246,37 @@ test("violations of a remote error are decoded", async () => {
   });
 });
 
-test("of an error's metadata only Retry-After is passed on", async () => {
-  answer = () => {
-    throw new ConnectError("slow down", Code.ResourceExhausted, { "retry-after": "7", "x-a": "b" });
+test("an error has the headers of its metadata and of its handler, except those of the message", async () => {
+  answer = (call) => {
+    call.responseHeader.set("x-handler", "c");
+    call.responseHeader.append("set-cookie", "one=1");
+    call.responseHeader.append("set-cookie", "two=2");
+    throw new ConnectError("slow down", Code.ResourceExhausted, {
+      "retry-after": "7",
+      "x-a": "b",
+      "content-length": "1",
+      "content-encoding": "gzip",
+      "content-type": "text/html",
+    });
   };
   const reply = await gateway.send("/word");
-  expect(reply.headers["retry-after"]).toBe("7");
-  expect(reply.headers["x-a"]).toBeUndefined();
+  expect(reply.json).toMatchObject({ code: 429, message: "slow down" });
+  expect(reply.headers).toMatchObject({
+    "retry-after": "7",
+    "x-a": "b",
+    "x-handler": "c",
+    "set-cookie": ["one=1", "two=2"],
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-store",
+  });
+  expect(reply.headers["content-encoding"]).toBeUndefined();
+});
+
+test("the scheme of a 401 is that of the error", async () => {
+  answer = () => {
+    throw new ConnectError("who?", Code.Unauthenticated, { "www-authenticate": "Basic" });
+  };
+  expect((await real.send("/word")).headers["www-authenticate"]).toBe("Basic");
 });
 
 test("a 401 has the scheme in WWW-Authenticate", async () => {
@@ -278,15 +302,16 @@ test("a disconnect aborts the call's signal", async () => {
   await promise;
 });
 
-test("the signal is not aborted after the reply was sent", async () => {
+test("the signal is aborted after the reply was sent, as in Connect", async () => {
   const signals: AbortSignal[] = [];
   answer = (call) => {
     signals.push(call.signal);
+    expect(call.signal.aborted).toBe(false);
     return {};
   };
   await gateway.send("/word");
   await gateway.send("/word");
-  expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
+  expect(signals.map((signal) => signal.aborted)).toEqual([true, true]);
 });
 
 test("an error of admit precedes the gateway's own errors", async () => {

@@ -61,13 +61,14 @@ test("many paths are indexed by their first segment, and each is found", async (
     (get, index): Rpc => ({ name: `Rpc${index}`, http: { get, responseBody: "word" } }),
   );
   const methods = defineRpcs(rpcs).map(echo);
-  await app.register(restGateway, { methods, connect: false });
-  expect([...urls].sort()).toEqual(["/v1/*", "/v2", "/v3::all"]);
+  await app.register(restGateway, { methods, connect: false, grpcWeb: false });
+  // The last two are for other methods of known paths.
+  expect([...urls].sort()).toEqual(["/", "/*", "/v1/*", "/v2", "/v3::all"]);
   for (const path of ["/v1/kind0/a", `/v1/kind${MAX_ROUTES}/a`]) {
     const reply = await app.inject(path);
     expect([reply.statusCode, JSON.parse(reply.json())]).toEqual([200, { text: "a" }]);
   }
   for (const path of ["/v2", "/v3:all"]) expect((await app.inject(path)).statusCode).toBe(200);
-  expect((await app.inject("/v1/other/a")).json()).toMatchObject({ code: 5 });
+  expect((await app.inject("/v1/other/a")).statusCode).toBe(404);
   await app.close();
 });

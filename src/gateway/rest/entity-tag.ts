@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Message } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { BadRequest } from "../../transport/body.ts";
-import type { Coding } from "../encoded.ts";
+import type { Coding } from "../coding.ts";
 import { quote } from "../failure.ts";
 import type { StateField } from "./field.ts";
 import type { ReplyRule } from "./reply-rule.ts";
@@ -49,7 +49,7 @@ export function readLanguage(rule: ReplyRule, message: Message): string {
 
 /** The strong entity tag of a state in one coding (RFC 9110, section 8.8.3). */
 export function entityTag(state: string, coding?: Coding): string {
-  return coding ? `"${state}-${coding}"` : `"${state}"`;
+  return coding ? `"${state}-${coding.name}"` : `"${state}"`;
 }
 
 /**

@@ -25,8 +25,10 @@ import {
 /** Rules of the JSON reader. */
 export interface JsonRules {
   readonly reading: Reading;
-  /** Types for google.protobuf.Any. */
+  /** Types for google.protobuf.Any, and extensions. */
   readonly registry: Registry;
+  /** Maximum nesting of messages; undefined: that of the library. */
+  readonly jsonDepth?: number | undefined;
 }
 
 /** An object or array that contains the value to check. */

@@ -5,6 +5,7 @@ import {
   type DescMessage,
   fromJson,
   type JsonObject,
+  type JsonReadOptions,
   type JsonValue,
   type Message,
   mergeFromJson,
@@ -86,7 +87,10 @@ export function fieldFromJson(
 /** Elements of a list or a map that are converted per tick: one is a message of a few values. */
 const LONG = PER_TURN / 8;
 
-const optionsOf = ({ registry }: JsonRules) => ({ ignoreUnknownFields: true, registry }) as const;
+function optionsOf({ registry, jsonDepth }: JsonRules): Partial<JsonReadOptions> {
+  const depth = jsonDepth === undefined ? {} : { recursionLimit: jsonDepth };
+  return { ignoreUnknownFields: true, registry, ...depth };
+}
 
 /** A long list or map of a message. */
 interface LongPart {

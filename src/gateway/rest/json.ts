@@ -2,6 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { BadRequest, type MessageLimits } from "../../transport/body.ts";
 import { MAX_DEPTH, MESSAGE_LIMITS, textTooLong } from "../../transport/decode.ts";
 import { quote } from "../failure.ts";
+import type { RequestForm } from "../settings.ts";
 import { readJsonInteger } from "./value.ts";
 
 /**
@@ -9,17 +10,23 @@ import { readJsonInteger } from "./value.ts";
  *
  * @param options.digits false: such an integer becomes the nearest number. Default: true.
  * @param options.limits default: MESSAGE_LIMITS.
+ * @param options.depth maximum number of levels of arrays and objects. Default: MAX_DEPTH.
  * @throws INVALID_ARGUMENT that says where the text is not UTF-8 or not JSON, or that it is beyond
- * the limits or has more than MAX_DEPTH levels.
+ * the limits or the depth.
  */
 export function readJson(
   bytes: Uint8Array,
   {
     digits = true,
     limits = MESSAGE_LIMITS,
-  }: { readonly digits?: boolean; readonly limits?: MessageLimits } = {},
+    depth = MAX_DEPTH,
+  }: {
+    readonly digits?: boolean;
+    readonly limits?: MessageLimits;
+    readonly depth?: number;
+  } = {},
 ): JsonValue {
-  checkShape(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits);
+  checkShape(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits, depth);
   const text = decodeUtf8(bytes);
   try {
     if (!digits || !LARGE.test(text)) return JSON.parse(text) as JsonValue;
@@ -36,6 +43,19 @@ export function readJson(
  */
 const LARGE = /\d{16}|\d[eE]/;
 const LARGEST = 2n ** 64n;
+
+/** Like readJson, with the options of a method. */
+export function readRequestJson(
+  bytes: Uint8Array,
+  { reading, limits, jsonDepth }: RequestForm,
+): JsonValue {
+  return readJson(bytes, {
+    digits: reading.largeIntegers === "take",
+    limits,
+    // A message is an object, in a list or map of its parent.
+    ...(jsonDepth === undefined ? {} : { depth: 2 * jsonDepth + 2 }),
+  });
+}
 
 function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source;
@@ -59,7 +79,7 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
 /** Checks levels, values and lengths of a JSON text before it is parsed. */
-function checkShape(bytes: Buffer, limits: MessageLimits): void {
+function checkShape(bytes: Buffer, limits: MessageLimits, maxDepth: number): void {
   let depth = 0;
   // One value more than commas, except at the beginning of arrays and objects.
   let values = 1;
@@ -76,7 +96,7 @@ function checkShape(bytes: Buffer, limits: MessageLimits): void {
       const step = nesting(char);
       if (step > 0) values++;
       depth += step;
-      if (depth > MAX_DEPTH) refuse(`is nested deeper than ${MAX_DEPTH} levels`);
+      if (depth > maxDepth) refuse(`is nested deeper than ${maxDepth} levels`);
     }
     if (values > limits.values) refuse(`holds more than ${limits.values} values`);
   }

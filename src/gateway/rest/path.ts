@@ -177,15 +177,28 @@ export function cutVerb(parts: PathParts): { parts: PathParts; verb: string } | 
   };
 }
 
-/** Reports whether a path without its verb matches the segments of a template. */
-export function matchesPath(segments: readonly Segment[], parts: PathParts): boolean {
+/** Reports whether two texts are the same, or become the same. */
+export function isSame(one: string, other: string, fold?: (text: string) => string): boolean {
+  return one === other || (fold !== undefined && fold(one) === fold(other));
+}
+
+/**
+ * Reports whether a path without its verb matches the segments of a template.
+ *
+ * @param fold makes literal texts that are not distinguished equal. Default: all are distinguished.
+ */
+export function matchesPath(
+  segments: readonly Segment[],
+  parts: PathParts,
+  fold?: (text: string) => string,
+): boolean {
   const rest = restOf(segments);
   const more = parts.raw.length - segments.length;
   if (rest < 0 ? more !== 0 : more < -1) return false;
   return segments.every(
     (segment, index) =>
       segment.kind === "rest" ||
-      matchesSegment(segment, rest >= 0 && index > rest ? index + more : index, parts),
+      matchesSegment(segment, rest >= 0 && index > rest ? index + more : index, parts, fold),
   );
 }
 
@@ -209,8 +222,16 @@ export function captureVariables(template: PathTemplate, parts: PathParts): stri
   );
 }
 
-function matchesSegment(segment: Segment, index: number, parts: PathParts): boolean {
-  if (segment.kind === "literal") return parts.text[index] === segment.text;
+function matchesSegment(
+  segment: Segment,
+  index: number,
+  parts: PathParts,
+  fold?: (text: string) => string,
+): boolean {
+  if (segment.kind === "literal") {
+    const text = parts.text[index];
+    return text !== undefined && isSame(text, segment.text, fold);
+  }
   return parts.raw[index] !== "";
 }
 

@@ -1,10 +1,18 @@
 import { create, isFieldSet, type Message } from "@bufbuild/protobuf";
 import { memoize } from "../../memoize.ts";
-import { type Coding, Encoded } from "../encoded.ts";
+import type { Coding } from "../coding.ts";
+import { Encoded } from "../encoded.ts";
 import type { HttpCall } from "../exchange.ts";
-import { describeFailure, failureBody, failureEnvelope, failureStatus } from "../failure.ts";
+import {
+  describeFailure,
+  failureBody,
+  failureEnvelope,
+  failureStatus,
+  tooLargeReply,
+} from "../failure.ts";
 import type { Gateway } from "../options.ts";
-import { createJsonText, JSON_TYPE, jsonText, serialize } from "../serialize.ts";
+import { createJsonText, JSON_TYPE, type JsonForm, jsonText, serialize } from "../serialize.ts";
+import type { MethodSettings } from "../settings.ts";
 import type { StreamReply } from "../stream.ts";
 import type { Binding } from "./binding.ts";
 import {
@@ -18,25 +26,21 @@ import {
 import { httpBodyOf, typeOf } from "./http-body.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
-const messageText = {
-  json: createJsonText(jsonText, "json"),
-  proto: createJsonText(jsonText, "proto"),
-};
+const textWriter = memoize((form: JsonForm) => createJsonText(jsonText, form));
 
 /** The JSON text of a response, or of its response_body field. */
 function replyText(
-  rule: ReplyRule,
+  { field, kept, method, shape }: ReplyRule,
   message: Message,
-  { registry, memberNames }: Pick<Gateway, "registry" | "memberNames">,
+  { reply, isImmutable }: MethodSettings,
 ): string {
-  const { field, kept, method } = rule;
-  const text = messageText[memberNames];
+  const write = textWriter(reply.json);
   // An absent message is an empty one, if no envelope can contain null.
   const unset = field?.fieldKind === "message" && !isFieldSet(message, field);
-  if (rule.shape === "bare" && unset && field.message.typeName !== "google.protobuf.Value")
-    return text(field.message, create(field.message), { registry });
-  const isOnce = !kept && method.methodKind === "unary";
-  return text(method.output, message, { registry, member: field, isOnce });
+  if (shape === "bare" && unset && field.message.typeName !== "google.protobuf.Value")
+    return write(field.message, create(field.message));
+  const keepsParts = isImmutable && (kept || method.methodKind !== "unary");
+  return write(method.output, message, { member: field, keepsParts });
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -48,16 +52,10 @@ export interface Variant {
   readonly body: Buffer | string;
 }
 
-/** Bytes that many clients receive, and the compressed variants that are ready. */
-interface Compressed {
-  readonly encoded: Encoded;
-  readonly variants: Map<Coding, Variant>;
-}
-
 /** Longest body that is sent as text, in UTF-16 units. */
 const SHORT = 2_048;
 
-/** A successful reply, encoded once by its binding. */
+/** A successful reply and its compressed variants, each encoded once. */
 export class RestReply {
   /** HTTP status of the reply: 207 for an envelope with a notice, if the status follows the code. */
   readonly status: 200 | 207;
@@ -67,15 +65,23 @@ export class RestReply {
   readonly isPart: boolean;
   /** The tag in the form in which a client sends it back: compared before parsing. */
   readonly tag: string | undefined;
+  /** Whether a variant may be compressed. */
+  readonly isCompressible: boolean;
   readonly #type: string;
+  readonly #size: number;
+  readonly #text: Buffer | string;
   /** Headers of all variants and of 304. */
   readonly #common: Headers;
-  readonly #identity: Variant;
-  /** Undefined for a reply that is not compressed. */
-  readonly #compressed: Compressed | undefined;
+  readonly #variants = new Map<Coding, Promise<Variant>>();
+  #identity: Variant | undefined;
 
-  /** @throws UnencodableReply */
-  constructor({ reply: rule }: Binding, message: Message, gateway: Gateway) {
+  /** @throws UnencodableReply, and RESOURCE_EXHAUSTED for a reply over writeMaxBytes. */
+  constructor(
+    { reply: rule }: Binding,
+    message: Message,
+    gateway: Gateway,
+    settings: MethodSettings,
+  ) {
     const shown = readState(rule, message, gateway.prefix);
     const part = partOf(message);
     this.state = shown && part ? withPart(shown, part) : shown;
@@ -84,31 +90,28 @@ export class RestReply {
     this.#type = rule.raw ? typeOf(httpBodyOf(message, rule.field)) : TYPES[rule.shape];
     const isPartial = gateway.httpStatus === "code" && noticeOf(rule, message) !== "";
     this.status = isPartial ? 207 : 200;
-    const text = encodeBody(rule, message, gateway);
-    const encoded = rule.kept ? new Encoded(Buffer.from(text)) : undefined;
-    const compressible = encoded?.compressible === true;
-    this.#compressed = encoded?.compressible ? { encoded, variants: new Map() } : undefined;
+    this.#text = encodeBody(rule, message, settings);
+    this.#size = Buffer.byteLength(this.#text);
+    if (this.#size > settings.writeMaxBytes)
+      throw tooLargeReply(this.#size, settings.writeMaxBytes);
+    this.isCompressible =
+      settings.codings.length > 0 &&
+      this.#size >= settings.compressMinBytes &&
+      COMPRESSIBLE.test(this.#type);
     this.#common = {
       "cache-control": cacheControl(rule, gateway),
-      ...languageHeaders(rule, message, compressible),
+      ...languageHeaders(rule, message, this.isCompressible),
     };
-    const isShort = typeof text === "string" && text.length <= SHORT;
-    this.#identity = this.#variant(isShort ? text : (encoded?.bytes ?? Buffer.from(text)));
   }
 
-  /**
-   * The reply for a client that accepts these codings, the preferred one first. A compressed
-   * variant is created on first use; until it is ready, the reply is sent uncompressed.
-   */
-  variant(accepted: readonly Coding[]): Variant {
-    const [preferred] = accepted;
-    if (preferred === undefined || this.#compressed === undefined) return this.#identity;
-    const { encoded, variants } = this.#compressed;
-    const body = encoded.offer(preferred);
-    if (body !== undefined && body !== encoded.bytes && !variants.has(preferred))
-      variants.set(preferred, this.#variant(body, preferred));
-    const ready = accepted.find((coding) => variants.has(coding));
-    return (ready && variants.get(ready)) ?? this.#identity;
+  /** The reply in a coding; undefined: uncompressed. */
+  variant(coding: Coding | undefined): Variant | Promise<Variant> {
+    if (coding === undefined || !this.isCompressible) return this.#uncompressed();
+    const known = this.#variants.get(coding);
+    if (known !== undefined) return known;
+    const variant = this.#compress(coding);
+    this.#variants.set(coding, variant);
+    return variant;
   }
 
   /** The headers of 304 for a client that has the reply with this tag. */
@@ -116,17 +119,35 @@ export class RestReply {
     return { headers: { etag: tag, ...this.#common }, body: "" };
   }
 
-  #variant(body: Buffer | string, coding?: Coding): Variant {
+  #uncompressed(): Variant {
+    const text = this.#text;
+    const isShort = typeof text === "string" && text.length <= SHORT;
+    this.#identity ??= this.#variant(isShort ? text : Buffer.from(text), this.#size);
+    return this.#identity;
+  }
+
+  async #compress(coding: Coding): Promise<Variant> {
+    const bytes = Buffer.from(this.#text);
+    const body = await new Encoded(bytes).compress(coding);
+    if (body === bytes) return this.#uncompressed();
+    return this.#variant(body, body.length, coding);
+  }
+
+  #variant(body: Buffer | string, size: number, coding?: Coding): Variant {
     const headers: Record<string, string> = {
       "content-type": this.#type,
-      "content-length": String(Buffer.byteLength(body)),
+      "content-length": String(size),
       ...this.#common,
     };
-    if (coding !== undefined) headers["content-encoding"] = coding;
+    if (coding !== undefined) headers["content-encoding"] = coding.name;
     if (this.state !== undefined) headers["etag"] = entityTag(this.state, coding);
     return { body, headers };
   }
 }
+
+/** Types whose bodies become smaller; images, archives and others are compressed already. */
+const COMPRESSIBLE =
+  /^(?:text\/(?!event-stream)|[^;]*[/+](?:json|xml|yaml|javascript|x-ndjson|jsonl|wasm)\b|image\/svg|font\/(?:ttf|otf))/i;
 
 /** Headers of a reply's variants, and its language. */
 function languageHeaders(rule: ReplyRule, message: Message, compressible: boolean): Headers {
@@ -147,11 +168,11 @@ const TYPES: Readonly<Record<ReplyRule["shape"], string>> = {
   text: "text/plain; charset=utf-8",
 };
 
-function encodeBody(rule: ReplyRule, message: Message, gateway: Gateway): Buffer | string {
+function encodeBody(rule: ReplyRule, message: Message, settings: MethodSettings): Buffer | string {
   if (rule.raw) return Buffer.from(httpBodyOf(message, rule.field)?.data ?? []);
   if (rule.shape === "envelope-null") return successEnvelope("null", noticeOf(rule, message));
   if (rule.shape === "text") return plainText(rule, message);
-  const text = replyText(rule, message, gateway);
+  const text = replyText(rule, message, settings);
   return rule.shape === "envelope" ? successEnvelope(text, noticeOf(rule, message)) : text;
 }
 
@@ -210,6 +231,7 @@ interface Target {
   readonly call: HttpCall;
   readonly rule: ReplyRule;
   readonly gateway: Gateway;
+  readonly settings: MethodSettings;
 }
 
 /** Parts of a stream's reply that all formats share. */
@@ -227,7 +249,7 @@ function opened({ call }: Target, type: string): Pick<StreamReply, "sink" | "isO
  * `{"error": google.rpc.Status}` in place of the next one.
  */
 export function jsonStream(format: "lines" | "array", target: Target): StreamReply {
-  const { call, rule, gateway } = target;
+  const { call, rule, settings } = target;
   const isArray = format === "array";
   let count = 0;
   const piece = (text: string): string => {
@@ -237,7 +259,8 @@ export function jsonStream(format: "lines" | "array", target: Target): StreamRep
   };
   return {
     ...opened(target, STREAM_TYPES[format]),
-    encode: (message) => Buffer.from(piece(replyText(rule, message, gateway))),
+    encode: (message) =>
+      Buffer.from(piece(withinLimit(replyText(rule, message, settings), settings))),
     end: (error) => {
       const last = error === undefined ? "" : piece(errorText(error, target));
       const close = count === 0 ? "[]" : "]";
@@ -247,7 +270,7 @@ export function jsonStream(format: "lines" | "array", target: Target): StreamRep
 }
 
 /** A stream of google.api.HttpBody: the bytes of all messages, with the type of the first. */
-export function rawStream({ call, rule, gateway }: Target): StreamReply {
+export function rawStream({ call, rule, gateway, settings }: Target): StreamReply {
   const { http } = call;
   const body = (message: Message) => httpBodyOf(message, rule.field);
   const open = (first?: Message): void => http.begin(headersOf(call, typeOf(first && body(first))));
@@ -261,11 +284,11 @@ export function rawStream({ call, rule, gateway }: Target): StreamReply {
       begun = true;
       open(first);
     },
-    encode: (message) => Buffer.from(body(message)?.data ?? []),
+    encode: (message) => withinLimit(Buffer.from(body(message)?.data ?? []), settings),
     end: (error) => {
       if (!begun) open();
       if (error === undefined) return http.end();
-      if (describeFailure(error).unexpected) gateway.report?.(error, http);
+      if (describeFailure(error).unexpected) gateway.reportMasked(error, http);
       // The body has no form for an error: the reply is aborted.
       http.destroy();
     },
@@ -275,16 +298,23 @@ export function rawStream({ call, rule, gateway }: Target): StreamReply {
 const BEAT = Buffer.from(":\n\n");
 
 /** Writes a message as an event (HTML Living Standard, section 9.2); its state is the event's id. */
-export function createEventEncoder(
+export function encodeEvent(
   rule: ReplyRule,
+  message: Message,
   prefix: TagPrefix,
-  gateway: Pick<Gateway, "registry" | "memberNames">,
-): (message: Message) => Buffer {
-  return memoize((message) => {
-    const state = readState(rule, message, prefix);
-    const id = state === undefined ? "" : `id: ${state}\n`;
-    return Buffer.from(`${id}data: ${replyText(rule, message, gateway)}\n\n`);
-  });
+  settings: MethodSettings,
+): Buffer {
+  const state = readState(rule, message, prefix);
+  const id = state === undefined ? "" : `id: ${state}\n`;
+  const data = withinLimit(replyText(rule, message, settings), settings);
+  return Buffer.from(`${id}data: ${data}\n\n`);
+}
+
+/** @throws RESOURCE_EXHAUSTED for a message of a stream that is longer than writeMaxBytes. */
+function withinLimit<T extends Buffer | string>(message: T, { writeMaxBytes }: MethodSettings): T {
+  const size = Buffer.byteLength(message);
+  if (size > writeMaxBytes) throw tooLargeReply(size, writeMaxBytes);
+  return message;
 }
 
 /** A server stream as events. An event `error` with the error is the last one of a stream that fails. */
@@ -297,7 +327,7 @@ export function eventStream(encode: (message: Message) => Buffer, target: Target
     end: (error) => {
       if (error === undefined) return call.http.end();
       const failure = describeFailure(error);
-      if (failure.unexpected) gateway.report?.(error, call.http);
+      if (failure.unexpected) gateway.reportMasked(error, call.http);
       const text =
         gateway.errors === "envelope"
           ? failureEnvelope(failure)
@@ -319,6 +349,6 @@ function headersOf(call: HttpCall, type: string): Record<string, string | string
 
 function errorText(error: unknown, { gateway, call }: Target): string {
   const failure = describeFailure(error);
-  if (failure.unexpected) gateway.report?.(error, call.http);
+  if (failure.unexpected) gateway.reportMasked(error, call.http);
   return jsonText({ error: failureStatus(failure.error, gateway.registry) });
 }

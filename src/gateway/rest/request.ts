@@ -186,7 +186,7 @@ export interface RequestParts {
 }
 
 /** Parses the bytes of a body. */
-export type ReadBody = (bytes: Buffer) => JsonValue;
+export type ReadBody = (bytes: Uint8Array) => JsonValue;
 
 /**
  * The request message of a request without a body. A field that is the body is present and empty; a
@@ -209,7 +209,7 @@ export function emptyMessage(rule: RequestRule, type = ""): Message {
  */
 export function bodyMessage(
   rule: RequestRule,
-  body: Buffer,
+  body: Uint8Array,
   read: ReadBody,
   rules: JsonRules,
 ): Message | Promise<Message> {
@@ -271,8 +271,8 @@ export function takesForm({ body, desc }: RequestRule): boolean {
  *
  * @throws INVALID_ARGUMENT for a broken % escape.
  */
-export function readForm(bytes: Buffer, desc: DescMessage): JsonObject {
-  const members = parseQuery(bytes.toString("utf8")).flatMap((pair) => {
+export function readForm(bytes: Uint8Array, desc: DescMessage): JsonObject {
+  const members = parseQuery(Buffer.from(bytes).toString("utf8")).flatMap((pair) => {
     const value = queryValue(pair);
     const scalar = findField(desc, pair.name)?.scalar;
     if (scalar === ScalarType.STRING || scalar === undefined) return [[pair.name, value] as const];

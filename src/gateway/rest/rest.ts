@@ -1,22 +1,38 @@
 import type { JsonValue, Message } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 import { memoize } from "../../memoize.ts";
 import { BadRequest } from "../../transport/body.ts";
 import { type Framing, readFrames } from "../../transport/body-pieces.ts";
-import { createNegotiator } from "../encoded.ts";
-import { type Exchange, type Http, HttpCall, limitRestTime } from "../exchange.ts";
-import { describeFailure, failureBody, failureEnvelope, HttpFault, quote } from "../failure.ts";
+import { type Coding, type Decompress, decompressionFor } from "../coding.ts";
+import {
+  type Exchange,
+  type Found,
+  type Http,
+  HttpCall,
+  limitRestTime,
+  type ReplyHeaders,
+} from "../exchange.ts";
+import {
+  describeFailure,
+  failureBody,
+  failureEnvelope,
+  HttpFault,
+  ownHeaders,
+  quote,
+} from "../failure.ts";
 import type { Method } from "../method.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
 import { JSON_TYPE } from "../serialize.ts";
+import type { MethodSettings, RequestForm } from "../settings.ts";
 import type { StreamReply } from "../stream.ts";
 import { type Binding, createBindings } from "./binding.ts";
 import { matchNoneMatch } from "./entity-tag.ts";
 import { anyBodyMessage } from "./http-body.ts";
-import { readJson } from "./json.ts";
+import { readRequestJson } from "./json.ts";
 import { captureVariables, type PathParts } from "./path.ts";
 import { hasParameter, parseQuery, type Query } from "./query.ts";
 import {
-  createEventEncoder,
+  encodeEvent,
   eventStream,
   jsonStream,
   RestReply,
@@ -25,7 +41,7 @@ import {
   streamFormat,
 } from "./reply.ts";
 import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
-import { bindingsFor, createRouter, type Match, type Router, type Url } from "./router.ts";
+import { createRouter, type Router, type Url } from "./router.ts";
 
 /** One route, for documentation and tests. */
 export interface GatewayRoute {
@@ -49,14 +65,6 @@ export function listRoutes({
     .map(({ httpMethod, template, rpc }) => ({ httpMethod, path: template.source, rpc }));
 }
 
-/** Properties of a request from the server, besides its HTTP parts. */
-interface Known {
-  /** The bindings of the path, if the server has found it itself. */
-  readonly exact?: Url["exact"];
-  /** Error of the framework; sent after the admission. */
-  readonly problem?: unknown;
-}
-
 /** REST by `google.api.http` rules. @internal */
 export class RestDialect {
   /** Paths to register, in the notation of Fastify's router. */
@@ -66,17 +74,29 @@ export class RestDialect {
 
   /** @throws RuleError */
   constructor(gateway: Gateway) {
-    const { reading, warn, rules } = gateway;
-    const { trailingSlash } = reading.tolerance;
+    const { reading, warn, rules, paths } = gateway;
+    const { trailingSlash = false } = reading.tolerance;
+    const tolerance = { ...paths, trailingSlash: trailingSlash || paths.trailingSlash === true };
     const bindings = gateway.methods.flatMap((method) => createBindings(method, rules, reading));
-    this.#router = createRouter(bindings, { warn, trailingSlash });
+    this.#router = createRouter(bindings, { warn, tolerance });
     this.#replies = new RestReplies(gateway);
     this.urls = this.#router.urls;
   }
 
-  /** Finds the rpc of a request; `answered`: the path does not support its method. */
-  open(http: Http, { exact, problem }: Known = {}): Exchange | "answered" | "unknown" {
-    const match = this.#find(http, exact);
+  /** Finds the outcome of a request by its path and method. */
+  find(path: string, httpMethod: string): Found {
+    const match = this.#router.search(path, httpMethod);
+    if (match === undefined) return "unknown";
+    return match.bindings === undefined ? "refusal" : "call";
+  }
+
+  /**
+   * Finds the rpc of a request; `answered`: the path does not support its method.
+   *
+   * @param problem error of the framework; sent after the admission.
+   */
+  open(http: Http, problem?: unknown): Exchange | "answered" | "unknown" {
+    const match = this.#router.search(http.path, http.method);
     if (match === undefined) return "unknown";
     if (match.bindings === undefined) {
       this.#refuseMethod(http, match.allow);
@@ -85,12 +105,6 @@ export class RestDialect {
     const choice = choose(match.bindings, match.parts, http.query);
     if (problem !== undefined) choice.problem = problem;
     return new RestExchange(this.#replies, choice, http);
-  }
-
-  #find(http: Http, exact: Url["exact"]): Match | undefined {
-    const found = exact && bindingsFor(exact, http.method);
-    if (found !== undefined) return { bindings: found, parts: undefined, allow: [] };
-    return this.#router.search(http.path, http.method);
   }
 
   /** Answers a method that a known path does not support (RFC 9110, sections 9.3.7 and 15.5.6). */
@@ -151,33 +165,54 @@ interface Choice {
   readonly parts: PathParts | undefined;
 }
 
-/** Encoders and encoded replies of REST, shared by all exchanges. */
+/** Encoded replies of REST that cannot change, shared by all exchanges. */
 class RestReplies {
   readonly gateway: Gateway;
-  readonly accepted = createNegotiator();
-  /** The encoder of a binding's events. */
-  readonly eventEncoder = memoize((binding: Binding) =>
-    createEventEncoder(binding.reply, this.gateway.prefix, this.gateway),
-  );
   readonly #replies = memoize((binding: Binding) =>
-    memoize((message: Message) => new RestReply(binding, message, this.gateway)),
+    memoize((message: Message) => this.#encode(binding, message)),
+  );
+  readonly #events = memoize((binding: Binding) =>
+    memoize((message: Message) => this.#encodeEvent(binding, message)),
   );
 
   constructor(gateway: Gateway) {
     this.gateway = gateway;
   }
 
-  /** The encoded reply; that of a read is the same as long as its message is the same. */
-  encode(binding: Binding, message: Message): RestReply {
-    if (!binding.reply.kept) return new RestReply(binding, message, this.gateway);
-    return this.#replies(binding)(message);
+  /** The encoded reply; that of a read is cached as long as its message, if that cannot change. */
+  reply(binding: Binding, message: Message): RestReply {
+    return this.#isKept(binding) ? this.#replies(binding)(message) : this.#encode(binding, message);
   }
 
-  /** Sends an error in the form of the binding's replies; without a binding, in that of the options. */
-  fail(error: unknown, binding: Binding | undefined, http: Http): void {
-    const { httpStatus = "envelope", report } = this.gateway;
+  /** The message as an event, cached as a reply. */
+  event(binding: Binding, message: Message): Buffer {
+    const { isImmutable } = this.gateway.settingsOf(binding.method);
+    return isImmutable ? this.#events(binding)(message) : this.#encodeEvent(binding, message);
+  }
+
+  #isKept({ method, reply }: Binding): boolean {
+    return reply.kept && this.gateway.settingsOf(method).isImmutable;
+  }
+
+  #encode(binding: Binding, message: Message): RestReply {
+    const { gateway } = this;
+    return new RestReply(binding, message, gateway, gateway.settingsOf(binding.method));
+  }
+
+  #encodeEvent({ reply, method }: Binding, message: Message): Buffer {
+    const { gateway } = this;
+    return encodeEvent(reply, message, gateway.prefix, gateway.settingsOf(method));
+  }
+
+  /**
+   * Sends an error in the form of the binding's replies; without a binding, in that of the options.
+   *
+   * @param headers set by the rpc.
+   */
+  fail(error: unknown, binding: Binding | undefined, http: Http, headers: ReplyHeaders = {}): void {
+    const { httpStatus = "envelope" } = this.gateway;
     const failure = describeFailure(error);
-    if (failure.unexpected) report?.(error, http);
+    if (failure.unexpected) this.gateway.reportMasked(error, http);
     const { errors = "status", registry } = this.gateway;
     const own = binding?.reply.shape ?? "envelope";
     const unsaid = binding === undefined || own === "events";
@@ -189,18 +224,21 @@ class RestReplies {
     const text = bare ? failureBody(failure, registry) : failureEnvelope(failure);
     const body = Buffer.from(text);
     const status = bare && !failure.real ? failure.httpStatus : failure.code;
-    const headers = {
+    const all = {
+      "cache-control": "no-store",
+      ...failure.headers,
+      ...ownHeaders(headers),
       "content-type": JSON_TYPE,
       "content-length": body.length,
-      "cache-control": "no-store",
     };
-    http.respond(real ? status : 200, { ...failure.headers, ...headers }, body);
+    http.respond(real ? status : 200, all, body);
   }
 }
 
 /** A REST request and its reply. */
 class RestExchange implements Exchange {
   readonly call: HttpCall;
+  readonly settings: MethodSettings;
   readonly #replies: RestReplies;
   readonly #choice: Choice;
   /** The encoded reply and its message: an interceptor may encode it before it is sent. */
@@ -209,7 +247,9 @@ class RestExchange implements Exchange {
   constructor(replies: RestReplies, choice: Choice, http: Http) {
     this.#replies = replies;
     this.#choice = choice;
-    this.call = new HttpCall(choice.binding.method.desc, "rest", http, replies.gateway);
+    const { method } = choice.binding;
+    this.call = new HttpCall(method.desc, "rest", http, replies.gateway);
+    this.settings = replies.gateway.settingsOf(method);
   }
 
   get method(): Method {
@@ -219,12 +259,17 @@ class RestExchange implements Exchange {
   read(): Message | Promise<Message> {
     const { call } = this;
     this.#begin();
-    const { bounds, bodyLimit } = this.#replies.gateway;
+    const { bounds } = this.#replies.gateway;
     if (!call.http.hasBody)
       return this.#fill(emptyMessage(this.#choice.binding.request, call.header("content-type")));
-    const reading = call.reading(bounds, bodyLimit(call.method));
+    const limit = this.settings.readMaxBytes;
+    const decompress = this.#decompression();
     return call.http
-      .readBody(reading, (bytes) => this.#decode(bytes))
+      .readBody(call.reading(bounds, limit), (bytes) =>
+        decompress === undefined
+          ? this.#decode(bytes)
+          : decompress(bytes, limit).then((plain) => this.#decode(plain)),
+      )
       .then((message) => this.#fill(message));
   }
 
@@ -239,8 +284,9 @@ class RestExchange implements Exchange {
 
   async *#readMessages(): AsyncIterable<Message> {
     const { call } = this;
-    const { bounds, bodyLimit } = this.#replies.gateway;
-    const reading = call.reading(bounds, bodyLimit(call.method));
+    if (this.#decompression() !== undefined)
+      throw new HttpFault(415, "a stream of messages must not be compressed");
+    const reading = call.reading(this.#replies.gateway.bounds, this.settings.readMaxBytes);
     const pieces = call.http.readPieces(reading);
     const isRaw = this.#choice.binding.request.raw;
     const limit = reading.limit + LINE_END;
@@ -254,16 +300,29 @@ class RestExchange implements Exchange {
   #begin(): void {
     const { problem } = this.#choice;
     if (problem !== undefined) throw problem;
-    limitRestTime(this.call);
+    limitRestTime(this.call, this.settings.maxTimeoutMs);
   }
 
-  #decode(bytes: Buffer): Message | Promise<Message> {
+  /** The decompressor of the body; that of a google.api.HttpBody is taken as it is. */
+  #decompression(): Decompress | undefined {
+    if (this.#choice.binding.request.raw) return undefined;
+    const { codings } = this.settings;
+    const name = this.call.header("content-encoding")?.trim().toLowerCase();
+    try {
+      return decompressionFor(name, codings, "accept-encoding");
+    } catch (error) {
+      const { rawMessage, metadata } = error as ConnectError;
+      throw new HttpFault(415, rawMessage, Object.fromEntries(metadata));
+    }
+  }
+
+  #decode(bytes: Uint8Array): Message | Promise<Message> {
     const { call } = this;
-    const { gateway } = this.#replies;
     const { request } = this.#choice.binding;
     if (request.raw) return anyBodyMessage(request, call.header("content-type") ?? "", bytes);
-    const read = (): JsonValue => readBodyText(bytes, this.#choice.binding, call, gateway);
-    return bodyMessage(request, bytes, read, gateway);
+    const form = this.settings.request;
+    const read = (): JsonValue => readBodyText(bytes, this.#choice.binding, call, form);
+    return bodyMessage(request, bytes, read, form);
   }
 
   #fill(message: Message): Message {
@@ -276,39 +335,49 @@ class RestExchange implements Exchange {
 
   encode(message: Message): unknown {
     const { binding } = this.#choice;
-    return binding.method.kind === "unary"
-      ? this.#encodeReply(message)
-      : this.#replies.eventEncoder(binding)(message);
+    if (binding.method.kind !== "unary") return this.#replies.event(binding, message);
+    return this.#encodeReply(message);
   }
 
   #encodeReply(message: Message): RestReply {
     const [known, reply] = this.#encoded ?? [];
-    if (reply !== undefined && known === message) return reply;
-    const made = this.#replies.encode(this.#choice.binding, message);
+    if (reply !== undefined && known === message && this.settings.isImmutable) return reply;
+    const made = this.#replies.reply(this.#choice.binding, message);
     this.#encoded = [message, made];
     return made;
   }
 
   /** Sends 304 when the client has the reply already. */
-  send(message: Message): void {
+  async send(message: Message): Promise<void> {
     const { call } = this;
-    const encoded = this.#encodeReply(message);
-    const seen = seenTag(call, encoded, this.#replies.gateway.seesWhole);
-    const codings = this.#replies.accepted(call.header("accept-encoding"));
-    const { headers, body } =
-      seen === undefined ? encoded.variant(codings) : encoded.unchanged(seen);
-    const status = seen === undefined ? encoded.status : 304;
-    const bare = status === 304 || call.requestMethod === "HEAD";
-    const nothingSet = call.setHeader === undefined && call.setTrailer === undefined;
-    const set = nothingSet
-      ? headers
-      : { ...headers, ...call.replyHeaders(), ...call.replyTrailers() };
-    call.http.respond(status, set, bare ? "" : body);
+    const reply = this.#encodeReply(message);
+    const own = { ...call.replyHeaders(), ...call.replyTrailers() };
+    const seen = seenTag(call, reply, this.#replies.gateway.seesWhole);
+    if (seen !== undefined) {
+      call.http.respond(304, combine(reply.unchanged(seen).headers, own), "");
+      return;
+    }
+    const variant = reply.variant(this.#codingOf(reply, own));
+    // Most are not compressed, and a wait costs as much as sending them.
+    const { headers, body } = variant instanceof Promise ? await variant : variant;
+    const isHead = call.requestMethod === "HEAD";
+    call.http.respond(reply.status, combine(headers, own), isHead ? "" : body);
+  }
+
+  /** The coding of a reply; none for one that the rpc has encoded itself. */
+  #codingOf({ isCompressible }: RestReply, own: ReplyHeaders): Coding | undefined {
+    const { codings, accepted } = this.settings;
+    const isFixed =
+      "content-encoding" in own || /no-transform/i.test(String(own["cache-control"] ?? ""));
+    if (!isCompressible || isFixed) return undefined;
+    const [name] = accepted(this.call.header("accept-encoding"));
+    return codings.find((coding) => coding.name === name);
   }
 
   stream(): StreamReply | undefined {
     const { call } = this;
     const { binding } = this.#choice;
+    const { settings } = this;
     const { gateway } = this.#replies;
     const rule = binding.reply;
     const format = rule.shape === "events" ? "events" : streamFormat(call.header("accept"));
@@ -317,15 +386,27 @@ class RestExchange implements Exchange {
       call.http.respond(200, { ...type, "cache-control": "no-store" }, "");
       return undefined;
     }
-    const target = { call, rule, gateway };
+    const target = { call, rule, gateway, settings };
     if (rule.raw) return rawStream(target);
     if (format !== "events") return jsonStream(format, target);
-    return eventStream(this.#replies.eventEncoder(binding), target);
+    // Clients connect again: an open stream does not delay a shutdown.
+    gateway.eventStreams.add(call);
+    return eventStream((message) => this.#replies.event(binding, message), target);
   }
 
   fail(error: unknown): void {
-    this.#replies.fail(error, this.#choice.binding, this.call.http);
+    const { call } = this;
+    const headers = { ...call.replyHeaders(), ...call.replyTrailers() };
+    const ofError = error instanceof ConnectError ? call.errorHeaders(error) : {};
+    this.#replies.fail(error, this.#choice.binding, call.http, combine(headers, ofError));
   }
+}
+
+/** Headers with others, which take precedence; `Vary` of both is combined. */
+function combine(headers: ReplyHeaders, others: ReplyHeaders): ReplyHeaders {
+  const { vary } = headers;
+  if (vary === undefined || others["vary"] === undefined) return { ...headers, ...others };
+  return { ...headers, ...others, vary: `${vary}, ${others["vary"]}` };
 }
 
 const NEWLINE = 0x0a;
@@ -351,30 +432,31 @@ function isSpace(byte: number | undefined): boolean {
 
 /** A body as JSON, or as a form if the message has scalar fields only. */
 function readBodyText(
-  bytes: Buffer,
-  binding: Binding,
+  bytes: Uint8Array,
+  { request, method }: Binding,
   call: HttpCall,
-  { reading, messageLimits }: Gateway,
+  form: RequestForm,
 ): JsonValue {
-  const { request, method } = binding;
   const type = call.header("content-type") ?? "";
   const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
-  const coding = (call.header("content-encoding") ?? "identity").trim().toLowerCase();
-  if (coding !== "identity" && coding !== "") {
-    const message = `the body must not be compressed (Content-Encoding ${quote(coding)})`;
-    throw new HttpFault(415, message, { "accept-encoding": "identity" });
-  }
-  if (essence === "application/x-www-form-urlencoded" && takesForm(request))
+  if (essence === FORM && takesForm(request)) {
+    // The type that curl sends by default.
+    if (/^\s*[[{"]/.test(Buffer.from(bytes.subarray(0, 64)).toString()))
+      throw new HttpFault(
+        415,
+        `the body is not a form: send it with Content-Type application/json`,
+      );
     return readForm(bytes, request.desc);
+  }
   const isStream = method.kind === "client_streaming";
-  if (essence === "" || essence === "application/json" || (isStream && LINES.has(essence)))
-    return readJson(bytes, {
-      digits: reading.largeIntegers === "take",
-      limits: messageLimits(method.desc),
-    });
+  if (essence === "" || JSON_TYPES.test(essence) || (isStream && LINES.has(essence)))
+    return readRequestJson(bytes, form);
   throw new HttpFault(415, `the body must be application/json, not ${quote(essence)}`);
 }
 
+const FORM = "application/x-www-form-urlencoded";
+/** JSON, and formats that are based on it (RFC 6839, section 3.1). */
+const JSON_TYPES = /^application\/(?:[^\s/]+\+)?json$/;
 const LINES: ReadonlySet<string> = new Set(["application/x-ndjson", "application/jsonl"]);
 
 function seenTag(

@@ -1,6 +1,8 @@
+import type { PathTolerance } from "../mount-path.ts";
 import type { Binding } from "./binding.ts";
 import {
   cutVerb,
+  isSame,
   matchesPath,
   type PathParts,
   type PathTemplate,
@@ -32,8 +34,10 @@ export interface Match {
 /** A path in Fastify's notation, which is routed to the gateway. */
 export interface Url {
   readonly url: string;
-  /** Bindings of a path without variables, by HTTP method; for any other path see `search`. */
-  readonly exact: ReadonlyMap<string, readonly Binding[]> | undefined;
+  /** HTTP methods of its bindings; `*`: all but OPTIONS. */
+  readonly methods: ReadonlySet<string>;
+  /** The path ends with an asterisk: other routes may have the same one. */
+  readonly isWild: boolean;
 }
 
 /** Finds bindings by path and HTTP method. */
@@ -50,8 +54,7 @@ export interface RouterOptions {
    * Undefined: such a binding is an error.
    */
   readonly warn?: ((message: string) => void) | undefined;
-  /** A trailing slash is ignored if no template matches with it. */
-  readonly trailingSlash?: boolean | undefined;
+  readonly tolerance?: PathTolerance | undefined;
 }
 
 /**
@@ -64,8 +67,10 @@ export interface RouterOptions {
  */
 export function createRouter(
   bindings: readonly Binding[],
-  { warn, trailingSlash = false }: RouterOptions = {},
+  { warn, tolerance = {} }: RouterOptions = {},
 ): Router {
+  const { trailingSlash = false, letterCase = false } = tolerance;
+  const fold = letterCase ? (text: string) => text.toLowerCase() : undefined;
   const groups = Map.groupBy(bindings, (binding) => templateShape(binding.template));
   const routes = [...groups.values()]
     .flatMap((group) => createRoute(group, warn))
@@ -73,42 +78,48 @@ export function createRouter(
   const root = createNode();
   routes.forEach((route, order) => {
     route.order = order;
-    addRoute(root, route);
+    addRoute(root, route, fold);
   });
   return {
     urls: routes.length > MAX_ROUTES ? firstSegments(routes) : allUrls(routes),
     search: (path, httpMethod) => {
-      const found = search(root, path, httpMethod);
+      const found = search(root, path, httpMethod, fold);
       if (found !== undefined || !trailingSlash || !/[^/]\/$/.test(path)) return found;
-      return search(root, path.slice(0, -1), httpMethod);
+      return search(root, path.slice(0, -1), httpMethod, fold);
     },
   };
 }
 
 /**
- * Maximum number of templates that are registered individually. Fastify takes about a millisecond
- * for each with all its HTTP methods; above this number only the first segments of the paths are
- * registered.
+ * Maximum number of templates that are registered individually; above this number only the first
+ * segments of the paths are registered.
  */
 export const MAX_ROUTES = 512;
 
 function allUrls(routes: readonly Route[]): Url[] {
-  const byUrl = Map.groupBy(
-    routes.flatMap((route) => urlsOf(route.template).map((url) => ({ url, route }))),
-    ({ url }) => url,
-  );
-  return [...byUrl].map(([url, entries]) => {
-    const sharing = entries.map(({ route }) => route);
-    const [only] = sharing;
-    const exact = sharing.length === 1 && only && isExact(only) ? only.methods : undefined;
-    return { url, exact };
-  });
+  return joinUrls(routes, ({ template }) => urlsOf(template));
 }
 
 function firstSegments(routes: readonly Route[]): Url[] {
-  const urls = new Set<string>();
-  for (const { template } of routes) for (const url of urlsOf(template, 1)) urls.add(url);
-  return [...urls].map((url) => ({ url, exact: undefined }));
+  return joinUrls(routes, ({ template }) => urlsOf(template, 1));
+}
+
+function joinUrls(
+  routes: readonly Route[],
+  urlsOfRoute: (route: Route) => readonly string[],
+): Url[] {
+  const entries = routes.flatMap((route) => urlsOfRoute(route).map((url) => ({ url, route })));
+  return [...Map.groupBy(entries, ({ url }) => url)].map(([url, sharing]) => ({
+    url,
+    methods: new Set(sharing.flatMap(({ route }) => servedMethods(route))),
+    isWild: url.endsWith("/*"),
+  }));
+}
+
+/** HEAD is answered as GET. */
+function servedMethods({ methods }: Route): string[] {
+  const names = [...methods.keys()];
+  return names.includes("GET") ? [...names, "HEAD"] : names;
 }
 
 function createRoute(group: readonly Binding[], warn: RouterOptions["warn"]): Route[] {
@@ -173,12 +184,6 @@ function urlText(text: string): string {
   return text.replaceAll(":", "::");
 }
 
-function isExact({ template }: Route): boolean {
-  // A variable of literals only, such as {name=locations}, is captured from the path, too.
-  if (template.variables.length > 0) return false;
-  return template.segments.every((segment) => segment.kind === "literal");
-}
-
 const RANK = { literal: 0, one: 1, rest: 2 } as const;
 
 function bySpecificity(one: Route, other: Route): number {
@@ -212,27 +217,31 @@ function createNode(): Node {
   return { literals: new Map(), one: undefined, ends: [], rests: [] };
 }
 
-function addRoute(root: Node, route: Route): void {
+/** Makes texts that a router does not distinguish equal. */
+type Fold = ((text: string) => string) | undefined;
+
+function addRoute(root: Node, route: Route, fold: Fold): void {
   let node = root;
   for (const segment of route.template.segments) {
     if (segment.kind === "rest") {
       node.rests.push(route);
       return;
     }
-    node = childOf(node, segment);
+    node = childOf(node, segment, fold);
   }
   node.ends.push(route);
 }
 
-function childOf(node: Node, segment: Exclude<Segment, { kind: "rest" }>): Node {
+function childOf(node: Node, segment: Exclude<Segment, { kind: "rest" }>, fold: Fold): Node {
   if (segment.kind === "one") {
     node.one ??= createNode();
     return node.one;
   }
-  const known = node.literals.get(segment.text);
+  const text = fold?.(segment.text) ?? segment.text;
+  const known = node.literals.get(text);
   if (known !== undefined) return known;
   const child = createNode();
-  node.literals.set(segment.text, child);
+  node.literals.set(text, child);
   return child;
 }
 
@@ -248,37 +257,39 @@ interface Search {
   readonly parts: PathParts;
   readonly verb: string;
   readonly found: Found[];
+  readonly fold: Fold;
 }
 
 /** Adds the routes below a node that match the path from its segment `at` on. */
 function collect(node: Node, at: number, search: Search): void {
-  const { parts, verb, found } = search;
+  const { parts, verb, found, fold } = search;
+  const hasVerb = ({ template }: Route): boolean => isSame(template.verb, verb, fold);
   for (const route of node.rests)
-    if (route.template.verb === verb && matchesPath(route.template.segments, parts))
+    if (hasVerb(route) && matchesPath(route.template.segments, parts, fold))
       found.push({ route, parts });
   const raw = parts.raw[at];
   if (raw === undefined) {
-    for (const route of node.ends) if (route.template.verb === verb) found.push({ route, parts });
+    for (const route of node.ends) if (hasVerb(route)) found.push({ route, parts });
     return;
   }
   const text = parts.text[at];
-  const literal = text === undefined ? undefined : node.literals.get(text);
+  const literal = text === undefined ? undefined : node.literals.get(fold?.(text) ?? text);
   if (literal !== undefined) collect(literal, at + 1, search);
   if (node.one !== undefined && raw !== "") collect(node.one, at + 1, search);
 }
 
 /** All routes that match a path, the most specific one first. */
-function findRoutes(root: Node, path: string): readonly Found[] {
+function findRoutes(root: Node, path: string, fold: Fold): readonly Found[] {
   const found: Found[] = [];
   const whole = splitPath(path);
-  collect(root, 0, { parts: whole, verb: "", found });
+  collect(root, 0, { parts: whole, verb: "", found, fold });
   const cut = cutVerb(whole);
-  if (cut !== undefined) collect(root, 0, { ...cut, found });
+  if (cut !== undefined) collect(root, 0, { ...cut, found, fold });
   return found.length < 2 ? found : found.sort((a, b) => a.route.order - b.route.order);
 }
 
-function search(root: Node, path: string, httpMethod: string): Match | undefined {
-  const routes = findRoutes(root, path);
+function search(root: Node, path: string, httpMethod: string, fold: Fold): Match | undefined {
+  const routes = findRoutes(root, path, fold);
   for (const { route, parts } of routes) {
     const bindings = bindingsFor(route.methods, httpMethod);
     if (bindings) return { bindings, parts, allow: NONE };
@@ -291,7 +302,7 @@ function search(root: Node, path: string, httpMethod: string): Match | undefined
 const NONE: readonly string[] = [];
 
 /** HEAD is answered as GET; a binding of any method serves all others, except OPTIONS. */
-export function bindingsFor(
+function bindingsFor(
   methods: Route["methods"],
   httpMethod: string,
 ): readonly Binding[] | undefined {
