@@ -139,8 +139,10 @@ function bindUnary({ method, impl }: Spec<"unary">, options: RouterOptions): Met
   };
   const next = fold(innermost as AnyFn, options.interceptors);
   const answer = async (message: Message, call: Call): Promise<Answer> => {
-    const response = (await next(new LazyRequest(method, message, call))) as LazyResponse;
-    response.takeHeaders();
+    const response = (await next(new LazyRequest(method, message, call))) as UnaryResponse;
+    if (response instanceof LazyResponse) return response;
+    takeHeaders(call.responseHeader, response.header);
+    takeHeaders(call.responseTrailer, response.trailer);
     return response;
   };
   const invoke: UnaryMethod["invoke"] = (message, call) => inTime(answer(message, call), call);
@@ -156,7 +158,7 @@ function bindStream({ method, impl }: Spec<"server_streaming">, options: RouterO
   const next = fold(innermost as AnyFn, options.interceptors);
   const open = async (message: Message, call: Call): Promise<AsyncIterator<Message>> => {
     const response = (await next(streamRequest(method, only(message), call))) as StreamResponse;
-    takeHeaders(response, call);
+    takeHeaders(call.responseHeader, response.header);
     return withTrailer(response, call)[Symbol.asyncIterator]();
   };
   const invoke: StreamMethod["invoke"] = (message, call) => lazily(() => open(message, call));
@@ -175,7 +177,7 @@ function bindClientStream(
   const next = fold(innermost as AnyFn, options.interceptors);
   const answer = async (requests: AsyncIterable<Message>, call: Call): Promise<Answer> => {
     const response = (await next(streamRequest(method, requests, call))) as StreamResponse;
-    takeHeaders(response, call);
+    takeHeaders(call.responseHeader, response.header);
     return { message: await firstOf(withTrailer(response, call)) };
   };
   const invoke: ClientStreamMethod["invoke"] = (requests, call) =>
@@ -232,49 +234,35 @@ function wholeRequest(request: UnaryRequest): UnaryRequest {
   return Object.create(CopiedRequest.prototype, Object.getOwnPropertyDescriptors(request));
 }
 
-/** Unary response whose headers are created on first use, or replaced by an interceptor. */
+/** Unary response whose headers are created on first use. */
 class LazyResponse implements UnaryResponse {
   readonly stream = false;
   readonly service: DescService;
   readonly method: DescMethodUnary;
   readonly message: Message;
   readonly #call: Call;
-  readonly #header: Headers | undefined;
-  readonly #trailer: Headers | undefined;
 
-  constructor(
-    method: DescMethodUnary,
-    message: Message,
-    call: Call,
-    { header, trailer }: Partial<UnaryResponse> = {},
-  ) {
+  constructor(method: DescMethodUnary, message: Message, call: Call) {
     this.service = method.parent;
     this.method = method;
     this.message = message;
     this.#call = call;
-    this.#header = header;
-    this.#trailer = trailer;
   }
 
   get header(): Headers {
-    return this.#header ?? this.#call.responseHeader;
+    return this.#call.responseHeader;
   }
 
   get trailer(): Headers {
-    return this.#trailer ?? this.#call.responseTrailer;
-  }
-
-  /** Gives the call the headers that an interceptor has replaced. */
-  takeHeaders(): void {
-    if (this.#header !== undefined) replace(this.#call.responseHeader, this.#header);
-    if (this.#trailer !== undefined) replace(this.#call.responseTrailer, this.#trailer);
+    return this.#call.responseTrailer;
   }
 }
 
 /** A copy has own members only. */
-function wholeResponse(response: AnyResponse, { call }: Requested<UnaryRequest>): AnyResponse {
+function wholeResponse(response: AnyResponse, call: Call): AnyResponse {
   if (response.stream || response instanceof LazyResponse) return response;
-  return new LazyResponse(response.method as DescMethodUnary, response.message, call, response);
+  const { header = call.responseHeader, trailer = call.responseTrailer } = response;
+  return { ...response, header, trailer };
 }
 
 function streamRequest(
@@ -347,11 +335,6 @@ function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerCo
 
 type AnyResponse = UnaryResponse | StreamResponse;
 
-/** Gives the call the headers that an interceptor has replaced. */
-function takeHeaders({ header }: StreamResponse, call: Call): void {
-  if (header !== call.responseHeader) replace(call.responseHeader, header);
-}
-
 /** The messages of a response; trailers that an interceptor has replaced are complete at the end. */
 function withTrailer(response: StreamResponse, call: Call): AsyncIterable<Message> {
   const messages = response.message as AsyncIterable<Message>;
@@ -365,12 +348,14 @@ async function* endingWith(
   trailer: Headers,
 ): AsyncIterable<Message> {
   yield* messages;
-  replace(call.responseTrailer, trailer);
+  takeHeaders(call.responseTrailer, trailer);
 }
 
-function replace(headers: Headers, by: Headers): void {
+/** Gives a call the headers that an interceptor has replaced. */
+function takeHeaders(headers: Headers, replaced: Headers): void {
+  if (headers === replaced) return;
   for (const name of [...headers.keys()]) headers.delete(name);
-  for (const [name, value] of by) headers.append(name, value);
+  for (const [name, value] of replaced) headers.append(name, value);
 }
 
 /** Handlers may return the members alone. */
@@ -450,6 +435,6 @@ function fold(innermost: AnyFn, interceptors: readonly Interceptor[] = []): AnyF
       next(request.stream ? request : wholeRequest(request)),
     );
     return async (request) =>
-      wholeResponse(await outer(request), request as Requested<UnaryRequest>);
+      wholeResponse(await outer(request), (request as Requested<UnaryRequest>).call);
   }, innermost);
 }

@@ -1,5 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  createContextKey,
+  createContextValues,
+  type Interceptor,
+} from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import {
   DriverService,
@@ -96,4 +103,59 @@ test("an interceptor may answer, refuse, and read the response", async () => {
   expect(await ask(observe)).toBe("S3 plain false");
   expect(seen).toEqual([false, "GetDriver", null]);
   await expect(ask(observe, refuses)).rejects.toThrow("not today");
+});
+
+test("a copy with another signal alone, or other context values, reaches the handler", async () => {
+  const key = createContextKey("none");
+  const values = createContextValues().set(key, "own");
+  const seen: unknown[] = [];
+  const routes = (router: ConnectRouter): ConnectRouter =>
+    router.service(DriverService, {
+      getDriver: (_request, context) => {
+        seen.push(context.signal.aborted, context.values.get(key));
+        // The other members of the context work as well.
+        context.responseHeader.set("x-seen", context.requestHeader.get("x-tone") ?? "");
+        seen.push(context.timeoutMs(), context.method.name);
+        return {};
+      },
+    });
+  const other: Interceptor = (next) => (request) =>
+    next({ ...request, signal: AbortSignal.abort(), contextValues: values });
+  const [method] = createMethods(routes, [other]).filter(({ desc }) => desc.name === "GetDriver");
+  if (method?.kind !== "unary") throw new Error("the method is missing");
+  const call = new TestCall(method.desc, "id-1");
+  await method.invoke(create(GetDriverRequestSchema), call);
+  expect(seen).toEqual([true, "own", undefined, "GetDriver"]);
+  expect(call.responseHeader.get("x-seen")).toBe("plain");
+});
+
+test("an interceptor may answer with a copy of the response, also with other headers", async () => {
+  const copies: Interceptor = (next) => async (request) => {
+    const response = await next(request);
+    if (response.stream) return response;
+    const message = create(GetDriverResponseSchema, { revision: "other" });
+    const header = new Headers({ "x-copy": "1" });
+    return { ...response, message, header, trailer: new Headers({ "x-end": "2" }) };
+  };
+  const adds: Interceptor = (next) => async (request) => {
+    const response = await next(request);
+    response.header.set("x-outer", response.header.get("x-copy") ?? "");
+    return response.stream ? response : { ...response };
+  };
+  const routes = (router: ConnectRouter): ConnectRouter =>
+    router.service(DriverService, {
+      getDriver: (_request, { responseHeader }) => {
+        responseHeader.set("x-handler", "3");
+        return {};
+      },
+    });
+  const [method] = createMethods(routes, [adds, copies]).filter(
+    ({ desc }) => desc.name === "GetDriver",
+  );
+  if (method?.kind !== "unary") throw new Error("the method is missing");
+  const call = new TestCall(method.desc, "id-1");
+  const { message } = await method.invoke(create(GetDriverRequestSchema), call);
+  expect(message).toMatchObject({ revision: "other" });
+  expect(Object.fromEntries(call.responseHeader)).toEqual({ "x-copy": "1", "x-outer": "1" });
+  expect(Object.fromEntries(call.responseTrailer)).toEqual({ "x-end": "2" });
 });
