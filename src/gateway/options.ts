@@ -19,7 +19,6 @@ import { MESSAGE_LIMITS } from "../transport/decode.ts";
 import type { Call } from "./call.ts";
 import { BROTLI, GZIP } from "./coding.ts";
 import type { ReplyForm } from "./encoded.ts";
-import type { Http } from "./exchange.ts";
 import { addReason } from "./failure.ts";
 import { forwardTo } from "./forward.ts";
 import { createMethods, type Method, type Routes } from "./method.ts";
@@ -176,6 +175,12 @@ export interface GatewayOptions extends ReadingOptions, Omit<RouterOptions, "int
   readonly registry?: Registry;
 }
 
+/** A request whose errors can be logged. @internal */
+export interface LoggedRequest {
+  readonly id: string;
+  logError(error: unknown): void;
+}
+
 /** The options with their defaults, as the protocols share them. @internal */
 export interface Gateway extends GatewayOptions {
   readonly reading: Reading;
@@ -199,7 +204,7 @@ export interface Gateway extends GatewayOptions {
   /** Gives an error of the gateway's own its reason and the details of `explain`. */
   readonly explained: Explained;
   /** Reports an error whose message is masked, or logs it. */
-  readonly reportMasked: (error: unknown, http: Http) => void;
+  readonly reportMasked: (error: unknown, request: LoggedRequest) => void;
   /** Reports a request that does not reach its rpc. */
   readonly turnedAway: (error: unknown, call: Call) => void;
 }
