@@ -97,7 +97,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
         origin,
         async (draft) => {
           const { rights } = origin;
-          const rules = { ...deps, rights, hides: rights?.isMasked };
+          const rules = { ...deps, rights, hides: rights?.hides };
           const plan = await planOn(draft, backup, rules);
           if (!skipInvalid) refuseInvalid(plan);
           await decideItems(draft, plan.changes, rules);

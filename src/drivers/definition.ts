@@ -202,6 +202,7 @@ function expand(
     fraction: type === "float",
     families: facts.families ?? families,
     secret: facts.secret ?? false,
+    destination: facts.destination ?? false,
     showWhen: facts.show_when ?? "",
     requiredUnless: facts.required_unless ?? "",
     ...(facts.min === undefined ? {} : { min: facts.min }),

@@ -34,6 +34,8 @@ export interface ConfigItem {
   readonly families: readonly Family[];
   /** Whether the value is secret: user interfaces mask it, and messages never quote it. */
   readonly secret: boolean;
+  /** Whether the value decides where the driver sends secrets: an address, a region, a proxy. */
+  readonly destination: boolean;
   /** `item=value|value`, or empty: always shown. */
   readonly showWhen: string;
   /**

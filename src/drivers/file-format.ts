@@ -27,6 +27,7 @@ export interface ItemText {
   readonly help?: string;
   readonly legacy_help?: boolean;
   readonly secret?: boolean;
+  readonly destination?: boolean;
   readonly show_when?: string;
   readonly required_unless?: string;
   readonly min?: number;
@@ -118,6 +119,7 @@ const ITEM_FACTS: Shape = {
   help: textUpTo(LIMITS.help),
   legacy_help: flag,
   secret: flag,
+  destination: flag,
   show_when: textLike(/^[A-Za-z]\w*=/, LIMITS.condition, "must have the form item=value|value"),
   required_unless: textLike(
     /^[A-Za-z]\w*(?:,[A-Za-z]\w*)*$/,

@@ -55,6 +55,9 @@ export const MESSAGES = {
   DID_YOU_MEAN: " Did you mean {names}?",
   SETTING_NOT_FOUND: 'there is no setting "{key}"',
   SETTING_IN_USE: 'the setting "{key}" is in use; only deprecated settings (flag 3) can be deleted',
+  KEPT_SECRET_REDIRECTED: "{field} is required again, because {by} changes where it is used",
+  SETTING_REDIRECTS:
+    "{key} decides where {secrets} is sent: send {secrets} too, or use a token with the scope settings:reveal",
   SETTING_MANAGED: "{key} is managed by {file}: change it there; nothing was saved",
   REVISION_NOT_FOUND: "there is no revision {revision}; the newest is {newest}",
   AUDIT_ROWS_FORGOTTEN:
@@ -313,6 +316,12 @@ export const MESSAGES = {
     "{items}: the document has no secrets. The mount is incomplete, and no site gets it until they are given",
   MOUNT_INCOMPLETE: "incomplete: the values of {items} are lost. Give the mount these values",
   COPY_INCOMPLETE: "{name} is incomplete: give it {items} first",
+  SECRET_REDIRECTED:
+    "{field} is required again, because {by} decides where it is sent; a token with the scope mounts:reveal may keep it",
+  ROLLBACK_REDIRECTS:
+    "not restored, because {items} would be sent elsewhere: use a token with the scope mounts:reveal, or save the mount with these secrets",
+  MOUNT_SECRETS_OF_SITE:
+    "the site's mount connects to another address with secrets of its own, which are not sent there: give this mount {items}, or adopt the site's mount",
   MOUNT_PATH_TAKEN_THERE:
     "the site has another mount at {path}: delete it there, or choose another path",
   MOUNT_MOVED_THERE:

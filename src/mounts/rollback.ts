@@ -18,6 +18,8 @@ import { changedNames, findClash, type Result, resultAs } from "./save.ts";
 interface RollBackRules {
   readonly need: (mount: Mount | undefined, name: string) => Mount;
   readonly isSecret: (driver: string, item: string) => boolean;
+  /** Secrets that would reach a destination that the caller may not choose for them. */
+  readonly redirected: (before: Mount, mount: Mount) => readonly string[];
 }
 
 /** Restores mounts of a draft to their state before the given changes. */
@@ -30,7 +32,7 @@ export async function rollBack(
     readonly oldHash: string | null;
   }[],
   names: readonly string[],
-  { need, isSecret }: RollBackRules,
+  { need, isSecret, redirected }: RollBackRules,
 ): Promise<Result[]> {
   const ticks = createTicks();
   const asked = new Set(names);
@@ -79,6 +81,13 @@ export async function rollBack(
       credentialRevision: now?.credentialRevision ?? before.credentialRevision,
       missing: missingAfter(before, all, source),
     };
+    const items = now === undefined ? [] : redirected(now, mount);
+    if (items.length > 0) {
+      results.push(
+        resultAs(name, "skipped", message("ROLLBACK_REDIRECTS", { items: items.join(", ") })),
+      );
+      continue;
+    }
     writeMount(draft, mount, ofDriver);
     const note =
       mount.missing.length > 0

@@ -8,6 +8,7 @@ import { mountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
+import { redirectedSecrets } from "./destination.ts";
 import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
 import {
   deleteMount,
@@ -102,6 +103,9 @@ export async function decideSave(
     violations.push(...checked.violations);
     if (checked.violations.length > 0) continue;
     for (const path of pathsOf(checked.mount)) if (!rules.allows(path)) rules.refuse();
+    const redirected = redirectedOf(before, checked, field, rules);
+    violations.push(...redirected);
+    if (redirected.length > 0) continue;
     const given = rules.reveals ? [] : checked.given;
     const isLearned = ({ item, site }: (typeof checked.given)[number]): boolean =>
       itemKind(checked.mount.driver, item) === "learned" &&
@@ -144,6 +148,26 @@ export async function decideSave(
     results.push(resultOf(each, note, isChanged));
   }
   return results;
+}
+
+/**
+ * Violations for secrets that the caller may not read and that would reach another destination. A
+ * site's own values are no such change: the site has the secrets.
+ */
+export function redirectedOf(
+  before: Mount | undefined,
+  { mount, given }: Pick<CheckedMount, "mount" | "given">,
+  field: string,
+  {
+    driverOf,
+    sites,
+    reveals,
+    isTaken,
+  }: Pick<SaveRules, "driverOf" | "sites" | "reveals" | "isTaken">,
+): Violation[] {
+  const driver = driverOf(mount.driver);
+  if (before === undefined || driver === undefined || reveals || isTaken) return [];
+  return redirectedSecrets({ before, mount, given }, { driver, siteNames: sites.names, field });
 }
 
 interface SavedMount {

@@ -45,7 +45,7 @@ import {
 } from "./mount.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
-import { decideDelete, decideSave, resultAs } from "./save.ts";
+import { decideDelete, decideSave, redirectedOf, resultAs } from "./save.ts";
 import { type MountFollow, syncSite } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { Lister } from "./site/listing.ts";
@@ -423,6 +423,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
           const results = await rollBack(draft, free, names, {
             need: need(caller.grant),
             isSecret,
+            redirected: (now, mount) =>
+              redirectedOf(now, { mount, given: [] }, "", rulesOf(caller, options)).map(
+                ({ field }) => field,
+              ),
           });
           await checkPaths(draftMounts(draft), results, deps.sites.names().names);
           return results;

@@ -68,6 +68,7 @@ export function customDefinition(setting: CustomSetting): SettingDefinition {
     groupLabel: "",
     families: [],
     secret,
+    destinationOf: [],
     decimal: true,
     index: 0,
   });

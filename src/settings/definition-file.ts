@@ -37,6 +37,7 @@ const MEMBERS: Readonly<Record<string, Member>> = {
   site_options: optional((value) => value === true, "true, or left out"),
   variants: optional(isVariants, "an object of families, each with default or options"),
   secret: optional((value) => value === true, "true, or left out"),
+  destination_of: optional(isKeys, "a list of keys"),
   decimal: optional((value) => value === true, "true, or left out"),
   min: optional(Number.isFinite, "a number"),
   max: optional(Number.isFinite, "a number"),
@@ -102,7 +103,11 @@ type Variant = Partial<Pick<SettingDefinition, "default" | "options">>;
 
 /** Setting in the form of the file. */
 interface Members
-  extends Omit<SettingDefinition, "description" | "optionLabels" | "groupLabel" | "index"> {
+  extends Omit<
+    SettingDefinition,
+    "description" | "optionLabels" | "groupLabel" | "index" | "destinationOf"
+  > {
+  readonly destination_of?: readonly string[];
   readonly legacy_help?: true;
   /** The options are data of each site: `options` is empty. */
   readonly site_options?: true;
@@ -110,7 +115,13 @@ interface Members
 }
 
 function define(members: Members, index: number, { offer, labels }: DefinitionPlace) {
-  const { legacy_help, site_options: _, variants = {}, ...facts } = members;
+  const {
+    legacy_help,
+    site_options: _,
+    destination_of: destinationOf = [],
+    variants = {},
+    ...facts
+  } = members;
   const form = variants[offer] ?? {};
   const all = offer === "all" ? Object.values(variants).map(({ options }) => options) : [];
   const options = form.options ?? unionOf(facts.options, ...all);
@@ -126,6 +137,7 @@ function define(members: Members, index: number, { offer, labels }: DefinitionPl
     groupLabel: labels.groupOf(group),
     families: facts.families ?? FAMILIES,
     secret: facts.secret ?? false,
+    destinationOf: Object.freeze(destinationOf),
     decimal: facts.decimal ?? false,
     index,
   });
@@ -207,6 +219,10 @@ function wholeUpTo(max: number): Member["accepts"] {
 
 function isFamilies(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every((name) => FAMILIES.includes(name));
+}
+
+function isKeys(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isText);
 }
 
 function isVariants(value: unknown): boolean {

@@ -40,6 +40,8 @@ export interface SettingDefinition {
   readonly families: readonly Family[];
   /** Whether the value is or may contain a password, token or key: never in messages, log or history. */
   readonly secret: boolean;
+  /** Keys of the secrets that servers send to where this setting points. */
+  readonly destinationOf: readonly string[];
   /** Whether a number may have a fraction. */
   readonly decimal: boolean;
   /** Inclusive bounds of a number. */

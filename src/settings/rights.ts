@@ -16,6 +16,8 @@ export interface Rights {
   readonly isLimited: boolean;
   /** Reports whether a value is sent as `********`. */
   isMasked(item: Pick<SettingItem, "key" | "secret">): boolean;
+  /** Reports whether the caller may not read the value of a setting: masked, or outside of the limits. */
+  hides(item: Pick<SettingItem, "key" | "group" | "secret">): boolean;
   /** Reports whether the values of a change are sent as `********`. */
   isMaskedChange(change: Pick<StoredChange, "key" | "oldHash" | "newHash">): boolean;
   /** Key that is equal for rights to the same settings. */
@@ -67,6 +69,7 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     isLimited,
     kind: grant.limits.join("\n"),
     isMasked,
+    hides: (item) => isMasked(item) || (item.secret && !canReadItem(item)),
     // Secrets of mounts are never in the history.
     isMaskedChange: ({ key, oldHash, newHash }) =>
       isMasked({ key, secret: oldHash !== null || newHash !== null }),

@@ -2,9 +2,11 @@ import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { createTicks } from "../ticks.ts";
 import { parseDefinition, toChange } from "./commit.ts";
+import { type RedirectRules, redirectedSecrets } from "./destination.ts";
 import type { Draft } from "./draft.ts";
 import { FLAG, type Skipped } from "./item.ts";
 import { isMountChange } from "./mount-key.ts";
+import { redirection } from "./save.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { StoredChange } from "./store.ts";
 
@@ -14,6 +16,8 @@ export interface RollbackRules {
   readonly managedBy: (key: string) => string | undefined;
   /** Reports whether the caller may not read the values of a change. Default: none. */
   readonly hidesChange?: ((change: StoredChange) => boolean) | undefined;
+  /** Reports whether the caller may not read the value of a secret. Default: none. */
+  readonly hides?: RedirectRules["hides"];
 }
 
 /**
@@ -49,7 +53,7 @@ export function changesAfter(
 export async function decideRollback(
   draft: Draft,
   since: readonly StoredChange[],
-  { fingerprint, managedBy, hidesChange = () => false }: RollbackRules,
+  { fingerprint, managedBy, hidesChange = () => false, hides }: RollbackRules,
 ): Promise<Skipped[]> {
   const ticks = createTicks();
   const skipped: Skipped[] = [];
@@ -57,13 +61,24 @@ export async function decideRollback(
     if (ticks.isDue()) await ticks.next();
     // Mounts have their own rollback.
     if (isMountChange(change)) continue;
+    const redirected = isUndone(draft, change)
+      ? []
+      : redirectedSecrets(draft, change.key, { hides });
     const reason =
       change.oldHash !== null && hidesChange(change)
         ? SECRET
-        : undo(draft, change, fingerprint, managedBy(change.key));
+        : redirected.length > 0
+          ? redirection(change.key, redirected)
+          : undo(draft, change, fingerprint, managedBy(change.key));
     if (reason !== undefined) skipped.push({ key: change.key, reason });
   }
   return skipped;
+}
+
+/** Reports whether a setting has the value again that it had before a change. */
+function isUndone(draft: Draft, { key, oldValue }: StoredChange): boolean {
+  const current = draft.get(key);
+  return current?.value === (oldValue ?? current?.definition?.default);
 }
 
 const SECRET = message("SECRET_NOT_IN_HISTORY");

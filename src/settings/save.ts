@@ -4,6 +4,7 @@ import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
 import { type Expectation, RevisionConflict } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
+import { redirectedSecrets } from "./destination.ts";
 import type { Draft } from "./draft.ts";
 import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";
 import { checkToken, TOKEN_KEY } from "./token.ts";
@@ -73,6 +74,7 @@ export async function decideItems(
   const violations: Violation[] = [];
   const skipped: Skipped[] = [];
   const seen = new Set<string>();
+  const given = new Set(inputs.filter(isGiven).map(({ key }) => key));
   for (const [at, input] of inputs.entries()) {
     if (ticks.isDue()) await ticks.next();
     const path = `settings[${at}]`;
@@ -90,12 +92,27 @@ export async function decideItems(
       continue;
     }
     violations.push(...decideItem(draft, input, path, rules));
-    if (hidden || draft.get(input.key)?.value !== before?.value)
-      checkManaged(named(input.key), managedBy(input.key));
+    const isChange = draft.get(input.key)?.value !== before?.value;
+    if (hidden || isChange) checkManaged(named(input.key), managedBy(input.key));
+    const redirected = isChange ? redirectedSecrets(draft, input.key, { hides, given }) : [];
+    if (redirected.length > 0)
+      violations.push({
+        field: `${path}.value`,
+        description: redirection(input.key, redirected),
+      });
   }
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return skipped;
+}
+
+/** Problem of a change that would send secrets elsewhere. */
+export function redirection(key: string, secrets: readonly string[]): Text {
+  return message("SETTING_REDIRECTS", { key, secrets: secrets.join(", ") });
+}
+
+function isGiven({ value }: SettingInput): boolean {
+  return value !== undefined && value !== MASK;
 }
 
 /**

@@ -175,7 +175,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   ): Promise<Changed<void>> =>
     change(origin, options, (draft) => {
       for (const [key, value] of Object.entries(values)) {
-        const hides = origin.rights?.isMasked;
+        const hides = origin.rights?.hides;
         const now = draft.get(key);
         if (isHidden(now, value, hides) || now?.value !== value) checkManaged(key, managedBy(key));
         decideValue(draft, key, value, hides);
@@ -196,7 +196,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       // One more than the maximum, so that the save is rejected.
       const sent = all.slice(0, MAX_SAVE_ITEMS + 1);
       rights?.require(sent.map(({ key }) => key));
-      const saveRules = { ...rules, hides: rights?.isMasked };
+      const saveRules = { ...rules, hides: rights?.hides };
       const decide = (
         { inputs, outdated }: Settled<SettingInput>,
         base: Snapshot,
@@ -209,7 +209,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         });
       const changed = await retryWhileMoved(() => {
         const base = snapshot();
-        const inputs = sent.map((input) => withoutSeen(input, base, rights?.isMasked));
+        const inputs = sent.map((input) => withoutSeen(input, base, rights?.hides));
         // Most saves do not need the history, and each await allocates memory in every save.
         return hasStale(inputs, base) || expectsAbsent(inputs, base)
           ? settled(inputs, base, origin).then((found) => decide(found, base))
@@ -240,7 +240,12 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
           (one) => wanted(one.key) && (rights?.canReadChange(one) ?? true),
         );
         const hidesChange = rights?.isMaskedChange;
-        return decideRollback(draft, undone, { fingerprint, managedBy, hidesChange });
+        return decideRollback(draft, undone, {
+          fingerprint,
+          managedBy,
+          hidesChange,
+          hides: rights?.hides,
+        });
       });
     },
     resetToken: async (origin) => {

@@ -1,8 +1,9 @@
 import { message, type Text } from "../messages/message.ts";
+import { redirectedSecrets } from "../settings/destination.ts";
 import { createTrial } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
 import { FLAG, type SettingItem } from "../settings/item.ts";
-import { decideItems, problemOf, type SettingInput } from "../settings/save.ts";
+import { decideItems, problemOf, redirection, type SettingInput } from "../settings/save.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { normalizeStoredValue } from "../settings/value.ts";
@@ -41,9 +42,14 @@ export async function adopt(
     readonly maxValueBytes: number;
     readonly origin: RevisionOrigin;
     readonly dryRun: boolean;
+    /** Whether the caller may read secrets. Default: false. */
+    readonly reveals?: boolean;
   },
 ): Promise<Changed<readonly Adopted[]>> {
-  const { engine, base, managedBy, maxValueBytes, origin, dryRun } = deps;
+  const { engine, base, managedBy, maxValueBytes, origin, dryRun, reveals = false } = deps;
+  // A site with another address for a secret has the secret too if it differs here.
+  const given = new Set(comparisons.map(({ key }) => key));
+  const hides = ({ secret }: SettingItem): boolean => secret && !reveals;
   const rules = { managedBy: () => undefined, maxValueBytes };
   return engine.change(
     origin,
@@ -72,6 +78,8 @@ export async function adopt(
               };
         const problem = problemOf(trial, input, rules);
         if (problem !== undefined) return refuse(problem);
+        const redirected = redirectedSecrets(draft, key, { hides, given });
+        if (redirected.length > 0) return refuse(redirection(key, redirected));
         await decideItems(draft, [input], rules);
         return [{ key, outcome: now === undefined ? "added" : "changed", reason: "" }];
       };
@@ -141,6 +149,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
     maxValueBytes,
     origin,
     dryRun: false,
+    reveals: true,
     managedBy: () => undefined,
   });
   const stillRefused = { ...round.state.refused };

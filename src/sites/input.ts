@@ -60,8 +60,10 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
     pin: normalPin(input.pin ?? site.pin),
   });
   look("name", checkName(next.name));
-  look("url", checkUrl(next.url));
+  const urlProblem = checkUrl(next.url);
+  look("url", urlProblem);
   look("token", checkToken(next.token));
+  if (urlProblem === undefined) look("token", keptTokenProblem(site, input, next.url));
   look("ca", checkAuthority(next.ca));
   if (next.pin !== "" && !/^[0-9a-f]{64}$/.test(next.pin))
     look("certificate_sha256", message("FINGERPRINT_INVALID"));
@@ -87,6 +89,12 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return next;
+}
+
+/** Problem of another address that would get the stored token. */
+function keptTokenProblem({ url, token }: Site, input: SiteInput, next: string): Text | undefined {
+  if (token === "" || next === url || input.token !== undefined) return undefined;
+  return message("KEPT_SECRET_REDIRECTED", { by: "url" });
 }
 
 function unmasked(

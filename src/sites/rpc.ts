@@ -27,6 +27,7 @@ import {
   type WatchSitesResponse,
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
+import { grantOf } from "../access/grant.ts";
 import { originOf } from "../audit/entry.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
@@ -120,7 +121,8 @@ export function siteImpl(
     },
     adoptSite: async ({ name, keys, dryRun, reason }, context) => {
       const origin = originOf(context, reason);
-      const taken = await source.sites.adopt(name, { keys, dryRun }, origin);
+      const reveals = grantOf(context).has("settings:reveal");
+      const taken = await source.sites.adopt(name, { keys, dryRun, reveals }, origin);
       return create(AdoptSiteResponseSchema, {
         revision: BigInt(taken.revision),
         results: taken.results.map(resultIn(context)),

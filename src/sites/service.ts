@@ -58,7 +58,12 @@ export interface SiteService {
   /** Stores the site's values in Mooring. @param keys empty: all. @throws INVALID_ARGUMENT for unknown keys. */
   adopt(
     name: string,
-    options: { readonly keys: readonly string[]; readonly dryRun: boolean },
+    options: {
+      readonly keys: readonly string[];
+      readonly dryRun: boolean;
+      /** Whether the caller may read secrets. Default: false. */
+      readonly reveals?: boolean;
+    },
     origin: RevisionOrigin,
   ): Promise<Taken>;
   /** Pushes Mooring's values. @param keys as for adopt. */
@@ -244,9 +249,11 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const { comparisons } = await look(site);
       return { view: viewOf(site), comparisons };
     },
-    adopt: async (name, { keys, dryRun }, origin) => {
+    adopt: async (name, { keys, dryRun, reveals = false }, origin) => {
       const site = registry.byName(name);
-      return mapSiteFailure(takeValues(deps, site, { keys: namedOf(site, keys), dryRun, origin }));
+      return mapSiteFailure(
+        takeValues(deps, site, { keys: namedOf(site, keys), dryRun, reveals, origin }),
+      );
     },
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
       const site = registry.byName(name);

@@ -30,6 +30,8 @@ export interface AdoptOptions {
   readonly keys: readonly string[];
   readonly dryRun: boolean;
   readonly origin: RevisionOrigin;
+  /** Whether the caller may read secrets. Default: false. */
+  readonly reveals?: boolean;
   /** Whether to adopt only changes made on the site, not values that are still to be pushed. */
   readonly onlyDrifted?: boolean;
 }
@@ -46,7 +48,7 @@ export async function takeValuesIn(
   options: AdoptOptions,
 ): Promise<Taken> {
   const { registry, engine, managedBy, maxValueBytes } = deps;
-  const { keys, dryRun, origin, onlyDrifted = false } = options;
+  const { keys, dryRun, origin, reveals = false, onlyDrifted = false } = options;
   const base = engine.snapshot();
   const { comparisons } = await round({ aim: "look", actor: origin.actor });
   const asked = new Set(keys);
@@ -63,6 +65,7 @@ export async function takeValuesIn(
     maxValueBytes,
     origin,
     dryRun,
+    reveals,
   });
   if (dryRun) return { revision, results: result };
   const skipped = result.some(({ outcome }) => outcome === "skipped");

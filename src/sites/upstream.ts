@@ -155,7 +155,17 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   /** First contact in progress; afterwards the site follows. */
   let settling: Promise<unknown> | undefined;
   const take = (turn: Turn, origin: RevisionOrigin, onlyDrifted: boolean) =>
-    takeValuesIn(turn, { ...deps, registry }, { keys: [], dryRun: false, origin, onlyDrifted });
+    takeValuesIn(
+      turn,
+      { ...deps, registry },
+      {
+        keys: [],
+        dryRun: false,
+        origin,
+        reveals: true,
+        onlyDrifted,
+      },
+    );
   /** Changes members of a site, and audits those that differ. */
   const change = (id: string, members: Partial<Site>, origin: AuditOrigin = UPDATE) =>
     registry.change(

@@ -154,6 +154,7 @@ describe("the reader of driver files", () => {
         fraction: false,
         families: [],
         secret: false,
+        destination: false,
         showWhen: "",
         requiredUnless: "",
       },

@@ -154,6 +154,7 @@ export function defined(
     groupLabel: "",
     families: [],
     secret: false,
+    destinationOf: [],
     decimal: false,
     index: 0,
     ...members,

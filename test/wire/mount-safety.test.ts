@@ -102,8 +102,8 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
     expect((await results(members))[0]?.note).toBe("");
     // Consequences of the places of values are reported, and everything is to callers who may read
     // it.
-    expect((await results({ name: "drive", overrides: { quay: {} } }))[0]?.note).toContain(
-      "would share refresh_token",
+    await expect(results({ name: "drive", overrides: { quay: {} } })).rejects.toThrow(
+      "refresh_token is required again",
     );
     expect((await results({ ...toAll("same"), ...toQuay("same") }))[0]?.note).toContain(
       "would share refresh_token",

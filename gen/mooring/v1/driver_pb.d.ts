@@ -199,6 +199,15 @@ export declare type ConfigItem = Message<"mooring.v1.ConfigItem"> & {
    * @generated from field: string required_unless = 17;
    */
   requiredUnless: string;
+
+  /**
+   * The value decides where the driver sends its secrets: an address, a region,
+   * a proxy, or whether certificates are checked. A save that changes it must
+   * contain the secrets again, unless the caller may read them.
+   *
+   * @generated from field: bool destination = 18;
+   */
+  destination: boolean;
 };
 
 /**

@@ -396,7 +396,8 @@ export const zhCn: Messages = {
   "scope.settings:read": "查看设置及其变化；密钥保持遮盖",
   "scope.settings:reveal": "查看密钥明文；包含 settings:read",
   "scope.settings:write": "修改设置、连接下载管理器；包含 settings:read",
-  "scope.sites:manage": "检查和移除站点；另有 settings:reveal 时还可添加、修改和同步",
+  "scope.sites:manage":
+    "检查和移除站点；另有 settings:reveal 时还可同步，再有 mounts:reveal 时还可添加和修改",
   "scope.sites:read": "查看跟随的站点及其记录",
   "scope.webhooks:manage": "管理事件通知的接收方，查看已发送的通知",
   "scope.tokens:manage": "创建、轮换和吊销令牌，且不超出自身权限",

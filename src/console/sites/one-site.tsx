@@ -46,7 +46,7 @@ export function OneSite({ site }: { readonly site: Site }) {
               {t("site.check")}
             </Button>
           )}
-          {may("sites:manage", "settings:reveal") && (
+          {may("sites:manage", "settings:reveal", "mounts:reveal") && (
             <>
               <Button
                 onClick={() => update({ mode: follows ? SiteMode.OBSERVE : SiteMode.FOLLOW })}

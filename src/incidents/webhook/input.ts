@@ -38,6 +38,15 @@ export type WebhookInput = {
     | undefined;
 };
 
+/** Problem of another address for signatures with the same key. */
+function redirectionProblem({ url }: Webhook, input: WebhookInput): Message | undefined {
+  if (url === "" || input.url === undefined || input.secret !== undefined) return undefined;
+  const next = URL.parse(input.url);
+  return next === null || next.origin === URL.parse(url)?.origin
+    ? undefined
+    : message("KEPT_SECRET_REDIRECTED", { by: "url" });
+}
+
 /**
  * Applies a client's input to a webhook.
  *
@@ -55,7 +64,7 @@ export function withWebhookInput(
   const problems: [field: string, problem: Message | undefined][] = [
     ["name", NAME.test(next.name) ? undefined : message("NAME_INVALID")],
     ["url", urlProblem(next.url)],
-    ["secret", keyProblem(next.secret)],
+    ["secret", keyProblem(next.secret) ?? redirectionProblem(webhook, input)],
     [
       "classes",
       next.classes.every((each) => CLASSES.includes(each))

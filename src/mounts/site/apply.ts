@@ -3,6 +3,7 @@ import type { Scalar } from "../../drivers/item-value.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { isUncertain, plainMessage, SiteFailure } from "../../sites/failure.ts";
+import { NO_SECRETS, type OwnSecrets, ownSecretsOf } from "../destination.ts";
 import { MOUNT_LIMIT, refusalOf, type StorageClient } from "./client.ts";
 import { compareMount, contentMarks, type Difference, learnedHash, marksOf } from "./compare.ts";
 import { itemKind } from "./item-kind.ts";
@@ -134,6 +135,11 @@ export async function applyMount(
         error = message("MOUNT_UNDER_WAY");
         break;
       }
+      const own = seen === undefined ? NO_SECRETS : ownSecrets(seen);
+      if (own.kept.length > 0) {
+        error = message("MOUNT_SECRETS_OF_SITE", { items: own.kept.join(", ") });
+        break;
+      }
       // The list may be outdated: each write follows a read of the row by its id.
       if (row !== undefined && !isFresh) {
         const { id } = row;
@@ -179,6 +185,11 @@ export async function applyMount(
     error = failure.message;
   }
   return { state: settle(), steps, take: seen?.difference.take ?? {} };
+
+  function ownSecrets({ addition, difference }: Seen): OwnSecrets {
+    if (wanted === undefined) return NO_SECRETS;
+    return ownSecretsOf(wanted, addition, difference.push, deps.driverOf(wanted.driver));
+  }
 
   /** @returns whether the run is complete. */
   async function run(step: Step, secrets: readonly string[]): Promise<boolean> {
@@ -255,12 +266,15 @@ export async function applyMount(
   async function update(from: StorageRow, secrets: readonly string[]): Promise<void> {
     const addition = wanted === undefined ? {} : readAddition(from.addition);
     if (addition === undefined) throw new BrokenAddition();
-    const isDue = credentialIsDue();
-    const { push, take } = look()?.difference ?? { push: [], take: {} };
+    const current = look();
+    const { push, take } = current?.difference ?? { push: [], take: {} };
+    const { moves, refreshed } = current === undefined ? NO_SECRETS : ownSecrets(current);
+    // At first contact, the site's credentials are of another destination.
+    const isDue = credentialIsDue() || (moves && state.applied === 0);
     changesItems ||= isDue || push.some((name) => Object.hasOwn(wanted?.items ?? {}, name));
     const learned = learnedHash(from, addition, hash);
     let credential = isDue;
-    if (isDue && state.before !== "" && state.before !== (learned || NONE)) {
+    if (isDue && !moves && state.before !== "" && state.before !== (learned || NONE)) {
       // An earlier push was stored, or the server has refreshed the item: the site's value is
       // newer.
       credential = false;
@@ -271,7 +285,7 @@ export async function applyMount(
     const next =
       wanted === undefined
         ? { ...from, disabled: true }
-        : updatedRow(from, addition, wanted, { credential, keep });
+        : updatedRow(from, addition, wanted, { credential, keep, drop: refreshed });
     await client.update(next, secrets);
     if (credential) await save({ credential: wanted?.credentialRevision ?? 0, before: "" });
   }

@@ -33,7 +33,7 @@ export function itemKind(driver: string, item: string): ItemKind {
 }
 
 /** Reports whether a refresh invalidates the item: on several sites only the first refresh works. */
-function isCredential(driver: string, item: string): boolean {
+export function isCredential(driver: string, item: string): boolean {
   const kind = kindOf(driver, item);
   return kind === "token" || kind === "once";
 }

@@ -138,13 +138,18 @@ export function newRow(
  *
  * @param addition the addition of that row.
  * @param options.credential whether learned items are sent; otherwise the site's values stay.
- *   @param options.keep items that keep the site's value.
+ * @param options.keep items that keep the site's value.
+ * @param options.drop texts of the site that are emptied.
  */
 export function updatedRow(
   row: StorageRow,
   addition: Addition,
   mount: WantedMount,
-  options: { readonly credential: boolean; readonly keep: ReadonlySet<string> },
+  options: {
+    readonly credential: boolean;
+    readonly keep: ReadonlySet<string>;
+    readonly drop: readonly string[];
+  },
 ): StorageRow {
   const items = Object.entries(mount.items).filter(
     ([name]) =>
@@ -162,7 +167,11 @@ export function updatedRow(
     driver: row.driver,
     status: row.status,
     mount_path: mount.path,
-    addition: JSON.stringify({ ...addition, ...Object.fromEntries(items) }),
+    addition: JSON.stringify({
+      ...addition,
+      ...Object.fromEntries(options.drop.map((name) => [name, ""])),
+      ...Object.fromEntries(items),
+    }),
     disabled: true,
   };
 }

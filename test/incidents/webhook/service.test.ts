@@ -133,6 +133,6 @@ test("a change keeps what another process changed between the read and the write
     gate = async () => undefined;
     await other.update("hook", { secret: "", disabled: true }, origin);
   };
-  await webhooks.update("hook", { secret: "", url: "https://b.example/" }, origin);
-  expect(await other.list()).toMatchObject([{ url: "https://b.example/", disabled: true }]);
+  await webhooks.update("hook", { secret: "", url: "https://a.example/b" }, origin);
+  expect(await other.list()).toMatchObject([{ url: "https://a.example/b", disabled: true }]);
 });

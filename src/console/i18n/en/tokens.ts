@@ -38,7 +38,7 @@ export const tokensTexts = {
   "scope.settings:reveal": "secrets in the clear; includes settings:read",
   "scope.settings:write": "change settings, connect download managers; includes settings:read",
   "scope.sites:manage":
-    "check and remove sites; with settings:reveal also add, change and sync them",
+    "check and remove sites; with settings:reveal also sync, with mounts:reveal too add and change them",
   "scope.sites:read": "followed sites and their logs",
   "scope.webhooks:manage": "webhooks for incidents and their deliveries",
   "scope.tokens:manage": "create, rotate and revoke tokens, with at most its own scopes",
