@@ -434,14 +434,18 @@ export const zhCn: Messages = {
 
   "shares.line": "第 {line} 行：{problem}",
   "shares.links": "分享链接",
-  "shares.linksHint": "每行一个链接，提取码写在空格之后，或在链接中以 ?pwd= 给出。",
+  "shares.linksHint":
+    "粘贴复制来的文字：提取码可在链接中（?pwd=）、在“提取码：”之后，或写在链接后的空格之后。",
   "shares.noAddress": "没有链接",
   "shares.noCode": "此驱动需要提取码",
   "shares.noShare": "链接中没有此驱动可识别的分享 ID",
   "shares.path": "路径",
   "shares.pathHint": "{name} 代表存储的名称，即分享 ID。",
+  "shares.otherProvider": "是其他网盘的链接：请选择对应的驱动",
   "shares.repeated": "另一行是同一个分享",
   "shares.title": "挂载分享链接",
+  "shares.unclearCode": "无法确定哪段文字是提取码：请在它前面写“提取码：”",
+  "shares.unknownPart": "链接指向分享中的某个文件夹或文件，无法从链接读出",
 
   "site.adopt": "将站点的 {count} 个值取到这里",
   "site.applied": "已应用",

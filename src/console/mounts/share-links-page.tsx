@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import type { ShareProblem } from "../../client/share-text.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
@@ -16,14 +17,17 @@ import type { MessageKey } from "../i18n/messages.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SaveOutcome } from "./results.tsx";
-import { type LineProblem, mountsOf, otherItems, shareItem } from "./share-links.ts";
+import { mountsOf, otherItems, shareItem } from "./share-links.ts";
 import "./mounts.css";
 
 addMessages(mountsTexts, pagesTexts);
 
-const PROBLEMS: Readonly<Record<LineProblem, MessageKey>> = {
+const PROBLEMS: Readonly<Record<ShareProblem, MessageKey>> = {
   noAddress: "shares.noAddress",
+  otherProvider: "shares.otherProvider",
   noShare: "shares.noShare",
+  unknownPart: "shares.unknownPart",
+  unclearCode: "shares.unclearCode",
   noCode: "shares.noCode",
   repeated: "shares.repeated",
 };
@@ -148,7 +152,9 @@ function ShareLinks() {
         <Notice kind="wrong">
           <ul class="share-lines">
             {read.refused.map(({ line, problem }) => (
-              <li key={line}>{t("shares.line", { line, problem: t(PROBLEMS[problem]) })}</li>
+              <li key={`${line} ${problem}`}>
+                {t("shares.line", { line, problem: t(PROBLEMS[problem]) })}
+              </li>
             ))}
           </ul>
         </Notice>

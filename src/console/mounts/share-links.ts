@@ -1,33 +1,23 @@
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { MountInput } from "../../../gen/mooring/v1/mount_pb.js";
+import {
+  CODE_ITEMS,
+  readShares,
+  SHARE_ITEMS,
+  type Share,
+  type ShareProblem,
+  shareFormOf,
+} from "../../client/share-text.ts";
 import { isShown, type Values } from "../drivers/shown.ts";
 import { inputOf } from "./input.ts";
 
-/** Items of drivers for the ID of a share, each with the position of the ID in a share link. */
-export const SHARE_ITEMS: Readonly<Record<string, RegExp>> = {
-  share_id: /\/s\/([\w-]+)/,
-  share_ids: /\/s\/([\w-]+)/,
-  share_code: /\/s\/([\w-]+)/,
-  sharekey: /\/s\/([\w-]+)/,
-  surl: /(?:\/s\/1|[?&]surl=)([\w-]+)/,
-  sid: /\/@s\/([\w-]+)/,
-};
-/** Items of drivers for the extraction code of a share. */
-export const CODE_ITEMS = new Set(["share_pwd", "receive_code", "sharepassword", "pwd"]);
-/** Query parameters of a share link with its extraction code. */
-const CODE_PARAMETERS = ["pwd", "password"];
-/** Words that users copy along with an extraction code. */
-const CODE_LABEL = /^.*?(?:码|code|pwd|password)\s*[:：]\s*/i;
 /** Limit of the name of a mount. */
 const MAX_NAME = 64;
-
-/** Reason for which a line is not a mount. */
-export type LineProblem = "noAddress" | "noShare" | "noCode" | "repeated";
 
 export interface LineMounts {
   readonly mounts: readonly MountInput[];
   /** Lines without a mount, counted from 1. */
-  readonly refused: readonly { readonly line: number; readonly problem: LineProblem }[];
+  readonly refused: readonly { readonly line: number; readonly problem: ShareProblem }[];
 }
 
 /** Item of a driver that holds the ID of a share; undefined: the driver does not mount shares by ID. */
@@ -53,7 +43,7 @@ export function otherItems({ additional }: DriverInfo, values: Values): readonly
 }
 
 /**
- * New mounts for pasted share links, one link per line, named by the ID of the share.
+ * New mounts for pasted share links, named by the ID of the share, and the folder if there is one.
  *
  * @param text lines such as `https://drive.example/s/abc 1234` or `https://drive.example/s/abc?pwd=1234`.
  * @param path pattern of the paths, where `{name}` is the name of the mount.
@@ -63,58 +53,39 @@ export function mountsOf(
   text: string,
   { info, path, values }: { info: DriverInfo; path: string; values: Values },
 ): LineMounts {
-  const item = shareItem(info)?.name ?? "";
-  const code = info.additional.find(({ name }) => CODE_ITEMS.has(name));
+  const names = info.additional.map(({ name }) => name);
+  const form = shareFormOf(info.config?.name ?? "", names);
+  if (form === undefined) return { mounts: [], refused: [] };
+  const needsCode = info.additional.find(({ name }) => name === form.code)?.required ?? false;
+  const { shares, refused } = readShares(text, form, { needsCode });
   const mounts = new Map<string, MountInput>();
-  const refused: { line: number; problem: LineProblem }[] = [];
-  for (const [at, line] of text.split(/\r?\n/).entries()) {
-    if (line.trim() === "") continue;
-    const share = readLine(line, SHARE_ITEMS[item]);
-    const refuse = (problem: LineProblem) => refused.push({ line: at + 1, problem });
-    if (typeof share === "string") refuse(share);
-    else if (code?.required && share.code === "") refuse("noCode");
-    else if (mounts.has(share.name)) refuse("repeated");
-    else {
-      const own: Values = {
-        ...values,
-        mount_path: path.replaceAll("{name}", share.name),
-        [item]: share.id,
-        ...(code !== undefined && share.code !== "" && { [code.name]: share.code }),
-        // The site of the share, of drivers for shares of any site.
-        ...(item === "sid" && { url: share.base }),
-      };
-      const options = { sites: "", disabled: false, mount: undefined };
-      mounts.set(share.name, inputOf(share.name, own, new Set(Object.keys(own)), info, options));
+  const repeated: { line: number; problem: ShareProblem }[] = [];
+  for (const share of shares) {
+    const name = nameOf(share);
+    if (mounts.has(name)) {
+      repeated.push({ line: share.line, problem: "repeated" });
+      continue;
     }
+    const own: Values = {
+      ...values,
+      mount_path: path.replaceAll("{name}", name),
+      [form.item]: share.id,
+      ...(form.code !== undefined && share.code !== "" && { [form.code]: share.code }),
+      ...(form.root !== undefined && share.folder !== "" && { [form.root]: share.folder }),
+      // The site of the share, of drivers for shares of any site.
+      ...(form.item === "sid" && { url: share.base }),
+    };
+    const options = { sites: "", disabled: false, mount: undefined };
+    mounts.set(name, inputOf(name, own, new Set(Object.keys(own)), info, options));
   }
-  return { mounts: [...mounts.values()], refused };
+  return {
+    mounts: [...mounts.values()],
+    refused: [...refused, ...repeated].sort((a, b) => a.line - b.line),
+  };
 }
 
-/** Share of a line. */
-interface Share {
-  readonly id: string;
-  /** Name of its mount, made of the ID. */
-  readonly name: string;
-  /** Empty: none. */
-  readonly code: string;
-  /** Address before the path of the share. */
-  readonly base: string;
-}
-
-function readLine(line: string, place: RegExp | undefined): Share | LineProblem {
-  const [link = ""] = /https?:\/\/\S+/i.exec(line) ?? [];
-  if (!URL.canParse(link)) return "noAddress";
-  const found = place?.exec(link);
-  const id = found?.[1] ?? "";
-  // A name begins with a letter or a digit.
-  const name = id.replace(/^[^A-Za-z0-9]+/, "").slice(0, MAX_NAME);
-  if (found == null || name === "") return "noShare";
-  const query = new URL(link).searchParams;
-  const [after = ""] = line
-    .slice(line.indexOf(link) + link.length)
-    .trim()
-    .replace(CODE_LABEL, "")
-    .split(/\s/);
-  const code = after || CODE_PARAMETERS.map((each) => query.get(each)).find(Boolean) || "";
-  return { id, name, code, base: link.slice(0, found.index) };
+/** Name of the mount of a share. A name begins with a letter or a digit. */
+function nameOf({ id, folder }: Share): string {
+  const whole = folder === "" ? id : `${id}-${folder.replace(/[^\w.-]+/g, "-").replace(/^-/, "")}`;
+  return whole.replace(/^[^A-Za-z0-9]+/, "").slice(0, MAX_NAME);
 }
