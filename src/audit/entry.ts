@@ -1,5 +1,6 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { Call, type CallInfo, callKey, headerOf } from "../gateway/call.ts";
+import { REASON_BINARY_HEADER, REASON_HEADER, readBinaryReason, readReason } from "./reason.ts";
 import type { AuditEntry } from "./store.ts";
 
 /** Name of a token's owner in history, streams and log: `PRINCIPAL/TOKEN-ID`. */
@@ -75,14 +76,20 @@ export function optionalNumber(value: bigint | undefined): number | undefined {
 /**
  * Caller, call and reason of a change.
  *
- * @param reason of the request; without one, the header (or metadata) `x-change-reason`.
+ * @param reason of the request; without one, the header (or metadata) `x-change-reason`, or
+ *   `x-change-reason-bin`.
+ * @throws INVALID_ARGUMENT for a header that is not text.
  */
 export function originOf(
   context: HandlerContext,
   reason = "",
 ): AuditOrigin & { readonly reason: string } {
-  return {
-    ...auditOriginOf(context),
-    reason: reason || (headerOf(context, "x-change-reason") ?? ""),
-  };
+  return { ...auditOriginOf(context), reason: reason || reasonOf(context) };
+}
+
+function reasonOf(context: HandlerContext): string {
+  const text = headerOf(context, REASON_HEADER);
+  if (text) return readReason(text);
+  const binary = headerOf(context, REASON_BINARY_HEADER);
+  return binary === undefined ? "" : readBinaryReason(binary);
 }

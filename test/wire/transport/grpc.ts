@@ -84,7 +84,8 @@ function pathOf(method: DescMethod): string {
 
 function metadataOf({ headers = {} }: CallOptions): Metadata {
   const metadata = new Metadata();
-  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  for (const [name, value] of Object.entries(headers))
+    metadata.set(name, name.endsWith("-bin") ? Buffer.from(value, "base64") : value);
   return metadata;
 }
 
