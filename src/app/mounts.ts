@@ -95,6 +95,8 @@ export async function openMounts(
         { site, mount, driver, incident: id, class: kind, event, reason: message },
         "incident",
       ),
+    onLeftOut: ({ name: site }, mounts) =>
+      log.warn({ site, mounts }, "too many failing mounts: these have no incidents"),
     onAttempt: (webhook, { id, type, state, status, attempts, error }) =>
       log[state === "failed" ? "warn" : "info"](
         { webhook, delivery: id, type, state, status, attempts, reason: error },

@@ -3,6 +3,7 @@ import type { StorageRow } from "../mounts/site/row.ts";
 import { type Listing, listingForm } from "../mounts/site/state.ts";
 import { hasCome } from "../periodic.ts";
 import type { Site } from "../sites/site.ts";
+import { createTicks } from "../ticks.ts";
 
 /** Longest pause after failures, in milliseconds. */
 const LONGEST = 6 * 3_600_000;
@@ -39,6 +40,7 @@ export interface Probes {
 interface Turn {
   readonly site: Site;
   readonly row: StorageRow;
+  /** Paths of all mounts of the site. */
   readonly others: readonly string[];
   readonly form: string;
   /** Earliest time of a listing that does not follow another one. */
@@ -88,12 +90,12 @@ export function createProbes(deps: ProbeDeps): Probes {
     listed: (site, rows) => {
       if (interval === 0) return;
       const keys = new Set<string>();
+      const others = rows.map(({ mount_path: path }) => path);
       for (const row of rows) {
         if (row.disabled || row.status !== "work") continue;
         const key = `${site.id}\0${row.mount_path}`;
         keys.add(key);
         const before = turns.get(key);
-        const others = rows.map(({ mount_path: path }) => path);
         const form = listingForm(row);
         const isSame = before?.form === form;
         const isNew = before !== undefined || known.has(site.id);
@@ -114,8 +116,11 @@ export function createProbes(deps: ProbeDeps): Probes {
     },
     run: async () => {
       const begun: Promise<void>[] = [];
-      for (const [key, turn] of turns) {
-        if (!isDue(turn) || !deps.isFree(turn.site, turn.row)) continue;
+      const ticks = createTicks();
+      for (const key of [...turns.keys()]) {
+        if (ticks.isDue()) await ticks.next();
+        const turn = turns.get(key);
+        if (turn === undefined || !isDue(turn) || !deps.isFree(turn.site, turn.row)) continue;
         turns.set(key, { ...turn, isRunning: true });
         const ended = (first: (current: Turn) => number): void => {
           const current = turns.get(key);

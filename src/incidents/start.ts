@@ -54,6 +54,8 @@ export interface IncidentsDeps {
   readonly onChange: (event: IncidentEvent, site: string, incident: Incident) => void;
   /** Called after a change of the incidents that `at` returns. */
   readonly onStatus: () => void;
+  /** Called when failing mounts of a site begin to be without incidents, with their number. */
+  readonly onLeftOut: (site: Site, count: number) => void;
   readonly onAttempt: (webhook: string, delivery: StoredDelivery) => void;
   readonly onError: (error: unknown) => void;
   /** Other intervals for tests. */
@@ -111,6 +113,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       service.changed();
       deps.onStatus();
     },
+    onLeftOut: deps.onLeftOut,
   });
   deps.listings.onListing(async (siteId, path, listing) => {
     if (await leading()) await registry.probed(siteId, path, listing);

@@ -151,6 +151,8 @@ export const MESSAGES = {
   CAUSE_BROKEN: "the connection was reset",
   CAUSE_NO_ANSWER: "the host does not answer",
   NOT_HTTP: "the reply is not HTTP; if the server uses TLS, write its address with https://",
+  SETTINGS_LIST_TOO_LONG:
+    "{at} sent a list of {count} settings, and at most {most} of a site are read",
   NOT_A_SETTINGS_LIST: "{at} sent an invalid list of settings",
   SITE_IS_MOORING: "{at} is a Mooring server: give the address of its upstream",
   SITE_REFUSES_TOKEN: "{at} refused the token: {words}",
@@ -505,6 +507,7 @@ export const MESSAGES = {
   MODE_INVALID: "mode must be SITE_MODE_OBSERVE or SITE_MODE_FOLLOW, not {mode}",
   SITE_CANNOT_FOLLOW:
     'the site "{name}" cannot follow yet, because its values were not adopted and Mooring\'s values were not written to it. Compare it first ("mooring site compare {name}"), then adopt its values or sync Mooring\'s',
+  MOUNT_LIST_TOO_LONG: "the list has {count} mounts, and at most {most} of a site are read",
   MOUNT_LIST_INVALID: "the list of mounts has invalid rows",
   MOUNT_ANSWER_INVALID: "the site answered with a mount other than number {id}",
   SITE_GONE: "the site was deleted",

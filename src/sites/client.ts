@@ -43,6 +43,10 @@ export interface SiteClient {
 }
 
 const TIME = 10_000;
+/** Maximum number of settings of a site. A longer list is refused: part of it would look like missing settings. */
+const MAX_ROWS = 5_000;
+/** Maximum length of a key. */
+const MAX_KEY = 1_000;
 /** Constant: a site may count the devices of a user. */
 const CLIENT_ID = "mooring";
 
@@ -84,6 +88,11 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
     list: async ({ group, ...options } = {}) => {
       const query = group === undefined ? "" : `?group=${group}`;
       const rows = await call("GET", `/api/admin/setting/list${query}`, undefined, options);
+      if (Array.isArray(rows) && rows.length > MAX_ROWS)
+        throw new SiteFailure(
+          "too_large",
+          message("SETTINGS_LIST_TOO_LONG", { at, count: rows.length, most: MAX_ROWS }),
+        );
       if (!Array.isArray(rows) || !rows.every(isRow))
         throw new SiteFailure("foreign", message("NOT_A_SETTINGS_LIST", { at }));
       // Only Mooring has these members.
@@ -177,6 +186,7 @@ function isRow(value: unknown): value is SiteRow {
   const row = value as Record<string, unknown>;
   return (
     TEXTS.every((name) => typeof row[name] === "string") &&
+    (row["key"] as string).length <= MAX_KEY &&
     ["group", "flag"].every((name) => Number.isInteger(row[name]))
   );
 }

@@ -40,6 +40,7 @@ function openRegistry() {
     driverOf: () => undefined,
     announce,
     onChange: () => undefined,
+    onLeftOut: () => undefined,
   });
 }
 

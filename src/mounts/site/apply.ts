@@ -364,7 +364,9 @@ const NONE = "none";
 
 class BrokenAddition extends Error {
   constructor() {
-    super("the configuration on the site is not a JSON object: correct or delete the mount there");
+    super(
+      "the configuration on the site is not a JSON object, or has more than 1,000 values: correct or delete the mount there",
+    );
   }
 }
 

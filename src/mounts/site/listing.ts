@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
+import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
 import { SiteFailure } from "../../sites/failure.ts";
@@ -67,12 +68,15 @@ export function createLister({ driverOf, clientOf }: ListerDeps): Lister {
     clients.set(site.id, { site, client });
     return client;
   };
-  const accountOf = (site: Site, row: StorageRow): string => {
+  /** Computed once per row: due listings ask for it each second. */
+  const sharedAccountOf = memoize((row: StorageRow): string | undefined => {
     const secrets = secretsOf(undefined, row, { driverOf });
-    if (secrets.length === 0) return `${site.id}\0${row.mount_path}`;
+    if (secrets.length === 0) return undefined;
     const hash = createHash("sha256").update(secrets.toSorted().join("\0")).digest("base64");
     return `${row.driver}\0${hash}`;
-  };
+  });
+  const accountOf = (site: Site, row: StorageRow): string =>
+    sharedAccountOf(row) ?? `${site.id}\0${row.mount_path}`;
   const running = new Set<string>();
   const waiting: { readonly account: string; readonly begin: () => void }[] = [];
   const isFree = (account: string): boolean => running.size < MAX_RUNNING && !running.has(account);

@@ -39,11 +39,23 @@ export function secretsOf(
       .filter(({ name, secret }) => !secret && itemKind(driver, name) === "declared")
       .map(({ name }) => name),
   );
+  const addition = row === undefined ? {} : readAddition(row.addition);
+  // Without its values, the text is the secret; one that is longer than a message hides all of it.
+  if (row !== undefined && addition === undefined) return [row.addition, ...quotedIn(row.addition)];
   const values = [
     ...Object.entries(wanted?.items ?? {}),
-    ...Object.entries((row && readAddition(row.addition)) ?? {}),
+    ...Object.entries(addition ?? {}),
   ].flatMap(([name, value]) => (open.has(name) ? [] : textsIn(value)));
   return [...new Set(values.filter(({ length }) => length >= MIN_SECRET))];
+}
+
+/** Maximum length of a configuration whose texts are read although it is no JSON object. */
+const MAX_QUOTED = 65_536;
+
+/** Texts in quotes. */
+function quotedIn(text: string): string[] {
+  if (text.length > MAX_QUOTED) return [];
+  return Array.from(text.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, inner = ""]) => inner);
 }
 
 /** Maximum depth of lists and objects whose texts are read one by one. */

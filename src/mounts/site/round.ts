@@ -1,7 +1,9 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
+import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { createTicks } from "../../ticks.ts";
 import { type ApplyDeps, applyMount, isMounting } from "./apply.ts";
 import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
@@ -97,14 +99,27 @@ export async function runMountRound(
   const site = registry.site(siteId);
   const met = site.met || rows.length === 0 || insist.length > 0;
   const { jobs, extra } = identify(rows, deps.wanted(), registry.mounts(siteId), insist);
-  const base = { ...site, met, readAt: site.readAt, extra, error: "", errorKind: "" };
+  const base = {
+    ...site,
+    met,
+    readAt: site.readAt,
+    extra: extra.slice(0, MAX_EXTRA),
+    error: "",
+    errorKind: "",
+  };
   await registry.put(siteId, { site: { ...base, failures: 0, nextTry: 0 } });
   const done: MountDone[] = [];
   const take: Record<string, Readonly<Record<string, Scalar>>> = {};
   const failures = (name: string): number => registry.mounts(siteId).get(name)?.failures ?? 0;
   const states: Record<string, MountState | undefined> = {};
   const listings = registry.listings(siteId);
+  const asked = new Set(insist);
+  const byName = memoize(
+    (mounts: readonly WantedMount[]) => new Map(mounts.map((mount) => [mount.name, mount])),
+  );
+  const ticks = createTicks();
   for (const job of jobs.toSorted((a, b) => failures(a.name) - failures(b.name))) {
+    if (ticks.isDue()) await ticks.next();
     const isWriting = aim === "push" && met && job.problem === "";
     const before = stateOf(job, registry, siteId);
     if (job.wanted === undefined && job.row === undefined) {
@@ -112,10 +127,10 @@ export async function runMountRound(
       continue;
     }
     // The mount may have been changed or deleted since the round began.
-    const wanted = deps.wanted().find(({ name }) => name === job.name);
+    const wanted = byName(deps.wanted()).get(job.name);
     if ((wanted === undefined) !== (job.wanted === undefined)) continue;
     const looked = lookAt(wanted, job, before, deps);
-    const isAsked = insist.includes(job.name);
+    const isAsked = asked.has(job.name);
     const isRemount = isAsked && wanted?.disabled === false && isFailing(job.row, listings);
     if (!isWriting || !(looked.isOpen || isRemount)) {
       const isThere = wanted !== undefined && job.row !== undefined && looked.isEqual;
@@ -153,8 +168,7 @@ export async function runMountRound(
         error: applied.state.error,
       });
   }
-  const rest =
-    insist.length === 0 ? base.insist : base.insist.filter((name) => !insist.includes(name));
+  const rest = insist.length === 0 ? base.insist : base.insist.filter((name) => !asked.has(name));
   const isSettled = done.length === 0 && site.met === met && Object.keys(states).length === 0;
   await registry.put(siteId, {
     mounts: states,
@@ -191,6 +205,8 @@ function outdated(
   const old = [...listings].filter(([path, { form }]) => forms.get(path) !== form);
   return Object.fromEntries(old.map(([path]) => [path, undefined]));
 }
+/** Maximum number of unknown mounts of a site that are stored. */
+const MAX_EXTRA = 1_000;
 
 /** Finds the row of each mount, and rows without a mount. */
 function identify(

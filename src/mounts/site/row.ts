@@ -34,8 +34,15 @@ const SourceJson = JSON as unknown as {
   rawJSON(text: string): RawNumber;
 };
 
-/** @returns the members of an addition; undefined when the text is not a JSON object. */
+/** Maximum number of values of an addition, on all levels; drivers have up to forty. */
+const MAX_VALUES = 1_000;
+
+/**
+ * @returns the members of an addition; undefined when the text is not a JSON object, or has more
+ *   than 1,000 values.
+ */
 export function readAddition(text: string): Addition | undefined {
+  if (hasMoreValues(text, MAX_VALUES)) return undefined;
   try {
     const value = SourceJson.parse(text === "" ? "{}" : text, (_key, one, context) =>
       typeof one === "number" && context?.source !== undefined && String(one) !== context.source
@@ -49,6 +56,22 @@ export function readAddition(text: string): Addition | undefined {
     return undefined;
   }
 }
+
+/** Counts the values of a JSON text by the commas and brackets outside of its strings. */
+function hasMoreValues(text: string, most: number): boolean {
+  let count = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length && count <= most; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === UNIT.backslash) at += 1;
+    else if (unit === UNIT.quote) isInString = !isInString;
+    else if (!isInString && SEPARATORS.has(unit)) count += 1;
+  }
+  return count > most;
+}
+
+const UNIT = { backslash: 0x5c, quote: 0x22 } as const;
+const SEPARATORS: ReadonlySet<number> = new Set([...",[{"].map((char) => char.charCodeAt(0)));
 
 /** Value of a member for comparisons. An absent one has the server's zero value: empty text, 0 or false. */
 export function plainValue(value: unknown, like: Scalar): unknown {
@@ -67,6 +90,10 @@ export function cleanPath(path: string): string {
   return clean === "/" ? clean : clean.replace(/\/+$/, "");
 }
 
+/** Maximum lengths of the texts by which a mount is identified. */
+const MAX_PATH = 4_096;
+const MAX_DRIVER = 255;
+
 /** Reports whether a value is a row of a list of mounts. */
 export function isStorageRow(value: unknown): value is StorageRow {
   if (value === null || typeof value !== "object") return false;
@@ -75,7 +102,9 @@ export function isStorageRow(value: unknown): value is StorageRow {
     Number.isSafeInteger(row["id"]) &&
     (row["id"] as number) > 0 &&
     typeof row["disabled"] === "boolean" &&
-    ["mount_path", "driver", "addition", "status"].every((name) => typeof row[name] === "string")
+    ["mount_path", "driver", "addition", "status"].every((name) => typeof row[name] === "string") &&
+    (row["mount_path"] as string).length <= MAX_PATH &&
+    (row["driver"] as string).length <= MAX_DRIVER
   );
 }
 

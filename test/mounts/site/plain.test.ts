@@ -46,3 +46,14 @@ test("a status of many values that are not checked is not shown", () => {
   expect(plainStatus(row("GoogleDrive", values, "failed"), undefined, forms)).toBe("********");
   expect(plainStatus(row("GoogleDrive", values, "work"), undefined, forms)).toBe("work");
 });
+
+test("a status is hidden when the configuration is too large or too odd to be read", () => {
+  const secrets = Array.from({ length: 1_001 }, (_, at) => `secret-${at}`);
+  const many = Object.fromEntries(secrets.map((secret, at) => [`k${at}`, secret]));
+  const said = "login failed for secret-1000 at the provider";
+  expect(plainStatus(row("S3", many, said), undefined, forms)).toBe("********");
+  const long = { k: "a".repeat(100_000), ...many };
+  expect(plainStatus(row("S3", long, said), undefined, forms)).toBe("********");
+  const broken = { ...row("S3", {}, said), addition: '{"password": "secret-1000", ' };
+  expect(plainStatus(broken, undefined, forms)).toBe("login failed for ******** at the provider");
+});
