@@ -4,7 +4,7 @@ import { startMountFollow } from "../../src/mounts/site/follow.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import type { WantedMount } from "../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
-import type { Site } from "../../src/sites/site.ts";
+import { NEW_STATE, type Site } from "../../src/sites/site.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { driverByName, hash, memoryStore, mount } from "../../test/mounts/site/desk.ts";
 
@@ -35,7 +35,11 @@ async function main(): Promise<void> {
     driverOf: driverByName,
     now: Date.now,
     random: Math.random,
-    sites: { sites: () => sites, byId: (id) => sites.find((site) => site.id === id) },
+    sites: {
+      sites: () => sites,
+      byId: (id) => sites.find((site) => site.id === id),
+      state: () => NEW_STATE,
+    },
     lease: { isHeld: () => true, renew: async () => undefined, release: async () => undefined },
     wantedOf: () => wanted,
     subscribe: (listener) => {

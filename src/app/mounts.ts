@@ -26,7 +26,7 @@ import type { SettingServices } from "./settings.ts";
 
 /** Dependencies of mounts and incidents. */
 export interface MountParts {
-  readonly sites: Pick<Sites, "registry">;
+  readonly sites: Pick<Sites, "registry" | "service">;
   readonly store: {
     readonly sites: SiteStore;
     readonly mountStates: MountStateStore;
@@ -133,6 +133,7 @@ export async function openMounts(
       isRefusal: needsUser,
     },
   });
+  mounts.onStatus(sites.service.changed);
   // Runs before any write to a site: an invalid file ends the start.
   const stopFile =
     mountsFile === undefined

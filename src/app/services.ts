@@ -7,6 +7,7 @@ import { createDriverService, openCatalogue } from "../drivers/driver.ts";
 import type { Localize } from "../messages/localize.ts";
 import type { Engine } from "../settings/engine.ts";
 import { readSiteNames } from "../sites/registry.ts";
+import { NO_MOUNTS } from "../sites/site.ts";
 import type { SitesDeps } from "../sites/start.ts";
 import type { Upstream } from "../sites/upstream.ts";
 import type { Store } from "../store/stores.ts";
@@ -86,6 +87,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     log,
     times: deps.siteTimes,
     onRename: async (from, to, origin) => mountService?.nameSite(from, to, origin),
+    mountsOf: (site) => mountService?.ofSite(site) ?? NO_MOUNTS,
   });
   opened.defer(sites.close);
   const driverOf = (name: string) => drivers.current().get(name);

@@ -7,13 +7,14 @@ import type { Config } from "../config/config.ts";
 import type { Method } from "../gateway/method.ts";
 import { listRoutes } from "../gateway/rest/rest.ts";
 import { chooseLanguage, type Language, type Translate } from "../messages/language.ts";
+import { MOUNT_STATES } from "../mounts/mount-state.ts";
 import type { Origin } from "../proxy/header.ts";
 import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { passingReason } from "../sites/failure.ts";
 import { createUpstreamHandler, refuse } from "../sites/front-handler.ts";
 import type { SiteService } from "../sites/service.ts";
-import { healthOf, type Site } from "../sites/site.ts";
+import { errorOf, healthOf, type Site } from "../sites/site.ts";
 import { type Sites, type SitesDeps, startSites } from "../sites/start.ts";
 import type { SiteEvent, SiteStore } from "../sites/store.ts";
 import { createUnavailablePage } from "../sites/unavailable-page.ts";
@@ -31,6 +32,7 @@ export interface SiteParts {
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: SitesDeps["times"] | undefined;
+  readonly mountsOf?: SitesDeps["mountsOf"];
   /** Called before a site gets another name. */
   readonly onRename?: SitesDeps["onRename"];
 }
@@ -52,7 +54,7 @@ const START: AuditOrigin = {
 /** Starts following the sites, if there are any; the upstream only after first contact. */
 export async function openSites(
   { secretKeys, maxValue, upstream }: Config,
-  { services, store, log, times, onRename }: SiteParts,
+  { services, store, log, times, onRename, mountsOf }: SiteParts,
 ): Promise<OpenSites> {
   let isMet = upstream === undefined;
   const onEvent = (site: Site, { action, actor, revision, keys, result }: SiteEvent): void => {
@@ -71,6 +73,7 @@ export async function openSites(
     random: Math.random,
     ...(times === undefined ? {} : { times }),
     onRename,
+    mountsOf,
     onEvent,
     onClosed: (name, error) =>
       log.error({ site: name, reason: error.message }, "the site's secrets cannot be decrypted"),
@@ -205,7 +208,7 @@ export function passToUpstream(
  * refused`; undefined: no sites.
  */
 export function summaryOf(sites: SiteService): string | undefined {
-  const healths = sites.list().map(({ site, state }) => healthOf(site, state, sites.revision()));
+  const healths = sites.list().map((view) => healthOf(view, sites.revision()));
   if (healths.length === 0) return undefined;
   const counts = Object.entries(Object.groupBy(healths, (health) => health));
   const figures = figuresOf(sites);
@@ -216,7 +219,17 @@ export function summaryOf(sites: SiteService): string | undefined {
     ...(lag > 0 ? [`${lag} ${lag === 1 ? "revision" : "revisions"} behind`] : []),
     ...(drift > 0 ? [drift === 1 ? "1 setting differs" : `${drift} settings differ`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
+    ...mountSummary(figures),
   ].join("; ");
+}
+
+/** Numbers of mounts on sites by state, such as `mounts: 5 ok, 1 failing`. */
+function mountSummary(figures: ReturnType<typeof figuresOf>): string[] {
+  const states = MOUNT_STATES.flatMap((state) => {
+    const count = figures.reduce((total, { mounts }) => total + (mounts[state] ?? 0), 0);
+    return count > 0 ? [`${count} ${state}`] : [];
+  });
+  return states.length === 0 ? [] : [`mounts: ${states.join(", ")}`];
 }
 
 function sum(figures: ReturnType<typeof figuresOf>, name: "drift" | "refused"): number {
@@ -225,12 +238,13 @@ function sum(figures: ReturnType<typeof figuresOf>, name: "drift" | "refused"): 
 
 /** Metrics of each site. */
 export function figuresOf(sites: SiteService) {
-  return sites.list().map(({ site, state }) => ({
+  return sites.list().map(({ site, state, mounts }) => ({
     name: site.name,
-    up: state.error === undefined && state.reachedAt > 0,
+    up: errorOf({ state, mounts }) === undefined && state.reachedAt > 0,
     lag: site.mode === "follow" ? Math.max(0, sites.revision() - state.appliedRevision) : 0,
     drift: state.drift.length,
     refused: Object.keys(state.refused).length,
+    mounts: mounts.counts,
   }));
 }
 

@@ -88,8 +88,18 @@ export function noteOf({ status }: Site): string {
     ...status.refused.map(({ key, reason }) => `${key} refused: ${reason}`),
     status.held.length > 0 ? `pinned: ${status.held.map(({ key }) => key).join(", ")}` : "",
     status.fought.length > 0 ? `flapping, no longer corrected: ${status.fought.join(", ")}` : "",
+    mountNote(status.mounts),
   ];
   return parts.filter((part) => part !== "").join("; ");
+}
+
+/** Numbers of mounts that do not work, such as `mounts: 1 failing`. */
+function mountNote({ failing = 0, stuck = 0 }: Readonly<Record<string, number>>): string {
+  const parts = [
+    ...(failing > 0 ? [`${failing} failing`] : []),
+    ...(stuck > 0 ? [`${stuck} stuck`] : []),
+  ];
+  return parts.length === 0 ? "" : `mounts: ${parts.join(", ")}`;
 }
 
 /** Prints the differing settings, and the number of each kind. */

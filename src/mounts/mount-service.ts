@@ -1,7 +1,7 @@
 import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
-import type { Site } from "../sites/site.ts";
+import type { MountsOfSite, Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
@@ -61,6 +61,10 @@ export interface MountService extends DeclaredMounts {
   list(grant: Grant, site?: string): Promise<readonly Mount[]>;
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
+  /** What is known about the mounts of a site as a whole. The same object until it changes. */
+  ofSite(site: Site): MountsOfSite;
+  /** Calls the listener after a change of the states of mounts. */
+  onStatus(listener: () => void): void;
   /** Name of the mount that a site has at a path; undefined: none. */
   nameAt(siteId: string, path: string): string | undefined;
   /** Status of a mount on each of its sites. */

@@ -1,7 +1,10 @@
 import { message, type Text } from "../messages/message.ts";
 
+/** States of a mount on a site. */
+export const MOUNT_STATES = ["ok", "waiting", "differs", "failing", "stuck"] as const;
+
 /** State of a mount on a site, in one word. */
-export type StateName = "ok" | "waiting" | "differs" | "failing" | "stuck";
+export type StateName = (typeof MOUNT_STATES)[number];
 
 /** A reason for which a mount does not work, or may not work. */
 export interface Trouble {

@@ -53,6 +53,7 @@ import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
 import { type Status, type StatusSources, statusOf } from "./status.ts";
+import { createSummaries } from "./summary.ts";
 import { type Target, type TestResult, testMounts } from "./test.ts";
 import { saveUsable } from "./usable.ts";
 import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
@@ -110,7 +111,22 @@ export function createMountService(deps: MountServiceDeps): MountService {
     stopping: deps.stopping,
     ended: () => unavailable(message("SERVICE_STOPPING")),
   });
-  registry.onChange(feed.changed);
+  const summaries = createSummaries({
+    mounts: all,
+    statusOf: (mount, site) => statusOf(mount, site, sources),
+    errorOf: (site) => {
+      const { error, errorKind: kind } = registry.site(site.id);
+      return error === "" ? undefined : { kind, message: error, since: 0 };
+    },
+    stateOf: deps.health.siteState,
+  });
+  const listeners = new Set<() => void>();
+  const changed = (siteId?: string): void => {
+    summaries.forget(siteId);
+    feed.changed();
+    for (const listener of listeners) listener();
+  };
+  registry.onChange(changed);
 
   const readNames = () => readSiteNames(deps.sites);
   const siteNamed = async (name: string): Promise<Site> => (await readNames()).named(name);
@@ -217,6 +233,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return mounts.filter((mount) => isOnSite(mount, name));
     },
     get: (name, grant) => need(grant)(all().get(name), name),
+    ofSite: summaries.ofSite,
+    onStatus: (listener) => {
+      listeners.add(listener);
+    },
     nameAt: (siteId, path) => {
       const site = deps.sites.sites().find(({ id }) => id === siteId);
       return site && wantedOf(site).find((each) => each.path === path)?.name;
@@ -498,7 +518,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         nameSite(draft, { from, to, guard, isSecret }),
       );
     },
-    changed: feed.changed,
+    changed: () => changed(),
     wantedOf,
   };
 }

@@ -41,7 +41,7 @@ import type { Comparison, SyncStatus } from "./compare.ts";
 import type { SiteInput } from "./input.ts";
 import type { SiteService, WatchedSites } from "./service.ts";
 import type { SiteView } from "./site.ts";
-import { healthOf, type SiteMode } from "./site.ts";
+import { errorOf, healthOf, type SiteMode } from "./site.ts";
 
 /** State shown by the messages in addition to the sites. */
 export interface SiteSource {
@@ -191,11 +191,13 @@ function modeFromProto(mode: SiteModeProto): SiteMode {
 }
 
 function siteToProto(
-  { site, state }: SiteView,
+  view: SiteView,
   revision: number,
   isSecret: (key: string) => boolean,
   say: (text: Text) => string,
 ): SiteMessage {
+  const { site, state, mounts } = view;
+  const error = errorOf(view);
   const { name, url, ca, pin, mode, include, exclude, overrides, paused, upstream, created } = site;
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
   const notes = (members: Readonly<Record<string, { readonly reason: Text }>>) =>
@@ -217,7 +219,7 @@ function siteToProto(
     overrides: Object.fromEntries(shown),
     createTime: timestampFromMs(created),
     status: {
-      health: healthOf(site, state, revision),
+      health: healthOf(view, revision),
       kind: state.kind,
       version: state.version,
       knownSettings: state.known.length,
@@ -227,10 +229,11 @@ function siteToProto(
       held: notes(state.held),
       missing: [...state.missing],
       fought: Object.entries(state.fights).flatMap(([key, { left }]) => (left ? [key] : [])),
-      error: say(state.error?.message ?? ""),
+      error: say(error?.message ?? ""),
       reachTime: time(state.reachedAt),
-      errorTime: time(state.error?.since ?? 0),
+      errorTime: time(error?.since ?? 0),
       retryTime: time(state.nextTry),
+      mounts: { ...mounts.counts },
     } as NonNullable<SiteMessage["status"]>,
   });
 }

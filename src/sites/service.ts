@@ -16,7 +16,14 @@ import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { Pushed } from "./push.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import type { Round } from "./round.ts";
-import { NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
+import {
+  type MountsOfSite,
+  NEW_STATE,
+  NO_MOUNTS,
+  type Site,
+  type SiteState,
+  type SiteView,
+} from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
 import { type Taken, takeValues } from "./take.ts";
 import type { Workers } from "./worker.ts";
@@ -79,6 +86,8 @@ export interface SiteService {
   log(name: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
   /** Streams all sites, then each one that changes. @throws UNAVAILABLE at the end. */
   watch<M>(view: View<WatchedSites, M>, signal: AbortSignal): AsyncIterable<M>;
+  /** Wakes streams after a change of the mounts of sites. */
+  changed(): void;
 }
 
 export interface SiteServiceDeps {
@@ -96,6 +105,8 @@ export interface SiteServiceDeps {
   /** Aborted when the service stops; ends all watches. */
   readonly stopping: AbortSignal;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
+  /** What is known about the mounts of a site. */
+  readonly mountsOf?: ((site: Site) => MountsOfSite) | undefined;
   /** Called before a site is renamed, with both names. A rejection cancels the change. */
   readonly onRename?:
     | ((from: string, to: string, origin: AuditOrigin) => Promise<void>)
@@ -125,7 +136,11 @@ const EMPTY: Site = Object.freeze({
 
 export function createSiteService(deps: SiteServiceDeps): SiteService {
   const { registry, workers, engine } = deps;
-  const viewOf = (site: Site): SiteView => ({ site, state: registry.state(site.id) });
+  const viewOf = (site: Site): SiteView => ({
+    site,
+    state: registry.state(site.id),
+    mounts: deps.mountsOf?.(site) ?? NO_MOUNTS,
+  });
   const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
     new Set([...Array.from(engine.snapshot().items(), ({ key }) => key), ...known]);
   const known = (state: SiteState) => ({
@@ -276,6 +291,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     },
     log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),
     watch: feed.watch,
+    changed: feed.changed,
   };
   return service;
 }
@@ -289,7 +305,8 @@ function readSites(
   const items = new Map(
     views.map((view) => {
       const old = before?.items.get(view.site.id);
-      const isSame = old?.site === view.site && old.state === view.state;
+      const isSame =
+        old?.site === view.site && old.state === view.state && old.mounts === view.mounts;
       return [view.site.id, isSame ? old : view];
     }),
   );

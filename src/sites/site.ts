@@ -96,10 +96,21 @@ export interface SiteState {
   readonly nextTry: number;
 }
 
+/** What is known about the mounts of a site. The same object until it changes. */
+export interface MountsOfSite {
+  /** Reason for which the mounts can't be read. */
+  readonly error: SiteState["error"];
+  /** Number of Mooring's mounts on the site, by state (`ok`, `failing`, …). */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export const NO_MOUNTS: MountsOfSite = Object.freeze({ error: undefined, counts: {} });
+
 /** Site with its state. */
 export interface SiteView {
   readonly site: Site;
   readonly state: SiteState;
+  readonly mounts: MountsOfSite;
 }
 
 export const NEW_STATE: SiteState = Object.freeze({
@@ -144,16 +155,30 @@ export function readState(text: string): SiteState {
 }
 
 /** Health of a site in one word, for lists and alerts. */
-export type SiteHealth = "new" | "ok" | "behind" | "differs" | "paused" | "failing" | "stopped";
+export type SiteHealth =
+  | "new"
+  | "ok"
+  | "degraded"
+  | "behind"
+  | "differs"
+  | "paused"
+  | "failing"
+  | "stopped";
+
+/** The reason for which a site can't be read: its settings or its mounts; undefined: none. */
+export function errorOf({ state, mounts }: Omit<SiteView, "site">): SiteState["error"] {
+  return state.error ?? mounts.error;
+}
 
 /** @param revision the newest of the settings. */
-export function healthOf(site: Site, state: SiteState, revision: number): SiteHealth {
+export function healthOf({ site, state, mounts }: SiteView, revision: number): SiteHealth {
   if (site.paused) return "paused";
-  if (state.error !== undefined)
-    return ["unauthorized", "forbidden", "mooring"].includes(state.error.kind)
-      ? "stopped"
-      : "failing";
+  const error = errorOf({ state, mounts });
+  if (error !== undefined)
+    return ["unauthorized", "forbidden", "mooring"].includes(error.kind) ? "stopped" : "failing";
   if (state.reachedAt === 0) return "new";
+  const { failing = 0, stuck = 0 } = mounts.counts;
+  if (failing + stuck > 0) return "degraded";
   if (Object.keys(state.refused).length > 0 || state.drift.length > 0) return "differs";
   if (site.mode === "follow" && state.appliedRevision < revision) return "behind";
   return "ok";

@@ -34,6 +34,7 @@ export interface SitesDeps {
   readonly onEvent: (site: Site, event: SiteEvent) => void;
   /** Called before a site is renamed. */
   readonly onRename?: SiteServiceDeps["onRename"];
+  readonly mountsOf?: SiteServiceDeps["mountsOf"];
   readonly isHeld?: (site: Site) => boolean;
   readonly onClosed: (name: string, error: ServiceError) => void;
   /** Failure of the database, or an unexpected one. */
@@ -179,7 +180,7 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
       return work(...args);
     };
   // No spread of the service: the compiler reports a method that is in neither list.
-  const { revision, list, get, create, log, watch } = service;
+  const { revision, list, get, create, log, watch, changed } = service;
   return {
     revision,
     list,
@@ -187,6 +188,7 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
     create,
     log,
     watch,
+    changed,
     update: first(service.update),
     delete: first(service.delete),
     check: first(service.check),

@@ -51,6 +51,8 @@ interface MeasuredSite {
   readonly drift: number;
   /** Number of keys whose values the site refused. */
   readonly refused: number;
+  /** Number of mounts by state. */
+  readonly mounts: Readonly<Record<string, number>>;
 }
 
 /** Metrics for Prometheus. No label contains data of clients, so that their number is bounded. */
@@ -175,6 +177,19 @@ export function createMetrics(version: string): Metrics {
   );
   siteGauge("mooring_site_drift_keys", "Settings that differ on a site.", ({ drift }) => drift);
   siteGauge("mooring_site_refused_keys", "Settings that a site refused.", ({ refused }) => refused);
+  const mounts: Gauge<"site" | "state"> = new Gauge({
+    name: "mooring_site_mounts",
+    help: "Mounts on a site, by state: ok, waiting, differs, failing or stuck.",
+    aggregator: "max",
+    labelNames: ["site", "state"] as const,
+    registers,
+    collect: () => {
+      mounts.reset();
+      for (const site of state?.().sites ?? [])
+        for (const [name, count] of Object.entries(site.mounts))
+          mounts.set({ site: site.name, state: name }, count);
+    },
+  });
   const incidents: Gauge = new Gauge({
     name: "mooring_incidents",
     help: "Open incidents of mounts, by class.",

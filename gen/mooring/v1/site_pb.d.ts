@@ -120,8 +120,8 @@ export declare const SiteSchema: GenMessage<Site>;
  */
 export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   /**
-   * One word: new, ok, behind, differs, paused, failing (it is retried) or stopped (a user must
-   * act).
+   * One word: new, ok, degraded (a mount on it fails or is stuck), behind, differs, paused, failing
+   * (it is retried) or stopped (a user must act).
    *
    * @generated from field: string health = 1;
    */
@@ -201,7 +201,7 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   fought: string[];
 
   /**
-   * Error of the last contact. Empty: the site is reachable.
+   * Error of the last contact, about settings or mounts. Empty: the site is reachable.
    *
    * @generated from field: string error = 12;
    */
@@ -221,6 +221,13 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
    * @generated from field: google.protobuf.Timestamp retry_time = 14;
    */
   retryTime?: Timestamp | undefined;
+
+  /**
+   * Number of the service's mounts on the site, by state: ok, waiting, differs, failing or stuck.
+   *
+   * @generated from field: map<string, int32> mounts = 15;
+   */
+  mounts: { [key: string]: number };
 };
 
 /**

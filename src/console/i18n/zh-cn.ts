@@ -452,6 +452,7 @@ export const zhCn: Messages = {
   "site.behind": "落后",
   "site.check": "立即检查",
   "site.differences": "差异：站点与这里",
+  "site.degraded": "有存储失效",
   "site.differs": "有差异",
   "site.failing": "没有响应",
   "site.follow": "设为跟随",

@@ -9,6 +9,7 @@ import { href } from "../shell/location.ts";
 const HEALTH: Readonly<Record<string, MessageKey>> = {
   new: "site.new",
   ok: "site.ok",
+  degraded: "site.degraded",
   behind: "site.behind",
   differs: "site.differs",
   paused: "site.paused",

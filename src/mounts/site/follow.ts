@@ -35,7 +35,7 @@ const TURN = 5_000;
 const BEAT = 1_000;
 
 export interface MountFollowDeps {
-  readonly sites: Pick<SiteRegistry, "sites" | "byId">;
+  readonly sites: Pick<SiteRegistry, "sites" | "byId" | "state">;
   readonly registry: MountRegistry;
   /** Lease of the one process that writes to sites. */
   readonly lease: Lease;
@@ -110,8 +110,11 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   const clients = new Map<string, { readonly site: Site; readonly client: SiteClient }>();
   const rounds = new Map<string, ReturnType<typeof oneAtATime<void>>>();
   const next = new Map<string, number>();
-  /** Sites with a failure that only a changed configuration can resolve, as they were then. */
-  const stopped = new Map<string, Site>();
+  /** Sites whose mounts could not be read, as they were then. */
+  const failed = new Map<
+    string,
+    { readonly site: Site; readonly at: number; readonly lasts: boolean }
+  >();
   const pace = createRateLimit(GAP);
   let closed = false;
   const clientOf = (site: Site): SiteClient => {
@@ -163,7 +166,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     const isPushing = site.mode === "follow" || insist.length > 0;
     try {
       const round = await roundOf(site, isPushing ? "push" : "look", insist);
-      stopped.delete(siteId);
+      failed.delete(siteId);
       await deps.onList?.(site, round.rows);
       const states = [...registry.mounts(siteId).values()];
       const isBusy = round.done.length > 0 || states.some(({ since }) => since > 0);
@@ -174,7 +177,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     } catch (error) {
       if (error instanceof LeaseLost) return;
       if (!(error instanceof SiteFailure)) throw error;
-      if (isLasting(error)) stopped.set(siteId, site);
+      failed.set(siteId, { site, at: now(), lasts: isLasting(error) });
       await fail(siteId, error);
     }
   };
@@ -194,7 +197,13 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   };
   const isDue = (site: Site): boolean => {
     if (site.paused || rounds.get(site.id)?.isRunning() === true) return false;
-    if (stopped.get(site.id) === site) return false;
+    const failure = failed.get(site.id);
+    if (failure !== undefined) {
+      // It has another address or token, or its settings could be read in the meantime.
+      const { error, reachedAt } = sites.state(site.id);
+      if (failure.site !== site || (error === undefined && reachedAt > failure.at)) return true;
+      if (failure.lasts) return false;
+    }
     return (next.get(site.id) ?? 0) <= now();
   };
   const answer = async (): Promise<void> => {

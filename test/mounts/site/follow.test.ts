@@ -5,7 +5,7 @@ import type { MountRound } from "../../../src/mounts/site/round.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../../src/mounts/site/state.ts";
 import { type Found, findMounts, takeMounts } from "../../../src/mounts/site/take.ts";
-import type { Site } from "../../../src/sites/site.ts";
+import { NEW_STATE, type Site } from "../../../src/sites/site.ts";
 import { driverByName, hash, memoryStore, mount, writes } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 
@@ -63,7 +63,11 @@ async function start(
     driverOf: driverByName,
     now: Date.now,
     random: () => 0,
-    sites: { sites: () => sites, byId: (id) => sites.find((site) => site.id === id) },
+    sites: {
+      sites: () => sites,
+      byId: (id) => sites.find((site) => site.id === id),
+      state: () => NEW_STATE,
+    },
     lease: { isHeld: leader, renew: async () => undefined, release: async () => undefined },
     wantedOf: ({ id }) => wanted[id] ?? [],
     subscribe: (listener) => {

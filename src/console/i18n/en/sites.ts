@@ -7,6 +7,7 @@ export const sitesTexts = {
   "site.behind": "behind",
   "site.check": "Check now",
   "site.differences": "Differences: site and Mooring",
+  "site.degraded": "a mount does not work",
   "site.differs": "differs",
   "site.failing": "does not answer",
   "site.follow": "Follow",

@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { startWholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
+import { as } from "./access-client.ts";
+import { FOLLOWING, local, startFollowed, stateOf } from "./following.ts";
+import { startService } from "./service.ts";
+
+const NO_FOLDER = "root folder /srv/gone not exists";
+
+const one = startedForAll(startWholeSite);
+const service = startedForAll(() => startFollowed({ one }));
+const admin = startedForAll(() => as(service.port));
+
+const site = async (at = admin) => (await at.sites.getSite({ name: "one" })).site?.status;
+const note = async (): Promise<string> =>
+  (await admin.status.getStatus({})).checks.find(({ name }) => name === "sites")?.note ?? "";
+beforeAll(async () => {
+  one.storages.providers.set("Local", ({ addition }) => {
+    if (addition["root_folder_path"] === "/srv/gone") throw new Error(NO_FOLDER);
+  });
+  await admin.mounts.saveMounts({ mounts: [local("films", "/srv"), local("gone", "/srv/gone")] });
+  await vi.waitFor(async () => {
+    expect(await stateOf(admin, "films")).toBe("ok");
+    expect(await stateOf(admin, "gone")).toBe("failing");
+  }, 60_000);
+});
+
+test("a site with a failing mount is degraded, in its list, the status and the metrics", async () => {
+  await expect
+    .poll(() => site())
+    .toMatchObject({ health: "degraded", mounts: { ok: 1, failing: 1 } });
+  expect(await note()).toContain("1 degraded");
+  expect(await note()).toContain("mounts: 1 ok, 1 failing");
+  expect(service.mooring.gauges().sites).toMatchObject([{ mounts: { ok: 1, failing: 1 } }]);
+});
+
+test("another process shows the same", async () => {
+  const other = await startService({ ...FOLLOWING, folder: service.folder });
+  try {
+    await expect
+      .poll(() => site(as(other.port)))
+      .toMatchObject({ health: "degraded", mounts: { ok: 1, failing: 1 } });
+  } finally {
+    await other.stop();
+  }
+});
+
+test("streams of sites get the change of a mount's state", async () => {
+  const ending = new AbortController();
+  const stream = admin.sites.watchSites({}, { signal: ending.signal });
+  const events = stream[Symbol.asyncIterator]();
+  expect((await events.next()).value?.sites[0]?.status?.health).toBe("degraded");
+  one.storages.providers.clear();
+  await admin.mounts.syncMounts({ site: "one", names: ["gone"] });
+  let health = "degraded";
+  while (health !== "ok") health = (await events.next()).value?.sites[0]?.status?.health ?? "";
+  ending.abort();
+  await events.next().catch(() => undefined);
+  expect(await site()).toMatchObject({ health: "ok", mounts: { ok: 2 } });
+});
+
+describe("a server that cannot be read", () => {
+  test("fails in every list as soon as its mounts fail, although its settings can be read", async () => {
+    one.storages.hold = (stage) => {
+      if (stage === "GET /api/admin/storage/list") throw new Error("the connection breaks");
+    };
+    await expect.poll(async () => (await site())?.health).toBe("failing");
+    const status = await site();
+    expect(status?.error).not.toBe("");
+    const mount = (await admin.mounts.getMount({ name: "films" })).mount?.status[0];
+    expect(mount).toMatchObject({ state: "failing", error: status?.error });
+    expect(mount?.remedy).toContain('"mooring site check one"');
+    one.storages.hold = undefined;
+    await expect.poll(async () => (await site())?.health).toBe("ok");
+    expect(await stateOf(admin, "films")).toBe("ok");
+  });
+
+  test("because its token was reset is stopped, and is read again at once with the new token", async () => {
+    const before = one.token();
+    const reset = await fetch(`${one.url}/api/admin/setting/reset_token`, {
+      method: "POST",
+      headers: { authorization: before },
+    });
+    expect(reset.status).toBe(200);
+    await expect.poll(async () => (await site())?.health).toBe("stopped");
+    await expect.poll(() => stateOf(admin, "films")).toBe("failing");
+    await admin.sites.updateSite({ name: "one", site: { token: one.token() } });
+    await expect.poll(async () => (await site())?.health).toBe("ok");
+    await expect.poll(() => stateOf(admin, "films")).toBe("ok");
+  });
+});
