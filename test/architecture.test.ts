@@ -38,17 +38,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "gateway",
   ],
   backup: ["audit", "files", "messages", "settings"],
-  sites: [
-    "access",
-    "audit",
-    "database",
-    "messages",
-    "secrets",
-    "settings",
-    "gateway",
-    "proxy",
-    "transport",
-  ],
+  sites: ["access", "audit", "database", "messages", "secrets", "settings"],
   mounts: [
     "access",
     "audit",
@@ -62,6 +52,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sites",
   ],
   incidents: ["audit", "database", "drivers", "messages", "mounts", "secrets", "sites"],
+  // In front of a server.
+  upstream: ["access", "audit", "messages", "settings", "sites", "gateway", "proxy", "transport"],
   // Above the nouns: their stores on one connection, and the process.
   store: ["access", "audit", "database", "incidents", "mounts", "settings", "sites"],
   telemetry: ["gateway", "transport"],

@@ -15,7 +15,7 @@ import {
 } from "../src/messages/language.ts";
 import { MESSAGES } from "../src/messages/table.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
-import { UNAVAILABLE_TEXTS } from "../src/sites/unavailable-page.ts";
+import { UNAVAILABLE_TEXTS } from "../src/upstream/unavailable-page.ts";
 
 /** Updates the files of a language. */
 function update(language: Language): void {

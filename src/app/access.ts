@@ -17,9 +17,9 @@ import { startPeriodic } from "../periodic.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { SettingStore } from "../settings/store.ts";
 import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
-import { admitVisitor } from "../sites/front-interceptor.ts";
-import type { Upstream } from "../sites/upstream.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { admitVisitor } from "../upstream/interceptor.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 
 /** Interval in which open streams of the upstream's admins are checked, in milliseconds. */
 const SESSION_INTERVAL = 3_000;

@@ -19,11 +19,11 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { describeFailure, errorEnvelope, failureEnvelope, HttpFault } from "../gateway/failure.ts";
 import { pathAndQuery } from "../gateway/gateway.ts";
 import { JSON_TYPE } from "../gateway/serialize.ts";
-import { refuse } from "../sites/front-handler.ts";
 import type { HttpParts } from "../transport/listeners.ts";
 import { limitPipelining } from "../transport/pipelining.ts";
 import { drainUnreadBody, refuseWith, settleTarget } from "../transport/request.ts";
 import type { RequestIds } from "../transport/request-id.ts";
+import { refuse } from "../upstream/handler.ts";
 import { answerClientError, answerConnect, type ClientError } from "./client-error.ts";
 import type { AnswerReflection } from "./reflection.ts";
 

@@ -13,13 +13,13 @@ import type { CallObserver } from "../gateway/report.ts";
 import { createSendStream } from "../gateway/stream.ts";
 import { ERROR_DOMAIN } from "../messages/error.ts";
 import type { Localize } from "../messages/localize.ts";
-import { OWN_PAGES } from "../sites/front-handler.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Buffered } from "../transport/body.ts";
 import type { GrpcListener } from "../transport/http2.ts";
 import { createPeerOf } from "../transport/peer.ts";
 import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
+import { OWN_PAGES } from "../upstream/handler.ts";
 import { consolePlugin } from "./console.ts";
 import { docsPlugin } from "./docs.ts";
 import {

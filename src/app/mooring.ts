@@ -6,7 +6,6 @@ import { type CallObserver, countStreams, reportInterceptor, tellAll } from "../
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
 import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
-import { upstreamInterceptor } from "../sites/front-interceptor.ts";
 import { type Logger, logCalls } from "../telemetry/log.ts";
 import type { MeasuredState } from "../telemetry/metrics.ts";
 import { Buffered } from "../transport/body.ts";
@@ -14,6 +13,7 @@ import type { OpenFront } from "../transport/front.ts";
 import type { Address } from "../transport/listen.ts";
 import { openListeners } from "../transport/listeners.ts";
 import { SlowReaders } from "../transport/slow-reader.ts";
+import { upstreamInterceptor } from "../upstream/interceptor.ts";
 import { checkInterceptor } from "./call-checks.ts";
 import { createHealth } from "./health.ts";
 import { createCollector } from "./idle-memory.ts";

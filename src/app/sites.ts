@@ -12,17 +12,17 @@ import type { Origin } from "../proxy/header.ts";
 import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { passingReason } from "../sites/failure.ts";
-import { createUpstreamHandler, refuse } from "../sites/front-handler.ts";
 import type { SiteService } from "../sites/service.ts";
 import { errorOf, healthOf, type Site } from "../sites/site.ts";
 import { type Sites, type SitesDeps, startSites } from "../sites/start.ts";
 import type { SiteEvent, SiteStore } from "../sites/store.ts";
-import { createUnavailablePage } from "../sites/unavailable-page.ts";
-import { startUpstream, type Upstream, type UpstreamDeps } from "../sites/upstream.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { createOriginOf } from "../transport/peer.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import { sendWhole } from "../transport/whole-reply.ts";
+import { createUpstreamHandler, refuse } from "../upstream/handler.ts";
+import { createUnavailablePage } from "../upstream/unavailable-page.ts";
+import { startUpstream, type Upstream, type UpstreamDeps } from "../upstream/upstream.ts";
 import type { SettingServices } from "./settings.ts";
 
 /** Dependencies of sites. */

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createPipe } from "../../src/proxy/pipe.ts";
-import { refuse } from "../../src/sites/front-handler.ts";
+import { refuse } from "../../src/upstream/handler.ts";
 
 /** Above the bound from which a reply bypasses the parser, and no multiple of a buffer size. */
 const SIZE = 12_345_679;

@@ -4,7 +4,7 @@ import { createServer as createHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createPipe } from "../../src/proxy/pipe.ts";
-import { refuse } from "../../src/sites/front-handler.ts";
+import { refuse } from "../../src/upstream/handler.ts";
 import { RawHttp2 } from "../wire/raw/http2.ts";
 import { dial } from "../wire/raw/line.ts";
 

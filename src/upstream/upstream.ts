@@ -3,17 +3,17 @@ import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import { message } from "../messages/message.ts";
 import { waitAtMost } from "../pause.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
-import { createSiteClient, readPermanentToken } from "./client.ts";
-import { SiteFailure } from "./failure.ts";
-import { keyPolicyOf } from "./key-policy.ts";
+import { createSiteClient, readPermanentToken } from "../sites/client.ts";
+import { SiteFailure } from "../sites/failure.ts";
+import { keyPolicyOf } from "../sites/key-policy.ts";
+import { answers } from "../sites/probe.ts";
+import { addressOf, changedMembers } from "../sites/registry.ts";
+import type { Site, TakenBack } from "../sites/site.ts";
+import type { Sites, SitesDeps } from "../sites/start.ts";
+import { takeValuesIn } from "../sites/take.ts";
+import type { Turn } from "../sites/worker.ts";
 import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
-import { answers } from "./probe.ts";
-import { addressOf, changedMembers } from "./registry.ts";
 import { createSessions, type Sessions, VISITOR_ACTOR, type Visitor } from "./session.ts";
-import type { Site, TakenBack } from "./site.ts";
-import type { Sites, SitesDeps } from "./start.ts";
-import { takeValuesIn } from "./take.ts";
-import type { Turn } from "./worker.ts";
 
 /** Connections for reading identities. */
 const QUESTIONS = 32;

@@ -1,5 +1,5 @@
-import type { SiteRow } from "./client.ts";
-import { SiteFailure } from "./failure.ts";
+import type { SiteRow } from "../sites/client.ts";
+import { SiteFailure } from "../sites/failure.ts";
 
 /**
  * Settings whose rows only the upstream knows: the value of `index_progress`, which its indexer writes,

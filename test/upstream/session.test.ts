@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSiteClient, type SiteClient } from "../../src/sites/client.ts";
-import { createSessions, type Sessions } from "../../src/sites/session.ts";
-import { type StandIn, startStandIn } from "./stand-in.ts";
+import { createSessions, type Sessions } from "../../src/upstream/session.ts";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 
 let site: StandIn;
 let client: SiteClient;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { SiteClient } from "./client.ts";
-import { SiteFailure } from "./failure.ts";
+import type { SiteClient } from "../sites/client.ts";
+import { SiteFailure } from "../sites/failure.ts";
 
 /** Validity of a visitor's identity, in milliseconds. */
 const KEPT = 3_000;

@@ -13,12 +13,12 @@ import type { Call } from "../gateway/call.ts";
 import type { Violation } from "../messages/error.ts";
 import { denied, errorDetails, failedPrecondition } from "../messages/error.ts";
 import { message as sentence, type Text } from "../messages/message.ts";
+import { SiteFailure } from "../sites/failure.ts";
 import { Fault } from "../transport/body.ts";
-import { SiteFailure } from "./failure.ts";
-import { createUpstreamView } from "./front-view.ts";
 import { OWN_ROWS } from "./own-rows.ts";
 import { VISITOR_ACTOR, type Visitor } from "./session.ts";
 import type { Upstream, UpstreamRefusedValue } from "./upstream.ts";
+import { createUpstreamView } from "./view.ts";
 
 /** Header with the delivery of a save to the upstream: `applied`, `pending` or `refused`. */
 const DELIVERY_HEADER = "mooring-upstream";
