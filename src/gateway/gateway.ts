@@ -432,7 +432,7 @@ class NodeHttp implements Http {
   begin(headers: ReplyHeaders): void {
     this.#reply.hijack();
     // The server's idle time-out is for requests; streams have their own limits.
-    this.#response.setTimeout(0);
+    this.#response.setTimeout(0, ignore);
     this.#response.writeHead(200, this.#merge(headers));
     this.#response.flushHeaders();
   }
@@ -470,6 +470,9 @@ class NodeHttp implements Http {
     if (!this.#response.writableEnded) replyIsMade(this.#writable);
   }
 }
+
+/** No-op: Fastify's `inject` needs a listener. */
+const ignore = (): void => undefined;
 
 /** Path and query of the request target. @internal */
 export function pathAndQuery({ raw }: Pick<FastifyRequest, "raw">): PathAndQuery {
