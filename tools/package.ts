@@ -21,27 +21,11 @@ import {
 import { stripTypeScriptTypes } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { build } from "rolldown";
-
-const root = resolve(import.meta.dirname, "..");
-const modules = join(root, "node_modules");
-
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-}
+import { makeGatewayPackage } from "./package-gateway.ts";
+import { modules, readManifest, root, run } from "./package-step.ts";
 
 /** Packages of which a program with the client needs one. */
 const TRANSPORTS = ["@connectrpc/connect-node", "@connectrpc/connect-web"];
-/** Packages that a program with the gateway provides. */
-const GATEWAY_NEEDS = ["@bufbuild/protobuf", "@connectrpc/connect", "fastify"];
-/** Proto files that contracts import: rules, and the gateway's options. */
-const GATEWAY_PROTOS = [
-  "google/api/annotations.proto",
-  "google/api/http.proto",
-  "mooring/rest/v1/rest.proto",
-];
 /** Packages outside of the bundle: those with native code or threads. */
 const EXTERNAL = ["better-sqlite3", "pino", "pino-pretty"];
 /** Packages that only compile native code, which is shipped compiled. */
@@ -68,7 +52,7 @@ mkdirSync(target, { recursive: true });
 const { only } = values;
 if (only === undefined || only === "npm") makeNpmPackage();
 if (only === undefined || only === "client") makeClientPackage();
-if (only === undefined || only === "gateway") await makeGatewayPackage();
+if (only === undefined || only === "gateway") await makeGatewayPackage(target);
 if (only === undefined || only === "linux") makeLinuxFolder();
 
 /** Builds the client as JavaScript with declarations: Node does not strip types in packages. */
@@ -86,7 +70,7 @@ function makeClientPackage(): void {
     cpSync(join(root, "gen", part), join(folder, "gen", part), { recursive: true });
   for (const paper of ["src/client/README.md", "LICENSE"])
     copyFileSync(join(root, paper), join(folder, basename(paper)));
-  const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
+  const { version, license, type } = readManifest(root);
   const at = (file: string) => ({
     types: `./src/client/${file}.d.ts`,
     default: `./src/client/${file}.js`,
@@ -108,115 +92,6 @@ function makeClientPackage(): void {
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
   run("npm", ["pack", "--pack-destination", target], folder);
   rmSync(folder, { recursive: true });
-}
-
-/** Builds the gateway as one bundle with the declarations of its entry. */
-async function makeGatewayPackage(): Promise<void> {
-  const folder = join(target, "gateway-package");
-  const declarations = join(target, "gateway-declarations");
-  for (const one of [folder, declarations]) rmSync(one, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const source = join(root, "src/gateway");
-  await build({
-    input: {
-      index: join(source, "entry.ts"),
-      fetch: join(source, "entry-fetch.ts"),
-      command: join(source, "openapi/bin.ts"),
-    },
-    external: [/^node:/, ...GATEWAY_NEEDS.map((one) => new RegExp(`^${one}(?:/|$)`))],
-    platform: "node",
-    // Otherwise an unused import of a Node module would still load it.
-    treeshake: { moduleSideEffects: false },
-    output: {
-      dir: folder,
-      format: "esm",
-      minify: true,
-      sourcemap: true,
-      comments: false,
-      // Code for requests is one file: several would import forty names from each other.
-      codeSplitting: {
-        groups: [{ name: "gateway", test: (id) => !id.includes("/openapi/"), minShareCount: 2 }],
-      },
-    },
-  });
-  run("tsc", ["-p", join(source, "tsconfig.json"), "--outDir", declarations], root);
-  cpSync(join(root, "gen"), join(declarations, "gen"), { recursive: true });
-  for (const entry of ["entry", "entry-fetch"])
-    copyDeclaration(declarations, folder, `src/gateway/${entry}.d.ts`);
-  rmSync(declarations, { recursive: true });
-  for (const file of GATEWAY_PROTOS) {
-    const [from = ""] = [
-      join(root, "proto", file),
-      join(modules, "google-proto-files", file),
-    ].filter((path) => existsSync(path));
-    mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
-    const text = readFileSync(from, "utf8");
-    const [licence = ""] = /^(?:\/\/.*\n)+/.exec(text) ?? [];
-    // Without comments, which are on Google's page; its licence stays.
-    writeFileSync(
-      join(folder, "proto", file),
-      file.startsWith("google/")
-        ? `${licence}// Changed: without comments.\n${withoutComments(text)}`
-        : text,
-    );
-  }
-  copyFileSync(join(root, "src/gateway/README.md"), join(folder, "README.md"));
-  // The appendix only describes how to apply the licence (optional in SPDX).
-  const [terms = ""] = readFileSync(join(root, "LICENSE"), "utf8").split(/^ +APPENDIX:/m);
-  writeFileSync(join(folder, "LICENSE"), `${terms.trimEnd()}\n`);
-  const { version, license, type } = readManifest(root) as Manifest & Record<string, unknown>;
-  const own = {
-    name: `${manifest.name}-gateway`,
-    version,
-    license,
-    type,
-    description: "REST by google.api.http for Connect services, with Connect, gRPC-Web and OpenAPI",
-    engines: { node: ">=22" },
-    exports: {
-      ".": { types: "./src/gateway/entry.d.ts", default: "./index.js" },
-      "./fetch": { types: "./src/gateway/entry-fetch.d.ts", default: "./fetch.js" },
-    },
-    bin: { [`${manifest.name}-gateway`]: "./command.js" },
-    sideEffects: false,
-    peerDependencies: Object.fromEntries(
-      GATEWAY_NEEDS.map((one) => [one, `>=${majorOf(join(modules, one))}`]),
-    ),
-    // The fetch handler needs no server.
-    peerDependenciesMeta: { fastify: { optional: true } },
-  };
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(own)}\n`);
-  run("npm", ["pack", "--pack-destination", target], folder);
-  rmSync(folder, { recursive: true });
-}
-
-/** Removes comments and the empty lines that remain. */
-function withoutComments(text: string): string {
-  return text
-    .replace(/\/\*[\s\S]*?\*\//g, "")
-    .replace(/^\s*\/\/.*$/gm, "")
-    .replace(/\n\s*\n+/g, "\n");
-}
-
-function majorOf(path: string): string {
-  return readManifest(path).version.split(".", 1)[0] ?? "";
-}
-
-/** Copies a declaration file and its imports, with the names that compilers resolve. */
-function copyDeclaration(from: string, to: string, file: string): void {
-  if (existsSync(join(to, file))) return;
-  const whole = readFileSync(join(from, file), "utf8").replace(/("\.[^"\n]*)\.ts"/g, '$1.js"');
-  // Options keep their comments; other documentation is on the page.
-  const isOpen =
-    /gateway\/(?:entry|fetch|gateway|options|openapi\/document|rest\/tolerance)\.d\.ts$/.test(file);
-  // The compiler indents by four spaces, a tenth of all declarations.
-  const text = (isOpen ? whole : withoutComments(whole))
-    .replace(/^ +/gm, (space) => " ".repeat(Math.ceil(space.length / 4)))
-    .replace(/^export declare type /gm, "export type ")
-    .trimStart();
-  mkdirSync(dirname(join(to, file)), { recursive: true });
-  writeFileSync(join(to, file), text);
-  for (const [, path = ""] of text.matchAll(/(?:from |import\()"(\.[^"]*)\.js"/g))
-    copyDeclaration(from, to, `${join(dirname(file), path)}.d.ts`);
 }
 
 function makeNpmPackage(): void {
@@ -265,8 +140,7 @@ function addSite(folder: string): void {
 function makeProgram(folder: string): void {
   run(process.execPath, [join(root, "tools/build.ts"), folder], root);
   addSite(folder);
-  const { version, description, license, type, engines } = readManifest(root) as Manifest &
-    Record<string, unknown>;
+  const { version, description, license, type, engines } = readManifest(root);
   const dependencies = Object.fromEntries(
     EXTERNAL.map((one) => [one, readManifest(join(modules, one)).version]),
   );
@@ -360,18 +234,6 @@ function nodeLicence(): string {
   if (file === undefined)
     throw new Error(`the licence of Node is not at ${places.join(" or ")}: run npm ci`);
   return file;
-}
-
-function readManifest(folder: string): Manifest {
-  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-}
-
-function run(command: string, args: readonly string[], cwd: string): void {
-  // Always the production mode: a development build of the console contains paths of source files.
-  const env = { ...process.env, NODE_ENV: "production" };
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
-  // The compiler prints its errors on stdout.
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}${stdout}`);
 }
 
 /** Used members of a component or a dependency entry in CycloneDX. */

@@ -13,6 +13,7 @@ export type CallTransport = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
 
 /** The caller of a call, and its transport. */
 export interface CallInfo {
+  /** Transport of the call. */
   readonly transport: CallTransport;
   /** Id of the call in logs, in the reply's `x-request-id` and in the history. */
   readonly requestId: string;

@@ -71,6 +71,7 @@ interface Beating {
   active: boolean;
 }
 
+/** @internal */
 export function createSendStream(times: StreamTimes = {}): SendStream {
   const { heartbeat = 15_000, patience = 1_000 } = times;
   const hearts = createHeartbeat(heartbeat);

@@ -67,6 +67,7 @@ export interface MessageLimits {
 
 /** Bounds of request bodies. */
 export interface BodyBounds {
+  /** Bytes that all bodies hold together, of which each client has a share. */
   readonly buffered: Buffered;
   /** Time limit for a whole body, in milliseconds. */
   readonly timeoutMs: number;

@@ -184,9 +184,11 @@ function withoutUnused(document: JsonObject & { readonly components: JsonObject 
 export interface OpenApiOptions
   extends Served,
     Pick<GatewayOptions, "rules" | "memberNames" | "mapParameters"> {
+  /** Title of the API. */
   readonly title: string;
+  /** Version of the API, such as that of its package. */
   readonly version: string;
-  /** Default: empty. */
+  /** Text for readers, in CommonMark. Default: empty. */
   readonly description?: string | undefined;
   /** Further members of `info`, such as `license` and `contact`. Default: none. */
   readonly info?: JsonObject | undefined;

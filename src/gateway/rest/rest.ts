@@ -45,7 +45,9 @@ import { createRouter, type Router, type Url } from "./router.ts";
 
 /** One route, for documentation and tests. */
 export interface GatewayRoute {
+  /** The HTTP method in capitals; `*` for any. */
   readonly httpMethod: string;
+  /** The path template of the rule. */
   readonly path: string;
   /** The rpc's full name. */
   readonly rpc: string;

@@ -51,7 +51,9 @@ export function rpcName(desc: DescMethod): string {
 export interface BesideRule {
   /** The rpc's full name, such as `acme.v1.BookService.GetBook`. */
   readonly selector: string;
+  /** The rule, with its additional bindings. */
   readonly http: MessageInitShape<typeof HttpRuleSchema>;
+  /** Options of mooring.rest.v1.rest. Default: none. */
   readonly rest?: MessageInitShape<typeof RestSchema>;
 }
 

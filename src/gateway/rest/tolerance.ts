@@ -36,6 +36,7 @@ export type UnknownParameters = (parameter: {
 
 /** Options for reading requests. */
 export interface ReadingOptions {
+  /** Accepted requests outside of google.api.http and protobuf's JSON mapping. Default: none. */
   readonly tolerance?: Tolerance;
   /**
    * Query parameters that name no field. Default `ignore`. A function decides for each, also for

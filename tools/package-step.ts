@@ -1,0 +1,31 @@
+// Steps that all packages share.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+export const root = resolve(import.meta.dirname, "..");
+export const modules = join(root, "node_modules");
+
+/** The members of a package.json that packages read. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly license?: string;
+  readonly type?: string;
+  readonly engines?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+export function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+}
+
+/** Runs a program to its end. */
+export function run(command: string, args: readonly string[], cwd: string): void {
+  // Always the production mode: a development build of the console contains paths of source files.
+  const env = { ...process.env, NODE_ENV: "production" };
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
+  // The compiler prints its errors on stdout.
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}${stdout}`);
+}
