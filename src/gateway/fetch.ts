@@ -29,15 +29,15 @@ export interface RestHandlerOptions extends Omit<GatewayOptions, "methods">, Ser
    * Mount path of the handler, such as `/api`, which the rules do not contain. A segment `:name`
    * stands for any segment. Default: none.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Id of a request, for logs and the call. Default: a random UUID. */
-  readonly requestId?: (request: Request) => string;
+  readonly requestId?: ((request: Request) => string) | undefined;
   /** IP address of a request's connection, where the runtime has it. Default: unknown. */
-  readonly address?: (request: Request) => string | undefined;
+  readonly address?: ((request: Request) => string | undefined) | undefined;
   /** Time that a streamed response may wait for its reader, in milliseconds. Default: 30,000. */
-  readonly patience?: number;
+  readonly patience?: number | undefined;
   /** Context values of the calls of a request. Default: none. */
-  readonly contextValues?: (request: Request) => ContextValues;
+  readonly contextValues?: ((request: Request) => ContextValues) | undefined;
 }
 
 /** Names of the options that only restHandler has. */
@@ -60,7 +60,11 @@ export function restHandler(options: RestHandlerOptions): (request: Request) => 
   checkOptions(options, HANDLER_OPTIONS, "restHandler");
   // biome-ignore lint/suspicious/noConsole: the one log that every runtime of the fetch API has.
   const warn = (message: string): void => console.warn(message);
-  const gateway = complete({ warn, ...options, methods: servedMethods(options) });
+  const gateway = complete({
+    ...options,
+    warn: options.warn ?? warn,
+    methods: servedMethods(options),
+  });
   const rest = new RestDialect(gateway);
   const connect = new ConnectDialect(gateway);
   const below = createPathBelow(options.prefix ?? "");

@@ -44,15 +44,15 @@ import { nodeSink, type Sink } from "./stream.ts";
 /** Services and options of the Fastify plugin. */
 export interface RestGatewayOptions extends Omit<GatewayOptions, "methods">, Served {
   /** Bounds of replies that wait for clients that read slowly. Default: 64 MiB together, 30 s. */
-  readonly slowReaders?: SlowReaders | SlowReaderBounds;
+  readonly slowReaders?: SlowReaders | SlowReaderBounds | undefined;
   /** Context values of the calls of a request. Default: none. */
-  readonly contextValues?: (request: FastifyRequest) => ContextValues;
+  readonly contextValues?: ((request: FastifyRequest) => ContextValues) | undefined;
   /**
    * Time that calls have to end after `app.close()`, in milliseconds; then their signals are aborted,
    * and they fail. Default: they have any time, except streams of server-sent events, which end at
    * once: their clients connect again.
    */
-  readonly shutdownTimeoutMs?: number;
+  readonly shutdownTimeoutMs?: number | undefined;
   /** Error of calls that the shutdown ends. Default: UNAVAILABLE. */
   readonly shutdownError?: unknown;
 }
@@ -93,7 +93,7 @@ export async function restGateway(
   const shutdown = options.shutdownTimeoutMs === undefined ? undefined : new Shutdown();
   const warn = (message: string): void => fastify.log.warn(message);
   const gateway = complete(
-    { warn, ...options, methods: servedMethods(options) },
+    { ...options, warn: options.warn ?? warn, methods: servedMethods(options) },
     { paths, shutdown },
   );
   endCallsOnClose(fastify, gateway, options);
@@ -125,7 +125,7 @@ export async function restGateway(
 function pathTolerance({ initialConfig }: FastifyInstance): PathTolerance {
   // Fastify before 5.5 has the options of the router among its own.
   const { routerOptions = {}, ...own } = initialConfig as RouterConfig & {
-    readonly routerOptions?: RouterConfig;
+    readonly routerOptions?: RouterConfig | undefined;
   };
   const isSet = (name: "ignoreTrailingSlash" | "ignoreDuplicateSlashes"): boolean =>
     routerOptions[name] === true || own[name] === true;
@@ -137,9 +137,9 @@ function pathTolerance({ initialConfig }: FastifyInstance): PathTolerance {
 }
 
 interface RouterConfig {
-  readonly ignoreTrailingSlash?: boolean;
-  readonly ignoreDuplicateSlashes?: boolean;
-  readonly caseSensitive?: boolean;
+  readonly ignoreTrailingSlash?: boolean | undefined;
+  readonly ignoreDuplicateSlashes?: boolean | undefined;
+  readonly caseSensitive?: boolean | undefined;
 }
 
 /** Ends calls when the application closes. */

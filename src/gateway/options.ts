@@ -42,15 +42,15 @@ import { createSendStream, type SendStream, type StreamTimes } from "./stream.ts
 /** The rpcs of a gateway and their implementations. The members may be combined. */
 export interface Served {
   /** Registers services with their implementation, as for `fastifyConnectPlugin`. */
-  readonly routes?: Routes;
+  readonly routes?: Routes | undefined;
   /** Connect's interceptors around `routes` and `services`; the first is the outermost. */
-  readonly interceptors?: readonly Interceptor[];
+  readonly interceptors?: readonly Interceptor[] | undefined;
   /** Services that another server implements, which is reached by `target`. */
-  readonly services?: readonly DescService[];
+  readonly services?: readonly DescService[] | undefined;
   /** A transport of Connect, such as `createGrpcTransport`, to the server of `services`. */
-  readonly target?: Transport;
+  readonly target?: Transport | undefined;
   /** Methods that are bound already: see createMethods. */
-  readonly methods?: readonly Method[];
+  readonly methods?: readonly Method[] | undefined;
 }
 
 /**
@@ -86,93 +86,96 @@ export interface GatewayOptions extends ReadingOptions, Omit<RouterOptions, "int
   /** Methods with their implementation: see createMethods. */
   readonly methods: readonly Method[];
   /** REST rules in addition to the contract; a rule for an rpc replaces the options of the rpc. */
-  readonly rules?: readonly BesideRule[];
+  readonly rules?: readonly BesideRule[] | undefined;
   /** Names of JSON members in replies: JSON names (the default), or those of the proto files. */
-  readonly memberNames?: MemberNames;
+  readonly memberNames?: MemberNames | undefined;
   /**
    * Format of errors of requests without a rule (405, and 404 below the path of a rule) and of rpcs
    * whose rules have no envelope: google.rpc.Status (default), or for the former the envelope, with
    * 404 left to the application.
    */
-  readonly errors?: "status" | "envelope";
+  readonly errors?: "status" | "envelope" | undefined;
   /**
    * Called with a sentence about a rule that is omitted because another one shadows it. Default:
    * Fastify's log, or `console.warn`. An error that it throws fails the start.
    */
-  readonly warn?: (message: string) => void;
+  readonly warn?: ((message: string) => void) | undefined;
   /**
    * Selects the request headers that rpcs receive, by lower-case name; `admit` receives all.
    * Default: all.
    */
-  readonly requestHeader?: (name: string) => boolean;
+  readonly requestHeader?: ((name: string) => boolean) | undefined;
   /** Selects the headers of rpcs that are sent, by lower-case name. Default: all. */
-  readonly responseHeader?: (name: string) => boolean;
+  readonly responseHeader?: ((name: string) => boolean) | undefined;
   /**
    * HTTP status of replies that carry the envelope: always 200 (`envelope`, the default), or the
    * envelope's code (`code`). Replies without an envelope have their real status in both cases.
    */
-  readonly httpStatus?: "envelope" | "code";
+  readonly httpStatus?: "envelope" | "code" | undefined;
   /**
    * The messages that handlers return are not changed afterwards: then the encoded and compressed
    * replies of reads (`NO_SIDE_EFFECTS`) and the messages of streams are cached as long as their
    * message. Default: false, each reply is encoded.
    */
-  readonly immutableReplies?: boolean | ((method: DescMethod) => boolean);
+  readonly immutableReplies?: boolean | ((method: DescMethod) => boolean) | undefined;
   /**
    * Cache-Control of an rpc's successful reads, called once for each state of a reply. Default:
    * `private, no-store`. All other replies are `no-store`.
    */
-  readonly cacheControl?: (method: DescMethod) => string;
+  readonly cacheControl?: ((method: DescMethod) => string) | undefined;
   /**
    * Prefix of the state in entity tags and event ids, so that those of two databases differ.
    * Characters of an entity tag without quote and percent sign. A function if it is known only
    * after the start; an error that it throws is the reply. Default: empty.
    */
-  readonly etagPrefix?: string | (() => string);
+  readonly etagPrefix?: string | (() => string) | undefined;
   /** Bounds of request bodies. Default: 1,048,576 bytes each, 64 MiB together, 30 s. */
-  readonly bounds?: Partial<BodyBounds>;
+  readonly bounds?:
+    | { readonly [Name in keyof BodyBounds]?: BodyBounds[Name] | undefined }
+    | undefined;
   /**
    * Bytes of all request bodies that are in memory; one client may hold half of them. Default: 64 MiB.
    */
-  readonly bodyBudget?: number;
+  readonly bodyBudget?: number | undefined;
   /** Longest body of one rpc's requests, in bytes. Default: `readMaxBytes`, or that of the bounds. */
-  readonly bodyLimit?: (method: DescMethod) => number;
+  readonly bodyLimit?: ((method: DescMethod) => number) | undefined;
   /**
    * Bounds of one rpc's request messages, checked before decoding. Default: 100,000 values, texts as
    * long as the body.
    */
-  readonly messageLimits?: (method: DescMethod) => MessageLimits;
+  readonly messageLimits?: ((method: DescMethod) => MessageLimits) | undefined;
   /**
    * Admits a call by its headers or throws, before a byte of its body is read. Default: all calls are
    * admitted.
    */
-  readonly admit?: (call: Call) => void | Promise<void>;
+  readonly admit?: ((call: Call) => void | Promise<void>) | undefined;
   /**
    * Called for requests that the gateway or `admit` refuses before they reach their rpc and its
    * interceptors.
    */
-  readonly refused?: (error: ConnectError, call: Call) => void;
+  readonly refused?: ((error: ConnectError, call: Call) => void) | undefined;
   /** Called for requests whose body was incomplete; they are not executed. */
-  readonly dropped?: (error: ConnectError, call: Call) => void;
+  readonly dropped?: ((error: ConnectError, call: Call) => void) | undefined;
   /**
    * Reports whether a caller sees the whole state. Only then does the tag of a whole reply give
    * 304. Default: true.
    */
-  readonly seesWhole?: (call: Call) => boolean;
+  readonly seesWhole?: ((call: Call) => boolean) | undefined;
   /** Finds a client's address. Default: that of the connection. */
-  readonly peerOf?: PeerOf;
+  readonly peerOf?: PeerOf | undefined;
   /**
    * Called for errors whose message is masked as "internal error". Default: Fastify's log, or
    * `console.error`.
    */
-  readonly report?: (error: unknown, request: { readonly id: string }) => void;
+  readonly report?: ((error: unknown, request: { readonly id: string }) => void) | undefined;
   /** Domain of the `google.rpc.ErrorInfo` of the gateway's own errors. Default: none, no such detail. */
-  readonly errorDomain?: string;
+  readonly errorDomain?: string | undefined;
   /** Called for the gateway's own errors before they are sent: may add details. Default: none. */
-  readonly explain?: (error: ConnectError, request: Pick<Call, "header">) => void;
-  readonly streams?: StreamTimes;
+  readonly explain?: ((error: ConnectError, request: Pick<Call, "header">) => void) | undefined;
+  /** Times of streams. Default: 15 s between heartbeats, 1 s for the first message. */
+  readonly streams?: StreamTimes | undefined;
   /** Types for google.protobuf.Any in JSON. Default: those of the files of the methods. */
-  readonly registry?: Registry;
+  readonly registry?: Registry | undefined;
 }
 
 /** A request whose errors can be logged. @internal */
@@ -285,7 +288,7 @@ function routerOptionsOf(options: object): RouterOptions {
 
 /** Properties of the mount of a gateway. @internal */
 export interface Mount {
-  readonly paths?: PathTolerance;
+  readonly paths?: PathTolerance | undefined;
   /** Shutdown of all calls. */
   readonly shutdown?: Shutdown | undefined;
 }
@@ -302,7 +305,12 @@ const MAX_TIME = 24 * 60 * 60 * 1_000;
  */
 export function complete(options: GatewayOptions, mount: Mount = {}): Gateway {
   const { etagPrefix = "", refused, dropped, immutableReplies = false } = options;
-  const bounds = { ...defaultBounds(options.bodyBudget), ...options.bounds };
+  const defaultBounds = createBounds(options.bodyBudget);
+  const bounds: BodyBounds = {
+    buffered: options.bounds?.buffered ?? defaultBounds.buffered,
+    timeoutMs: options.bounds?.timeoutMs ?? defaultBounds.timeoutMs,
+    maxBytes: options.bounds?.maxBytes ?? defaultBounds.maxBytes,
+  };
   const turnedAway = (error: unknown, call: Call): void => {
     if (error instanceof RequestAborted) dropped?.(error, call);
     else refused?.(error as ConnectError, call);
@@ -393,6 +401,6 @@ function registryOf(methods: readonly Method[]): Registry {
   return createRegistry(...files);
 }
 
-function defaultBounds(budget = 64 * 2 ** 20): BodyBounds {
+function createBounds(budget = 64 * 2 ** 20): BodyBounds {
   return { buffered: new Buffered(budget), timeoutMs: 30_000, maxBytes: 2 ** 20 };
 }

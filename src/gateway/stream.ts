@@ -5,12 +5,12 @@ import type { SlowReaders } from "../transport/slow-reader.ts";
 /** Times of streams, in milliseconds. */
 export interface StreamTimes {
   /** Interval of heartbeats of an idle stream, if its protocol has any. Default: 15,000. */
-  readonly heartbeat?: number;
+  readonly heartbeat?: number | undefined;
   /**
    * Time that a stream waits for its first message before its head is sent; until then it can fail
    * with an ordinary reply. In milliseconds. Default: 1,000.
    */
-  readonly patience?: number;
+  readonly patience?: number | undefined;
 }
 
 /** Sink of a stream with back-pressure: writes no faster than the client reads. @internal */
@@ -47,7 +47,7 @@ export interface StreamReply {
   /** Ends the stream; `error` is the reason, undefined: it is complete. */
   end(error: unknown): void;
   /** Heartbeat of an idle stream; undefined: the protocol has none. */
-  readonly beat?: Buffer;
+  readonly beat?: Buffer | undefined;
 }
 
 /**

@@ -16,9 +16,9 @@ export const MOUNTS: readonly [name: string, mount: (options: MountOptions) => P
   ["restHandler", async (options) => mountHandler(options)],
 ];
 
-async function mountPlugin(options: MountOptions): Promise<Ask> {
+async function mountPlugin({ prefix = "", ...options }: MountOptions): Promise<Ask> {
   const app = fastify({ forceCloseConnections: true });
-  await app.register(restGateway, options);
+  await app.register(restGateway, { ...options, prefix });
   await app.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(async () => void (await app.close()));
   const { port } = app.server.address() as AddressInfo;

@@ -54,7 +54,7 @@ export interface BesideRule {
   /** The rule, with its additional bindings. */
   readonly http: MessageInitShape<typeof HttpRuleSchema>;
   /** Options of mooring.rest.v1.rest. Default: none. */
-  readonly rest?: MessageInitShape<typeof RestSchema>;
+  readonly rest?: MessageInitShape<typeof RestSchema> | undefined;
 }
 
 /**

@@ -9,19 +9,19 @@ export interface Tolerance {
    * A query parameter with an empty value (`?size=`) counts as absent, except a boolean, and a number
    * of a call that may change something; otherwise it is empty text.
    */
-  readonly emptyParameters?: boolean;
+  readonly emptyParameters?: boolean | undefined;
   /** A query parameter of a field without a text form is ignored; otherwise it is refused. */
-  readonly unusableParameters?: boolean;
+  readonly unusableParameters?: boolean | undefined;
   /** A singular field gets the first of several values; otherwise they are refused. */
-  readonly repeatedParameters?: boolean;
+  readonly repeatedParameters?: boolean | undefined;
   /** JSON members may differ from their field's name in upper and lower case. */
-  readonly memberCase?: boolean;
+  readonly memberCase?: boolean | undefined;
   /** The body `null` is read as an empty one. */
-  readonly nullBody?: boolean;
+  readonly nullBody?: boolean | undefined;
   /** `""` for an optional number, boolean or enum is read as absent. */
-  readonly emptyNumbers?: boolean;
+  readonly emptyNumbers?: boolean | undefined;
   /** A trailing slash is ignored if no template matches with it. */
-  readonly trailingSlash?: boolean;
+  readonly trailingSlash?: boolean | undefined;
 }
 
 /** Decides on a query parameter that sets no field. */
@@ -37,33 +37,35 @@ export type UnknownParameters = (parameter: {
 /** Options for reading requests. */
 export interface ReadingOptions {
   /** Accepted requests outside of google.api.http and protobuf's JSON mapping. Default: none. */
-  readonly tolerance?: Tolerance;
+  readonly tolerance?: Tolerance | undefined;
   /**
    * Query parameters that name no field. Default `ignore`. A function decides for each, also for
    * those whose field is set from path or body: it returns a problem, with which the request is
    * refused, or undefined to ignore the parameter.
    */
-  readonly unknownParameters?: "ignore" | "refuse" | UnknownParameters;
+  readonly unknownParameters?: "ignore" | "refuse" | UnknownParameters | undefined;
   /** JSON members that name no field. Default `ignore`. */
-  readonly unknownMembers?: "ignore" | "refuse";
+  readonly unknownMembers?: "ignore" | "refuse" | undefined;
   /** Enum values in JSON by a name that the enum does not have. Default `refuse`. */
-  readonly unknownEnums?: "ignore" | "refuse";
+  readonly unknownEnums?: "ignore" | "refuse" | undefined;
   /**
    * JSON numbers beyond 2^53 for 64-bit integers. Default `take`: accepted with all their digits.
    * `refuse`: only text is accepted, because most JSON encoders have rounded such a number.
    */
-  readonly largeIntegers?: "take" | "refuse";
+  readonly largeIntegers?: "take" | "refuse" | undefined;
   /** Query parameters set entries of maps, such as `labels[size]=large`. Default: refused. */
-  readonly mapParameters?: boolean;
+  readonly mapParameters?: boolean | undefined;
   /**
    * The members in the body of a PATCH whose body is a field become the `update_mask`, if the
    * request has none. Default: false; the rpc decides what an absent mask means (AIP-134).
    */
-  readonly fillUpdateMask?: boolean;
+  readonly fillUpdateMask?: boolean | undefined;
 }
 
 /** The options with their defaults. @internal */
-export type Reading = Required<ReadingOptions>;
+export type Reading = {
+  readonly [Name in keyof ReadingOptions]-?: NonNullable<ReadingOptions[Name]>;
+};
 
 /** Fills in the defaults. @internal */
 export function completeReading(options: ReadingOptions = {}): Reading {

@@ -1,0 +1,105 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createOpenApi } from "../../src/gateway/openapi/document.ts";
+import { defineRpc } from "./contract.ts";
+import { echo } from "./gateway-server.ts";
+import { MOUNTS, type MountOptions } from "./mount.ts";
+
+// Options that are undefined count as absent: programs take them from settings that may be missing.
+
+const methods = [
+  echo(defineRpc({ http: { post: "/v1/things/{text}", body: "*" }, reads: true })),
+  // A shadowed rule calls the default of `warn`.
+  echo(defineRpc({ http: { post: "/v1/things/{seen}", body: "*" }, reads: true })),
+];
+
+const MEMBERS: MountOptions = {
+  bounds: { buffered: undefined, timeoutMs: undefined, maxBytes: undefined },
+  streams: { heartbeat: undefined, patience: undefined },
+  tolerance: { nullBody: undefined, trailingSlash: undefined },
+};
+
+/** Every option of both mounts, undefined. */
+const NONE: Record<keyof Omit<MountOptions, "methods">, undefined> = {
+  acceptCompression: undefined,
+  address: undefined,
+  admit: undefined,
+  binaryOptions: undefined,
+  bodyBudget: undefined,
+  bodyLimit: undefined,
+  bounds: undefined,
+  cacheControl: undefined,
+  compressMinBytes: undefined,
+  connect: undefined,
+  dropped: undefined,
+  errorDomain: undefined,
+  errors: undefined,
+  etagPrefix: undefined,
+  explain: undefined,
+  fillUpdateMask: undefined,
+  grpc: undefined,
+  grpcWeb: undefined,
+  httpStatus: undefined,
+  immutableReplies: undefined,
+  interceptors: undefined,
+  jsonOptions: undefined,
+  largeIntegers: undefined,
+  mapParameters: undefined,
+  maxTimeoutMs: undefined,
+  memberNames: undefined,
+  messageLimits: undefined,
+  patience: undefined,
+  peerOf: undefined,
+  prefix: undefined,
+  readMaxBytes: undefined,
+  refused: undefined,
+  registry: undefined,
+  report: undefined,
+  requestGate: undefined,
+  requestHeader: undefined,
+  requestId: undefined,
+  requireConnectProtocolHeader: undefined,
+  responseHeader: undefined,
+  routes: undefined,
+  rules: undefined,
+  seesWhole: undefined,
+  services: undefined,
+  shutdownSignal: undefined,
+  streams: undefined,
+  target: undefined,
+  tolerance: undefined,
+  unknownEnums: undefined,
+  unknownMembers: undefined,
+  unknownParameters: undefined,
+  warn: undefined,
+  writeMaxBytes: undefined,
+};
+
+describe.each(MOUNTS)("over %s", (name, mount) => {
+  test.each([
+    ["options", NONE],
+    ["members of options", MEMBERS],
+  ])("undefined %s have their defaults", async (_, options) => {
+    const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    onTestFinished(() => warned.mockRestore());
+    const { address, requestId, patience, ...shared } = options as typeof NONE;
+    const own = name === "restHandler" ? { address, requestId, patience } : {};
+    const ask = await mount({ ...shared, ...own, methods });
+    const init = { method: "POST", headers: { "content-type": "application/json" } };
+    const reply = await ask("/v1/things/a", { ...init, body: '{"small":1}' });
+    expect([reply.status, await reply.json()]).toMatchObject([
+      200,
+      { word: '{"text":"a","small":1}' },
+    ]);
+    const large = { ...init, body: JSON.stringify({ words: ["x".repeat(2 ** 20)] }) };
+    expect((await ask("/v1/things/a", large)).status).toBe(413);
+  });
+});
+
+test("undefined options of a document have their defaults", () => {
+  const options = { title: "Things", version: "1", methods };
+  const none = { servers: undefined, info: undefined, isPublic: undefined, comments: undefined };
+  const more = { memberNames: undefined, securitySchemes: undefined, description: undefined };
+  expect(createOpenApi({ ...options, ...none, ...more, rules: undefined })).toEqual(
+    createOpenApi(options),
+  );
+});
