@@ -110,7 +110,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const upstream = openUpstream(config, {
     services,
     sites,
-    passMounts: mounts.passing,
+    forwardMounts: mounts.passing,
     log,
     times: deps.siteTimes,
   });
@@ -154,7 +154,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
       engine,
       drivers: () => drivers.current().names.length,
       sites: async () => {
-        await upstream?.look();
+        await upstream?.probe();
         return summaryOf(sites.service);
       },
       watchers,

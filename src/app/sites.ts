@@ -107,12 +107,12 @@ export function openUpstream(
   {
     services,
     sites,
-    passMounts,
+    forwardMounts,
     log,
     times,
   }: Omit<SiteParts, "store"> & {
     readonly sites: OpenSites;
-    readonly passMounts: UpstreamDeps["passMounts"];
+    readonly forwardMounts: UpstreamDeps["forwardMounts"];
   },
 ): Upstream | undefined {
   if (url === undefined) return undefined;
@@ -125,10 +125,10 @@ export function openUpstream(
     now: Date.now,
     managedBy: services.settings.managedBy,
     ...(times === undefined ? {} : { times }),
-    passMounts,
+    forwardMounts,
     onEvent: (site, { action, keys, result }) =>
       log.info({ site: site.name, action, keys, result }, "site"),
-    onMet: sites.met,
+    onAdopted: sites.met,
     onNotice: (message) => log.info({ upstream: url }, message),
     onError: (error) => log.error({ err: error }, "failed to follow the upstream"),
   });
@@ -186,7 +186,7 @@ export function passToUpstream(
     },
     onFailure: (reason) => {
       log.debug({ reason }, "the upstream does not answer");
-      void upstream.look();
+      void upstream.probe();
     },
   });
   return createUpstreamHandler({

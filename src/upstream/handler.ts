@@ -5,40 +5,20 @@ import { JSON_TYPE } from "../gateway/serialize.ts";
 import { waitAtMost } from "../pause.ts";
 import type { Pipe } from "../proxy/pipe.ts";
 import { sendWhole } from "../transport/whole-reply.ts";
+import type { ForwardedCall } from "./forwarding.ts";
+import type { Upstream } from "./upstream.ts";
 
-interface Visitor {
-  readonly kind: string;
-  /** Name of an admin. */
-  readonly name?: string;
-}
-
-/** Forwarded request of an admin, for history and audit. */
-interface PassedCall {
-  readonly visitor: string;
-  /** The last part of its path, such as `set_transmission`. */
-  readonly call: string;
-  readonly requestId: string;
-  /** The client's address, without port. */
-  readonly peer: string;
-}
-
-/** Callbacks on the upstream for requests that pass. */
-interface UpstreamEvents {
-  /** Whether its settings were adopted; until then requests for them are forwarded. */
-  isReady(): boolean;
-  /** Rights may have changed (`all`), or a user may have signed in (`refused`). */
-  forget(whom: "all" | "refused"): void;
-  /** Identity of a visitor at the upstream, such as `admin`. */
-  identify(authorization: string, clientId: string | undefined): Visitor | Promise<Visitor>;
-  /** Called for a request that requires an admin. */
-  adminRequest(authorization: string, clientId: string | undefined): void;
-  /** Forwards a request that may change settings, and adopts the changes as this admin's. */
-  changing(pass: () => Promise<void>, by: PassedCall): Promise<void>;
-  /** Like changing, for changes of its mounts. */
-  changingMounts(pass: () => Promise<void>, by: PassedCall): Promise<void>;
-  /** Called with a new permanent token. @param by undefined: unknown. */
-  tokenReset(token: string, by: PassedCall | undefined): Promise<void>;
-}
+/** Members of the upstream for requests that pass. */
+type UpstreamEvents = Pick<
+  Upstream,
+  | "isReady"
+  | "forget"
+  | "identify"
+  | "adminRequest"
+  | "forwardChange"
+  | "forwardMountChange"
+  | "tokenReset"
+>;
 
 interface UpstreamHandlerOptions {
   readonly pipe: Pipe;
@@ -112,7 +92,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     request: IncomingMessage,
     upstream: UpstreamEvents,
     path: string,
-  ): Promise<PassedCall | undefined> => {
+  ): Promise<ForwardedCall | undefined> => {
     const { headers } = request;
     // The address of a closed socket is unknown.
     const peer = peerOf(request);
@@ -122,7 +102,7 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     );
     if (visitor.kind !== "admin") return undefined;
     return {
-      visitor: visitor.name ?? "",
+      visitor: visitor.name,
       call: path.slice(path.lastIndexOf("/") + 1).slice(0, 64),
       requestId: requestId(textOf(headers["x-request-id"])),
       peer,
@@ -145,13 +125,13 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     response: ServerResponse,
     upstream: UpstreamEvents,
     path: string,
-    changing: UpstreamEvents["changing"],
+    forwardChange: UpstreamEvents["forwardChange"],
   ): Promise<void> => {
     const by = await adminOf(request, upstream, path);
     // Only an admin can change anything: other requests are forwarded without a wait.
     if (by === undefined) return pipe.pass(request, response);
     const arrived = Promise.withResolvers<void>();
-    const changed = changing(() => {
+    const changed = forwardChange(() => {
       const over = pipe.pass(request, response, () => async () => {
         arrived.resolve();
         await waitAtMost(HELD, changed);
@@ -198,11 +178,11 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     } else if (method === "POST" && path === RESET_TOKEN)
       void passReset(request, response, events).catch(() => response.destroy());
     else if (method === "POST" && path.startsWith("/api/admin/setting/") && events.isReady())
-      void passChange(request, response, events, path, events.changing).catch(() =>
+      void passChange(request, response, events, path, events.forwardChange).catch(() =>
         response.destroy(),
       );
     else if (method === "POST" && path.startsWith("/api/admin/storage/"))
-      void passChange(request, response, events, path, events.changingMounts).catch(() =>
+      void passChange(request, response, events, path, events.forwardMountChange).catch(() =>
         response.destroy(),
       );
     else void pipe.pass(request, response);

@@ -15,9 +15,10 @@ import { denied, errorDetails, failedPrecondition } from "../messages/error.ts";
 import { message as sentence, type Text } from "../messages/message.ts";
 import { SiteFailure } from "../sites/failure.ts";
 import { Fault } from "../transport/body.ts";
+import type { UpstreamRefusedValue } from "./delivery.ts";
 import { OWN_ROWS } from "./own-rows.ts";
 import { VISITOR_ACTOR, type Visitor } from "./session.ts";
-import type { Upstream, UpstreamRefusedValue } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 import { createUpstreamView } from "./view.ts";
 
 /** Header with the delivery of a save to the upstream: `applied`, `pending` or `refused`. */

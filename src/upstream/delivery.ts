@@ -1,0 +1,72 @@
+import { waitAtMost } from "../pause.ts";
+import type { Engine } from "../settings/engine.ts";
+import { keyPolicyOf } from "../sites/key-policy.ts";
+import type { Site, TakenBack } from "../sites/site.ts";
+import type { Sites } from "../sites/start.ts";
+
+/**
+ * Maximum wait for values that the upstream checks, whose refusal is reported to the caller, in
+ * milliseconds.
+ */
+const CHECKED_PATIENCE = 10_000;
+/** Interval in which a process without the lease reads the sites' states, in milliseconds. */
+const READ_INTERVAL = 30;
+
+/** A value that the upstream refused, and that Mooring therefore does not keep. */
+export interface UpstreamRefusedValue extends TakenBack {
+  readonly key: string;
+}
+
+/**
+ * Delivery of a change to the upstream at the time of the reply. `pending`: not known yet; it is
+ * settled in the background by reading the upstream's values.
+ */
+export type Delivery =
+  | { readonly outcome: "applied" | "pending" }
+  | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
+
+export interface DeliveryDeps {
+  readonly sites: Pick<Sites, "registry" | "isLeader" | "follow">;
+  readonly engine: Pick<Engine, "snapshot">;
+  readonly now: () => number;
+  /** Maximum wait for other values, in milliseconds. */
+  readonly patience: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Waits until a site has accepted or refused a revision. */
+export async function waitForDelivery(
+  { sites, engine, now, patience, onError }: DeliveryDeps,
+  site: Site,
+  revision: number,
+): Promise<Delivery> {
+  const { registry } = sites;
+  const isDelivered = (): boolean => registry.state(site.id).appliedRevision >= revision;
+  const isChecked = Array.from(engine.snapshot().items()).some(
+    (item) => item.revision === revision && keyPolicyOf(item.key).alone,
+  );
+  const began = now();
+  const left = (): number => {
+    // Waits less for an upstream that does not answer.
+    const answers = registry.state(site.id).error === undefined;
+    return began + (isChecked && answers ? CHECKED_PATIENCE : patience) - now();
+  };
+  if (sites.isLeader()) void sites.follow(site.id).catch(onError);
+  while (!isDelivered() && left() > 0) {
+    await nextChange(registry, sites.isLeader() ? left() : Math.min(READ_INTERVAL, left()));
+    if (!sites.isLeader()) await registry.load();
+  }
+  if (!isDelivered()) return { outcome: "pending" };
+  const refusals = Object.entries(registry.state(site.id).takenBack)
+    .filter(([, refusal]) => refusal.revision === revision)
+    .map(([key, refusal]) => ({ key, ...refusal }));
+  return refusals.length > 0 ? { outcome: "refused", refusals } : { outcome: "applied" };
+}
+
+/** Resolves when a site or its state changes, or after `ms` milliseconds. */
+async function nextChange(registry: Sites["registry"], ms: number): Promise<void> {
+  const change = Promise.withResolvers<void>();
+  const stop = registry.onChange(change.resolve);
+  await waitAtMost(ms, change.promise);
+  stop();
+}

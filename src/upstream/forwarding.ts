@@ -1,0 +1,71 @@
+import type { AuditOrigin } from "../audit/entry.ts";
+import { waitAtMost } from "../pause.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { SiteFailure } from "../sites/failure.ts";
+import type { Site } from "../sites/site.ts";
+import type { Sites } from "../sites/start.ts";
+import type { Turn } from "../sites/worker.ts";
+import { VISITOR_ACTOR } from "./session.ts";
+import { ADOPTION } from "./upstream-site.ts";
+
+/** Maximum wait of a forwarded change for earlier work on the site, in milliseconds. */
+const MAX_WAIT = 5_000;
+
+/** Forwarded request of an admin of the upstream, for history and audit. */
+export interface ForwardedCall {
+  /** Name of the admin. */
+  readonly visitor: string;
+  /** The last part of its path, such as `set_transmission`. */
+  readonly call: string;
+  readonly requestId: string;
+  /** The client's address, without port. */
+  readonly peer: string;
+}
+
+export interface ForwardingDeps {
+  readonly workers: Pick<Sites["workers"], "alone">;
+  /** Adopts the upstream's values. @param onlyDrifted only those that changed there. */
+  readonly adopt: (turn: Turn, origin: RevisionOrigin, onlyDrifted: boolean) => Promise<unknown>;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Forwards a request that may change settings, and adopts the changes as the admin's. The request is
+ * forwarded after earlier work on the site, or after the maximum wait.
+ */
+export async function forwardChange(
+  { workers, adopt, onError }: ForwardingDeps,
+  site: Site,
+  forward: () => Promise<void>,
+  by: ForwardedCall,
+): Promise<void> {
+  let forwarded: Promise<void> | undefined;
+  const adopted = workers
+    .alone(site.id, async (turn) => {
+      // Earlier changes there do not belong to this admin.
+      await adopt(turn, ADOPTION, true).catch((error: unknown) => {
+        if (!(error instanceof SiteFailure)) throw error;
+      });
+      // Already forwarded after the maximum wait: only its result is adopted.
+      forwarded ??= forward();
+      await forwarded;
+      await adopt(turn, { ...originOf(by), reason: `${by.call} at the upstream` }, true);
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof SiteFailure)) onError(error);
+    });
+  await waitAtMost(MAX_WAIT, adopted);
+  forwarded ??= forward();
+  await forwarded;
+}
+
+/** Origin of changes by a forwarded request; they are adopted as by AdoptSite. */
+export function originOf({ visitor, requestId, peer }: ForwardedCall): AuditOrigin {
+  return {
+    actor: `${VISITOR_ACTOR}${visitor}`,
+    transport: "rest",
+    method: "AdoptSite",
+    requestId,
+    peer,
+  };
+}

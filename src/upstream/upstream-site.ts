@@ -1,0 +1,49 @@
+import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import type { RevisionOrigin } from "../settings/store.ts";
+import { changedMembers, type SiteRegistry } from "../sites/registry.ts";
+import type { Site } from "../sites/site.ts";
+
+/** Origin of values that Mooring adopts from the upstream by itself. */
+export const ADOPTION: RevisionOrigin = {
+  actor: "sites",
+  transport: "upstream",
+  method: "AdoptSite",
+  requestId: "",
+  peer: "",
+  reason: "values of the upstream",
+};
+
+const UPDATE: AuditOrigin = { ...ADOPTION, method: "UpdateSite" };
+
+/** The upstream's entry in the registry of sites. */
+export interface UpstreamSite {
+  /** Undefined before first contact. */
+  find(): Site | undefined;
+  /** Changes members of a site and audits those that differ. */
+  change(id: string, members: Partial<Site>, origin?: AuditOrigin): Promise<void>;
+  /** Stores a new permanent token. @param by undefined: unknown. */
+  setToken(token: string, by: AuditOrigin | undefined): Promise<void>;
+}
+
+export function createUpstreamSite(registry: SiteRegistry, now: () => number): UpstreamSite {
+  const find = (): Site | undefined => registry.sites().find((site) => site.upstream);
+  const change: UpstreamSite["change"] = async (id, members, origin = UPDATE) => {
+    await registry.change(
+      id,
+      (site) => ({ ...site, ...members }),
+      (before, after) => [
+        doneEntry(origin, now(), [before.name], { changed: changedMembers(before, after) }),
+      ],
+    );
+  };
+  return {
+    find,
+    change,
+    setToken: async (token, by) => {
+      const site = find();
+      if (site === undefined) return;
+      await change(site.id, { token }, by && { ...by, method: UPDATE.method });
+      await registry.clearError(site.id);
+    },
+  };
+}
