@@ -33,6 +33,8 @@ export interface Size {
   readonly elements: number;
   /** Entries of a map. */
   readonly entries: number;
+  /** Members of a JSON object. */
+  readonly members: number;
 }
 
 const DEFAULTS = { maxBody: 8 * 2 ** 20, maxValue: 2 ** 20 };
@@ -50,10 +52,12 @@ export function wholeSize(method: DescMethod): Size {
     elements: Math.floor(values * (values > LONG ? 0.49 : 0.98)),
     // An entry, its key and its value are counted.
     entries: Math.floor(values * 0.32),
+    // A member of a document is one value.
+    members: Math.floor(values * 0.95),
   };
 }
 /** Within most bounds of single fields, so that the request is accepted and executed. */
-export const ACCEPTED: Size = { text: 200, elements: 1_000, entries: 1_000 };
+export const ACCEPTED: Size = { text: 200, elements: 1_000, entries: 1_000, members: 700 };
 
 /** Valid values by field name, so that a request passes its first checks. */
 const USUAL: Readonly<Record<string, unknown>> = {
@@ -232,12 +236,11 @@ function map(kind: Kind, size: Size): Record<string, string> {
 
 /** Many settings or mounts as in a backup, many items of a driver, or deeply nested values. */
 function struct({ typeName }: DescMessage, kind: Kind, size: Size): Members {
-  // A value of a document is a message with one field.
-  const items = { ...size, entries: Math.floor(size.entries * 0.7) };
+  const items = { ...size, entries: size.members };
   if (kind === "largest" && typeName === "mooring.v1.ValidateDriverConfigRequest")
     return map(kind, items);
   const isOfMounts = typeName === "mooring.v1.ImportMountsRequest";
-  const count = Math.min(size.elements, isOfMounts ? 5_000 : 16_000);
+  const count = Math.min(size.elements, isOfMounts ? 10_000 : 16_000);
   const element = (at: number): object =>
     isOfMounts ? { mount_path: `/key-${at}`, driver: "Local" } : { key: `key-${at}`, value: "v" };
   if (kind === "largest") return { data: Array.from({ length: count }, (_, at) => element(at)) };

@@ -21,9 +21,19 @@ const KEYS = 1024 * 1024;
 const FEW_VALUES = 2_500;
 /** The same for a list of settings: 1,000 of about 30 values, as a list of settings shows them. */
 const MANY_VALUES = 40_000;
+/**
+ * The same for a document with rows: 10,000 mounts of 40 values, or 20,000 settings of 20. The number
+ * of rows is checked by the call itself.
+ */
+const DOCUMENT_VALUES = 400_000;
+/** Rows of a document, for the error of too many values, by request. */
+const ROWS: Readonly<Record<string, string>> = {
+  ImportMountsRequest: ": a document has at most 10,000 mounts",
+  ImportSettingsRequest: ": a document has at most 20,000 settings",
+};
 /** Fields of a request with the values of one driver's items. */
 const ITEM_FIELDS = new Set(["values", "text_values"]);
-/** The same for such a request: 1,000 items, which are four to five values each in a document. */
+/** The same for such a request: 1,000 items, each up to three values, and unknown ones. */
 const ITEM_VALUES = 10_000;
 /** Bytes of the longest value of an item, in characters of four bytes. */
 const ITEM = 4 * LIMITS.longValue;
@@ -52,7 +62,7 @@ export function createBodyLimit({
 
 /**
  * Returns the limits of a method's request messages. The number of values is derived from the message:
- * 100,000 with a JSON document, 40,000 with a list of messages or a map, 10,000 with the items of one
+ * 400,000 with a JSON document of rows, 100,000 with others, 40,000 with a list of messages or a map, 10,000 with the items of one
  * driver, 2,500 otherwise. A text may have twice the longest value, so that the error of a value that
  * is somewhat too long names its key, and as many bytes as the longest item where the message has
  * items. In a message that is a document it may be as long as the body, because a backup has all its
@@ -65,7 +75,12 @@ export function createMessageLimits({
   const itemText = Math.max(text, ITEM);
   return memoize(({ input }: DescMethod) => {
     if (holdsItems(input)) return { values: ITEM_VALUES, text: itemText };
-    if (input.fields.some(isStruct)) return MESSAGE_LIMITS;
+    if (input.fields.some(isStruct))
+      return {
+        values: DOCUMENT_VALUES,
+        about: ROWS[input.name] ?? "",
+        text: MESSAGE_LIMITS.text,
+      };
     if (holdsDocument(input)) return { values: MESSAGE_LIMITS.values, text: itemText };
     return { values: holdsMany(input) ? MANY_VALUES : FEW_VALUES, text };
   });

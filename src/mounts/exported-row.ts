@@ -13,7 +13,7 @@ export interface OwnMembers {
   /** Empty: all. Undefined: not in the document. */
   readonly sites: readonly string[] | undefined;
   readonly overrides: Readonly<Record<string, OwnOverride>> | undefined;
-  /** Items (`config.NAME`) and members of the row that have the form's default because they are absent. */
+  /** In a row, text with commas: items (`config.NAME`) and members of the row that have the form's default because they are absent. */
   readonly filled: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export function ownOf(row: unknown): OwnMembers | undefined {
           Object.entries(overrides).map(([site, override]) => [site, ownOverride(override)]),
         )
       : undefined,
-    filled: namesOf(filled),
+    filled: typeof filled === "string" ? filled.split(",") : [],
   };
 }
 
@@ -122,7 +122,7 @@ export function writeDocument(
           name,
           content,
           ...(site === "" && { sites, overrides: ownOverrides(mount) }),
-          filled,
+          filled: filled.join(","),
         },
       };
     }),

@@ -61,6 +61,8 @@ export class Buffered {
 export interface MessageLimits {
   /** Maximum number of values: many small ones take more time than their size suggests. */
   readonly values: number;
+  /** Addition to the error of too many values, such as what the limit stands for. */
+  readonly about?: string;
   /** Maximum length of one text or `bytes` value, in bytes. */
   readonly text: number;
 }

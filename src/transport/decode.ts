@@ -45,11 +45,27 @@ export function decodeBinary(
   { depth = MAX_DEPTH, readUnknownFields = false }: DecodeOptions = {},
 ): Message | Promise<Message> {
   const options = { readUnknownFields, recursionLimit: depth };
-  const values = refusing(() => countValues(bytes, shapeOf(desc), limits, depth));
+  const counter = createCounter(bytes, shapeOf(desc), limits, depth);
+  const decode = (): Message | Promise<Message> => decodeCounted(desc, bytes, counter, options);
+  if (refusing(() => counter.count(COUNTED))) return decode();
+  return countInTurns(counter).then(decode);
+}
+
+async function countInTurns(counter: Counter): Promise<void> {
+  do await nextTurn();
+  while (!refusing(() => counter.count(COUNTED)));
+}
+
+function decodeCounted(
+  desc: DescMessage,
+  bytes: Uint8Array,
+  counter: Counter,
+  options: Partial<BinaryReadOptions>,
+): Message | Promise<Message> {
   // The library returns `bytes` fields as views of its input, whose memory is released afterwards.
   // `slice` does not copy: it is a view of a Buffer too.
   const own = hasBytes(desc) ? new Uint8Array(bytes) : bytes;
-  if (values > PER_TURN) return decodeInTurns(desc, own, options);
+  if (counter.values() > PER_TURN) return decodeInTurns(desc, own, options);
   return refusing(() => fromBinary(desc, own, options));
 }
 
@@ -80,6 +96,11 @@ function invalid(message: string): ConnectError {
   return new BadRequest("BODY_INVALID", message);
 }
 
+/** Error of a message with more values than the limits permit. */
+export function tooManyValues(what: string, { values, about = "" }: MessageLimits): BadRequest {
+  return new BadRequest("BODY_INVALID", `the ${what} holds more than ${values} values${about}`);
+}
+
 /** Error of a text that is longer than the limits permit. */
 export function textTooLong(what: string, { text }: MessageLimits): ConnectError {
   return invalid(`the ${what} has a text of more than ${text} bytes`);
@@ -89,11 +110,26 @@ export function textTooLong(what: string, { text }: MessageLimits): ConnectError
  * Fields of a message type with more than one value, by number: messages, with the shape of their
  * type, and packed lists, with the fewest bytes of an element.
  */
-type Shape = ReadonlyMap<number, (() => Shape) | number>;
+interface Shape {
+  readonly fields: ReadonlyMap<number, (() => Shape) | number>;
+  /** Values that each field of a message counts as. */
+  readonly weight: number;
+}
 
-const shapeOf = memoize(
-  (desc: DescMessage): Shape => new Map(desc.fields.flatMap((field) => inner(field))),
-);
+/**
+ * Weights of the messages that JSON is made of, so that a document has the same number of values in
+ * each form: a member has four fields (entry, key, value, kind), an element two.
+ */
+const JSON_WEIGHTS: Readonly<Record<string, number>> = {
+  "google.protobuf.Struct": 0.25,
+  "google.protobuf.Value": 0.25,
+  "google.protobuf.ListValue": 0.75,
+};
+
+const shapeOf = memoize((desc: DescMessage): Shape => {
+  const weight = JSON_WEIGHTS[desc.typeName] ?? 1;
+  return { weight, fields: new Map(desc.fields.flatMap((field) => inner(field, weight))) };
+});
 
 /** Bytes of the scalar types with a fixed size (protobuf, "Encoding", "Message Structure"). */
 const FIXED: Partial<Record<ScalarType, number>> = {
@@ -105,11 +141,12 @@ const FIXED: Partial<Record<ScalarType, number>> = {
   [ScalarType.SFIXED32]: 4,
 };
 
-function inner(field: DescField): [number, (() => Shape) | number][] {
+function inner(field: DescField, weight: number): [number, (() => Shape) | number][] {
   const { message } = field;
   const own = message && (() => shapeOf(message));
   // An entry of a map is a message with the value as field 2 (protobuf, "Encoding", "Maps").
-  if (field.fieldKind === "map") return [[field.number, () => new Map(own ? [[2, own]] : [])]];
+  const entry: Shape = { weight, fields: new Map(own ? [[2, own]] : []) };
+  if (field.fieldKind === "map") return [[field.number, () => entry]];
   if (own) return [[field.number, own]];
   const { scalar } = field;
   const isPacked =
@@ -118,43 +155,75 @@ function inner(field: DescField): [number, (() => Shape) | number][] {
 }
 
 /**
- * Number of values in the bytes; of a packed list the greatest number that its bytes can hold.
- *
- * @throws INVALID_ARGUMENT for a message beyond the limits.
+ * Counter of the values in a message; of a packed list it counts the greatest number that its bytes
+ * can hold.
  */
-function countValues(
+interface Counter {
+  /** Values so far. */
+  readonly values: () => number;
+  /**
+   * Counts up to `fields` further fields. @returns whether it is done.
+   * @throws INVALID_ARGUMENT for a message beyond the limits.
+   */
+  readonly count: (fields: number) => boolean;
+}
+
+function createCounter(
   bytes: Uint8Array,
   shape: Shape,
   limits: MessageLimits,
   maxDepth: number,
-): number {
+): Counter {
   const reader = new BinaryReader(bytes);
+  /** The messages around the position, the innermost last. */
+  const open = [{ end: bytes.length, shape }];
   let values = 0;
-  const count = (end: number, fields: Shape, depth: number): void => {
-    if (depth > maxDepth) throw invalid(`the request is nested deeper than ${maxDepth} levels`);
+  const enter = (end: number, inner: Shape): void => {
+    if (open.length >= maxDepth)
+      throw invalid(`the request is nested deeper than ${maxDepth} levels`);
     if (end > reader.len) throw new RangeError("a length beyond the end");
-    while (reader.pos < end) {
-      const [number, type] = reader.tag();
-      values += 1;
-      if (type !== WireType.LengthDelimited) reader.skip(type, number, maxDepth);
-      else {
-        const length = reader.uint32();
-        const field = fields.get(number);
-        if (typeof field === "function") count(reader.pos + length, field(), depth + 1);
-        else {
-          if (field !== undefined) values += length / field;
-          else if (length > limits.text) throw textTooLong("request", limits);
-          reader.pos += length;
-        }
-      }
-      if (values > limits.values)
-        throw invalid(`the request holds more than ${limits.values} values`);
-    }
-    if (reader.pos !== end) throw new RangeError("a value beyond the end");
+    open.push({ end, shape: inner });
   };
-  count(bytes.length, shape, 1);
-  return values;
+  const countField = ({ fields, weight }: Shape): void => {
+    // As `reader.tag`, which makes an array per field.
+    const tag = reader.uint32();
+    const [number, type] = [tag >>> 3, tag & 7];
+    if (number === 0 || type > WireType.Bit32) throw new RangeError("an invalid tag");
+    values += weight;
+    if (type !== WireType.LengthDelimited) reader.skip(type, number, maxDepth);
+    else {
+      const length = reader.uint32();
+      const field = fields.get(number);
+      if (typeof field === "function") enter(reader.pos + length, field());
+      else {
+        if (field !== undefined) values += length / field;
+        else if (length > limits.text) throw textTooLong("request", limits);
+        reader.pos += length;
+      }
+    }
+    if (values > limits.values) throw tooManyValues("request", limits);
+  };
+  return {
+    values: () => values,
+    count: (most) => {
+      let left = most;
+      for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
+        if (reader.pos > inner.end) throw new RangeError("a value beyond the end");
+        if (reader.pos === inner.end) {
+          open.pop();
+          continue;
+        }
+        if (left === 0) return false;
+        left -= 1;
+        countField(inner.shape);
+      }
+      return true;
+    },
+  };
 }
+
+/** Fields that are counted per tick; one takes about 50 ns. */
+const COUNTED = 40_000;
 
 /**
  * Decodes field by field, over several ticks. A google.protobuf.Struct is read into plain JSON, the
@@ -180,8 +249,7 @@ async function decodeInTurns(
     const struct = structField(desc, number);
     if (struct !== undefined && type === WireType.LengthDelimited) {
       flush(start);
-      const json = refusing(() => readStruct(reader, reader.uint32()));
-      assignStruct(message, struct, json);
+      assignStruct(message, struct, await readInTurns(reader));
       from = reader.pos;
     } else reader.skip(type, number, MAX_DEPTH);
     fields += 1;
@@ -220,32 +288,55 @@ export function assignStruct(
   fields[oneof.localName] = { case: localName, value };
 }
 
-function readStruct(reader: BinaryReader, length: number): JsonObject {
+/** Reads a Struct over several ticks, of about TICK each. */
+async function readInTurns(reader: BinaryReader): Promise<JsonObject> {
+  const steps = refusing(() => readStruct(reader, reader.uint32()));
+  let began = performance.now();
+  for (let count = 1; ; count += 1) {
+    const step = refusing(() => steps.next());
+    if (step.done) return step.value;
+    if (count % STEPS !== 0 || performance.now() - began < TICK) continue;
+    await nextTurn();
+    began = performance.now();
+  }
+}
+
+/** Milliseconds of work in a tick, and steps between two looks at the clock. */
+const TICK = 4;
+const STEPS = 16;
+
+/** Reader that stops after each element of a list and after every MEMBERS members of an object. */
+type Steps<T> = Generator<undefined, T>;
+
+const MEMBERS = 32;
+
+function* readStruct(reader: BinaryReader, length: number): Steps<JsonObject> {
   const end = reader.pos + length;
   const members: [string, JsonValue][] = [];
   while (reader.pos < end) {
     const [number, type] = reader.tag();
-    if (number === 1 && type === WireType.LengthDelimited) members.push(readEntry(reader));
+    if (number === 1 && type === WireType.LengthDelimited) members.push(yield* readEntry(reader));
     else reader.skip(type, number, MAX_DEPTH);
+    if (members.length % MEMBERS === 0) yield;
   }
   return Object.fromEntries(members);
 }
 
-function readEntry(reader: BinaryReader): [string, JsonValue] {
+function* readEntry(reader: BinaryReader): Steps<[string, JsonValue]> {
   const end = reader.uint32() + reader.pos;
   let key = "";
   let value: JsonValue = null;
   while (reader.pos < end) {
     const [number, type] = reader.tag();
     if (number === 1 && type === WireType.LengthDelimited) key = reader.string();
-    else if (number === 2 && type === WireType.LengthDelimited) value = readValue(reader);
+    else if (number === 2 && type === WireType.LengthDelimited) value = yield* readValue(reader);
     else reader.skip(type, number, MAX_DEPTH);
   }
   return [key, value];
 }
 
 /** A google.protobuf.Value (google/protobuf/struct.proto). */
-function readValue(reader: BinaryReader): JsonValue {
+function* readValue(reader: BinaryReader): Steps<JsonValue> {
   const end = reader.uint32() + reader.pos;
   let value: JsonValue = null;
   while (reader.pos < end) {
@@ -254,20 +345,21 @@ function readValue(reader: BinaryReader): JsonValue {
     else if (number === 3 && type === WireType.LengthDelimited) value = reader.string();
     else if (number === 4 && type === WireType.Varint) value = reader.bool();
     else if (number === 5 && type === WireType.LengthDelimited)
-      value = readStruct(reader, reader.uint32());
-    else if (number === 6 && type === WireType.LengthDelimited) value = readList(reader);
+      value = yield* readStruct(reader, reader.uint32());
+    else if (number === 6 && type === WireType.LengthDelimited) value = yield* readList(reader);
     else reader.skip(type, number, MAX_DEPTH);
   }
   return value;
 }
 
-function readList(reader: BinaryReader): JsonValue[] {
+function* readList(reader: BinaryReader): Steps<JsonValue[]> {
   const end = reader.uint32() + reader.pos;
   const values: JsonValue[] = [];
   while (reader.pos < end) {
     const [number, type] = reader.tag();
-    if (number === 1 && type === WireType.LengthDelimited) values.push(readValue(reader));
+    if (number === 1 && type === WireType.LengthDelimited) values.push(yield* readValue(reader));
     else reader.skip(type, number, MAX_DEPTH);
+    yield;
   }
   return values;
 }

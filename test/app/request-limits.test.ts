@@ -94,8 +94,9 @@ describe("the number of values of a request", () => {
   const namesWith = (most: number): string[] =>
     methods.flatMap((method) => (limits(method).values === most ? [method.name] : [])).sort();
 
-  test("is 100,000 only with a JSON document", () => {
-    expect(namesWith(100_000)).toEqual(["ImportMounts", "ImportSettings", "SaveMounts"]);
+  test("is 400,000 with a document of rows, and 100,000 with other JSON documents", () => {
+    expect(namesWith(400_000)).toEqual(["ImportMounts", "ImportSettings"]);
+    expect(namesWith(100_000)).toEqual(["SaveMounts"]);
   });
 
   test("is 10,000 for the items of one driver", () => {

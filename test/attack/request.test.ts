@@ -75,9 +75,15 @@ describe("costly requests", () => {
     const { input } = method as DescMethod;
     const limits = createMessageLimits({ maxValue: 2 ** 20 })(method as DescMethod);
     const whole = wholeSize(method as DescMethod);
-    const decode = async (entries: number) =>
-      decodeBinary(input, toBinary(input, (form as Form).build({ ...whole, entries })), limits);
-    await expect(decode(whole.entries)).resolves.toBeDefined();
-    await expect(decode(whole.entries * 1.5)).rejects.toThrow(`more than ${limits.values} values`);
+    const decode = async (factor: number) => {
+      const size = { entries: whole.entries * factor, members: whole.members * factor };
+      return decodeBinary(
+        input,
+        toBinary(input, (form as Form).build({ ...whole, ...size })),
+        limits,
+      );
+    };
+    await expect(decode(1)).resolves.toBeDefined();
+    await expect(decode(1.5)).rejects.toThrow(`more than ${limits.values} values`);
   });
 });

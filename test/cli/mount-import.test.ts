@@ -163,3 +163,29 @@ describe("import of settings", () => {
     expect(read.out).toMatch(/storages +skipped +1 storages: import them as mounts/);
   });
 });
+
+describe("a file with many storages", () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      row(`/many/${at}`, { driver: "Local", addition: "{}" }),
+    );
+
+  test("is imported up to 10,000 rows, and refused with their number", async () => {
+    await writeFile(inFolder("many.json"), JSON.stringify({ storages: many(9_000) }));
+    const read = await mount("import", "many.json", "--dry-run");
+    expect(read).toMatchObject({ code: 0, err: "mooring: nothing was changed\n" });
+    expect(read.out.split("\n")).toHaveLength(9_001);
+    await writeFile(inFolder("more.json"), JSON.stringify({ storages: many(10_001) }));
+    const refused = await mount("import", "more.json", "--dry-run");
+    expect(refused.code).toBe(4);
+    expect(refused.err).toContain("document has 10001 rows; 10000 is the most");
+  });
+
+  test("does not keep its settings from being imported", async () => {
+    const file = { ...backup("/x"), storages: many(10_000) };
+    await writeFile(inFolder("both.json"), JSON.stringify(file));
+    const read = await service.cli(["import", "both.json", "--dry-run"]);
+    expect(read.code).toBe(0);
+    expect(read.out).toMatch(/storages +skipped +10000 storages/);
+  });
+});

@@ -84,10 +84,15 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
   const sends = (document: JsonObject) =>
     send(one, encode(one.codec, ImportSettingsRequestSchema, importing(document)));
 
-  test("with more than 100,000 values is refused as INVALID_ARGUMENT", async () => {
-    const answer = await sends({ a: new Array<number>(100_001).fill(0) });
+  test("with more than 400,000 values is refused with the number of rows", async () => {
+    // One value is the list.
+    const answer = await sends({ a: new Array<number>(400_000).fill(0) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
-    expect(plainText(answer)).toMatch(/holds more than 100000 values/);
+    expect(plainText(answer)).toMatch(
+      /holds more than 400000 values: a document has at most 20,000 settings/,
+    );
+    const fitting = await sends({ a: new Array<number>(399_000).fill(0) });
+    expect(plainText(fitting)).not.toMatch(/values/);
   });
 
   test("with more values than the limit of the rpc is refused before it is decoded", async () => {

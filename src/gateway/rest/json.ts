@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { BadRequest, type MessageLimits } from "../../transport/body.ts";
-import { MAX_DEPTH, MESSAGE_LIMITS, textTooLong } from "../../transport/decode.ts";
+import { MAX_DEPTH, MESSAGE_LIMITS, textTooLong, tooManyValues } from "../../transport/decode.ts";
 import { quote } from "../failure.ts";
 import type { RequestForm } from "../settings.ts";
 import { readJsonInteger } from "./value.ts";
@@ -98,7 +98,7 @@ function checkShape(bytes: Buffer, limits: MessageLimits, maxDepth: number): voi
       depth += step;
       if (depth > maxDepth) refuse(`is nested deeper than ${maxDepth} levels`);
     }
-    if (values > limits.values) refuse(`holds more than ${limits.values} values`);
+    if (values > limits.values) throw tooManyValues("body", limits);
   }
 }
 

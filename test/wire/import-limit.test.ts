@@ -1,0 +1,87 @@
+// Imports of mounts have one limit on every transport: 10,000 rows.
+import type { JsonObject } from "@bufbuild/protobuf";
+import { createClient, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
+import { expect, test } from "vitest";
+import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { startedForAll } from "../started.ts";
+import { startService, TOKEN } from "./service.ts";
+
+const service = startedForAll(startService);
+
+/** Rows as servers list them, with every member. */
+const rows = (count: number): JsonObject[] =>
+  Array.from({ length: count }, (_, at) => ({
+    id: at + 1,
+    mount_path: `/m/${at}`,
+    order: at,
+    driver: "WebDav",
+    cache_expiration: 30,
+    status: "work",
+    addition: JSON.stringify({ address: "https://dav.example", username: "u", password: "p" }),
+    remark: "",
+    modified: "2026-01-02T03:04:05.678Z",
+    disabled: false,
+    disable_index: false,
+    enable_sign: false,
+    order_by: "name",
+    order_direction: "asc",
+    extract_folder: "",
+    web_proxy: true,
+    webdav_policy: "native_proxy",
+    proxy_range: false,
+    down_proxy_url: "",
+    disable_proxy_sign: false,
+    custom_cache_policies: "",
+  }));
+
+type Send = (document: JsonObject) => Promise<number | string>;
+
+function through(make: (options: { baseUrl: string; httpVersion: "2" }) => Transport): Send {
+  return async (document) => {
+    const baseUrl = `http://127.0.0.1:${service.port}`;
+    const client = createClient(MountService, make({ baseUrl, httpVersion: "2" }));
+    const headers = { authorization: TOKEN };
+    try {
+      const reply = await client.importMounts({ document, dryRun: true }, { headers });
+      return reply.results.filter(({ outcome }) => outcome === "created").length;
+    } catch (error) {
+      return String(error);
+    }
+  };
+}
+
+const rest: Send = async (document) => {
+  const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/mount/import`, {
+    method: "POST",
+    headers: { authorization: TOKEN, "content-type": "application/json" },
+    body: JSON.stringify({ document, dry_run: true }),
+  });
+  const { data, message } = (await reply.json()) as {
+    data: { results?: { outcome: string }[] } | null;
+    message: string;
+  };
+  return data?.results?.filter(({ outcome }) => outcome === "created").length ?? message;
+};
+
+test.each<[string, Send]>([
+  ["REST", rest],
+  ["Connect", through(createConnectTransport)],
+  [
+    "Connect with JSON",
+    through((options) => createConnectTransport({ ...options, useBinaryFormat: false })),
+  ],
+  ["gRPC-Web", through(createGrpcWebTransport)],
+  ["gRPC", through(createGrpcTransport)],
+])("10,000 mounts are imported over %s, and one more is refused in rows", async (_name, send) => {
+  expect(await send({ storages: rows(10_000) })).toBe(10_000);
+  expect(await send({ storages: rows(10_001) })).toMatch(
+    /document has 10001 rows; 10000 is the most/,
+  );
+  const values = { storages: Array.from({ length: 400_000 }, () => 0) };
+  expect(await send(values)).toMatch(/400000 values: a document has at most 10,000 mounts/);
+});
