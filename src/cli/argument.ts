@@ -25,7 +25,10 @@ export const flags = {
   "accept-loss": { help: "Exit with 0 although something is not kept" },
   "allow-shared-credential": { help: "Allow several sites to share a credential" },
   actor: { value: "NAME", help: "Only changes by this actor" },
-  classes: { value: "LIST", help: "Only these classes of incidents: credential,person; or all" },
+  classes: {
+    value: "LIST",
+    help: "Only these classes of incidents: credential,person (also unknown ones, except with -unknown); or all",
+  },
   "ca-file": { value: "PATH", help: "PEM file with the authority of the site's certificate" },
   comment: { value: "TEXT", help: "Purpose of a token; comment of an acknowledgement" },
   checkpoint: { value: "PATH", help: "File with an earlier checkpoint; - is standard input" },

@@ -20,17 +20,31 @@ function className(value: IncidentClass): string {
   return (IncidentClass[value] ?? "").toLowerCase();
 }
 
-/** Parses class names separated by commas; `all` is an empty list. @throws CliFailure (usage). */
-export function classesOf(text: string): IncidentClass[] {
-  if (text === "all") return [];
-  return text.split(",").map((part) => {
-    const name = part.trim().toUpperCase();
-    const names = CLASS_NAMES.filter((each) => each !== "UNSPECIFIED");
-    if (names.includes(name)) return IncidentClass[name as keyof typeof IncidentClass];
-    const classes = names.map((each) => each.toLowerCase());
-    const hint = suggestion(part.trim(), classes, `: the classes are ${classes.join(", ")}`);
-    throw usage(`there is no class ${quote(part.trim())}${hint}`);
-  });
+const UNKNOWN = "unknown";
+
+/**
+ * Parses class names separated by commas; `all` is an empty list, and `-unknown` excludes incidents
+ * without a known cause. @throws CliFailure (usage).
+ */
+export function classesOf(text: string): {
+  classes: IncidentClass[];
+  withoutUnknown: boolean;
+} {
+  if (text === "all") return { classes: [], withoutUnknown: false };
+  const parts = text.split(",").map((part) => part.trim());
+  return {
+    classes: parts.filter((part) => part !== `-${UNKNOWN}`).map(classNamed),
+    withoutUnknown: parts.includes(`-${UNKNOWN}`),
+  };
+}
+
+function classNamed(text: string): IncidentClass {
+  const name = text.toUpperCase();
+  const names = CLASS_NAMES.filter((each) => each !== "UNSPECIFIED");
+  if (names.includes(name)) return IncidentClass[name as keyof typeof IncidentClass];
+  const classes = names.map((each) => each.toLowerCase());
+  const hint = suggestion(text, classes, `: the classes are ${classes.join(", ")}`);
+  throw usage(`there is no class ${quote(text)}${hint}`);
 }
 
 /** Prints incidents, a line each. */
@@ -101,10 +115,12 @@ export async function writeWebhooks(output: Output, webhooks: readonly Webhook[]
       { title: "LANGUAGE" },
       { title: "STATE" },
     ],
-    webhooks.map(({ name, target, classes, sites, language, disabled }) => [
+    webhooks.map(({ name, target, classes, withoutUnknown, sites, language, disabled }) => [
       name,
       target,
-      classes.length === 0 ? "all" : classes.map(className).join(","),
+      classes.length === 0
+        ? "all"
+        : [...classes.map(className), ...(withoutUnknown ? [`-${UNKNOWN}`] : [])].join(","),
       sites.length === 0 ? "all" : sites.join(","),
       language,
       disabled ? "disabled" : "enabled",

@@ -7,6 +7,7 @@ import { itemKind } from "../mounts/site/item-kind.ts";
  * Class of an incident: the reason why a mount fails.
  * - `credential`: a token, cookie or password is no longer accepted.
  * - `person`: the provider requires a code, a captcha or a scan.
+ * - `gone`: a share was withdrawn.
  * - `quota`: too many requests, or no space or traffic left.
  * - `network`: the provider could not be reached three times in a row.
  * - `configuration`: a path, bucket or value is wrong.
@@ -14,6 +15,7 @@ import { itemKind } from "../mounts/site/item-kind.ts";
 export const CLASSES = [
   "credential",
   "person",
+  "gone",
   "quota",
   "network",
   "configuration",
@@ -188,6 +190,7 @@ export function classify(message: string): IncidentClass {
 const ACTIONS: Readonly<Record<IncidentClass, Message>> = {
   credential: message("DO_REPLACE_CREDENTIAL"),
   person: message("DO_SIGN_IN"),
+  gone: message("DO_REPLACE_SHARE"),
   quota: message("DO_WAIT"),
   network: message("DO_CHECK_NETWORK"),
   configuration: message("DO_COMPARE_CONFIGURATION"),

@@ -128,6 +128,7 @@ export function incidentImpl(
 export const CLASS_VALUES: Readonly<Record<IncidentClass, ClassProto>> = {
   credential: ClassProto.CREDENTIAL,
   person: ClassProto.PERSON,
+  gone: ClassProto.GONE,
   quota: ClassProto.QUOTA,
   network: ClassProto.NETWORK,
   configuration: ClassProto.CONFIGURATION,

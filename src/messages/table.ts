@@ -220,6 +220,8 @@ export const MESSAGES = {
 
   // Incidents and webhooks
   DO_REPLACE_CREDENTIAL: "Get a new credential from the provider, and replace it in the mount.",
+  DO_REPLACE_SHARE:
+    "Ask the owner of the share for a new link and replace it in the mount, or remove the mount.",
   DO_SIGN_IN: "The provider requires a manual sign-in: sign in there, and confirm its request.",
   DO_WAIT: "Wait until the provider's limit ends, free space, or list the mount less often.",
   DO_CHECK_NETWORK:

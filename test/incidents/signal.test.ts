@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
   classify,
@@ -36,10 +37,35 @@ describe("the class of a driver's message", () => {
     ["failed to refresh token: Post https://x: dial tcp 1.2.3.4:443: i/o timeout", "network"],
     ["stat /srv/gone: no such file or directory", "configuration"],
     ["no driver named: X", "configuration"],
+    ["authorization is invalid, strs < 4", "credential"],
+    ["530 Login incorrect", "credential"],
+    ["账号或密码错误", "credential"],
+    ["提取码错误", "credential"],
+    ["Operation too frequent", "quota"],
+    ["剩余空间不足", "quota"],
+    ["分享已取消", "gone"],
+    ["啊哦，你来晚了，分享的文件已经被取消了", "gone"],
+    ["The share has expired", "gone"],
+    ["AADSTS50076: you must use multi-factor authentication", "person"],
+    ["您的账号已被冻结", "person"],
+    ["x509: certificate signed by unknown authority", "network"],
+    ["ssh: handshake failed: knownhosts: key mismatch", "configuration"],
+    ["ssh: handshake failed: ssh: unable to authenticate", "credential"],
     ["something else", "unknown"],
     ["", "unknown"],
   ])("%s", (message, expected) => {
     expect(classify(message)).toBe(expected);
+  });
+
+  test("is the expected one for the messages of public reports", () => {
+    const file = new URL("reported-messages.json", import.meta.url);
+    const reported: { class: string; source: string; message: string }[] = JSON.parse(
+      readFileSync(file, "utf8"),
+    );
+    expect(reported.length).toBeGreaterThan(150);
+    for (const { source } of reported) expect(source).toMatch(/^[\w.-]+\/[\w.-]+#\d+$/);
+    const found = reported.map((each) => ({ ...each, class: classify(each.message) }));
+    expect(found).toEqual(reported);
   });
 });
 

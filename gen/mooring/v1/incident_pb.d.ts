@@ -193,7 +193,8 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
   target: string;
 
   /**
-   * Classes of incidents to send. Empty: all.
+   * Classes of incidents to send, with those of the class `unknown` unless
+   * `without_unknown` is set. Empty: all.
    *
    * @generated from field: repeated mooring.v1.IncidentClass classes = 3;
    */
@@ -233,6 +234,14 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
    * @generated from field: string created_by = 8;
    */
   createdBy: string;
+
+  /**
+   * Incidents of the class `unknown` are not sent, unless `classes` is empty or
+   * contains it.
+   *
+   * @generated from field: bool without_unknown = 9;
+   */
+  withoutUnknown: boolean;
 };
 
 /**
@@ -311,11 +320,19 @@ export declare const WebhookInputSchema: GenMessage<WebhookInput>;
  */
 export declare type WebhookClasses = Message<"mooring.v1.WebhookClasses"> & {
   /**
-   * The classes. Empty: all.
+   * The classes. Empty: all. The cause of an incident of the class `unknown`
+   * may be one of them, so that these are sent as well.
    *
    * @generated from field: repeated mooring.v1.IncidentClass classes = 1;
    */
   classes: IncidentClass[];
+
+  /**
+   * Do not send incidents of the class `unknown`, unless it is listed.
+   *
+   * @generated from field: bool without_unknown = 2;
+   */
+  withoutUnknown: boolean;
 };
 
 /**
@@ -489,6 +506,13 @@ export enum IncidentClass {
    * @generated from enum value: INCIDENT_CLASS_UNKNOWN = 6;
    */
   UNKNOWN = 6,
+
+  /**
+   * A share was cancelled, deleted or forbidden, or has expired.
+   *
+   * @generated from enum value: INCIDENT_CLASS_GONE = 7;
+   */
+  GONE = 7,
 }
 
 /**

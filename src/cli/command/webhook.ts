@@ -149,7 +149,7 @@ async function inputOf({ args, world }: CommandRun) {
   const secret = args.text("secret-file");
   const language = args.text("language");
   return {
-    ...(classes !== undefined && { classes: { classes: classesOf(classes) } }),
+    ...(classes !== undefined && { classes: classesOf(classes) }),
     ...(sites !== undefined && { sites: { names: namesOf(sites) } }),
     ...(disabled !== undefined && { disabled: disabled === "true" }),
     ...(secret !== undefined && { secret: (await readValue(secret, world)).trim() }),

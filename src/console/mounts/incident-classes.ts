@@ -5,6 +5,7 @@ import type { MessageKey } from "../i18n/messages.ts";
 export const CLASSES: Partial<Record<IncidentClass, MessageKey>> = {
   [IncidentClass.CREDENTIAL]: "incident.credential",
   [IncidentClass.PERSON]: "incident.person",
+  [IncidentClass.GONE]: "incident.gone",
   [IncidentClass.QUOTA]: "incident.quota",
   [IncidentClass.NETWORK]: "incident.network",
   [IncidentClass.CONFIGURATION]: "incident.configuration",

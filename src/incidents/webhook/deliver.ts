@@ -3,7 +3,7 @@ import type { Language, Translate } from "../../messages/language.ts";
 import { message } from "../../messages/message.ts";
 import { type Incident, type IncidentEvent, itemsToReplace, remedyOf } from "../incident.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
-import type { Webhook } from "./input.ts";
+import { type Webhook, wantsClass } from "./input.ts";
 import { type Send, signedHeaders } from "./send.ts";
 
 /** Pauses before the second and later attempts, in milliseconds (Standard Webhooks 1.0). */
@@ -147,9 +147,9 @@ export function createAnnounce(deps: AnnounceDeps) {
     return deps
       .webhooks()
       .filter(
-        ({ disabled, classes, sites }) =>
+        ({ disabled, sites, ...webhook }) =>
           !disabled &&
-          (classes.length === 0 || classes.includes(incident.class)) &&
+          wantsClass(webhook, incident.class) &&
           (sites.length === 0 || sites.includes(site)),
       )
       .map(({ id: webhookId, language }) => ({

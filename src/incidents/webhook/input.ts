@@ -22,6 +22,8 @@ export interface Webhook {
   readonly secret: string;
   /** Empty: all. */
   readonly classes: readonly IncidentClass[];
+  /** Whether incidents of the class `unknown` are not sent, unless it is listed. */
+  readonly withoutUnknown: boolean;
   /** Names of sites. Empty: all. */
   readonly sites: readonly string[];
   readonly language: string;
@@ -33,10 +35,28 @@ export interface Webhook {
 
 /** A client's input for a webhook. Undefined members stay unchanged. */
 export type WebhookInput = {
-  readonly [M in "name" | "url" | "secret" | "classes" | "sites" | "language" | "disabled"]?:
-    | Webhook[M]
-    | undefined;
+  readonly [M in
+    | "name"
+    | "url"
+    | "secret"
+    | "classes"
+    | "withoutUnknown"
+    | "sites"
+    | "language"
+    | "disabled"]?: Webhook[M] | undefined;
 };
+
+/**
+ * Reports whether a webhook is notified of a class. The cause of an `unknown` incident may be any of
+ * the classes, so that a webhook with some classes gets it too, unless it says otherwise.
+ */
+export function wantsClass(
+  { classes, withoutUnknown }: Pick<Webhook, "classes" | "withoutUnknown">,
+  kind: IncidentClass,
+): boolean {
+  if (classes.length === 0 || classes.includes(kind)) return true;
+  return kind === "unknown" && !withoutUnknown;
+}
 
 /** Problem of another address for signatures with the same key. */
 function redirectionProblem({ url }: Webhook, input: WebhookInput): Message | undefined {

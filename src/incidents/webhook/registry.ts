@@ -42,7 +42,7 @@ export function createWebhookRegistry({
         ...rest,
         url: sealer.open(keyOf(row.id, "url"), url),
         secret: sealer.open(keyOf(row.id, "secret"), secret),
-        classes: JSON.parse(classes) as IncidentClass[],
+        ...readClasses(classes),
         sites: JSON.parse(sites) as string[],
       });
     } catch (error) {
@@ -85,18 +85,29 @@ export function createWebhookRegistry({
     webhook: Webhook,
     options: Parameters<IncidentStore["putWebhook"]>[1],
   ): Promise<WebhookPut> {
-    const { url, secret, classes, sites, ...rest } = webhook;
+    const { url, secret, classes, withoutUnknown, sites, ...rest } = webhook;
     const row: StoredWebhook = {
       ...rest,
       url: sealer.seal(keyOf(webhook.id, "url"), url),
       secret: sealer.seal(keyOf(webhook.id, "secret"), secret),
-      classes: JSON.stringify(classes),
+      classes: JSON.stringify(withoutUnknown ? [...classes, WITHOUT_UNKNOWN] : classes),
       sites: JSON.stringify(sites),
     };
     const result = await store.putWebhook(row, options);
     if (result === "stored") webhooks.set(webhook.id, { row, open: Object.freeze(webhook) });
     return result;
   }
+}
+
+/** Entry of the stored classes of a webhook that is not notified of the class `unknown`. */
+const WITHOUT_UNKNOWN = "-unknown";
+
+function readClasses(stored: string): Pick<Webhook, "classes" | "withoutUnknown"> {
+  const names = JSON.parse(stored) as string[];
+  return {
+    classes: names.filter((name) => name !== WITHOUT_UNKNOWN) as IncidentClass[],
+    withoutUnknown: names.includes(WITHOUT_UNKNOWN),
+  };
 }
 
 /** Context of a sealed secret, which cannot be decrypted in another one. */

@@ -97,6 +97,7 @@ function inputFromProto(input: WebhookInputMessage | undefined): WebhookInput {
     language,
     disabled,
     classes: input.classes?.classes.map(classFromProto),
+    withoutUnknown: input.classes?.withoutUnknown,
     sites: input.sites?.names,
   };
 }
@@ -116,9 +117,10 @@ function classFromProto(value: ClassProto): IncidentClass {
 }
 
 function toProto(webhook: Webhook): WebhookMessage {
-  const { name, sites, language, disabled, createdBy } = webhook;
+  const { name, sites, language, disabled, createdBy, withoutUnknown } = webhook;
   return create(WebhookSchema, {
     name,
+    withoutUnknown,
     language,
     disabled,
     createdBy,

@@ -126,6 +126,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         url: "",
         secret: newKey(),
         classes: [],
+        withoutUnknown: false,
         sites: [],
         language: "en",
         disabled: false,

@@ -1,6 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
+import type { IncidentClass } from "../../../src/incidents/incident.ts";
 import type { StoredDelivery } from "../../../src/incidents/store.ts";
+import { wantsClass } from "../../../src/incidents/webhook/input.ts";
 import { createWebhookRegistry } from "../../../src/incidents/webhook/registry.ts";
 import type { Attempt } from "../../../src/incidents/webhook/send.ts";
 import { createWebhookService } from "../../../src/incidents/webhook/service.ts";
@@ -105,23 +107,25 @@ test("a resent message keeps an attempt that another process stores meanwhile, a
   expect(await store.incidents.delivery("one")).toMatchObject(expected);
 });
 
+/** A process with the webhooks of a store. */
+const serviceOn = (incidents: typeof store.incidents) =>
+  createWebhookService({
+    store: incidents,
+    registry: createWebhookRegistry({
+      store: incidents,
+      sealer: createSealer([]),
+      onClosed: () => undefined,
+    }),
+    send: async () => ({ status: 204, error: "" }),
+    now: () => 1,
+    readSites: async () => siteNames(),
+    newId: () => "id",
+  });
+
 test("a change keeps what another process changed between the read and the write", async () => {
   let gate = async (): Promise<void> => undefined;
-  const open = (wrapped: typeof store.incidents) =>
-    createWebhookService({
-      store: wrapped,
-      registry: createWebhookRegistry({
-        store: wrapped,
-        sealer: createSealer([]),
-        onClosed: () => undefined,
-      }),
-      send: async () => ({ status: 204, error: "" }),
-      now: () => 1,
-      readSites: async () => siteNames(),
-      newId: () => "id",
-    });
-  const other = open(store.incidents);
-  const webhooks = open({
+  const other = serviceOn(store.incidents);
+  const webhooks = serviceOn({
     ...store.incidents,
     putWebhook: async (webhook, options) => {
       await gate();
@@ -135,4 +139,30 @@ test("a change keeps what another process changed between the read and the write
   };
   await webhooks.update("hook", { secret: "", url: "https://a.example/b" }, origin);
   expect(await other.list()).toMatchObject([{ url: "https://a.example/b", disabled: true }]);
+});
+
+test.each<[classes: IncidentClass[], withoutUnknown: boolean, told: IncidentClass[]]>([
+  [[], false, ["credential", "gone", "unknown"]],
+  [[], true, ["credential", "gone", "unknown"]],
+  [["credential"], false, ["credential", "unknown"]],
+  [["credential"], true, ["credential"]],
+  [["gone", "unknown"], true, ["gone", "unknown"]],
+])(
+  "a webhook with the classes %j (without unknown ones: %s) is told of %j",
+  (classes, withoutUnknown, told) => {
+    const all: IncidentClass[] = ["credential", "gone", "unknown"];
+    expect(all.filter((kind) => wantsClass({ classes, withoutUnknown }, kind))).toEqual(told);
+  },
+);
+
+test("whether unknown incidents are excluded is stored", async () => {
+  const webhooks = serviceOn(store.incidents);
+  await webhooks.create(
+    { name: "hook", url: "https://a.example/", classes: ["gone"], withoutUnknown: true },
+    origin,
+  );
+  const other = serviceOn(store.incidents);
+  expect(await other.list()).toMatchObject([{ classes: ["gone"], withoutUnknown: true }]);
+  await other.update("hook", { withoutUnknown: false }, origin);
+  expect(await webhooks.list()).toMatchObject([{ classes: ["gone"], withoutUnknown: false }]);
 });

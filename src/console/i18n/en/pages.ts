@@ -36,6 +36,7 @@ export const pagesTexts = {
   "incident.credential": "credential",
   "incident.network": "network",
   "incident.person": "sign-in required",
+  "incident.gone": "gone",
   "incident.quota": "quota",
   "incident.unknown": "unknown cause",
 

@@ -13,7 +13,7 @@ export const webhooksTexts = {
 
   "webhook.allClasses": "all incidents",
   "webhook.classes": "Incidents",
-  "webhook.classesHint": "None selected: all.",
+  "webhook.classesHint": "None selected: all. Incidents of unknown cause are sent too.",
   "webhook.delete": "Delete {name}",
   "webhook.deleteQuestion": "No more messages are sent, and its deliveries are deleted.",
   "webhook.deliveries": "Deliveries",
