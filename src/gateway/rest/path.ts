@@ -100,6 +100,8 @@ function readVariable(reader: Reader): void {
     reader.segments.push({ kind: "one" });
   }
   if (reader.source[reader.position] !== "}") refuse(reader, "a variable must end with }");
+  if (reader.variables.some((one) => one.field === field))
+    refuse(reader, `{${field}} occurs twice, and would fill its field twice`);
   reader.position++;
   const captured = reader.segments.slice(start);
   const multiple = captured.length > 1 || captured.some(({ kind }) => kind === "rest");

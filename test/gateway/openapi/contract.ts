@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 const GOOGLE = join(ROOT, "node_modules/google-proto-files/google/api");
 const PROTOS = ["annotations", "http", "httpbody", "field_behavior"];
 
-/** A contract with a rule of every kind, as compiled. */
+/** A compiled contract. */
 export interface Compiled {
   readonly bytes: Uint8Array;
   readonly set: FileDescriptorSet;
@@ -22,9 +22,14 @@ export interface Compiled {
  * @param asked the files that are no imports. Default: all.
  */
 export function compileContract(...asked: readonly string[]): Compiled {
+  return compileProtos(join(import.meta.dirname, "proto"), asked);
+}
+
+/** Compiles the proto files of a folder, which may import some of google/api. */
+export function compileProtos(from: string, asked: readonly string[] = []): Compiled {
   const folder = mkdtempSync(join(tmpdir(), "mooring-proto-"));
   try {
-    cpSync(join(import.meta.dirname, "proto"), folder, { recursive: true });
+    cpSync(from, folder, { recursive: true });
     mkdirSync(join(folder, "google/api"), { recursive: true });
     for (const name of PROTOS)
       cpSync(join(GOOGLE, `${name}.proto`), join(folder, `google/api/${name}.proto`));
