@@ -140,6 +140,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     siteName: incidents.siteName,
     readSites: () => readSiteNames(sites.registry),
     mountAt: incidents.mountAt,
+    coverage: (siteId) => ({ ...mounts.looked(siteId), interval: config.probeIntervalMs }),
     driverOf,
     incidentCounts: incidents.counts,
     access: manager,

@@ -377,8 +377,8 @@ export const definitions = {
     variable: "MOORING_PROBE_INTERVAL",
     placeholder: "DURATION",
     parse: probeInterval,
-    default: "0s",
-    help: "Interval in which each mount of a site is listed at its provider to check that it works: `15m` to `24h`, randomized by half; `0s` disables it. Without it, incidents are based only on the mount lists of the sites, whose status stays `work` while listings fail.",
+    default: "1h",
+    help: "Interval in which each mount of a site is listed at its provider to check that it works: `15m` to `24h`, randomized by half; `0s` disables it. After an error of a credential a mount is not listed again until it is changed. Without listings, incidents are based only on the mount lists of the sites, whose status stays `work` while listings fail.",
   },
   webhookTargets: {
     variable: "MOORING_WEBHOOK_TARGETS",

@@ -20,11 +20,12 @@ import { createDriverTranslation, type DriverInfo } from "../drivers/driver-info
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
-import { createLanguageOf } from "../messages/localize.ts";
+import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
+import { type Coverage, coverageText } from "./coverage.ts";
 import {
   type Incident,
   type IncidentClass,
@@ -41,6 +42,8 @@ export interface IncidentSite {
   /** Names of sites, with those that another process has just created. */
   readSites(): Promise<SiteNames>;
   driverOf(name: string): DriverInfo | undefined;
+  /** What is known about the mounts of a site; undefined: of all sites. */
+  coverage(siteId: string | undefined): Coverage;
   /** Name of Mooring's mount at a path of a site; undefined: only the site has it. */
   mountAt(siteId: string, path: string): string | undefined;
 }
@@ -51,6 +54,7 @@ export function incidentImpl(
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof IncidentServiceDesc> {
   const languageOf = createLanguageOf();
+  const sayIn = createSayIn(translations);
   const driverTranslation = memoize((language: Language) =>
     createDriverTranslation(translations(language)),
   );
@@ -104,8 +108,15 @@ export function incidentImpl(
       });
       const page = found.slice(0, limit);
       const last = page.at(-1);
+      const isEmpty = page.every(({ closedAt }) => closedAt > 0);
       return create(ListIncidentsResponseSchema, {
         incidents: page.map(showIn(context)),
+        ...(before === undefined && {
+          coverage: coverageToProto(source.coverage(siteId), {
+            mountPath,
+            say: isEmpty ? sayIn(context) : undefined,
+          }),
+        }),
         nextPageToken:
           found.length > limit && last !== undefined ? tokenOf(last.openedAt, last.id) : "",
       });
@@ -140,6 +151,33 @@ const SOURCE_VALUES: Readonly<Record<IncidentSource, SourceProto>> = {
   probe: SourceProto.PROBE,
   expiry: SourceProto.EXPIRY,
 };
+
+/** Maximum number of mounts that a coverage names. */
+const MAX_UNLISTED = 100;
+
+/** @param say undefined: there are open incidents. */
+function coverageToProto(
+  coverage: Coverage,
+  {
+    mountPath,
+    say,
+  }: { readonly mountPath: string; readonly say: ((text: Text) => string) | undefined },
+) {
+  const mounts = coverage.mounts.filter(({ path }) => mountPath === "" || path === mountPath);
+  const listed = mounts.filter(({ listedAt }) => listedAt > 0);
+  const unlisted = mounts.filter(({ listedAt }) => listedAt === 0);
+  const sentences = say === undefined ? [] : coverageText({ ...coverage, mounts }).map(say);
+  return {
+    mounts: mounts.length,
+    listed: listed.length,
+    unlisted: unlisted.slice(0, MAX_UNLISTED).map(({ site, path }) => `${site} ${path}`),
+    unreadSites: coverage.unread.map(({ site }) => site),
+    text: sentences.join(" "),
+    ...(listed.length > 0 && {
+      oldestListTime: timestampFromMs(Math.min(...listed.map(({ listedAt }) => listedAt))),
+    }),
+  };
+}
 
 function incidentToProto(
   incident: Incident,

@@ -238,6 +238,18 @@ export const MESSAGES = {
     'Make the site reachable, or correct its address or token: "mooring site check {site}" shows the cause.',
   DO_SYNC_OR_ADOPT:
     'Write the values of Mooring to the site ("mooring mount sync {site} {name}"), or adopt those of the site ("mooring mount adopt {site} {name}").',
+  NO_INCIDENTS: "There are no open incidents.",
+  NO_MOUNTS_ON_SITES: "No site has a mount.",
+  MOUNTS_FAIL: "Mounts that do not work ({count}): {names}.",
+  MOUNTS_NOT_LISTED:
+    "{count} of {total} mounts were not listed at their providers since they were changed, so it is unknown whether they work: {names}.",
+  MOUNTS_LISTED: "{count} of {total} mounts were listed at their providers, the first at {time}.",
+  SITE_NOT_READ: "{site} is not read ({cause}); last time: {time}.",
+  SITE_IS_PAUSED: "paused",
+  NEVER: "never",
+  PROBES_ARE_OFF:
+    'Mooring lists none by itself (MOORING_PROBE_INTERVAL=0s): "mooring mount test --all" lists them now.',
+  LIST_NOW: 'To list them now: "mooring mount test --all".',
   INCIDENT_NOT_FOUND: 'there is no incident "{id}"',
   INCIDENT_CLOSED: 'the incident "{id}" is closed',
   NOTE_TOO_LONG: "note has more than {most} characters",

@@ -1,5 +1,6 @@
 import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
+import type { Text } from "../messages/message.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import type { MountsOfSite, Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
@@ -63,6 +64,20 @@ export interface MountService extends DeclaredMounts {
   get(name: string, grant: Grant): Mount;
   /** What is known about the mounts of a site as a whole. The same object until it changes. */
   ofSite(site: Site): MountsOfSite;
+  /** Enabled mounts on sites, Mooring's and others, with what is known about them. */
+  looked(siteId: string | undefined): {
+    readonly mounts: readonly {
+      readonly site: string;
+      readonly path: string;
+      readonly listedAt: number;
+      readonly isFailing: boolean;
+    }[];
+    readonly unread: readonly {
+      readonly site: string;
+      readonly cause: Text;
+      readonly readAt: number;
+    }[];
+  };
   /** Calls the listener after a change of the states of mounts. */
   onStatus(listener: () => void): void;
   /** Name of the mount that a site has at a path; undefined: none. */

@@ -52,7 +52,7 @@ import type { Lister } from "./site/listing.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
-import { type Status, type StatusSources, statusOf } from "./status.ts";
+import { type Status, type StatusSources, statusOf, unreadSite } from "./status.ts";
 import { createSummaries } from "./summary.ts";
 import { type Target, type TestResult, testMounts } from "./test.ts";
 import { saveUsable } from "./usable.ts";
@@ -234,6 +234,32 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     get: (name, grant) => need(grant)(all().get(name), name),
     ofSite: summaries.ofSite,
+    looked: (siteId) => {
+      const sites = deps.sites.sites().filter(({ id }) => siteId === undefined || id === siteId);
+      const mounts = sites.flatMap((site) => {
+        const listings = registry.listings(site.id);
+        const own = [...all().values()].flatMap((mount) => {
+          if (mount.disabled || !isOnSite(mount, site.name)) return [];
+          const { state, listedAt } = statusOf(mount, site, sources);
+          const isFailing = state === "failing" || state === "stuck";
+          return [{ site: site.name, path: pathOn(mount, site.name), listedAt, isFailing }];
+        });
+        const others = registry.site(site.id).extra.flatMap(({ path, disabled = false }) => {
+          const listing = listings.get(path);
+          const isFailing = (listing?.error ?? "") !== "";
+          return disabled ? [] : [{ site: site.name, path, listedAt: listing?.at ?? 0, isFailing }];
+        });
+        return [...own, ...others];
+      });
+      const unread = sites.flatMap((site) => {
+        const cause = unreadSite(site, sources)?.cause ?? "";
+        const { readAt } = registry.site(site.id);
+        return cause === "" && !site.paused && readAt > 0
+          ? []
+          : [{ site: site.name, cause, readAt }];
+      });
+      return { mounts, unread };
+    },
     onStatus: (listener) => {
       listeners.add(listener);
     },

@@ -57,6 +57,38 @@ test("a server is cloned by the commands of docs/mounts.md", async () => {
   expect((await mount("list", "--site", "quay")).out).not.toContain("books");
 });
 
+test("a failing mount is shown, tested and mounted again by the commands of docs/mounts.md", async () => {
+  harbour.storages.folders.set("/films", ["a.mkv", "series/"]);
+  expect(await mount("test", "films", "--site", "harbour")).toMatchObject({
+    code: 0,
+    out: "films on harbour (/films): works (2 entries)\n  a.mkv\n  series/\n",
+  });
+  harbour.storages.folders.set("/films", "object not found");
+  const failed = await mount("test", "--all");
+  expect(failed.code).toBe(4);
+  expect(failed.out).toMatch(/^films on harbour \(\/films\): fails \(.*object not found\)$/m);
+  expect(failed.out).toMatch(/^books on harbour \(\/books\): works \(0 entries\)$/m);
+  expect(failed.err).toContain("1 of 3 mounts do not work");
+  expect((await mount("list")).out).toMatch(/films +.*harbour: failing \(.*object not found/);
+  const shown = (await mount("get", "films")).out;
+  expect(shown).toMatch(/^on harbour +failing \(.*object not found\), since \d/m);
+  expect(shown).toMatch(/values agree, read \d.*, listed \d/);
+  expect(shown).toContain('"mooring mount sync harbour films"');
+  expect((await site("list")).out).toMatch(/^harbour +observe +degraded .*mounts: 1 failing$/m);
+  const still = await mount("sync", "harbour", "films", "--yes");
+  expect(still).toMatchObject({ code: 4 });
+  expect(still.out).toMatch(/^harbour: 1 failing \(.*object not found\)$/m);
+  expect(still.err).toContain("some mounts do not work on the site");
+  harbour.storages.folders.delete("/films");
+  expect(await mount("sync", "harbour", "films", "--yes")).toMatchObject({
+    code: 0,
+    out: "harbour: 1 ok\n",
+  });
+  expect(await mount("test")).toMatchObject({ code: 2 });
+  expect(await mount("test", "films", "--all")).toMatchObject({ code: 2 });
+  expect((await service.cli(["incident", "list"])).err).toContain("listed at their providers");
+});
+
 test("a mount is created, shown, changed, copied, renamed and deleted", async () => {
   await writeFile(join(service.folder, "password"), "dav-secret-1\n");
   const values = ["address=https://dav.example", "username=ann", "password=@password"];

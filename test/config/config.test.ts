@@ -51,7 +51,7 @@ test("without flags and variables the defaults apply", () => {
     wrongTokens: 10,
     socketMode: 0o600,
     integrityCheck: "auto",
-    probeIntervalMs: 0,
+    probeIntervalMs: 3_600_000,
     webhookTargets: "public",
     console: "on",
     workers: 1,

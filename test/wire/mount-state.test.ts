@@ -7,7 +7,7 @@ import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { FOLLOWING, local, rowOf, startFollowed, stateOf } from "./following.ts";
-import { startService } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { read } from "./transport/transport.ts";
 
 const NO_FOLDER = "root folder /srv/gone not exists";
@@ -129,6 +129,52 @@ test("a sync of a mount whose provider still refuses listings says so, although 
   one.storages.folders.delete("/dead");
   const healed = await admin.mounts.syncMounts({ site: "one", names: ["dead"] });
   expect(healed.status).toMatchObject([{ state: "ok" }]);
+});
+
+describe("the list of incidents without an open one", () => {
+  const list = async (language: string, query = "") => {
+    const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/incident/list${query}`, {
+      headers: { authorization: TOKEN, "accept-language": language },
+    });
+    return ((await reply.json()) as { data: { coverage: JsonObject } }).data.coverage;
+  };
+
+  test("says which mounts were not listed at their providers", async () => {
+    await admin.mounts.saveMounts({ mounts: [local("fresh", "/srv/fresh")] });
+    await expect.poll(() => stateOf(admin, "fresh")).toBe("ok");
+    const before = await list("en");
+    expect(before).toMatchObject({ mounts: 4, listed: 3, unlisted: ["one /fresh"] });
+    expect(before["text"]).toContain("it is unknown whether they work: one /fresh.");
+    expect(before["text"]).toContain("MOORING_PROBE_INTERVAL=0s");
+    expect((await list("zh-CN"))["text"]).toContain("没有未关闭的事件");
+    await admin.mounts.testMounts({ names: ["fresh"] });
+    const after = await list("en", "?site=one");
+    expect(after).toMatchObject({ mounts: 4, listed: 4, unlisted: [] });
+    expect(after["text"]).toMatch(/^There are no open incidents\. 4 of 4 mounts were listed/);
+    expect(after["oldest_list_time"]).toMatch(/^2/);
+  });
+
+  test("has no sentence while one is open", async () => {
+    one.storages.folders.set("/fresh", "NoSuchBucket");
+    await admin.mounts.testMounts({ names: ["fresh"] });
+    expect(await list("en")).toMatchObject({ text: "" });
+    one.storages.folders.delete("/fresh");
+    await admin.mounts.saveMounts({ mounts: [{ name: "fresh", members: { remark: "new" } }] });
+    const works = async () =>
+      rowOf(one, "/fresh")?.remark === "new" &&
+      (await admin.mounts.testMounts({ names: ["fresh"] })).tests[0]?.outcome === "works";
+    await expect.poll(works).toBe(true);
+    expect((await list("en"))["listed"]).toBe(4);
+    await admin.mounts.deleteMounts({ names: ["fresh"] });
+    await expect.poll(async () => (await list("en"))["mounts"]).toBe(3);
+  });
+
+  test("names sites that are not read", async () => {
+    await admin.sites.updateSite({ name: "one", site: { paused: true } });
+    expect(await list("en")).toMatchObject({ unread_sites: ["one"] });
+    expect((await list("en"))["text"]).toContain("one is not read (paused); last time: 2");
+    await admin.sites.updateSite({ name: "one", site: { paused: false } });
+  });
 });
 
 test("another process shows the same states, and its tests and syncs count for all", async () => {

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Incident } from "./incident_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file mooring/v1/incident_service.proto.
@@ -78,6 +79,13 @@ export declare type ListIncidentsResponse = Message<"mooring.v1.ListIncidentsRes
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * What the list is based on. Only on the first page.
+   *
+   * @generated from field: mooring.v1.IncidentCoverage coverage = 3;
+   */
+  coverage?: IncidentCoverage | undefined;
 };
 
 /**
@@ -85,6 +93,63 @@ export declare type ListIncidentsResponse = Message<"mooring.v1.ListIncidentsRes
  * Use `create(ListIncidentsResponseSchema)` to create a new message.
  */
 export declare const ListIncidentsResponseSchema: GenMessage<ListIncidentsResponse>;
+
+/**
+ * What is known about the mounts of the requested sites. An empty list of incidents says no more
+ * than this.
+ *
+ * @generated from message mooring.v1.IncidentCoverage
+ */
+export declare type IncidentCoverage = Message<"mooring.v1.IncidentCoverage"> & {
+  /**
+   * Number of enabled mounts on sites.
+   *
+   * @generated from field: int32 mounts = 1;
+   */
+  mounts: number;
+
+  /**
+   * Number of these that were listed at their providers since they were last changed.
+   *
+   * @generated from field: int32 listed = 2;
+   */
+  listed: number;
+
+  /**
+   * The others, at most 100, as site, space and path.
+   *
+   * @generated from field: repeated string unlisted = 3;
+   */
+  unlisted: string[];
+
+  /**
+   * Time of the oldest of these listings. Absent: there is none.
+   *
+   * @generated from field: google.protobuf.Timestamp oldest_list_time = 4;
+   */
+  oldestListTime?: Timestamp | undefined;
+
+  /**
+   * Names of sites whose mounts are not read: they fail, or are paused.
+   *
+   * @generated from field: repeated string unread_sites = 5;
+   */
+  unreadSites: string[];
+
+  /**
+   * The same for people, in the language of the call, if there are no open incidents. Empty: there
+   * are.
+   *
+   * @generated from field: string text = 6;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message mooring.v1.IncidentCoverage.
+ * Use `create(IncidentCoverageSchema)` to create a new message.
+ */
+export declare const IncidentCoverageSchema: GenMessage<IncidentCoverage>;
 
 /**
  * Request of GetIncident.

@@ -4,6 +4,7 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_mooring_access_v1_access } from "../access/v1/access_pb.js";
 import { file_mooring_rest_v1_rest } from "../rest/v1/rest_pb.js";
 import { file_mooring_v1_incident } from "./incident_pb.js";
@@ -12,7 +13,7 @@ import { file_mooring_v1_incident } from "./incident_pb.js";
  * Describes the file mooring/v1/incident_service.proto.
  */
 export const file_mooring_v1_incident_service = /*@__PURE__*/
-  fileDesc("CiFtb29yaW5nL3YxL2luY2lkZW50X3NlcnZpY2UucHJvdG8SCm1vb3JpbmcudjEibwoUTGlzdEluY2lkZW50c1JlcXVlc3QSDAoEc2l0ZRgBIAEoCRISCgptb3VudF9wYXRoGAIgASgJEg4KBmNsb3NlZBgDIAEoCBIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJZChVMaXN0SW5jaWRlbnRzUmVzcG9uc2USJwoJaW5jaWRlbnRzGAEgAygLMhQubW9vcmluZy52MS5JbmNpZGVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoSR2V0SW5jaWRlbnRSZXF1ZXN0EgoKAmlkGAEgASgJIj0KE0dldEluY2lkZW50UmVzcG9uc2USJgoIaW5jaWRlbnQYASABKAsyFC5tb29yaW5nLnYxLkluY2lkZW50IjYKGkFja25vd2xlZGdlSW5jaWRlbnRSZXF1ZXN0EgoKAmlkGAEgASgJEgwKBG5vdGUYAiABKAkiRQobQWNrbm93bGVkZ2VJbmNpZGVudFJlc3BvbnNlEiYKCGluY2lkZW50GAEgASgLMhQubW9vcmluZy52MS5JbmNpZGVudCIXChVXYXRjaEluY2lkZW50c1JlcXVlc3QiQQoWV2F0Y2hJbmNpZGVudHNSZXNwb25zZRInCglpbmNpZGVudHMYASADKAsyFC5tb29yaW5nLnYxLkluY2lkZW50MpwFCg9JbmNpZGVudFNlcnZpY2USkwEKDUxpc3RJbmNpZGVudHMSIC5tb29yaW5nLnYxLkxpc3RJbmNpZGVudHNSZXF1ZXN0GiEubW9vcmluZy52MS5MaXN0SW5jaWRlbnRzUmVzcG9uc2UiPZACAeKCGQIIAeqCGRAaDmluY2lkZW50czpyZWFkgtPkkwIaEhgvYXBpL2FkbWluL2luY2lkZW50L2xpc3QSlgEKC0dldEluY2lkZW50Eh4ubW9vcmluZy52MS5HZXRJbmNpZGVudFJlcXVlc3QaHy5tb29yaW5nLnYxLkdldEluY2lkZW50UmVzcG9uc2UiRpACAeKCGQIIAeqCGRAaDmluY2lkZW50czpyZWFkgtPkkwIjYghpbmNpZGVudBIXL2FwaS9hZG1pbi9pbmNpZGVudC9nZXQSvQEKE0Fja25vd2xlZGdlSW5jaWRlbnQSJi5tb29yaW5nLnYxLkFja25vd2xlZGdlSW5jaWRlbnRSZXF1ZXN0GicubW9vcmluZy52MS5BY2tub3dsZWRnZUluY2lkZW50UmVzcG9uc2UiVeKCGQIIAeqCGRcaFWluY2lkZW50czphY2tub3dsZWRnZYLT5JMCLjoBKmIIaW5jaWRlbnQiHy9hcGkvYWRtaW4vaW5jaWRlbnQvYWNrbm93bGVkZ2USmQEKDldhdGNoSW5jaWRlbnRzEiEubW9vcmluZy52MS5XYXRjaEluY2lkZW50c1JlcXVlc3QaIi5tb29yaW5nLnYxLldhdGNoSW5jaWRlbnRzUmVzcG9uc2UiPpACAeKCGQIIBOqCGRAaDmluY2lkZW50czpyZWFkgtPkkwIbEhkvYXBpL2FkbWluL2luY2lkZW50L3dhdGNoMAFCKloobW9vcmluZy5leGFtcGxlL2dlbi9tb29yaW5nL3YxO21vb3Jpbmd2MWIGcHJvdG8z", [file_google_api_annotations, file_mooring_access_v1_access, file_mooring_rest_v1_rest, file_mooring_v1_incident]);
+  fileDesc("CiFtb29yaW5nL3YxL2luY2lkZW50X3NlcnZpY2UucHJvdG8SCm1vb3JpbmcudjEibwoUTGlzdEluY2lkZW50c1JlcXVlc3QSDAoEc2l0ZRgBIAEoCRISCgptb3VudF9wYXRoGAIgASgJEg4KBmNsb3NlZBgDIAEoCBIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSKJAQoVTGlzdEluY2lkZW50c1Jlc3BvbnNlEicKCWluY2lkZW50cxgBIAMoCzIULm1vb3JpbmcudjEuSW5jaWRlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEi4KCGNvdmVyYWdlGAMgASgLMhwubW9vcmluZy52MS5JbmNpZGVudENvdmVyYWdlIp4BChBJbmNpZGVudENvdmVyYWdlEg4KBm1vdW50cxgBIAEoBRIOCgZsaXN0ZWQYAiABKAUSEAoIdW5saXN0ZWQYAyADKAkSNAoQb2xkZXN0X2xpc3RfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdW5yZWFkX3NpdGVzGAUgAygJEgwKBHRleHQYBiABKAkiIAoSR2V0SW5jaWRlbnRSZXF1ZXN0EgoKAmlkGAEgASgJIj0KE0dldEluY2lkZW50UmVzcG9uc2USJgoIaW5jaWRlbnQYASABKAsyFC5tb29yaW5nLnYxLkluY2lkZW50IjYKGkFja25vd2xlZGdlSW5jaWRlbnRSZXF1ZXN0EgoKAmlkGAEgASgJEgwKBG5vdGUYAiABKAkiRQobQWNrbm93bGVkZ2VJbmNpZGVudFJlc3BvbnNlEiYKCGluY2lkZW50GAEgASgLMhQubW9vcmluZy52MS5JbmNpZGVudCIXChVXYXRjaEluY2lkZW50c1JlcXVlc3QiQQoWV2F0Y2hJbmNpZGVudHNSZXNwb25zZRInCglpbmNpZGVudHMYASADKAsyFC5tb29yaW5nLnYxLkluY2lkZW50MpwFCg9JbmNpZGVudFNlcnZpY2USkwEKDUxpc3RJbmNpZGVudHMSIC5tb29yaW5nLnYxLkxpc3RJbmNpZGVudHNSZXF1ZXN0GiEubW9vcmluZy52MS5MaXN0SW5jaWRlbnRzUmVzcG9uc2UiPZACAeKCGQIIAeqCGRAaDmluY2lkZW50czpyZWFkgtPkkwIaEhgvYXBpL2FkbWluL2luY2lkZW50L2xpc3QSlgEKC0dldEluY2lkZW50Eh4ubW9vcmluZy52MS5HZXRJbmNpZGVudFJlcXVlc3QaHy5tb29yaW5nLnYxLkdldEluY2lkZW50UmVzcG9uc2UiRpACAeKCGQIIAeqCGRAaDmluY2lkZW50czpyZWFkgtPkkwIjYghpbmNpZGVudBIXL2FwaS9hZG1pbi9pbmNpZGVudC9nZXQSvQEKE0Fja25vd2xlZGdlSW5jaWRlbnQSJi5tb29yaW5nLnYxLkFja25vd2xlZGdlSW5jaWRlbnRSZXF1ZXN0GicubW9vcmluZy52MS5BY2tub3dsZWRnZUluY2lkZW50UmVzcG9uc2UiVeKCGQIIAeqCGRcaFWluY2lkZW50czphY2tub3dsZWRnZYLT5JMCLjoBKmIIaW5jaWRlbnQiHy9hcGkvYWRtaW4vaW5jaWRlbnQvYWNrbm93bGVkZ2USmQEKDldhdGNoSW5jaWRlbnRzEiEubW9vcmluZy52MS5XYXRjaEluY2lkZW50c1JlcXVlc3QaIi5tb29yaW5nLnYxLldhdGNoSW5jaWRlbnRzUmVzcG9uc2UiPpACAeKCGQIIBOqCGRAaDmluY2lkZW50czpyZWFkgtPkkwIbEhkvYXBpL2FkbWluL2luY2lkZW50L3dhdGNoMAFCKloobW9vcmluZy5leGFtcGxlL2dlbi9tb29yaW5nL3YxO21vb3Jpbmd2MWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_mooring_access_v1_access, file_mooring_rest_v1_rest, file_mooring_v1_incident]);
 
 /**
  * Describes the message mooring.v1.ListIncidentsRequest.
@@ -29,46 +30,53 @@ export const ListIncidentsResponseSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_incident_service, 1);
 
 /**
+ * Describes the message mooring.v1.IncidentCoverage.
+ * Use `create(IncidentCoverageSchema)` to create a new message.
+ */
+export const IncidentCoverageSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_incident_service, 2);
+
+/**
  * Describes the message mooring.v1.GetIncidentRequest.
  * Use `create(GetIncidentRequestSchema)` to create a new message.
  */
 export const GetIncidentRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_incident_service, 2);
+  messageDesc(file_mooring_v1_incident_service, 3);
 
 /**
  * Describes the message mooring.v1.GetIncidentResponse.
  * Use `create(GetIncidentResponseSchema)` to create a new message.
  */
 export const GetIncidentResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_incident_service, 3);
+  messageDesc(file_mooring_v1_incident_service, 4);
 
 /**
  * Describes the message mooring.v1.AcknowledgeIncidentRequest.
  * Use `create(AcknowledgeIncidentRequestSchema)` to create a new message.
  */
 export const AcknowledgeIncidentRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_incident_service, 4);
+  messageDesc(file_mooring_v1_incident_service, 5);
 
 /**
  * Describes the message mooring.v1.AcknowledgeIncidentResponse.
  * Use `create(AcknowledgeIncidentResponseSchema)` to create a new message.
  */
 export const AcknowledgeIncidentResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_incident_service, 5);
+  messageDesc(file_mooring_v1_incident_service, 6);
 
 /**
  * Describes the message mooring.v1.WatchIncidentsRequest.
  * Use `create(WatchIncidentsRequestSchema)` to create a new message.
  */
 export const WatchIncidentsRequestSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_incident_service, 6);
+  messageDesc(file_mooring_v1_incident_service, 7);
 
 /**
  * Describes the message mooring.v1.WatchIncidentsResponse.
  * Use `create(WatchIncidentsResponseSchema)` to create a new message.
  */
 export const WatchIncidentsResponseSchema = /*@__PURE__*/
-  messageDesc(file_mooring_v1_incident_service, 7);
+  messageDesc(file_mooring_v1_incident_service, 8);
 
 /**
  * Incidents: failing mounts of sites, with cause, start and instruction. The

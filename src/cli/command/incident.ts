@@ -1,6 +1,8 @@
+import { create } from "@bufbuild/protobuf";
 import {
   AcknowledgeIncidentResponseSchema,
   GetIncidentResponseSchema,
+  type IncidentCoverage,
   IncidentService,
   ListIncidentsResponseSchema,
   WatchIncidentsResponseSchema,
@@ -9,6 +11,7 @@ import type { FlagName } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { printEvents } from "../follow.ts";
 import { writeIncident, writeIncidents } from "../incident-text.ts";
+import { printableLine } from "../output.ts";
 import { limitOf, readPages } from "../pages.ts";
 
 const flags: readonly FlagName[] = ["all", "comment", "limit", "site"];
@@ -44,18 +47,23 @@ async function list(run: CommandRun): Promise<void> {
   const { args, output, connectTo, notice } = run;
   const client = await connectTo(IncidentService);
   const filter = { site: args.text("site") ?? "", closed: args.is("all") };
+  let coverage: IncidentCoverage | undefined;
   const { items, next } = await readPages(limitOf(run), async (page) => {
     const reply = await client.listIncidents({ ...filter, ...page });
+    coverage ??= reply.coverage;
     return { items: reply.incidents, next: reply.nextPageToken };
   });
   if (args.is("json"))
-    return output.json(ListIncidentsResponseSchema, {
-      $typeName: "mooring.v1.ListIncidentsResponse",
-      incidents: items,
-      nextPageToken: next,
-    });
-  if (items.length === 0) return notice("there are no incidents: every mount works");
-  await writeIncidents(output, items);
+    return output.json(
+      ListIncidentsResponseSchema,
+      create(ListIncidentsResponseSchema, {
+        incidents: items,
+        nextPageToken: next,
+        ...(coverage && { coverage }),
+      }),
+    );
+  if (items.length > 0) await writeIncidents(output, items);
+  if (coverage !== undefined && coverage.text !== "") notice(printableLine(coverage.text));
 }
 
 async function show(

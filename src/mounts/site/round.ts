@@ -256,7 +256,7 @@ function identify(
   }
   const extra = rows
     .filter(({ id }) => !taken.has(id))
-    .map(({ id, mount_path: path, driver }) => ({ id, path, driver }));
+    .map(({ id, mount_path: path, driver, disabled }) => ({ id, path, driver, disabled }));
   return { jobs, extra };
 }
 

@@ -139,6 +139,7 @@ export interface ExtraMount {
   readonly id: number;
   readonly path: string;
   readonly driver: string;
+  readonly disabled?: boolean;
 }
 
 /** State of the mounts of one site as a whole. */

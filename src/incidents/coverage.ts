@@ -1,0 +1,85 @@
+import { type Message, message, type Text } from "../messages/message.ts";
+
+/** An enabled mount of a site, with what is known about it. */
+export interface LookedMount {
+  readonly site: string;
+  readonly path: string;
+  /** Time of the last listing at its provider, in milliseconds since 1970 UTC; 0: none. */
+  readonly listedAt: number;
+  /** Whether it does not work, as far as is known. */
+  readonly isFailing: boolean;
+}
+
+/** A site whose mounts are not read at the moment. */
+export interface UnreadSite {
+  readonly site: string;
+  /** Reason; empty: it is paused. */
+  readonly cause: Text;
+  /** Time of the last read; 0: never. */
+  readonly readAt: number;
+}
+
+/** What the list of open incidents is based on. */
+export interface Coverage {
+  readonly mounts: readonly LookedMount[];
+  readonly unread: readonly UnreadSite[];
+  /** Interval of the probes in milliseconds; 0: none. */
+  readonly interval: number;
+}
+
+/** Maximum number of names in a sentence. */
+const MAX_NAMED = 5;
+
+/**
+ * Sentences for people about a list without incidents: how many mounts were looked at and when, which
+ * were not, and which sites are not read. Without them, an empty list would read as if everything
+ * worked.
+ */
+export function coverageText({ mounts, unread, interval }: Coverage): readonly Message[] {
+  const unlisted = mounts.filter(({ listedAt }) => listedAt === 0);
+  const listed = mounts.filter(({ listedAt }) => listedAt > 0);
+  const failing = mounts.filter(({ isFailing }) => isFailing);
+  const oldest = timeText(Math.min(...listed.map(({ listedAt }) => listedAt)));
+  const total = mounts.length;
+  return [
+    message("NO_INCIDENTS"),
+    ...(total === 0 ? [message("NO_MOUNTS_ON_SITES")] : []),
+    ...(failing.length > 0
+      ? [message("MOUNTS_FAIL", { count: failing.length, names: namesOf(failing) })]
+      : []),
+    ...(unlisted.length > 0
+      ? [
+          message("MOUNTS_NOT_LISTED", {
+            count: unlisted.length,
+            total,
+            names: namesOf(unlisted),
+          }),
+        ]
+      : []),
+    ...(listed.length > 0
+      ? [message("MOUNTS_LISTED", { count: listed.length, total, time: oldest })]
+      : []),
+    ...unread.slice(0, MAX_NAMED).map(({ site, cause, readAt }) =>
+      message("SITE_NOT_READ", {
+        site,
+        cause: cause === "" ? message("SITE_IS_PAUSED") : cause,
+        time: readAt === 0 ? message("NEVER") : timeText(readAt),
+      }),
+    ),
+    ...(unlisted.length > 0 ? [message(interval === 0 ? "PROBES_ARE_OFF" : "LIST_NOW")] : []),
+  ];
+}
+
+/** Names such as `home /films, home /music, … (+3)`. */
+function namesOf(mounts: readonly LookedMount[]): string {
+  const names = mounts.slice(0, MAX_NAMED).map(({ site, path }) => `${site} ${path}`);
+  const more = mounts.length - names.length;
+  return [...names, ...(more > 0 ? [`… (+${more})`] : [])].join(", ");
+}
+
+/** Time such as `2026-11-26 15:10 UTC`. */
+function timeText(time: number): string {
+  return Number.isFinite(time)
+    ? `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`
+    : "";
+}
