@@ -22,7 +22,9 @@ interface HostileSite {
 /** Starts a site and adds it to the target. */
 export async function addSite(target: Target, lists: Lists): Promise<HostileSite> {
   const read = { settings: 0, mounts: 0 };
-  const settings = lists.settings ?? (() => [settingRow("version", "v4.1.0")]);
+  const usual = () => [settingRow("version", "v4.1.0")];
+  // The first list must be usual: otherwise the site is not added.
+  const settings = () => (read.settings === 1 ? usual() : (lists.settings ?? usual)());
   const mounts = lists.mounts ?? (() => []);
   const server = createServer((request, response) => {
     request.resume();
