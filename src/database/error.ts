@@ -1,4 +1,4 @@
-import { Code } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 
@@ -25,6 +25,24 @@ export class StoreError extends Error {
     super(message, cause === undefined ? {} : { cause });
     this.failure = failure;
   }
+
+  /**
+   * The error for clients of any call that needs the database: RESOURCE_EXHAUSTED for a full disk,
+   * else UNAVAILABLE. Services throw a ServiceError where more is known, such as that nothing was
+   * saved.
+   */
+  toConnectError(): ConnectError {
+    return callFailure(this).toConnectError();
+  }
+}
+
+function callFailure(error: StoreError): ServiceError {
+  const id = error.failure === "unsure" ? "CALL_UNSURE" : "CALL_WITHOUT_DATABASE";
+  return new ServiceError(codeOf(error), message(id, { reason: error.message }), { cause: error });
+}
+
+function codeOf({ failure }: StoreError): Code {
+  return failure === "full" ? Code.ResourceExhausted : Code.Unavailable;
 }
 
 /** Replaces the failure `taken` of a write by a result. */
@@ -43,9 +61,8 @@ export type Notify = (level: "info" | "warn" | "error", message: string) => void
 /** Error of a failed write: RESOURCE_EXHAUSTED for a full disk, else UNAVAILABLE. */
 export function writeFailure(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
-  const code = error.failure === "full" ? Code.ResourceExhausted : Code.Unavailable;
   const id = error.failure === "unsure" ? "SAVE_UNSURE" : "SAVE_FAILED";
-  return new ServiceError(code, message(id, { reason: error.message }), { cause: error });
+  return new ServiceError(codeOf(error), message(id, { reason: error.message }), { cause: error });
 }
 
 /** Converts the failure of a write by {@link writeFailure}. */

@@ -450,6 +450,9 @@ export const MESSAGES = {
   TOKEN_STATE_UNKNOWN: "the state of this token cannot be determined at the moment: {reason}",
   OLD_TOKEN_MAY_HOLD: "it was saved, but another instance may still accept the old token: {reason}",
   STORE_UNREADABLE: "the {what} cannot be read: {reason}",
+  CALL_UNSURE:
+    "it is unknown whether this call had an effect; read the state before you retry: {reason}",
+  CALL_WITHOUT_DATABASE: "the call failed: {reason}",
   SAVE_UNSURE: "it is unknown whether this was saved; read it before you retry: {reason}",
   SAVE_FAILED: "nothing was saved: {reason}",
   WEBHOOK_MISSING: '"webhook" is missing',

@@ -30,15 +30,15 @@ function isMounted(): boolean {
   }
 }
 
-function mount(folder: string): void {
+function mount(folder: string, size = "1m"): void {
   const options = { stdio: "ignore" } as const;
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], options);
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder], options);
 }
 
-/** Mounts a disk for a test. */
-export function mountSmallDisk(): SmallDisk {
+/** Mounts a disk for a test. @param size default: `1m`. */
+export function mountSmallDisk(size?: string): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), "mooring-disk-"));
-  mount(folder);
+  mount(folder, size);
   onTestFinished(() => {
     execFileSync("umount", ["-l", folder]);
     rmSync(folder, { recursive: true });
