@@ -7,6 +7,7 @@ import {
 } from "../../gen/mooring/v1/status_service_pb.js";
 import type { EndingToken } from "../access/ending.ts";
 import { grantOf } from "../access/grant.ts";
+import { StoreError } from "../database/error.ts";
 import type { IncidentService } from "../incidents/service.ts";
 import type { Engine } from "../settings/engine.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
@@ -45,7 +46,7 @@ export interface StatusService {
 }
 
 export interface StatusDeps {
-  readonly store: Pick<SettingStore, "oldestRevision" | "databaseId" | "note">;
+  readonly store: Pick<SettingStore, "oldestRevision" | "databaseId" | "note" | "problem">;
   readonly engine: Pick<Engine, "snapshot">;
   /** Number of drivers. */
   readonly drivers: () => number;
@@ -72,7 +73,9 @@ export function createStatusService(deps: StatusDeps): StatusService {
   const lookAtStore = (): Promise<string | undefined> => {
     if (now() - looked < FRESH) return storeProblem;
     looked = now();
-    storeProblem = answersInTime(store.oldestRevision());
+    storeProblem = answersInTime(store.oldestRevision()).then(
+      (problem) => problem ?? store.problem(),
+    );
     return storeProblem;
   };
   const checks = async (): Promise<readonly Check[]> => {
@@ -123,6 +126,12 @@ export interface StatusSource {
   readonly incidents: Pick<IncidentService, "list">;
 }
 
+/** The status is also needed while the database fails: its checks name the failure. */
+function noneIfUnreadable(error: unknown): readonly [] {
+  if (error instanceof StoreError) return [];
+  throw error;
+}
+
 /** Maximum number of counted incidents. */
 const MAX_INCIDENTS = 1_000;
 
@@ -135,7 +144,7 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
       const ending = source.access.endingTokens();
       const named = grantOf(context).has("tokens:manage") ? ending.slice(0, MAX_NAMED) : [];
       const incidents = grantOf(context).has("incidents:read")
-        ? await source.incidents.list({ open: true, limit: MAX_INCIDENTS })
+        ? await source.incidents.list({ open: true, limit: MAX_INCIDENTS }).catch(noneIfUnreadable)
         : [];
       const { startTime, revision, checks, ...status } = await source.status.status();
       return create(GetStatusResponseSchema, {

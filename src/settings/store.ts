@@ -194,6 +194,11 @@ export interface SettingStore extends JobSlots {
   awayFor(): number;
   /** Note for the operator about a condition that is not an error; undefined: none. */
   note(): string | undefined;
+  /**
+   * Reason for which nothing can be saved although the database can be read, for anyone: without
+   * paths. Undefined: none.
+   */
+  problem(): string | undefined;
   /** Oldest revision in the history; 0: none. */
   oldestRevision(): Promise<number>;
   /** Page of the history, newest first. */

@@ -1,6 +1,6 @@
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import SQLite from "better-sqlite3";
-import { describe, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { expectNamed, startWithObjects } from "./database-failure.ts";
 
 describe("every rpc names the cause", () => {
@@ -18,4 +18,22 @@ describe("every rpc names the cause", () => {
     for (const name of tables.all()) other.exec(`drop table if exists "${name}"`);
     await expectNamed(started, /the database .* failed|cannot be read/);
   });
+});
+
+test("the status and its checks report a deleted database, and the status is answered", async () => {
+  const { local, path } = await startWithObjects();
+  const problem = async (): Promise<string | undefined> =>
+    (await local.services.status.checks()).find(({ name }) => name === "store")?.problem;
+  expect(await problem()).toBeUndefined();
+  renameSync(path, `${path}-away`);
+  await expect
+    .poll(problem, { timeout: 5_000 })
+    .toBe("the files of the database were deleted or replaced");
+  await expect(local.call("GetStatus")).resolves.toMatchObject({
+    checks: expect.arrayContaining([
+      expect.objectContaining({ name: "store", problem: expect.stringContaining("deleted") }),
+    ]),
+  });
+  renameSync(`${path}-away`, path);
+  await expect.poll(problem, { timeout: 5_000 }).toBeUndefined();
 });

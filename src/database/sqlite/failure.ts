@@ -1,3 +1,4 @@
+import { closeSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError, type StoreFailure } from "../error.ts";
 
@@ -7,8 +8,23 @@ import { StoreError, type StoreFailure } from "../error.ts";
  * @param place the database's path, for the message.
  */
 export function sqliteFailure(error: unknown, place: string): StoreError {
-  const [failure, text] = explain(errorCode(error));
+  const [failure, text] = explain(causeOf(errorCode(error)));
   return new StoreError(failure, `the database ${place} ${text}`, error);
+}
+
+/**
+ * SQLite does not say why it cannot open a file. Without a free descriptor, opening any other file
+ * fails as well.
+ */
+function causeOf(code: string): string {
+  if (!code.startsWith("SQLITE_CANTOPEN")) return code;
+  try {
+    closeSync(openSync(process.execPath, "r"));
+    return code;
+  } catch (error) {
+    const found = errorCode(error);
+    return found === "EMFILE" || found === "ENFILE" ? found : code;
+  }
 }
 
 function errorCode(error: unknown): string {
@@ -27,6 +43,11 @@ function explain(code: string): [StoreFailure, string] {
     return ["full", "cannot grow, because its disk is full: free some space, then try again"];
   if (code.startsWith("SQLITE_READONLY") || code === "EROFS")
     return ["failed", "is read-only: give this process the right to write the file and its folder"];
+  if (code === "EMFILE" || code === "ENFILE")
+    return [
+      "failed",
+      "cannot be opened, because too many files are open: raise the limit of open files (ulimit -n, LimitNOFILE), or close connections",
+    ];
   if (code.startsWith("SQLITE_CANTOPEN") || code === "EACCES" || code === "EPERM")
     return [
       "failed",

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
+  statfsSync,
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
@@ -101,9 +102,14 @@ function watchFiles(path: string): () => string | undefined {
   };
 }
 
+/** @throws StoreError when the folder cannot be read. */
 function identityOf(file: string): string | undefined {
-  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat && `${stat.dev}:${stat.ino}`;
+  try {
+    const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return stat && `${stat.dev}:${stat.ino}`;
+  } catch (error) {
+    throw sqliteFailure(error, file);
+  }
 }
 
 export function noDatabase(path: string, cause?: unknown): StoreError {
@@ -135,10 +141,15 @@ function isCode(error: unknown, code: string): boolean {
 /** Interval of checks of the files while nothing is saved, in milliseconds. */
 const INTERVAL = 500;
 
-/** Reports whether a database's files are still the open ones. */
+/** Free space below which a database cannot grow by a save, in bytes. */
+const MIN_FREE = 64 * 1024;
+
+/** Reports whether a database's files are still the open ones, and can grow. */
 export interface Place {
   /** @throws StoreError when the files were deleted or replaced: a write would be lost. */
   check(): void;
+  /** Reason for which nothing can be saved, without paths; undefined: none. */
+  problem(): string | undefined;
   close(): void;
 }
 
@@ -164,6 +175,16 @@ export function watchPlace(path: string, notify: Notify = () => undefined): Plac
     check: () => {
       const lost = look();
       if (lost !== undefined) throw new StoreError("failed", `${lost}; ${CURE}`);
+    },
+    problem: () => {
+      if (path === ":memory:") return undefined;
+      try {
+        if (look() !== undefined) return "the files of the database were deleted or replaced";
+        const { bavail, bsize } = statfsSync(dirname(path));
+        return bavail * bsize < MIN_FREE ? "the disk of the database is full" : undefined;
+      } catch {
+        return "the folder of the database cannot be read";
+      }
     },
     close: () => void job?.stop(),
   };

@@ -167,6 +167,7 @@ export async function openPostgresSettingStore(
       },
       transact: (work) => inTurn(() => attempt(() => transact(work))),
       awayFor: () => follower.awayFor,
+      problem: () => undefined,
       note: () => (follower.isNotified ? undefined : "no notifications arrive; changes are polled"),
       seenEverywhere: (revision) => attempt(() => follower.seenEverywhere(revision)),
       rewrite: (change) =>

@@ -102,6 +102,7 @@ export async function openSqliteSettingStore(
       onNews: () => undefined,
       awayFor: () => (unreadableSince === undefined ? 0 : performance.now() - unreadableSince),
       note: () => undefined,
+      problem: place.problem,
       // Every process checks data_version at each call.
       seenEverywhere: () => attempt(() => dataVersion.get()).then(() => undefined),
       load: () => reading(readState),

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import SQLite from "better-sqlite3";
-import { describe, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { expectNamed, startWithObjects } from "../../app/database-failure.ts";
 import { canMount, mountSmallDisk } from "../../store/sqlite/small-disk.ts";
 
@@ -18,5 +18,10 @@ describe("every rpc names the cause", () => {
     const started = await startWithObjects(dirname(disk.path));
     disk.fill();
     await expectNamed(started, /the database .* its disk is full/);
+    const problem = async (): Promise<string | undefined> =>
+      (await started.local.services.status.checks()).find(({ name }) => name === "store")?.problem;
+    await expect.poll(problem, { timeout: 5_000 }).toBe("the disk of the database is full");
+    disk.free();
+    await expect.poll(problem, { timeout: 5_000 }).toBeUndefined();
   });
 });

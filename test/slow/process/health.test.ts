@@ -37,7 +37,12 @@ test("a service that drains is live and not ready", async () => {
 });
 
 const deps: StatusDeps = {
-  store: { databaseId: "abc", note: () => undefined, oldestRevision: async () => 1 },
+  store: {
+    databaseId: "abc",
+    note: () => undefined,
+    problem: () => undefined,
+    oldestRevision: async () => 1,
+  },
   engine: { snapshot: () => ({}) as never },
   sites: async () => undefined,
   drivers: () => 1,
@@ -52,6 +57,7 @@ test("a database that cannot be read, and a catalogue without drivers, are named
   const store = {
     databaseId: "abc",
     note: () => undefined,
+    problem: () => undefined,
     oldestRevision: () => Promise.reject(new Error("/secret/path is broken")),
   };
   const checks = await createStatusService({ ...deps, store, drivers: () => 0 }).checks();
@@ -78,6 +84,7 @@ test("the database is queried once a second at most", async () => {
   const store = {
     databaseId: "abc",
     note: () => undefined,
+    problem: () => undefined,
     oldestRevision: async () => {
       livez += 1;
       return 1;
