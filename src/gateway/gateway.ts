@@ -27,6 +27,7 @@ import {
   type ReplyHeaders,
   serve,
 } from "./exchange.ts";
+import { describeFailure, failureBody } from "./failure.ts";
 import { createPathBelow, type PathBelow, type PathTolerance } from "./mount-path.ts";
 import {
   checkOptions,
@@ -38,6 +39,7 @@ import {
 } from "./options.ts";
 import { RestDialect } from "./rest/rest.ts";
 import type { Url } from "./rest/router.ts";
+import { JSON_TYPE } from "./serialize.ts";
 import { Shutdown } from "./shutdown.ts";
 import { nodeSink, type Sink } from "./stream.ts";
 
@@ -119,6 +121,22 @@ export async function restGateway(
   };
   const methods = new Set(fastify.supportedMethods);
   for (const url of ["/", "/*"]) mount({ url, methods }, refuse, constraints.refusal);
+}
+
+/**
+ * Option `frameworkErrors` of Fastify: requests that reach no route, such as those whose path is not
+ * UTF-8, are answered in the form of the gateway's errors.
+ */
+export function frameworkErrors(
+  error: FastifyError,
+  _request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const failure = describeFailure(error);
+  void reply
+    .code(failure.httpStatus)
+    .headers({ ...failure.headers, "content-type": JSON_TYPE })
+    .send(failureBody(failure));
 }
 
 /** What Fastify's router ignores in paths. */

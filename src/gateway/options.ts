@@ -266,6 +266,9 @@ const OPTION_NAMES = Object.keys({
   fillUpdateMask: true,
 } satisfies Record<Exclude<keyof GatewayOptions | keyof Served, keyof RouterOptions>, true>);
 
+/** The names of all options that both mounts have. @internal */
+export const ALL_OPTIONS: readonly string[] = [...OPTION_NAMES, ...ROUTER_OPTION_NAMES];
+
 /**
  * Checks the options of a gateway.
  *
@@ -276,7 +279,7 @@ const OPTION_NAMES = Object.keys({
  * @internal
  */
 export function checkOptions(options: object, own: readonly string[], where: string): void {
-  checkNames(options, [...OPTION_NAMES, ...ROUTER_OPTION_NAMES, ...own], where);
+  checkNames(options, [...ALL_OPTIONS, ...own], where);
   checkRouterOptions(routerOptionsOf(options), where);
 }
 
@@ -344,6 +347,7 @@ export function complete(options: GatewayOptions, mount: Mount = {}): Gateway {
   if (options.bounds?.buffered === undefined)
     for (const method of options.methods) checkLimit(method, settingsOf(method), bounds);
   checkSelectors(options);
+  for (const file of filesOf(options.methods)) checkVersion(file);
   return {
     ...options,
     reading: defaults.reading,
@@ -390,7 +394,24 @@ function checkSelectors({ rules = [], methods }: GatewayOptions): void {
       throw new RuleError(`${selector}: a rule for an rpc that is not served`);
 }
 
+/**
+ * A descriptor of an older protobuf-es, which another copy of the library has made, lacks names that
+ * this one writes: values of enums would become numbers.
+ */
+function checkVersion(file: DescFile): void {
+  const enums = [...file.enums, ...file.messages.flatMap(({ nestedEnums }) => nestedEnums)];
+  if (enums.some(({ values: [first] }) => first !== undefined && first.jsonName === undefined))
+    throw new Error(
+      `${file.name}.proto: its descriptors are of another version of @bufbuild/protobuf: install one version, 2.12 or later`,
+    );
+}
+
 function registryOf(methods: readonly Method[]): Registry {
+  return createRegistry(...filesOf(methods));
+}
+
+/** The files of the methods, and those that they import. */
+function filesOf(methods: readonly Method[]): ReadonlySet<DescFile> {
   const files = new Set<DescFile>();
   const add = (file: DescFile): void => {
     if (files.has(file)) return;
@@ -398,7 +419,7 @@ function registryOf(methods: readonly Method[]): Registry {
     file.dependencies.forEach(add);
   };
   for (const { desc } of methods) add(desc.parent.file);
-  return createRegistry(...files);
+  return files;
 }
 
 function createBounds(budget = 64 * 2 ** 20): BodyBounds {

@@ -205,7 +205,7 @@ function readLimit(one: number | undefined, other: number | undefined): number |
 function readingOf(ignoresUnknown: boolean | undefined, reading: Reading): Reading {
   if (ignoresUnknown === undefined) return reading;
   const unknown = ignoresUnknown ? "ignore" : "refuse";
-  return { ...reading, unknownMembers: unknown, unknownEnums: unknown };
+  return { ...reading, unknownMembers: unknown, unknownEnums: unknown, hasStrictMasks: false };
 }
 
 /** The shared form, unless an option changes it: encoded replies are cached by their form. */

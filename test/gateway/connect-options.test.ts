@@ -12,6 +12,7 @@ import { describe, expect, test } from "vitest";
 import { restHandler } from "../../src/gateway/fetch.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { createMethods } from "../../src/gateway/method.ts";
+import { ALL_OPTIONS } from "../../src/gateway/options.ts";
 import type { RouterOptions } from "../../src/gateway/settings.ts";
 import { type Ask, MOUNTS, type MountOptions } from "./mount.ts";
 import { type Handle, rpcRoutes, serviceRoutes, WAYS, type Way } from "./ways.ts";
@@ -370,6 +371,13 @@ test("every option that fastifyConnectPlugin declares is one of the plugin", asy
     await app.register(restGateway, { routes: serviceRoutes(echo), [name]: values[name] } as never);
     await app.close();
   }
+});
+
+test("every option is in the table of the page", () => {
+  const page = readFileSync(new URL("../../src/gateway/README.md", import.meta.url), "utf8");
+  const rows = page.split("\n").filter((line) => line.startsWith("| `"));
+  const names = rows.flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)`/g)]);
+  expect(names.map(([, name]) => name)).toEqual(expect.arrayContaining([...ALL_OPTIONS]));
 });
 
 describe("an option that cannot hold ends the start, and is named", () => {

@@ -8,7 +8,11 @@ import { type FastifyInstance, type FastifyServerOptions, fastify } from "fastif
 import { describe, expect, onTestFinished, test } from "vitest";
 import { callKey } from "../../src/gateway/call.ts";
 import { restHandler } from "../../src/gateway/fetch.ts";
-import { type RestGatewayOptions, restGateway } from "../../src/gateway/gateway.ts";
+import {
+  frameworkErrors,
+  type RestGatewayOptions,
+  restGateway,
+} from "../../src/gateway/gateway.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import { echo, streaming, unary } from "./gateway-server.ts";
@@ -321,6 +325,22 @@ describe("routes", () => {
     expect(await status("DELETE", "/every")).toBe(200);
     expect(await status("OPTIONS", "/every")).toBe(204);
   });
+});
+
+describe("a path that is not UTF-8", () => {
+  test.each(["/v1/things/%FF", "/v1/things/%E0%A4%A", "/%C0%80", "/v1/things/%"])(
+    "is answered in the form of the gateway's errors by frameworkErrors: %s",
+    async (path) => {
+      const app = application({ frameworkErrors });
+      await app.register(restGateway, { methods: ROOTED });
+      const reply = await fetch(`${await listen(app)}${path}`);
+      expect([reply.status, await reply.json()]).toEqual([
+        400,
+        { code: Code.InvalidArgument, message: expect.any(String) },
+      ]);
+      expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    },
+  );
 });
 
 describe("bodies that hooks handle", () => {

@@ -366,6 +366,267 @@ describe("PATCH", () => {
     expect(await masks({ fillUpdateMask: true }, "?updateMask=title")).toEqual(["title"]);
     expect(await masks({ fillUpdateMask: true }, "?updateMask.paths=title")).toEqual(["title"]);
   });
+
+  test.each([
+    ["title,author.last_name", ["title", "author.last_name"]],
+    ["title,author.lastName", ["title", "author.last_name"]],
+    ["", []],
+    ["title,,author", undefined],
+    ["Title", undefined],
+    ["a b", undefined],
+  ])("takes the mask %j in the query", async (mask, paths) => {
+    expect(await masks({}, `?updateMask=${encodeURIComponent(mask)}`)).toEqual(paths);
+  });
+
+  test.each([
+    ["title,author.last_name", ["title", "author.last_name"]],
+    ["author.lastName", ["author.last_name"]],
+    ["a_1", undefined],
+    [7, undefined],
+  ])("takes the mask %j in the body", async (mask, paths) => {
+    let seen: unknown;
+    const method = unary(update, (request) => {
+      const given = member(request, "updateMask");
+      seen = given && create(FieldMaskSchema, given as object).paths;
+      return {};
+    });
+    const http = { pattern: { case: "post", value: "/masks" }, body: "*" } as const;
+    const rules = [{ selector: "files.Files.Update", http }];
+    const reply = await restHandler({ methods: [method], rules })(
+      new Request("http://a/masks", {
+        method: "POST",
+        headers: JSON_TYPE,
+        body: JSON.stringify({ updateMask: mask }),
+      }),
+    );
+    expect([reply.status, seen]).toEqual([paths === undefined ? 400 : 200, paths]);
+  });
+
+  test("refuses a misspelt member whose mask would not have it, unless it is to be ignored", async () => {
+    const status = async (options: RestHandlerOptions): Promise<number> => {
+      const init = { method: "PATCH", headers: JSON_TYPE, body: '{"titel":"a"}' };
+      const handler = restHandler({ methods: [unary(update, () => ({}))], ...options });
+      return (await handler(new Request("http://a/books", init))).status;
+    };
+    expect(await status({})).toBe(200);
+    expect(await status({ fillUpdateMask: true })).toBe(400);
+    expect(await status({ fillUpdateMask: true, unknownMembers: "ignore" })).toBe(200);
+  });
+});
+
+const WHOLE: Rpc = { name: "Post", http: { post: "/post", body: "*", responseBody } };
+const PART: Rpc = { name: "Part", http: { post: "/part", body: "part", responseBody } };
+const NOTE: Rpc = { name: "Note", http: { post: "/note", body: "note", responseBody } };
+
+function post(body: string, type: string | undefined = "application/json"): RequestInit {
+  const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
+  return { method: "POST", headers, body: Buffer.from(body) };
+}
+
+test("unknown parameters of a call whose body is the message are refused by option", async () => {
+  expect(await serving([WHOLE])("/post?nope=1", post("{}"))).toEqual([200, {}]);
+  const ask = serving([WHOLE], { unknownParameters: "refuse" });
+  expect(await ask("/post?nope=1", post("{}"))).toEqual(invalid);
+  expect(await ask("/post", post("{}"))).toEqual([200, {}]);
+  const deciding = { ...WHOLE, rest: { requireQuery: ["mode"] } };
+  const choosing = serving([deciding], { unknownParameters: "refuse" });
+  expect(await choosing("/post?mode=1", post("{}"))).toEqual([200, {}]);
+});
+
+test.each([
+  ["two members of a oneof", "left=a&right=1"],
+  ["a member of a oneof twice", "left=a&left=b"],
+  ["the key of a map twice", "labels[a]=1&labels[a]=2"],
+  ["the key of a map twice, in other digits", "ranks[7]=true&ranks[07]=true"],
+  ["a part of a Struct", "info.a=1"],
+  ["a part of a part of a Struct", "info.a.b=1"],
+])("%s in a query is refused", async (_name, query) => {
+  const ask = serving([GET], { mapParameters: true });
+  expect(await ask(`/get?${query}`)).toEqual(invalid);
+});
+
+test("one member of a oneof, and different keys of a map, are taken from a query", async () => {
+  const ask = serving([GET], { mapParameters: true });
+  expect(await ask("/get?left=a&seen=b&expected=1&labels[a]=1&labels[b]=2")).toEqual([
+    200,
+    { left: "a", seen: "b", expected: "1", labels: { a: "1", b: "2" } },
+  ]);
+});
+
+test("a body of null is no message", async () => {
+  expect(await serving([WHOLE])("/post", post("null"))).toEqual(invalid);
+  expect(await serving([PART])("/part", post("null"))).toEqual(invalid);
+  // The JSON form of a wrapper that is not set.
+  expect(await serving([NOTE])("/note", post("null"))).toEqual([200, {}]);
+  const tolerance = { nullBody: true };
+  expect(await serving([PART], { tolerance })("/part", post("null"))).toEqual([200, {}]);
+});
+
+test.each([
+  ["application/json", 200],
+  ["application/json; charset=utf-8", 200],
+  ["application/vnd.acme.v1+json", 200],
+  ["Application/Merge-Patch+JSON", 200],
+  ["application/xml", 415],
+  ["application/jsonx", 415],
+  ["text/plain", 415],
+])("a body of the type %s has the status %i", async (type, status) => {
+  expect((await serving([WHOLE])("/post", post('{"text":"a"}', type)))[0]).toBe(status);
+});
+
+describe("the type that curl sends by default, application/x-www-form-urlencoded,", () => {
+  const scalars = define([
+    {
+      name: "Post",
+      inputType: ".files.Author",
+      outputType: ".files.Author",
+      options: { "[google.api.http]": { post: "/post", body: "*" } },
+    },
+  ]).get("Post") as DescMethod;
+  const handler = restHandler({ methods: [unary(scalars, (request) => request)] });
+  const form = "application/x-www-form-urlencoded";
+  const send = async (body: string) => {
+    const reply = await handler(new Request("http://a/post", post(body, form)));
+    return [reply.status, await reply.json()];
+  };
+
+  test.each(['{"firstName":"x"}', ' \n{"firstName":"x"}', '["x"]', '"x"'])(
+    "is refused for the JSON %s",
+    async (body) => {
+      const message = expect.stringContaining("application/json");
+      expect(await send(body)).toEqual([415, { code: 3, message }]);
+    },
+  );
+
+  test("is taken for a form", async () => {
+    expect(await send("firstName=a%20b&last_name=c")).toEqual([
+      200,
+      { firstName: "a b", lastName: "c" },
+    ]);
+  });
+});
+
+describe("the status of a rule", () => {
+  const rpc = (status: number, more: object = {}): Rpc => ({
+    name: "Post",
+    http: { post: "/post", body: "*", responseBody },
+    rest: { status, ...more },
+  });
+
+  test.each([201, 202])("%i is that of the reply", async (status) => {
+    expect(await serving([rpc(status)])("/post", post('{"text":"a"}'))).toEqual([
+      status,
+      { text: "a" },
+    ]);
+  });
+
+  test("204 has no body, and errors keep their status", async () => {
+    const handler = restHandler({ methods: defineRpcs([rpc(204)]).map(echo) });
+    const reply = await handler(new Request("http://a/post", post("{}")));
+    expect([reply.status, await reply.text()]).toEqual([204, ""]);
+    expect([...reply.headers.keys()]).toEqual(["cache-control"]);
+    expect((await handler(new Request("http://a/post", post("{")))).status).toBe(400);
+  });
+
+  test("is part of a rule beside the contract, too", async () => {
+    const rules = [
+      {
+        selector: "test.v1.ThingService.Get",
+        http: { pattern: { case: "post", value: "/made" }, body: "*", responseBody },
+        rest: { status: 201 },
+      } as const,
+    ];
+    expect(await serving([GET], { rules })("/made", post("{}"))).toEqual([201, {}]);
+  });
+
+  test.each([
+    ["an unsuitable one", rpc(404)],
+    ["an envelope", rpc(201, { reply: "REPLY_ENVELOPE" })],
+    ["a stream", { ...rpc(201), streams: "reply", http: { get: "/post" } }],
+  ] as [string, Rpc][])("ends the start with %s", (_name, wrong) => {
+    expect(() => serving([wrong])).toThrow(/status \d+/);
+  });
+});
+
+test("a rule whose selector names no rpc that is served ends the start", () => {
+  const http = { pattern: { case: "get", value: "/x" } } as const;
+  const rules = [{ selector: "test.v1.ThingService.Gte", http }];
+  expect(() => serving([GET], { rules })).toThrow("test.v1.ThingService.Gte");
+});
+
+describe("the byte budget of request bodies", () => {
+  const [desc] = defineRpcs([WHOLE]) as [DescMethod];
+  const methods = [unary(desc, (request) => ({ word: String(member(request, "text")).length }))];
+
+  test("a limit above the share of one client ends the start, which names the option", () => {
+    for (const options of [
+      { bodyLimit: () => 33 * 2 ** 20 },
+      { bounds: { maxBytes: 33 * 2 ** 20 } },
+      { readMaxBytes: 33 * 2 ** 20 },
+      { bodyLimit: () => 600, bodyBudget: 1_000 },
+    ])
+      expect(() => restHandler({ methods, ...options })).toThrow(/bodyBudget/);
+  });
+
+  test("a larger budget takes larger bodies", async () => {
+    const limits = { bodyLimit: () => 40 * 2 ** 20, bodyBudget: 100 * 2 ** 20 };
+    const handler = restHandler({ methods: [unary(desc, () => ({ word: "1" }))], ...limits });
+    const body = `{"text":"${"a".repeat(35 * 2 ** 20)}"}`;
+    const reply = await handler(new Request("http://a/post", post(body)));
+    expect([reply.status, await reply.text()]).toEqual([200, '"1"']);
+  });
+});
+
+test("extensions are members that are known", async () => {
+  const registry = createFileRegistry(
+    create(FileDescriptorSetSchema, {
+      file: [
+        fromJson(FileDescriptorProtoSchema, {
+          name: "extended.proto",
+          package: "extended",
+          syntax: "proto2",
+          messageType: [{ name: "M", extensionRange: [{ start: 100, end: 200 }] }],
+          extension: [
+            {
+              name: "note",
+              jsonName: "note",
+              extendee: ".extended.M",
+              number: 100,
+              type: "TYPE_INT64",
+              label: "LABEL_OPTIONAL",
+            },
+          ],
+          service: [
+            {
+              name: "S",
+              method: [{ name: "Get", inputType: ".extended.M", outputType: ".extended.M" }],
+            },
+          ],
+        }),
+      ],
+    }),
+  );
+  const method = registry.getService("extended.S")?.methods[0] as DescMethod;
+  const http = { pattern: { case: "post", value: "/x" }, body: "*" } as const;
+  const handler = restHandler({
+    methods: [unary(method, (request) => request)],
+    rules: [{ selector: "extended.S.Get", http }],
+    unknownMembers: "refuse",
+  });
+  const send = async (body: string) => {
+    const reply = await handler(new Request("http://a/x", post(body)));
+    return [reply.status, await reply.json()];
+  };
+  expect(await send('{"[extended.note]":"7"}')).toEqual([200, { "[extended.note]": "7" }]);
+  expect(await send('{"[extended.note]":"x"}')).toEqual(invalid);
+  expect(await send('{"[extended.none]":"7"}')).toEqual(invalid);
+});
+
+test("descriptors of an older protobuf-es, whose enums have no JSON names, end the start", () => {
+  const methods = defineRpcs([GET]).map(echo);
+  const [color] = methods[0]?.desc.parent.file.enums ?? [];
+  for (const value of color?.values ?? []) Reflect.deleteProperty(value, "jsonName");
+  expect(() => restHandler({ methods })).toThrow("another version of @bufbuild/protobuf");
 });
 
 test("a wrapper given as a whole and by its value is given twice", async () => {

@@ -194,7 +194,7 @@ describe("the type of a field", () => {
     expect(reader?.expected).toMatch(expected);
     const json = text === "true" ? true : text === "false" ? false : text;
     expect(reader?.read(text)).toEqual(fromJson(message as DescMessage, json));
-    expect(reader?.read("a_b")).toBeUndefined();
+    expect(reader?.read("a-b")).toBeUndefined();
   });
 });
 

@@ -30,12 +30,12 @@ export function responses(
     $ref: `#/components/responses/${failureName(status, bare)}`,
   });
   return {
-    200: {
+    [reply.status]: {
       description: real
         ? "The call has succeeded."
         : `The call has ended. The member \`code\` is its outcome: 200 for success${isPartial ? ", 207 if the message names what was left out" : ""}.`,
       headers,
-      content,
+      ...(reply.status === 204 ? {} : { content }),
     },
     ...(real && isPartial
       ? { 207: { description: "The message names what the call left out.", headers, content } }

@@ -7,7 +7,11 @@ import {
   type Registry,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import {
+  FieldMaskSchema,
+  hasCustomJsonRepresentation,
+  isWrapperDesc,
+} from "@bufbuild/protobuf/wkt";
 import { findField } from "./field.ts";
 import type { Reading } from "./tolerance.ts";
 import {
@@ -54,7 +58,7 @@ export function fitMembers(
 ): string | undefined {
   const seen = new Map<unknown, string>();
   for (const name of Object.keys(json)) {
-    const field = findField(desc, name);
+    const field = findField(desc, name) ?? findExtension(desc, name, rules);
     const at = path === "" ? name : `${path}.${name}`;
     if (field === undefined) {
       if (rules.reading.unknownMembers === "ignore") continue;
@@ -71,6 +75,18 @@ export function fitMembers(
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The extension that a member such as `[acme.v1.note]` names; its value has the form of a field's. */
+function findExtension(
+  desc: DescMessage,
+  name: string,
+  { registry }: JsonRules,
+): DescField | undefined {
+  const [, typeName] = /^\[(.+)\]$/.exec(name) ?? [];
+  const extension = typeName === undefined ? undefined : registry.getExtension(typeName);
+  if (extension?.extendee.typeName !== desc.typeName) return undefined;
+  return extension as unknown as DescField;
 }
 
 /** Like fitMembers, for a message in any JSON form, at `key` of `holder`. */
@@ -112,9 +128,22 @@ function fitWellKnown(
       return isObject(value) ? fitAny(value, path, rules) : misfit();
     case "google.protobuf.Timestamp":
       return typeof value === "string" && isTime(value) ? undefined : misfit();
+    case "google.protobuf.FieldMask":
+      return fitMask(holder, key, path);
     default:
       return reads(desc, value) ? undefined : misfit();
   }
+}
+
+/** Names as in the proto files become those of the JSON mapping. */
+function fitMask(holder: Holder, key: string | number, path: string): string | undefined {
+  const value = holder[key];
+  if (typeof value !== "string") return problem(path, "field names separated by commas", value);
+  const camel = value.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  if (!reads(FieldMaskSchema, camel))
+    return problem(path, "field names in lower camel case, separated by commas", value, true);
+  holder[key] = camel;
+  return undefined;
 }
 
 /** Values of google.protobuf.Value: a number is a double there, and finite. */

@@ -68,7 +68,9 @@ export function fieldFromJson(
   json: JsonValue,
   rules: JsonRules,
 ): Message | Promise<Message> {
-  if (json === null && !holdsNull(field)) return create(desc);
+  // As the value of a member, null means an absent field; as a whole body it is no message.
+  const isMessage = field.fieldKind === "message" && !hasCustomJsonRepresentation(field.message);
+  if (json === null && !holdsNull(field) && !isMessage) return create(desc);
   nameInside(field, json, rules.reading.tolerance);
   if (field.fieldKind === "list" && Array.isArray(json) && json.length > LONG)
     return addParts(create(desc), [{ owner: [], at: "", value: json, field }], rules);

@@ -104,8 +104,16 @@ export interface Target {
   /** The field that the text sets: that of the wrapper for the value of a wrapper. */
   readonly filled: string;
   readonly repeated: boolean;
+  /** Members of oneofs that the text sets. */
+  readonly choices: readonly Choice[];
   readonly reader: TextReader;
   readonly set: FieldSetter;
+}
+
+/** A oneof and one of its members, by their paths. */
+interface Choice {
+  readonly oneof: string;
+  readonly member: string;
 }
 
 /** Query parameter with its own name for a field. */
@@ -134,6 +142,8 @@ export interface ParameterRules {
   readonly named: readonly NamedTarget[];
   /** Field paths that are set from path or body, and thus not from the query. */
   readonly taken: ReadonlySet<string>;
+  /** Parameters that choose between rpcs (require_query), and may set no field. */
+  readonly deciding: readonly string[];
   readonly reading: Reading;
 }
 
@@ -190,7 +200,22 @@ function createTarget(path: FieldPath): Target | undefined {
   const field = fieldPathText(path);
   const inWrapper = isWrapperDesc(leaf.parent);
   const filled = inWrapper ? field.slice(0, field.lastIndexOf(".")) : field;
-  return { field, filled, repeated, reader, set: createFieldSetter(path) };
+  return {
+    field,
+    filled,
+    repeated,
+    choices: choicesOf(path),
+    reader,
+    set: createFieldSetter(path),
+  };
+}
+
+function choicesOf(path: FieldPath): Choice[] {
+  return path.flatMap(({ oneof }, index): Choice[] => {
+    if (oneof === undefined) return [];
+    const member = fieldPathText(path.slice(0, index + 1) as unknown as FieldPath);
+    return [{ oneof: `${member.slice(0, member.lastIndexOf(".") + 1)}${oneof.name}`, member }];
+  });
 }
 
 /** Reason for which a parameter sets no field: unknown, set otherwise, or without a text form. */
@@ -231,8 +256,9 @@ function findEntry({ method, reading }: ParameterRules, name: string): Target | 
   const field = fieldPathText(fields);
   return {
     field,
-    filled: field,
-    repeated: true,
+    filled: `${field}[${String(read)}]`,
+    repeated: false,
+    choices: choicesOf(fields),
     reader,
     set: (message, value) => set(message, [String(read), value]),
   };
@@ -249,10 +275,15 @@ function reasonFor({ method, taken }: ParameterRules, name: string): Unfit {
     if (field === undefined) return "unknown";
     path.push(field.name);
     if (isTaken(taken, path.join("."))) return "taken";
-    if (plain !== part) return "unusable";
+    if (plain !== part || isFree(field)) return "unusable";
     parent = field.fieldKind === "message" ? field.message : undefined;
   }
   return "unusable";
+}
+
+/** Reports whether a field has JSON of any form: its parts have no names that are known. */
+function isFree(field: DescField): boolean {
+  return /^google\.protobuf\.(?:Struct|Value|ListValue|Any)$/.test(field.message?.typeName ?? "");
 }
 
 function isTaken(taken: ReadonlySet<string>, field: string): boolean {
@@ -290,6 +321,7 @@ function fillDirect(
 ): void {
   const { tolerance } = rules.reading;
   const filled = new Set<string>();
+  const chosen = new Map<string, string>();
   for (const pair of query) {
     const target = find(pair.name);
     if (typeof target === "string") {
@@ -308,7 +340,21 @@ function fillDirect(
       );
     }
     filled.add(target.filled);
+    if (!tolerance.repeatedParameters) checkChoices(target, pair.name, chosen);
     target.set(message, readText(target, givenText(pair, target), pair.name));
+  }
+}
+
+/** @throws INVALID_ARGUMENT for a second member of a oneof. */
+function checkChoices({ choices }: Target, name: string, chosen: Map<string, string>): void {
+  for (const { oneof, member } of choices) {
+    const other = chosen.get(oneof) ?? member;
+    if (other !== member)
+      throw new BadRequest(
+        "QUERY_INVALID",
+        `query parameter ${quote(name)}: can't be given together with ${other}`,
+      );
+    chosen.set(oneof, member);
   }
 }
 
@@ -316,7 +362,7 @@ function fillDirect(
 function problemOf(
   name: string,
   unfit: Unfit,
-  { method, isWrite, reading: { tolerance, unknownParameters } }: ParameterRules,
+  { method, isWrite, deciding, reading: { tolerance, unknownParameters } }: ParameterRules,
 ): string | undefined {
   if (unfit === "unusable")
     return tolerance.unusableParameters ? undefined : "this field cannot be given as text";
@@ -324,7 +370,8 @@ function problemOf(
   if (unfit === "taken" && findTarget(method.input, name) === undefined) return undefined;
   if (typeof unknownParameters === "function")
     return unknownParameters({ name, method, isWrite, isTaken: unfit === "taken" });
-  return unfit === "unknown" && unknownParameters === "refuse" ? "no such field" : undefined;
+  if (unfit !== "unknown" || unknownParameters !== "refuse") return undefined;
+  return deciding.includes(name) ? undefined : "no such field";
 }
 
 /**

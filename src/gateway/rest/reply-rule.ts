@@ -23,6 +23,8 @@ export interface ReplyRule {
   readonly language: DescField | undefined;
   /** The response field that names what the call left out. */
   readonly notice: DescField | undefined;
+  /** HTTP status of a successful reply. */
+  readonly status: number;
   /** The encoded reply is cached as long as its message: the rpc only reads. */
   readonly kept: boolean;
 }
@@ -44,8 +46,18 @@ export function createReplyRule(method: DescMethod, rule: Rule, rest: Rest): Rep
   const notice = rest.notice === "" ? undefined : findText(method, "notice", rest.notice);
   if (notice !== undefined && shape !== "envelope" && shape !== "envelope-null")
     refuseRule(method, "notice needs REPLY_ENVELOPE or REPLY_ENVELOPE_NULL");
+  const status = readStatus(method, rest, shape);
   const raw = isHttpBody(field === undefined ? method.output : field.message);
-  return { method, shape, field, raw, state, language, notice, kept: isRead(method) };
+  return { method, shape, field, raw, state, language, notice, status, kept: isRead(method) };
+}
+
+function readStatus(method: DescMethod, { status }: Rest, shape: ReplyShape): number {
+  if (status === 0 || status === 200) return 200;
+  if (![201, 202, 204].includes(status))
+    refuseRule(method, `status ${status}: use 201, 202 or 204`);
+  if (method.methodKind === "server_streaming" || (shape !== "bare" && shape !== "text"))
+    refuseRule(method, `status ${status} needs a whole reply without an envelope`);
+  return status;
 }
 
 const SHAPES: ReadonlyMap<Rest_Reply, ReplyShape> = new Map([

@@ -58,7 +58,7 @@ const SHORT = 2_048;
 /** A successful reply and its compressed variants, each encoded once. */
 export class RestReply {
   /** HTTP status of the reply: 207 for an envelope with a notice, if the status follows the code. */
-  readonly status: 200 | 207;
+  readonly status: number;
   /** The opaque text of the entity tag without a coding; undefined: the reply has none. */
   readonly state: string | undefined;
   /** Whether the tag identifies the caller's part of the state. */
@@ -89,7 +89,7 @@ export class RestReply {
     this.tag = this.state === undefined ? undefined : entityTag(this.state);
     this.#type = rule.raw ? typeOf(httpBodyOf(message, rule.field)) : TYPES[rule.shape];
     const isPartial = gateway.httpStatus === "code" && noticeOf(rule, message) !== "";
-    this.status = isPartial ? 207 : 200;
+    this.status = isPartial ? 207 : rule.status;
     this.#text = encodeBody(rule, message, settings);
     this.#size = Buffer.byteLength(this.#text);
     if (this.#size > settings.writeMaxBytes)
@@ -134,9 +134,10 @@ export class RestReply {
   }
 
   #variant(body: Buffer | string, size: number, coding?: Coding): Variant {
+    const ofBody = { "content-type": this.#type, "content-length": String(size) };
     const headers: Record<string, string> = {
-      "content-type": this.#type,
-      "content-length": String(size),
+      // RFC 9110, section 8.6.
+      ...(this.status === NO_CONTENT ? {} : ofBody),
       ...this.#common,
     };
     if (coding !== undefined) headers["content-encoding"] = coding.name;
@@ -144,6 +145,8 @@ export class RestReply {
     return { body, headers };
   }
 }
+
+const NO_CONTENT = 204;
 
 /** Types whose bodies become smaller; images, archives and others are compressed already. */
 const COMPRESSIBLE =
@@ -169,6 +172,7 @@ const TYPES: Readonly<Record<ReplyRule["shape"], string>> = {
 };
 
 function encodeBody(rule: ReplyRule, message: Message, settings: MethodSettings): Buffer | string {
+  if (rule.status === NO_CONTENT) return "";
   if (rule.raw) return Buffer.from(httpBodyOf(message, rule.field)?.data ?? []);
   if (rule.shape === "envelope-null") return successEnvelope("null", noticeOf(rule, message));
   if (rule.shape === "text") return plainText(rule, message);

@@ -119,7 +119,14 @@ function createQuery(
   const named = findNamed(method, rest.query, taken);
   // No parameter sets a field, and all are ignored.
   if ((isWhole || fields.length === 0) && reading.unknownParameters === "ignore") return undefined;
-  return createParameterReader({ method, named, taken, reading, isWrite });
+  return createParameterReader({
+    method,
+    named,
+    taken,
+    reading,
+    isWrite,
+    deciding: rest.requireQuery,
+  });
 }
 
 function findNamed(
@@ -218,8 +225,17 @@ export function bodyMessage(
   if (json === null && rules.reading.tolerance.nullBody) return create(rule.desc);
   if (rule.body.kind === "message") return messageFromJson(rule.desc, json, rules);
   const { field } = rule.body;
+  // A misspelt member would be absent from the mask, and so would not be changed.
+  const { reading } = rules;
+  const isStrict = rule.mask !== undefined && reading.hasStrictMasks;
+  const strict: Reading = { ...reading, unknownMembers: "refuse" };
   const paths = rule.mask && field.message ? maskPaths(field.message, json) : [];
-  const made = fieldFromJson(rule.desc, field, json, rules);
+  const made = fieldFromJson(
+    rule.desc,
+    field,
+    json,
+    isStrict ? { ...rules, reading: strict } : rules,
+  );
   const { mask } = rule;
   if (mask === undefined || paths.length === 0 || made instanceof Promise) return made;
   createFieldSetter([mask])(made, create(FieldMaskSchema, { paths }));

@@ -57,7 +57,8 @@ export interface ReadingOptions {
   readonly mapParameters?: boolean | undefined;
   /**
    * The members in the body of a PATCH whose body is a field become the `update_mask`, if the
-   * request has none. Default: false; the rpc decides what an absent mask means (AIP-134).
+   * request has none. Default: false; the rpc decides what an absent mask means (AIP-134). Unknown
+   * members of such a body are refused, unless `unknownMembers` is set.
    */
   readonly fillUpdateMask?: boolean | undefined;
 }
@@ -65,6 +66,9 @@ export interface ReadingOptions {
 /** The options with their defaults. @internal */
 export type Reading = {
   readonly [Name in keyof ReadingOptions]-?: NonNullable<ReadingOptions[Name]>;
+} & {
+  /** Unknown members are refused where the body sets a mask: the application has not decided. */
+  readonly hasStrictMasks: boolean;
 };
 
 /** Fills in the defaults. @internal */
@@ -77,5 +81,6 @@ export function completeReading(options: ReadingOptions = {}): Reading {
     largeIntegers: options.largeIntegers ?? "take",
     mapParameters: options.mapParameters ?? false,
     fillUpdateMask: options.fillUpdateMask ?? false,
+    hasStrictMasks: options.unknownMembers === undefined,
   };
 }

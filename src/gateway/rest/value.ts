@@ -1,4 +1,5 @@
 import {
+  create,
   type DescEnum,
   type DescField,
   type DescMessage,
@@ -7,7 +8,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { FieldMaskSchema, isWrapperDesc, TimestampSchema } from "@bufbuild/protobuf/wkt";
 
 /**
  * The type of a single value: of a singular field, a list's element or a map's value. Not for
@@ -212,13 +213,20 @@ function createMessageReader(desc: DescMessage): TextReader | undefined {
   if (isWrapperDesc(desc)) return createWrapperReader(desc);
   const expected = TEXT_MESSAGES.get(desc.typeName);
   if (expected === undefined) return undefined;
-  const isTimestamp = desc.typeName === "google.protobuf.Timestamp";
-  return {
-    expected,
-    isFlag: false,
-    isText: false,
-    read: (text) => (isTimestamp && !isTime(text) ? undefined : readMessage(desc, text)),
+  const read = (text: string): Message | undefined => {
+    if (desc.typeName === FieldMaskSchema.typeName) return readMask(text);
+    if (desc.typeName === TimestampSchema.typeName && !isTime(text)) return undefined;
+    return readMessage(desc, text);
   };
+  return { expected, isFlag: false, isText: false, read };
+}
+
+/** A mask of names in lower camel case (JSON mapping, FieldMask), or as in the proto files. */
+function readMask(text: string): Message | undefined {
+  const names = text === "" ? [] : text.split(",");
+  if (!names.every((name) => /^[a-z_]\w*(?:\.[a-z_]\w*)*$/.test(name))) return undefined;
+  const paths = names.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  return create(FieldMaskSchema, { paths });
 }
 
 function createWrapperReader(desc: DescMessage): TextReader | undefined {

@@ -86,6 +86,14 @@ export declare type Rest = Message<"mooring.rest.v1.Rest"> & {
    * @generated from field: string notice = 8;
    */
   notice: string;
+
+  /**
+   * HTTP status of a successful reply without an envelope: 200 (default), 201,
+   * 202, or 204, whose reply has no body.
+   *
+   * @generated from field: int32 status = 9;
+   */
+  status: number;
 };
 
 /**
