@@ -22,7 +22,7 @@ export interface Recorder {
   /** Counts a call; its row is written within the interval. */
   note(noted: Noted): void;
   /**
-   * Writes the row of a completed action.
+   * Writes the row of a completed action; many subjects are divided into rows.
    *
    * @throws UNAVAILABLE if `isNeeded` and the row cannot be written.
    */
@@ -78,16 +78,18 @@ export function createRecorder({ store, now, interval, onError }: RecorderDeps):
   return {
     note: tally.note,
     record: async ({ origin, subjects, detail, isNeeded }) => {
-      const entry = doneEntry(origin, now(), subjects, detail);
+      const entries = inParts(subjects).map((part, at) =>
+        doneEntry(origin, now(), part, at === 0 ? detail : { ...detail, part: at + 1 }),
+      );
       try {
-        await store.append([entry]);
+        await store.append(entries);
       } catch (error) {
         if (isNeeded)
           throw unavailable(
             message("AUDIT_NOT_WRITTEN", { reason: error instanceof Error ? error.message : "" }),
             error,
           );
-        onError(error, keep([...waiting, entry]));
+        onError(error, keep([...waiting, ...entries]));
       }
     },
     close: async () => {
@@ -127,8 +129,12 @@ export interface Noted {
 const MAX_DONE = 100;
 /** Maximum number of groups of refused calls per interval; further ones share a row per outcome. */
 const MAX_REFUSED = 100;
-/** Maximum number of names and of addresses of a group. */
+/** Maximum number of names and of addresses of a row. */
 const MAX_NAMES = 100;
+/** Maximum number of characters of the names of a row; the audit cuts longer texts. */
+const MAX_NAME_LENGTH = 3_900;
+/** Maximum number of names of all groups of completed calls; further ones flush them. */
+const MAX_ALL_NAMES = 20_000;
 const MAX_PEERS = 100;
 /** Maximum number of addresses of a row: those with the most calls. */
 const SHOWN_PEERS = 10;
@@ -182,17 +188,21 @@ export function createTally(
     return made;
   };
   const rowsOf = (kinds: ReadonlyMap<string, Kind>): AuditEntry[] =>
-    [...kinds.values()].map((kind) => entryOf(kind, now()));
+    [...kinds.values()].flatMap((kind) => entriesOf(kind, now()));
+  /** Names of the groups of completed calls. */
+  let names = 0;
+  const flush = (): void => {
+    const rows = rowsOf(done);
+    done = new Map();
+    names = 0;
+    write(rows);
+  };
   const kindOfDone = (noted: Noted): Kind => {
     const { actor, peer, method } = noted.origin;
     const key = `${noted.reason} ${actor} ${peer} ${method}`;
     const known = done.get(key);
     if (known !== undefined) return known;
-    if (done.size >= MAX_DONE) {
-      const rows = rowsOf(done);
-      done = new Map();
-      write(rows);
-    }
+    if (done.size >= MAX_DONE) flush();
     return add(done, key, noted, actor);
   };
   const kindOfRefused = (noted: Noted): Kind => {
@@ -217,12 +227,21 @@ export function createTally(
       const { subjects } = noted;
       if (subjects === undefined || subjects === kind.last) return;
       kind.last = subjects;
-      for (const name of subjects) addName(kind.subjects, name);
+      if (noted.outcome !== OK) {
+        for (const name of subjects) addName(kind.subjects, name);
+        return;
+      }
+      // Every name that was read is in a row.
+      const before = kind.subjects.size;
+      for (const name of subjects) kind.subjects.add(name);
+      names += kind.subjects.size - before;
+      if (names > MAX_ALL_NAMES) flush();
     },
     drain: () => {
       const rows = [...rowsOf(done), ...rowsOf(refused)];
       done = new Map();
       refused = new Map();
+      names = 0;
       return rows;
     },
   };
@@ -243,6 +262,38 @@ function newKind(of: Pick<Kind, "outcome" | "reason" | "actor" | "since" | "requ
 
 function addName(names: Set<string>, name: string): void {
   if (names.size < MAX_NAMES) names.add(name);
+}
+
+/** Divides names so that each part fits into a row; at least one part. */
+function inParts(names: readonly string[]): readonly (readonly string[])[] {
+  const parts: string[][] = [[]];
+  let length = 0;
+  for (const name of names) {
+    const last = parts.at(-1) ?? [];
+    if (last.length >= MAX_NAMES || (last.length > 0 && length + name.length > MAX_NAME_LENGTH)) {
+      parts.push([name]);
+      length = name.length;
+    } else {
+      last.push(name);
+      length += name.length;
+    }
+  }
+  return parts;
+}
+
+/** The row of a group; further rows if its names do not fit into one. */
+function entriesOf(kind: Kind, time: number): AuditEntry[] {
+  const entry = entryOf(kind, time);
+  const [first = [], ...more] = inParts(entry.subjects);
+  const { since } = entry.detail;
+  return [
+    { ...entry, subjects: first },
+    ...more.map((subjects, at) => ({
+      ...entry,
+      subjects,
+      detail: { since: since ?? "", part: at + 2 },
+    })),
+  ];
 }
 
 /** A column has the value that all calls of a group share; different values are a list in `detail`. */

@@ -87,7 +87,7 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
         const before = await get(id);
         if (before.closedAt > 0) throw failedPrecondition(message("INCIDENT_CLOSED", { id }));
         const after = { ...before, note, acknowledgedAt: now(), acknowledgedBy: origin.actor };
-        const subjects = [before.siteId, before.mountPath];
+        const subjects = [deps.siteName(before.siteId), before.mountPath];
         const isStored = await store.acknowledge(after, deps.announce("acknowledged", after), [
           doneEntry(origin, now(), subjects, { incident: id }),
         ]);

@@ -58,7 +58,7 @@ export interface MountSource {
 /** Implements MountService. */
 export function mountImpl(
   source: MountSource,
-  audit: Pick<Recorder, "note">,
+  audit: Pick<Recorder, "note" | "record">,
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof MountServiceDesc> {
   const sayIn = createSayIn(translations);
@@ -88,16 +88,20 @@ export function mountImpl(
     grant: grantOf(context),
     origin: originOf(context, reason),
   });
-  /** Checks the scope of a request for secrets, and records the read secrets in the audit. */
+  /** Names of the secrets that a reply reveals. @throws PERMISSION_DENIED without the scope. */
+  const revealedNames = (context: HandlerContext, found: readonly Mount[]): string[] => {
+    if (!grantOf(context).has("mounts:reveal"))
+      throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
+    return found.flatMap((mount) => secretKeys(mount, source.driverOf));
+  };
+  /** Checks the scope of a request for secrets, and counts the read secrets for the audit. */
   const revealing = (
     context: HandlerContext,
     reveal: boolean,
     found: readonly Mount[],
   ): boolean => {
     if (!reveal) return false;
-    if (!grantOf(context).has("mounts:reveal"))
-      throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
-    const subjects = found.flatMap((mount) => secretKeys(mount, source.driverOf));
+    const subjects = revealedNames(context, found);
     if (subjects.length > 0)
       audit.note({ origin: auditOriginOf(context), outcome: "OK", subjects });
     return true;
@@ -249,8 +253,15 @@ export function mountImpl(
         names.length === 0
           ? await mounts.list(grant)
           : names.map((name) => mounts.get(name, grant));
-      const reveals = revealing(context, reveal, found);
-      const document = await mounts.export(names, site, grant, reveals);
+      const subjects = reveal ? revealedNames(context, found) : [];
+      // An export with secrets is sent after its row is written.
+      await audit.record({
+        origin: auditOriginOf(context),
+        subjects,
+        detail: { secrets: reveal ? "clear" : "omit", mounts: found.length },
+        isNeeded: reveal,
+      });
+      const document = await mounts.export(names, site, grant, reveal);
       return create(ExportMountsResponseSchema, { document: document as unknown as JsonObject });
     },
     watchMounts: (_request, context) => {

@@ -114,14 +114,43 @@ test("a hundred addresses are counted one by one, and the ten with the most call
   });
 });
 
-test("a row names a hundred subjects, and counts calls without one", () => {
+test("reads name all their subjects, a hundred in a row, and calls without one are counted", () => {
   const tally = createTally(() => 0, unexpected);
-  const subjects = Array.from({ length: 101 }, (_, at) => `key${at}`);
+  const subjects = Array.from({ length: 250 }, (_, at) => `key${at}`);
   tally.note(noted({}, { subjects }));
+  tally.note(noted({}, { subjects: subjects.slice(100) }));
   tally.note(noted());
-  const [row] = tally.drain();
-  expect(row?.subjects).toEqual(subjects.slice(0, 100));
-  expect(row?.detail).toMatchObject({ count: 2 });
+  const rows = tally.drain();
+  expect(rows.map((row) => row.subjects)).toEqual([
+    subjects.slice(0, 100),
+    subjects.slice(100, 200),
+    subjects.slice(200),
+  ]);
+  expect(rows[0]?.detail).toMatchObject({ count: 3 });
+  expect(rows.slice(1).map(({ detail }) => detail["part"])).toEqual([2, 3]);
+});
+
+test("long names take more rows, because the audit cuts a row at 4,096 characters", () => {
+  const tally = createTally(() => 0, unexpected);
+  const subjects = Array.from({ length: 50 }, (_, at) => `${at}`.padStart(255, "x"));
+  tally.note(noted({}, { subjects }));
+  const rows = tally.drain();
+  expect(rows.flatMap((row) => row.subjects)).toEqual(subjects);
+  for (const row of rows) expect(row.subjects.join().length).toBeLessThan(4_096);
+});
+
+test("more names than memory is for are written at once", () => {
+  const written: AuditEntry[] = [];
+  const tally = createTally(
+    () => 0,
+    (rows) => written.push(...rows),
+  );
+  const names = Array.from({ length: 25_000 }, (_, at) => `mount:m${at}:password`);
+  for (let at = 0; at < names.length; at += 1_000)
+    tally.note(noted({}, { subjects: names.slice(at, at + 1_000) }));
+  expect(written.length).toBeGreaterThan(0);
+  const all = [...written, ...tally.drain()].flatMap(({ subjects }) => subjects);
+  expect(all).toEqual(names);
 });
 
 test("any number of refused calls leaves the actor and token of a read", () => {
