@@ -43,7 +43,8 @@ export interface MountInput {
   readonly expectedRevision?: number | undefined;
 }
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** Letters of any script, so that a name can be as readable as a path. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,63}$/u;
 const MAX_PATH = 1_000;
 const MAX_SITES = 200;
 /** Maximum size of all values of a mount, in bytes of UTF-8. */
@@ -53,7 +54,8 @@ const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
 
 /** @returns the problem of a mount's name; undefined: valid. */
 export function nameProblem(name: string): Message | undefined {
-  return NAME.test(name) ? undefined : message("NAME_INVALID");
+  const isValid = NAME.test(name) && name === name.normalize("NFC");
+  return isValid ? undefined : message("NAME_INVALID");
 }
 
 /** Reports whether an item is a secret: never shown, and stored in a row of its own. */

@@ -60,6 +60,13 @@ export interface MountService extends DeclaredMounts {
    * @param site only those on this site; empty: all. @throws NOT_FOUND for an unknown site.
    */
   list(grant: Grant, site?: string): Promise<readonly Mount[]>;
+  /**
+   * Name of the mount that a request names by its name or a path on any site. Other text is not
+   * changed.
+   *
+   * @throws INVALID_ARGUMENT for a path of several mounts.
+   */
+  nameOf(text: string, grant: Grant): string;
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
   /** What is known about the mounts of a site as a whole. The same object until it changes. */

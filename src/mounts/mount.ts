@@ -29,7 +29,7 @@ export interface MissingItem {
 
 /** Desired mount of sites, with secrets in the clear. */
 export interface Mount {
-  /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
+  /** 1 to 64 letters and digits of any script, `.`, `_` and `-`, in NFC. Unique. */
   readonly name: string;
   /** As `cleanPath` returns it. */
   readonly path: string;

@@ -125,6 +125,11 @@ export function mountImpl(
         leftOut: [...leftOut],
       });
   };
+  /** Names of mounts that a request names by name or path. */
+  const named = (context: HandlerContext, names: readonly string[]): string[] =>
+    names.map((name) => mounts.nameOf(name, grantOf(context)));
+  const nameIn = (context: HandlerContext, name: string): string =>
+    mounts.nameOf(name, grantOf(context));
   const statusIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (status: Status) => statusToProto(status, say);
@@ -143,13 +148,15 @@ export function mountImpl(
       });
     },
     getMount: ({ name, reveal }, context) => {
-      const mount = mounts.get(name, grantOf(context));
+      const mount = mounts.get(nameIn(context, name), grantOf(context));
       const reveals = revealing(context, reveal, [mount]);
       return create(GetMountResponseSchema, { mount: showIn(context, reveals)(mount) });
     },
     saveMounts: async (request, context) => {
       const { dryRun, reason, allowSharedCredential: allowShared } = request;
-      const inputs = request.mounts.map(inputFromProto);
+      const inputs = request.mounts
+        .map(inputFromProto)
+        .map((input) => ({ ...input, name: nameIn(context, input.name) }));
       const caller = callerOf(context, reason);
       const saved = await mounts.save(inputs, caller, { dryRun, allowShared });
       // Dry runs with guessed values could reveal secrets.
@@ -167,7 +174,12 @@ export function mountImpl(
     },
     replaceCredential: async ({ name, item, site, value, dryRun, reason }, context) => {
       const caller = callerOf(context, reason);
-      const saved = await mounts.replace({ name, item, site }, value, caller, { dryRun });
+      const saved = await mounts.replace(
+        { name: nameIn(context, name), item, site },
+        value,
+        caller,
+        { dryRun },
+      );
       return create(ReplaceCredentialResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
@@ -175,19 +187,23 @@ export function mountImpl(
     },
     copyMount: async ({ name, newName, mountPath, reason, allowSharedCredential }, context) => {
       const mount = await mounts.copy(
-        name,
-        { name: newName, path: mountPath },
+        nameIn(context, name),
+        { name: newName.normalize("NFC"), path: mountPath },
         callerOf(context, reason),
         { allowShared: allowSharedCredential },
       );
       return create(CopyMountResponseSchema, { mount: showIn(context)(mount) });
     },
     renameMount: async ({ name, newName, reason }, context) => {
-      const mount = await mounts.rename(name, newName, callerOf(context, reason));
+      const mount = await mounts.rename(
+        nameIn(context, name),
+        newName.normalize("NFC"),
+        callerOf(context, reason),
+      );
       return create(RenameMountResponseSchema, { mount: showIn(context)(mount) });
     },
     deleteMounts: async ({ names, reason }, context) => {
-      const revision = await mounts.delete(names, callerOf(context, reason));
+      const revision = await mounts.delete(named(context, names), callerOf(context, reason));
       return create(DeleteMountsResponseSchema, { revision: BigInt(revision) });
     },
     compareMounts: async ({ site }, context) => {
@@ -195,12 +211,17 @@ export function mountImpl(
       return create(CompareMountsResponseSchema, { results: results.map(resultIn(context)) });
     },
     syncMounts: async ({ site, names }, context) => {
-      const status = await mounts.sync(site, names);
+      const status = await mounts.sync(site, named(context, names));
       return create(SyncMountsResponseSchema, { status: status.map(statusIn(context)) });
     },
     testMounts: async ({ names, site }, context) => {
       const say = sayIn(context);
-      const tests = await mounts.test(names, site, grantOf(context), context.signal);
+      const tests = await mounts.test(
+        named(context, names),
+        site,
+        grantOf(context),
+        context.signal,
+      );
       return create(TestMountsResponseSchema, {
         tests: tests.map(({ path, duration, error, remedy, entries, ...rest }) => ({
           ...rest,
@@ -221,7 +242,9 @@ export function mountImpl(
     },
     rollbackMounts: async ({ revision, names, dryRun, reason }, context) => {
       const caller = callerOf(context, reason);
-      const saved = await mounts.rollback(Number(revision), names, caller, { dryRun });
+      const saved = await mounts.rollback(Number(revision), named(context, names), caller, {
+        dryRun,
+      });
       return create(RollbackMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
@@ -248,7 +271,7 @@ export function mountImpl(
     exportMounts: async ({ names: asked, site, reveal }, context) => {
       const grant = grantOf(context);
       // Removes duplicate names.
-      const names = [...new Set(asked)];
+      const names = [...new Set(named(context, asked))];
       const found =
         names.length === 0
           ? await mounts.list(grant)

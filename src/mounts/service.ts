@@ -38,6 +38,7 @@ import {
   missingFields,
   nameSite,
   pathOn,
+  pathsOf,
   readDraftMount,
   readMounts,
   wantedMounts,
@@ -51,7 +52,7 @@ import { sharedCredentials } from "./site/item-kind.ts";
 import type { Lister } from "./site/listing.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
-import type { WantedMount } from "./site/row.ts";
+import { cleanPath, type WantedMount } from "./site/row.ts";
 import { type Status, type StatusSources, statusOf, unreadSite } from "./status.ts";
 import { createSummaries } from "./summary.ts";
 import { type Target, type TestResult, testMounts } from "./test.ts";
@@ -87,6 +88,14 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const { engine, registry, driverOf } = deps;
   const readAll = memoize((rows: ReadonlyMap<string, SettingItem>) => readMounts(rows));
   const all = (): ReadonlyMap<string, Mount> => readAll(engine.snapshot().mounts);
+  const byPath = memoize((mounts: ReadonlyMap<string, Mount>) => {
+    const pairs = [...mounts.values()].flatMap((mount) =>
+      [...new Set(pathsOf(mount))].map((path) => ({ path, mount })),
+    );
+    const found = new Map<string, Mount[]>();
+    for (const { path, mount } of pairs) found.set(path, [...(found.get(path) ?? []), mount]);
+    return found;
+  });
   const wantedOfAll = memoize((mounts: ReadonlyMap<string, Mount>) =>
     memoize((name: string) => wantedMounts(mounts, { name }), { limit: 1_000 }),
   );
@@ -231,6 +240,17 @@ export function createMountService(deps: MountServiceDeps): MountService {
       if (site === "") return mounts;
       const { name } = await siteNamed(site);
       return mounts.filter((mount) => isOnSite(mount, name));
+    },
+    nameOf: (text, grant) => {
+      if (!text.startsWith("/")) return text.normalize("NFC");
+      const found = (byPath(all()).get(cleanPath(text)) ?? []).filter(allowed(grant));
+      const [only, ...others] = found;
+      if (only === undefined) return text;
+      if (others.length === 0) return only.name;
+      const names = found.slice(0, 10).map(({ name }) => name);
+      throw invalid([
+        { field: "name", description: message("PATH_OF_MOUNTS", { names: names.join(", ") }) },
+      ]);
     },
     get: (name, grant) => need(grant)(all().get(name), name),
     ofSite: summaries.ofSite,

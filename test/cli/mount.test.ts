@@ -136,6 +136,18 @@ test("mounts are exported, imported and rolled back", async () => {
   expect((await mount("import", "storages.json", "--dry-run")).out).toBe("x: created\n");
 });
 
+test("a mount is named by its path, and has a readable name in any script", async () => {
+  await writeFile(
+    join(service.folder, "local.json"),
+    JSON.stringify([{ mount_path: "/本机存储", driver: "Local", addition: "{}" }]),
+  );
+  expect((await mount("import", "local.json")).out).toMatch(/^本机存储: created/);
+  expect((await mount("get", "/本机存储")).out).toMatch(/^name +本机存储$/m);
+  expect((await mount("set", "/本机存储", "remark=x")).out).toBe("本机存储: changed (remark)\n");
+  expect((await mount("delete", "/本机存储", "--yes")).code).toBe(0);
+  expect((await mount("get", "本机存储")).code).toBe(3);
+});
+
 test("an import of a document without mounts is reported", async () => {
   for (const document of [[], { storages: [] }, { data: { content: [], total: 0 } }]) {
     await writeFile(join(service.folder, "empty.json"), JSON.stringify(document));

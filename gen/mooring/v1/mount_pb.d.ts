@@ -18,7 +18,7 @@ export declare const file_mooring_v1_mount: GenFile;
  */
 export declare type Mount = Message<"mooring.v1.Mount"> & {
   /**
-   * Name, unique: 1 to 64 letters, digits, `.`, `_` and `-`.
+   * Name, unique: 1 to 64 letters and digits of any script, `.`, `_` and `-`.
    *
    * @generated from field: string name = 1;
    */
@@ -252,7 +252,7 @@ export declare const MountStatusSchema: GenMessage<MountStatus>;
  */
 export declare type MountInput = Message<"mooring.v1.MountInput"> & {
   /**
-   * Name of the mount.
+   * Name of the mount, or its path.
    *
    * @generated from field: string name = 1;
    */

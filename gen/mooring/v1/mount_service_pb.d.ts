@@ -909,7 +909,8 @@ export declare const WatchMountsResponseSchema: GenMessage<WatchMountsResponse>;
 /**
  * Mounts ("storages") of sites as data: stored with history and sealed secrets,
  * and sent to the sites that follow. Settings and mounts share one sequence of
- * revisions.
+ * revisions. A mount that exists may be named by its path as well, such as
+ * `/films`.
  *
  * @generated from service mooring.v1.MountService
  */

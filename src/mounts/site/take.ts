@@ -133,16 +133,20 @@ function takenState(
 /** Next number to try, by base name. */
 const nextCounts = memoize((_taken: Set<string>) => new Map<string, number>());
 
-/** Derives a free name from a path, such as `films-4k` from `/films/4k`. */
+/** Derives a free name from a path, such as `films-4k` from `/films/4k`, or `电影` from `/电影`. */
 export function freeName(path: string, taken: Set<string>): string {
-  // Unicode decomposition can make a text eighteen times as long.
+  // Unicode normalization can make a text eighteen times as long.
   const plain = path
     .slice(0, 256)
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .replace(/[^A-Za-z0-9._]+/g, "-")
-    .replace(/^[-.]+|[-.]+$/g, "");
-  const base = plain.slice(0, 48) || "mount";
+    .normalize("NFKC")
+    .replace(/\p{Script=Latin}/gu, (letter) => letter.normalize("NFD").replace(/\p{M}/gu, ""))
+    .replace(/[^\p{L}\p{M}\p{N}._]+/gu, "-")
+    .replace(/^[-._\p{M}]+|[-.]+$/gu, "");
+  const base =
+    [...plain]
+      .slice(0, 48)
+      .join("")
+      .replace(/[-.]+$/, "") || "mount";
   let name = base;
   // Many paths may have one base: the search continues after the last number.
   let count = nextCounts(taken).get(base) ?? 2;
