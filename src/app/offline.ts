@@ -7,6 +7,7 @@ import type { Offline } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import { toConnectError } from "../gateway/report.ts";
+import { createHistoryView } from "../mounts/history-view.ts";
 import { historyImpl } from "../settings/history-rpc.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -33,12 +34,17 @@ export async function openOffline(config: Config): Promise<Offline> {
       showToken: () => undefined,
     });
     const audit = openAudit({ store, log });
+    const sites = await store.sites.list();
+    const view = createHistoryView(() => ({
+      nameOf: (id) => sites.find((site) => site.id === id)?.name ?? "",
+      idOf: (name) => sites.find((site) => site.name === name)?.id,
+    }));
     return {
       transport: createRouterTransport(
         (router) => {
           router.service(SettingService, {
             ...settingImpl(services.settings, audit),
-            ...historyImpl(services.history, services.settings.snapshot),
+            ...historyImpl(services.history, services.settings.snapshot, view),
             ...backupImpl(services.backup, services.settings.snapshot, audit),
           });
           router.service(AuditService, auditImpl(audit));

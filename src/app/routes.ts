@@ -25,6 +25,7 @@ import { type IncidentSite, incidentImpl } from "../incidents/rpc.ts";
 import { webhookImpl } from "../incidents/webhook/rpc.ts";
 import type { WebhookService as Webhooks } from "../incidents/webhook/service.ts";
 import { createTranslations } from "../messages/language.ts";
+import { createHistoryView } from "../mounts/history-view.ts";
 import { type MountSource, mountImpl } from "../mounts/rpc.ts";
 import type { History } from "../settings/history.ts";
 import { historyImpl } from "../settings/history-rpc.ts";
@@ -80,7 +81,7 @@ export function createRoutes(
     serve(DriverService, driverImpl(drivers, translations));
     serve(SettingService, {
       ...settingImpl(settings, audit, translations),
-      ...historyImpl(history, settings.snapshot),
+      ...historyImpl(history, settings.snapshot, createHistoryView(services.siteNames)),
       ...backupImpl(backup, settings.snapshot, audit, translations),
       watchSettings,
     });

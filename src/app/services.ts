@@ -5,9 +5,11 @@ import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService, openCatalogue } from "../drivers/driver.ts";
 import type { Localize } from "../messages/localize.ts";
+import { createHistoryView } from "../mounts/history-view.ts";
 import type { Engine } from "../settings/engine.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import { NO_MOUNTS } from "../sites/site.ts";
+import { createSiteNames } from "../sites/site-names.ts";
 import type { SitesDeps } from "../sites/start.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -18,7 +20,7 @@ import { openStore } from "./database.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
-import { openSites, openUpstream, summaryOf } from "./sites.ts";
+import { type OpenSites, openSites, openUpstream, summaryOf } from "./sites.ts";
 import { createStatusService } from "./status.ts";
 
 /** Dependencies of services on the process. */
@@ -77,7 +79,10 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     deps.committed,
   );
   opened.defer(() => store.close());
-  const services = await startSettingServices(config, { ...deps, store });
+  // The sites are read after the settings.
+  let openedSites: OpenSites | undefined;
+  const { showKey } = createHistoryView(() => openedSites?.registry.names() ?? createSiteNames([]));
+  const services = await startSettingServices(config, { ...deps, store, showKey });
   opened.defer(services.close);
   const { engine, feed } = services;
   let mountService: OpenMounts["mounts"] | undefined;
@@ -86,10 +91,15 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     store,
     log,
     times: deps.siteTimes,
-    onRename: async (from, to, origin) => mountService?.nameSite(from, to, origin),
     mountsOf: (site) => mountService?.ofSite(site) ?? NO_MOUNTS,
+    // Mounts start after the sites; no call arrives before.
+    effects: {
+      leave: async (...args) => (await mountService?.leave(...args)) ?? [],
+      affected: (...args) => mountService?.affected(...args) ?? [],
+    },
   });
   opened.defer(sites.close);
+  openedSites = sites;
   const driverOf = (name: string) => drivers.current().get(name);
   const {
     incidents,
@@ -138,6 +148,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
+    siteNames: sites.registry.names,
     readSites: () => readSiteNames(sites.registry),
     mountAt: incidents.mountAt,
     coverage: (siteId) => ({ ...mounts.looked(siteId), interval: config.probeIntervalMs }),

@@ -37,6 +37,8 @@ export interface SettingServiceOptions {
   readonly commonLog?: Logger;
   /** Cost of scrypt of sealed backups; undefined: that of the program. */
   readonly passphraseCost?: Cost | undefined;
+  /** Name of a key in the audit. Default: the key. */
+  readonly showKey?: (key: string) => string;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token generated at the first start: the only time that it is shown. */
@@ -65,7 +67,15 @@ export interface SettingServices {
  */
 export async function startSettingServices(
   config: Config,
-  { store, log, commonLog = log, passphraseCost, version, showToken }: SettingServiceOptions,
+  {
+    store,
+    log,
+    commonLog = log,
+    passphraseCost,
+    version,
+    showKey,
+    showToken,
+  }: SettingServiceOptions,
 ): Promise<SettingServices> {
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
@@ -81,6 +91,7 @@ export async function startSettingServices(
     },
     collect: createCollector(),
     now: Date.now,
+    showKey,
     onReadFailure: throttle(REPORT_INTERVAL, (error) =>
       log.warn({ err: error }, "the database cannot be read; reads are served from memory"),
     ),

@@ -33,8 +33,7 @@ export interface SiteParts {
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: SitesDeps["times"] | undefined;
   readonly mountsOf?: SitesDeps["mountsOf"];
-  /** Called before a site gets another name. */
-  readonly onRename?: SitesDeps["onRename"];
+  readonly effects?: SitesDeps["effects"];
 }
 
 /** The sites. `met` starts following the upstream, after the first contact with it. */
@@ -54,7 +53,7 @@ const START: AuditOrigin = {
 /** Starts following the sites, if there are any; the upstream only after first contact. */
 export async function openSites(
   { secretKeys, maxValue, upstream }: Config,
-  { services, store, log, times, onRename, mountsOf }: SiteParts,
+  { services, store, log, times, effects, mountsOf }: SiteParts,
 ): Promise<OpenSites> {
   let isMet = upstream === undefined;
   const onEvent = (site: Site, { action, actor, revision, keys, result }: SiteEvent): void => {
@@ -72,7 +71,7 @@ export async function openSites(
     now: Date.now,
     random: Math.random,
     ...(times === undefined ? {} : { times }),
-    onRename,
+    effects,
     mountsOf,
     onEvent,
     onClosed: (name, error) =>

@@ -20,7 +20,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [EXIT.failed]: "failed for another reason, or not confirmed",
   [EXIT.usage]: "invalid command line",
   [EXIT.notFound]: "the setting, revision or file does not exist",
-  [EXIT.refused]: "refused: an invalid value, a managed or read-only setting, an existing file",
+  [EXIT.refused]: "refused: an invalid or managed value, an existing file, removals without --yes",
   [EXIT.unauthenticated]: "the token is missing or wrong",
   [EXIT.unavailable]: "the service does not answer in time",
   [EXIT.conflict]: "conflict with another change; nothing was changed",

@@ -9,6 +9,7 @@ import {
   type MountInput,
   MountOverrideSchema,
   type MountResult,
+  type MountSites,
   MountSitesSchema,
   type MountStatus,
   type MountTest,
@@ -19,6 +20,7 @@ import { localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readValue } from "./file.ts";
+import { effectLine } from "./mount-effect.ts";
 import { type Output, printableLine } from "./output.ts";
 
 /** Prints mounts, a line each. */
@@ -35,10 +37,22 @@ export async function writeMounts(output: Output, mounts: readonly Mount[]): Pro
       mount.name,
       mount.mountPath,
       mount.driver,
-      mount.sites.length === 0 ? "all" : mount.sites.join(","),
+      sitesText(mount.sites),
       stateOf(mount),
     ]),
   );
+}
+
+/** Sites of a mount as `readSites` reads them. */
+function sitesText(sites: MountSites | undefined): string {
+  if (sites === undefined || sites.none) return "none";
+  return sites.all ? "all" : sites.names.join(",");
+}
+
+/** Reads `all`, `none`, or names of sites with commas. */
+export function readSites(text: string): MountSites {
+  if (text === "all" || text === "none") return create(MountSitesSchema, { [text]: true });
+  return create(MountSitesSchema, { names: text.split(",").map((site) => site.trim()) });
 }
 
 /** State of a mount in a few words, such as `ok` or `one: failing (login failed)`. */
@@ -85,7 +99,7 @@ export async function writeMount(output: Output, mount: Mount): Promise<void> {
     ["path", mount.mountPath],
     ["driver", mount.driver],
     ["disabled", String(mount.disabled)],
-    ["sites", mount.sites.length === 0 ? "all" : mount.sites.join(",")],
+    ["sites", sitesText(mount.sites)],
     ["revision", String(mount.revision)],
     ...valueRows(mount.config),
     ...valueRows(mount.members),
@@ -113,10 +127,12 @@ function valueRows(values: JsonObject | undefined, at = ""): [string, string][] 
 export async function writeResults(output: Output, results: readonly MountResult[]): Promise<void> {
   await output.write(
     results
-      .map(({ name, outcome, note, differs }) => {
+      .map(({ name, outcome, note, differs, effects }) => {
         const what = [differs.join(", "), note].filter((text) => text !== "").join("; ");
-        return `${printableLine(`${name}: ${outcome}${what === "" ? "" : ` (${what})`}`)}\n`;
+        const line = printableLine(`${name}: ${outcome}${what === "" ? "" : ` (${what})`}`);
+        return [line, ...effects.map((effect) => `  ${effectLine(effect)}`)].join("\n");
       })
+      .map((lines) => `${lines}\n`)
       .join(""),
   );
 }
@@ -250,9 +266,7 @@ function readOwn(input: MountInput, name: string, text: string | undefined): voi
       input.disabled = text === "true";
       return;
     case "sites":
-      input.sites = create(MountSitesSchema, {
-        names: text === "all" ? [] : text.split(",").map((site) => site.trim()),
-      });
+      input.sites = readSites(text);
       return;
     default:
       if (text !== "adopt" && text !== "overwrite")

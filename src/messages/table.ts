@@ -282,6 +282,9 @@ export const MESSAGES = {
   FIELD_IMMUTABLE: "{field} cannot be changed: delete the mount and create another one",
   FIELD_REQUIRED: "{field} is missing",
   DRIVER_UNKNOWN: "{field} is not a driver of this service.{hint}",
+  SITES_REQUIRED:
+    "{field} must be chosen, because there are several sites: name sites, or choose all",
+  SITES_INVALID: "{field} must have either names, or all, or none",
   SITE_UNKNOWN: "{field}: there is no site {name}.{hint}",
   MOUNT_TOO_LARGE: "{field} has more than {most} KiB together with the other values of the mount",
   ITEM_NOT_IN_FORM: "{field} is not a member of the form of a mount",
@@ -322,6 +325,7 @@ export const MESSAGES = {
   REFRESHED_KEPT: "{items}: the current values are kept, because sites refresh them",
   PATH_WITH_OTHER_DRIVER: 'the mount "{name}" has this path and another driver',
   CONFIGURATION_NOT_JSON: "its configuration is not a JSON object",
+  MOUNT_ON_NO_SITE: "from now on it is on no site",
   MOUNT_STAYS_ON: "from now on it is on {sites} only",
   ONLY_AT_SITE: "exists on the site only: adopt it, or delete it there",
   LEFT_OUT: "not kept: {names}",

@@ -6,16 +6,18 @@ import type { Draft } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import type { Site } from "../sites/site.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import { decideWithEffects } from "./effect.ts";
 import type { MountInput } from "./input.ts";
 import {
   deleteMount,
-  draftMounts,
   isOnSite,
   type Mount,
   missingOn,
   readDraftMount,
   type Values,
   wantedOn,
+  withoutSite,
   writeMount,
 } from "./mount.ts";
 import { type Result, resultAs, type SaveRules } from "./save.ts";
@@ -39,7 +41,7 @@ export type IsSecret = (driver: string, item: string) => boolean;
  */
 export function foundInput(
   found: FoundMount,
-  site: string,
+  site: Pick<Site, "id" | "name">,
   before: Mount | undefined,
   isShared: boolean,
 ): MountInput {
@@ -53,10 +55,10 @@ export function foundInput(
       members: found.members,
       disabled,
       leftOut,
-      sites: [site],
+      sites: [site.name],
       expectedRevision: 0,
     };
-  const wanted = wantedOn(before, site);
+  const wanted = wantedOn(before, site.id);
   const items = withAbsent(
     found.items,
     wanted.items,
@@ -68,11 +70,11 @@ export function foundInput(
     (member) => !leftOut.includes(member) && Object.hasOwn(row, member),
   );
   const expectedRevision = before.revision;
-  if (!isShared && before.overrides[site] === undefined)
+  if (!isShared && before.overrides[site.id] === undefined)
     return { name, path, config: items, members, disabled, leftOut, expectedRevision };
   // A server fills absent items with empty values, which are not a difference.
   const isEmpty = (value: unknown): boolean => value === "" || value === 0 || value === false;
-  const lost = new Set(missingOn(before, site));
+  const lost = new Set(missingOn(before, site.id));
   const differing = (values: Values, base: Values): Values =>
     Object.fromEntries(
       Object.entries(values).filter(
@@ -86,7 +88,7 @@ export function foundInput(
     expectedRevision,
     leftOut,
     overrides: {
-      [site]: {
+      [site.name]: {
         path: path === before.path ? "" : path,
         config: differing(items, before.items),
         members: differing(members, before.members),
@@ -119,24 +121,32 @@ function leaveSite(
   draft: Draft,
   name: string,
   {
-    site,
-    siteNames,
+    siteId,
+    sites,
     isSecret,
   }: {
-    readonly site: string;
-    readonly siteNames: readonly string[];
+    readonly siteId: string;
+    readonly sites: SiteNames;
     readonly isSecret: IsSecret;
   },
 ): Result[] {
   const mount = readDraftMount(draft, name);
   if (mount === undefined) return [];
-  const others = siteNames.filter((each) => each !== site && isOnSite(mount, each));
+  const others = sites.ids.filter((each) => each !== siteId && isOnSite(mount, each));
   if (others.length === 0) {
     deleteMount(draft, name);
     return [resultAs(name, "deleted", "")];
   }
-  writeMount(draft, { ...mount, sites: others }, (item) => isSecret(mount.driver, item));
-  return [resultAs(name, "changed", message("MOUNT_STAYS_ON", { sites: others.join(", ") }))];
+  writeMount(draft, { ...withoutSite(mount, siteId), siteIds: others }, (item) =>
+    isSecret(mount.driver, item),
+  );
+  return [
+    resultAs(
+      name,
+      "changed",
+      message("MOUNT_STAYS_ON", { sites: others.map(sites.nameOf).join(", ") }),
+    ),
+  ];
 }
 
 /** Adopts content that users have edited on a site, if the mount's policy is `adopt`. */
@@ -144,19 +154,19 @@ export function takeContent(
   draft: Draft,
   {
     name,
-    site,
+    siteId,
     items,
     isSecret,
   }: {
     readonly name: string;
-    readonly site: string;
+    readonly siteId: string;
     readonly items: Values;
     readonly isSecret: IsSecret;
   },
 ): void {
   const mount = readDraftMount(draft, name);
   if (mount === undefined || mount.content !== "adopt") return;
-  const own = mount.overrides[site];
+  const own = mount.overrides[siteId];
   const isOwn = ([item]: readonly [string, unknown]): boolean =>
     own !== undefined && Object.hasOwn(own.items, item);
   const all = Object.entries(items);
@@ -165,7 +175,7 @@ export function takeContent(
   const overrides =
     own === undefined
       ? mount.overrides
-      : { ...mount.overrides, [site]: { ...own, items: { ...own.items, ...mine } } };
+      : { ...mount.overrides, [siteId]: { ...own, items: { ...own.items, ...mine } } };
   writeMount(draft, { ...mount, items: { ...mount.items, ...common }, overrides }, (item) =>
     isSecret(mount.driver, item),
   );
@@ -174,6 +184,7 @@ export function takeContent(
 /** Plan of a sync: steps to take, and mounts to leave unchanged. */
 export function compareResults(
   round: MountRound,
+  site: Pick<Site, "name">,
   wanted: readonly WantedMount[],
   known: ReadonlyMap<string, MountState>,
 ): readonly Result[] {
@@ -185,14 +196,17 @@ export function compareResults(
     const { differs, error } = state;
     if (mount.missing.length > 0) return resultAs(mount.name, "skipped", error);
     if (!isThere) return { name: mount.name, outcome: "created", note: error, differs: [] };
-    const outcome = differs.length === 0 ? "unchanged" : "changed";
-    return { name: mount.name, outcome, note: error, differs };
+    if (differs.length === 0)
+      return { name: mount.name, outcome: "unchanged", note: error, differs };
+    const action = mount.disabled && differs.includes("disabled") ? "disable" : "remount";
+    const effects = [{ action, site: site.name, path: state.path } as const];
+    return { name: mount.name, outcome: "changed", note: error, differs, effects };
   });
-  const gone = Object.entries(round.states).flatMap(([name, state]): Result[] =>
-    names.has(name) || state === undefined || !byId.has(state.id)
-      ? []
-      : [resultAs(name, "deleted", "")],
-  );
+  const gone = Object.entries(round.states).flatMap(([name, state]): Result[] => {
+    if (names.has(name) || state === undefined || !byId.has(state.id)) return [];
+    const effects = [{ action: "remove", site: site.name, path: state.path } as const];
+    return [{ ...resultAs(name, "deleted", ""), effects }];
+  });
   const extra = round.extra.map(({ path }) => resultAs(path, "skipped", message("ONLY_AT_SITE")));
   return [...mine, ...gone, ...extra];
 }
@@ -209,6 +223,8 @@ export interface AdoptRoundOptions {
   readonly hash: Fingerprint;
   /** All mounts, by name. */
   readonly mounts: ReadonlyMap<string, Mount>;
+  /** Other sites whose mounts are written to their servers. */
+  readonly others: readonly Site[];
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly isSecret: IsSecret;
   readonly wantedOf: (site: Site) => readonly WantedMount[];
@@ -228,13 +244,13 @@ export async function adoptRound(
   readonly states: MountRequest["states"];
 }> {
   const { site, names, dryRun, origin, rules, engine, hash, mounts } = options;
-  const siteNames = rules.sites.names;
   const { driverOf, isSecret, wantedOf } = options;
   const inputOf = (each: FoundMount): MountInput => {
     const before = mounts.get(each.name);
     const isShared =
-      before !== undefined && siteNames.some((one) => one !== site.name && isOnSite(before, one));
-    return foundInput(each, site.name, each.isNew ? undefined : before, isShared);
+      before !== undefined &&
+      rules.sites.ids.some((one) => one !== site.id && isOnSite(before, one));
+    return foundInput(each, site, each.isNew ? undefined : before, isShared);
   };
   const known = options.registry.mounts(site.id);
   const found = findMounts(round, {
@@ -252,17 +268,17 @@ export async function adoptRound(
   const take = async (): Promise<readonly WantedMount[]> => {
     const { result, revision } = await engine.change(
       origin,
-      async (draft) => {
+      decideWithEffects(options.others, async (draft, all) => {
         const inputs = found.mounts.map(inputOf);
-        const results = await saveUsable(draft, inputs, draftMounts(draft), rules);
+        const results = await saveUsable(draft, inputs, all, rules);
         const gone = found.gone.flatMap((each) => {
           const file = rules.managedBy(each);
           return file === undefined
-            ? leaveSite(draft, each, { site: site.name, siteNames, isSecret })
+            ? leaveSite(draft, each, { siteId: site.id, sites: rules.sites, isSecret })
             : [resultAs(each, "skipped", message("MANAGED_BY_FILE", { file }))];
         });
         return [...results, ...gone];
-      },
+      }),
       { dryRun },
     );
     saved = { revision, results: result };

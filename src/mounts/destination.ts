@@ -2,6 +2,7 @@ import type { ConfigItem, DriverInfo } from "../drivers/driver-info.ts";
 import { defaultOf } from "../drivers/item-value.ts";
 import type { Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { isOnSite, type Mount, type Values } from "./mount.ts";
 import { isCredential } from "./site/item-kind.ts";
 import type { Addition, WantedMount } from "./site/row.ts";
@@ -9,6 +10,7 @@ import type { Addition, WantedMount } from "./site/row.ts";
 /** A secret item of a mount: `site` undefined for the mount itself, else the site's override. */
 interface Place {
   readonly item: string;
+  /** Id of the site. */
   readonly site: string | undefined;
 }
 
@@ -29,7 +31,7 @@ export function isSentSecret(driver: DriverInfo, name: string): boolean {
  * them could have them sent to a server of its own.
  *
  * @param given secrets that the caller sent: it knows them.
- * @param siteNames names of all sites.
+ * @param sites all sites.
  * @returns a violation for each, below `field`.
  */
 export function redirectedSecrets(
@@ -44,22 +46,23 @@ export function redirectedSecrets(
   },
   {
     driver,
-    siteNames,
+    sites,
     field,
   }: {
     readonly driver: DriverInfo;
-    readonly siteNames: readonly string[];
+    readonly sites: Pick<SiteNames, "ids" | "nameOf">;
     readonly field: string;
   },
 ): Violation[] {
-  const reachedBefore = reaches(before, driver, siteNames);
+  const reachedBefore = reaches(before, driver, sites.ids);
   const changed = changedDestinations(before, mount, driver);
-  return [...reaches(mount, driver, siteNames)].flatMap(([key, destinations]) => {
+  return [...reaches(mount, driver, sites.ids)].flatMap(([key, destinations]) => {
     const [item = "", site] = JSON.parse(key) as [string, string?];
     if (given.some((each) => each.item === item && each.site === site)) return [];
     const known = reachedBefore.get(key);
     if ([...destinations].every((each) => known?.has(each) === true)) return [];
-    const place = site === undefined ? `config.${item}` : `overrides.${site}.config.${item}`;
+    const place =
+      site === undefined ? `config.${item}` : `overrides.${sites.nameOf(site)}.config.${item}`;
     const at = `${field}${place}`;
     return {
       field: at,
@@ -72,11 +75,11 @@ export function redirectedSecrets(
 function reaches(
   mount: Mount,
   driver: DriverInfo,
-  siteNames: readonly string[],
+  siteIds: readonly string[],
 ): ReadonlyMap<string, ReadonlySet<string>> {
   const reached = new Map<string, Set<string>>();
   // The mount itself also without sites: a site may be added later.
-  const sites = new Set(["", ...mount.sites, ...siteNames.filter((site) => isOnSite(mount, site))]);
+  const sites = ["", ...siteIds.filter((site) => isOnSite(mount, site))];
   for (const site of sites) {
     const own = mount.overrides[site]?.items ?? {};
     const items = { ...mount.items, ...own };

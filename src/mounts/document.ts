@@ -5,10 +5,11 @@ import { isObject } from "../files/json-source.ts";
 import { invalid } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { MASK } from "../settings/value.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { namesOf, type OwnMembers, ownOf } from "./exported-row.ts";
 import { isSecretItem, type MountInput, type OverrideInput } from "./input.ts";
-import type { MissingItem, Mount } from "./mount.ts";
+import { type MissingItem, type Mount, overridesByName } from "./mount.ts";
 import { hiddenMembers, itemKind } from "./site/item-kind.ts";
 import { type RowValues, readMount, VALUE_MEMBERS } from "./site/read.ts";
 import { cleanPath, readAddition, type StorageRow } from "./site/row.ts";
@@ -25,10 +26,10 @@ export type ReadRow =
 export interface DocumentOptions {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly driverOf: (name: string) => DriverInfo | undefined;
-  /** Sites of new mounts; empty: those of the document, or all. Existing mounts keep theirs. */
-  readonly sites: readonly string[];
-  /** Names of all sites. */
-  readonly siteNames: readonly string[];
+  /** Sites of new mounts. Undefined: those of the document. Existing mounts keep theirs. */
+  readonly sites: MountInput["sites"];
+  /** All sites. */
+  readonly names: SiteNames;
   /** Passphrase of an encrypted backup; empty: none. */
   readonly passphrase: string;
 }
@@ -131,7 +132,7 @@ function createRowReader(options: DocumentOptions, rows: readonly unknown[]): Ro
       content: own?.content,
       sites: sites.chosen,
       ...(own?.overrides !== undefined && { overrides: overridesOf(own, options, before) }),
-      lost: before === undefined ? lostOf(row, own, values, form) : [],
+      lost: before === undefined ? lostOf(row, own, values, form, options.names) : [],
       newer: items.filter(isNewer).flatMap(([item, value]) => (value === "" ? [] : [item])),
       leftOut: [
         ...values.leftOut,
@@ -209,6 +210,7 @@ function lostOf(
   own: OwnMembers | undefined,
   { items }: RowValues,
   form: DriverInfo | undefined,
+  { idOf }: Pick<SiteNames, "idOf">,
 ): MissingItem[] {
   const isSecret = (name: string): boolean =>
     form?.additional.some((item) => item.name === name) === true && isSecretItem(form, name);
@@ -216,7 +218,10 @@ function lostOf(
     .filter((name) => !Object.hasOwn(items, name) && isSecret(name))
     .map((item) => ({ site: "", item }));
   const ofSites = Object.entries(own?.overrides ?? {}).flatMap(([site, { missing }]) =>
-    missing.filter(isSecret).map((item) => ({ site, item })),
+    missing.filter(isSecret).flatMap((item) => {
+      const id = idOf(site);
+      return id === undefined ? [] : [{ site: id, item }];
+    }),
   );
   return [...ofMount, ...ofSites];
 }
@@ -262,17 +267,18 @@ function completeRow(
 function sitesOf(
   own: OwnMembers | undefined,
   before: Mount | undefined,
-  { sites, siteNames }: DocumentOptions,
+  { sites, names }: DocumentOptions,
 ): {
-  readonly chosen: readonly string[] | undefined;
+  readonly chosen: MountInput["sites"];
   readonly unknown: readonly string[];
   readonly isNone: boolean;
 } {
-  const isRequested = before === undefined && (sites.length > 0 || own?.sites === undefined);
-  const wanted = isRequested ? sites : own?.sites;
-  const unknown = (wanted ?? []).filter((site) => !siteNames.includes(site));
-  const chosen = wanted?.filter((site) => !unknown.includes(site));
-  return { chosen, unknown, isNone: unknown.length > 0 && chosen?.length === 0 };
+  const wanted = before === undefined ? (sites ?? own?.sites) : own?.sites;
+  if (wanted === undefined || wanted === "all")
+    return { chosen: wanted, unknown: [], isNone: false };
+  const unknown = wanted.filter((site) => names.idOf(site) === undefined);
+  const chosen = wanted.filter((site) => !unknown.includes(site));
+  return { chosen, unknown, isNone: unknown.length > 0 && chosen.length === 0 };
 }
 
 /** Overrides of sites that exist here. Secrets that the document lacks keep their current values. */
@@ -282,20 +288,24 @@ function overridesOf(
   before: Mount | undefined,
 ): Record<string, OverrideInput> {
   const none: OverrideInput = { path: "", config: {}, members: {} };
-  const gone = Object.keys(before?.overrides ?? {}).map((site) => [site, none] as const);
+  const { names: sites } = options;
+  const gone = before === undefined ? [] : overridesByName(before, sites);
   const kept = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, MASK]));
   const known = Object.entries(own.overrides ?? {})
-    .filter(([site]) => options.siteNames.includes(site))
+    .filter(([site]) => sites.idOf(site) !== undefined)
     .map(([site, { path, config, members, missing }]) => [
       site,
       { path, config: { ...config, ...kept(missing) }, members },
     ]);
-  return { ...Object.fromEntries(gone), ...Object.fromEntries(known) };
+  return {
+    ...Object.fromEntries(gone.map(([site]) => [site, none])),
+    ...Object.fromEntries(known),
+  };
 }
 
 function unknownOverrides(
   own: OwnMembers | undefined,
-  { siteNames }: DocumentOptions,
+  { names }: DocumentOptions,
 ): readonly string[] {
-  return Object.keys(own?.overrides ?? {}).filter((site) => !siteNames.includes(site));
+  return Object.keys(own?.overrides ?? {}).filter((site) => names.idOf(site) === undefined);
 }

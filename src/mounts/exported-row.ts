@@ -1,8 +1,16 @@
 // Rows of an exported document: those of a server with what Mooring has beyond.
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { isObject } from "../files/json-source.ts";
-import type { OverrideInput } from "./input.ts";
-import { isOnSite, type Mount, type Values, wantedOn } from "./mount.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import type { MountInput, OverrideInput } from "./input.ts";
+import {
+  isOnSite,
+  type Mount,
+  overridesByName,
+  siteNamesOf,
+  type Values,
+  wantedOn,
+} from "./mount.ts";
 import { VALUE_MEMBERS } from "./site/read.ts";
 import { newRow, readAddition } from "./site/row.ts";
 
@@ -10,8 +18,8 @@ import { newRow, readAddition } from "./site/row.ts";
 export interface OwnMembers {
   readonly name: string | undefined;
   readonly content: Mount["content"] | undefined;
-  /** Empty: all. Undefined: not in the document. */
-  readonly sites: readonly string[] | undefined;
+  /** As in `MountInput`. Undefined: not in the document. */
+  readonly sites: MountInput["sites"];
   readonly overrides: Readonly<Record<string, OwnOverride>> | undefined;
   /** In a row, text with commas: items (`config.NAME`) and members of the row that have the form's default because they are absent. */
   readonly filled: readonly string[];
@@ -29,7 +37,7 @@ export function ownOf(row: unknown): OwnMembers | undefined {
   return {
     name: typeof name === "string" ? name : undefined,
     content: content === "adopt" || content === "overwrite" ? content : undefined,
-    sites: Array.isArray(sites) ? namesOf(sites) : undefined,
+    sites: sites === "all" ? "all" : Array.isArray(sites) ? namesOf(sites) : undefined,
     overrides: isObject(overrides)
       ? Object.fromEntries(
           Object.entries(overrides).map(([site, override]) => [site, ownOverride(override)]),
@@ -64,12 +72,15 @@ export function namesOf(value: unknown): readonly string[] {
  * on a server's backup page. `missing` lists items whose values are omitted. The member `mooring` has
  * what a row of a server lacks: the name, the sites, the overrides. Servers ignore both members.
  *
- * @param site whose rows are written, with its overrides applied; empty: the mounts themselves.
+ * @param site id of the site whose rows are written, with its overrides applied; empty: the mounts
+ *   themselves.
+ * @param names of the sites, which the document has in place of their ids.
  * @param hides whether an item is left out.
  */
 export function writeDocument(
   mounts: readonly Mount[],
   site: string,
+  names: Pick<SiteNames, "nameOf">,
   driverOf: (name: string) => DriverInfo | undefined,
   hides: (driver: string, item: string) => boolean,
 ): { readonly storages: readonly Record<string, unknown>[] } {
@@ -79,10 +90,13 @@ export function writeDocument(
     Object.entries(items).flatMap(([item, value]) =>
       value !== "" && hides(driver, item) ? [item] : [],
     );
-  const ownOverrides = ({ driver, overrides, missing }: Mount) =>
+  const ownOverrides = (mount: Mount) =>
     Object.fromEntries(
-      Object.entries(overrides).map(([name, { path, items, members }]) => {
-        const lost = missing.flatMap((each) => (each.site === name ? [each.item] : []));
+      overridesByName(mount, names).map(([name, { path, items, members }]) => {
+        const { driver, missing } = mount;
+        const lost = missing.flatMap((each) =>
+          names.nameOf(each.site) === name ? [each.item] : [],
+        );
         return [
           name,
           {
@@ -97,7 +111,7 @@ export function writeDocument(
   const rows = mounts.filter((mount) => site === "" || isOnSite(mount, site));
   return {
     storages: rows.map((mount) => {
-      const { name, driver, sites, content } = mount;
+      const { name, driver, content } = mount;
       const wanted = wantedOn(mount, site);
       const form = driverOf(driver);
       const row: Readonly<Record<string, unknown>> = newRow(wanted, form);
@@ -121,7 +135,10 @@ export function writeDocument(
         mooring: {
           name,
           content,
-          ...(site === "" && { sites, overrides: ownOverrides(mount) }),
+          ...(site === "" && {
+            sites: siteNamesOf(mount, names),
+            overrides: ownOverrides(mount),
+          }),
           filled: filled.join(","),
         },
       };

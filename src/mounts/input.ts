@@ -28,7 +28,9 @@ export interface MountInput {
   readonly members?: ValueInput | undefined;
   readonly disabled?: boolean | undefined;
   readonly content?: Mount["content"] | undefined;
-  readonly sites?: readonly string[] | undefined;
+  /** Names of sites; empty: none. `all`: also those that are created later. */
+  readonly sites?: "all" | readonly string[] | undefined;
+  /** By the site's name. */
   readonly overrides?: Readonly<Record<string, OverrideInput>> | undefined;
   /**
    * Items of a new mount whose values are missing in the source: the mount is incomplete until they
@@ -70,7 +72,7 @@ export interface CheckedMount {
   readonly violations: readonly Violation[];
   /** Problems of values that are taken as their source has them. */
   readonly warnings: readonly Text[];
-  /** Keys `item` and `site\0item` of secret items that the client gave. */
+  /** Secret items that the client gave; `site` is an id. */
   readonly given: readonly { readonly item: string; readonly site: string | undefined }[];
 }
 
@@ -125,22 +127,20 @@ export function withMountInput(
     look("mount_path", message("FIELD_REQUIRED"));
   const path = cleanPath(input.path ?? before?.path ?? "");
   look("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
-  const sites = [...new Set(input.sites ?? before?.sites ?? [])];
-  if (sites.length > MAX_SITES) look("sites", message("SITE_NAMES_INVALID", { most: MAX_SITES }));
-  else for (const site of input.sites ?? []) look("sites", options.sites.problemOf(site));
+  const siteIds = readSites(before, input.sites, options.sites, look);
+  const given = byId(input.overrides, options.sites, look);
   const items = merged(before?.items, input.config);
   const members = merged(before?.members, input.members);
-  const overrides = withOverrides(before?.overrides ?? {}, input.overrides ?? {});
-  for (const [site, override] of Object.entries(overrides)) {
-    if (before?.overrides[site] === undefined)
-      look(`overrides.${site}`, options.sites.problemOf(site));
-    if (override.path !== "") look(`overrides.${site}.mount_path`, pathProblem(override.path));
-  }
+  const overrides = withOverrides(before?.overrides ?? {}, given);
+  const nameOf = (site: string): string => options.sites.nameOf(site) || site;
+  for (const [site, override] of Object.entries(overrides))
+    if (override.path !== "")
+      look(`overrides.${nameOf(site)}.mount_path`, pathProblem(override.path));
   const mount: Mount = {
     name: input.name,
     path,
     driver: driverName,
-    sites,
+    siteIds,
     items: items as Values,
     members: members as Values,
     disabled: input.disabled ?? before?.disabled ?? false,
@@ -151,7 +151,9 @@ export function withMountInput(
       ),
     ),
     credentialRevision: before?.credentialRevision ?? 0,
-    missing: (before?.missing ?? input.lost ?? []).filter((each) => !isGiven(each, input)),
+    missing: (before?.missing ?? input.lost ?? []).filter(
+      (each) => !isGiven(each, input.config, given),
+    ),
     revision: before?.revision ?? 0,
   };
   const warnings: Text[] = [];
@@ -160,16 +162,57 @@ export function withMountInput(
       for (const { at, problem } of valueProblems(driver, mount, site, {
         before: options.isWhole ? undefined : before,
         carries: options.carries ?? false,
+        nameOf,
       }))
         if (options.carries) warnings.push(problemAt(at, problem));
         else look(at, problem);
+  // A choice of the user, because a mount that is on the wrong sites serves files there.
+  if (before === undefined && input.sites === undefined && options.sites.names.length > 1)
+    look("sites", message("SITES_REQUIRED"));
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
     look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
-  return { mount, violations, warnings, given: givenSecrets(driver, input) };
+  return { mount, violations, warnings, given: givenSecrets(driver, input.config, given) };
+}
+
+/** Ids of the sites of a mount: the given ones, or those that it has. */
+function readSites(
+  before: Mount | undefined,
+  given: MountInput["sites"],
+  sites: SiteNames,
+  look: (at: string, problem: Text | undefined) => void,
+): Mount["siteIds"] {
+  if (given === "all") return "all";
+  if (given === undefined) return before?.siteIds ?? "all";
+  const names = [...new Set(given)];
+  if (names.length > MAX_SITES) {
+    look("sites", message("SITE_NAMES_INVALID", { most: MAX_SITES }));
+    return [];
+  }
+  for (const name of names) look("sites", sites.problemOf(name));
+  return names.flatMap((name) => sites.idOf(name) ?? []);
+}
+
+/** Overrides by the ids of their sites. */
+function byId(
+  overrides: MountInput["overrides"] = {},
+  sites: SiteNames,
+  look: (at: string, problem: Text | undefined) => void,
+): Readonly<Record<string, OverrideInput>> {
+  return Object.fromEntries(
+    Object.entries(overrides).map(([name, override]) => {
+      look(`overrides.${name}`, sites.problemOf(name));
+      // The values for an unknown site are checked as well: all problems are reported together.
+      return [sites.idOf(name) ?? name, override];
+    }),
+  );
 }
 
 /** Extends an input so that it replaces the whole mount, except for items that sites refresh. */
-export function wholeInput(input: MountInput, before: Mount | undefined): MountInput {
+export function wholeInput(
+  input: MountInput,
+  before: Mount | undefined,
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): MountInput {
   if (before === undefined) return input;
   const gone = (values: Values, given: ValueInput = {}): ValueInput => ({
     ...Object.fromEntries(
@@ -186,15 +229,23 @@ export function wholeInput(input: MountInput, before: Mount | undefined): MountI
     config: { ...Object.fromEntries(lost), ...gone(before.items, input.config) },
     members: gone(before.members, input.members),
     overrides: {
-      ...Object.fromEntries(Object.keys(before.overrides).map((site) => [site, none])),
+      ...Object.fromEntries(
+        Object.keys(before.overrides).flatMap((site) =>
+          nameOf(site) === "" ? [] : [[nameOf(site), none]],
+        ),
+      ),
       ...input.overrides,
     },
   };
 }
 
 /** Reports whether an input replaces or removes a lost value. */
-function isGiven({ site, item }: MissingItem, { config, overrides }: MountInput): boolean {
-  const override = overrides?.[site];
+function isGiven(
+  { site, item }: MissingItem,
+  config: ValueInput | undefined,
+  overrides: Readonly<Record<string, OverrideInput>>,
+): boolean {
+  const override = overrides[site];
   const values = site === "" ? config : override?.config;
   if (values !== undefined && Object.hasOwn(values, item)) return values[item] !== MASK;
   // An override without any value removes that of the site.
@@ -224,23 +275,33 @@ function valueProblems(
   driver: DriverInfo,
   mount: Mount,
   site: string,
-  source: { readonly before: Mount | undefined; readonly carries: boolean },
+  source: ValueSource,
 ): readonly ValueProblem[] {
-  const problems = problemsOn(driver, mount, site, source.carries);
+  const problems = problemsOn(driver, mount, site, source);
   if (source.before === undefined || problems.length === 0) return problems;
   const earlier = new Map(
-    problemsOn(driver, source.before, site, false).map(({ at, value }) => [at, value]),
+    problemsOn(driver, source.before, site, { ...source, carries: false }).map(({ at, value }) => [
+      at,
+      value,
+    ]),
   );
   const isOld = ({ at, value }: ValueProblem): boolean =>
     earlier.has(at) && (earlier.get(at) ?? "") === (value ?? "");
   return problems.filter((problem) => !isOld(problem));
 }
 
+/** Origin of the checked values. */
+interface ValueSource {
+  readonly before: Mount | undefined;
+  readonly carries: boolean;
+  readonly nameOf: (siteId: string) => string;
+}
+
 function problemsOn(
   driver: DriverInfo,
   mount: Mount,
   site: string,
-  carries: boolean,
+  { carries, nameOf }: ValueSource,
 ): ValueProblem[] {
   const override = mount.overrides[site];
   const common = new Set(driver.common.map(({ name }) => name));
@@ -254,7 +315,7 @@ function problemsOn(
     ...mount.items,
     ...own,
   };
-  const prefix = site === "" ? "" : `overrides.${site}.`;
+  const prefix = site === "" ? "" : `overrides.${nameOf(site)}.`;
   const isLost = (name: string): boolean =>
     !Object.hasOwn(values, name) &&
     mount.missing.some((each) => each.item === name && (each.site === "" || each.site === site));
@@ -316,21 +377,25 @@ function withOverrides(
   return all;
 }
 
-function givenSecrets(driver: DriverInfo | undefined, input: MountInput): CheckedMount["given"] {
+function givenSecrets(
+  driver: DriverInfo | undefined,
+  config: ValueInput | undefined,
+  overrides: Readonly<Record<string, OverrideInput>>,
+): CheckedMount["given"] {
   const of = (values: ValueInput = {}, site?: string) =>
     Object.entries(values).flatMap(([item, value]) =>
       value === null || value === MASK || !isSecretItem(driver, item) ? [] : [{ item, site }],
     );
   return [
-    ...of(input.config),
-    ...Object.entries(input.overrides ?? {}).flatMap(([site, { config }]) => of(config, site)),
+    ...of(config),
+    ...Object.entries(overrides).flatMap(([site, override]) => of(override.config, site)),
   ];
 }
 
 /**
  * Creates inputs that replace a value in all mounts of one driver.
  *
- * @param from location of the old value; `site` empty: the mount itself.
+ * @param from location of the old value; `site` is an id, empty: the mount itself.
  * @throws FAILED_PRECONDITION when there is no value.
  */
 export function replaceInputs(
@@ -341,6 +406,7 @@ export function replaceInputs(
     readonly value: string;
   },
   mounts: readonly Mount[],
+  { nameOf }: Pick<SiteNames, "nameOf">,
 ): MountInput[] {
   const { mount, site, item, value } = from;
   const old = (site === "" ? mount.items : mount.overrides[site]?.items)?.[item];
@@ -349,15 +415,17 @@ export function replaceInputs(
   return mounts.flatMap((each): MountInput[] => {
     if (each.driver !== mount.driver) return [];
     const isOwn = each.items[item] === old;
-    const overrides = Object.entries(each.overrides).filter(([, { items }]) => items[item] === old);
+    const overrides = Object.entries(each.overrides).filter(
+      ([id, { items }]) => items[item] === old && nameOf(id) !== "",
+    );
     if (!isOwn && overrides.length === 0) return [];
     return [
       {
         name: each.name,
         ...(isOwn && { config: { [item]: value } }),
         overrides: Object.fromEntries(
-          overrides.map(([name, { path, items, members }]) => [
-            name,
+          overrides.map(([id, { path, items, members }]) => [
+            nameOf(id),
             { path, config: { ...items, [item]: value }, members },
           ]),
         ),

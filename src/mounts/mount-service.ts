@@ -1,7 +1,7 @@
 import type { Grant } from "../access/grant.ts";
-import type { AuditOrigin } from "../audit/entry.ts";
 import type { Text } from "../messages/message.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
+import type { EffectsOnMounts } from "../sites/mount-effect.ts";
 import type { MountsOfSite, Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
 import type { MountInput } from "./input.ts";
@@ -52,7 +52,7 @@ export interface DeclaredMounts {
 /**
  * Rules of mounts. Failed calls to sites are UNAVAILABLE or FAILED_PRECONDITION, as for settings.
  */
-export interface MountService extends DeclaredMounts {
+export interface MountService extends DeclaredMounts, EffectsOnMounts {
   revision(): number;
   /**
    * Mounts that the caller may read, sorted by name.
@@ -111,7 +111,7 @@ export interface MountService extends DeclaredMounts {
     options?: ChangeOptions,
   ): Promise<Mount>;
   rename(name: string, newName: string, caller: Caller): Promise<Mount>;
-  delete(names: readonly string[], caller: Caller): Promise<number>;
+  delete(names: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
   /** Plan of a sync of a site. */
   compare(site: string): Promise<readonly Result[]>;
   sync(site: string, names: readonly string[]): Promise<readonly Status[]>;
@@ -148,7 +148,7 @@ export interface MountService extends DeclaredMounts {
   ): Promise<Saved>;
   import(
     document: unknown,
-    sites: readonly string[],
+    sites: MountInput["sites"],
     caller: Caller,
     options?: ChangeOptions & {
       /** Passphrase of an encrypted backup. */
@@ -164,12 +164,6 @@ export interface MountService extends DeclaredMounts {
   ): Promise<{ readonly storages: readonly Record<string, unknown>[] }>;
   /** Streams all mounts, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
   watch<M>(view: View<WatchedMounts, M>, signal: AbortSignal): AsyncIterable<M>;
-  /**
-   * Adds the new name of a site to the mounts that name the site, before it is renamed.
-   *
-   * @throws FAILED_PRECONDITION for a mount that a file declares only with the old name.
-   */
-  nameSite(from: string, to: string, origin: AuditOrigin): Promise<void>;
   /** Wakes streams after a commit. */
   changed(): void;
   /** Desired mounts of a site. */

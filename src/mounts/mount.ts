@@ -5,6 +5,7 @@ import type { Draft } from "../settings/draft.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { itemKind } from "./site/item-kind.ts";
 import type { WantedMount } from "./site/row.ts";
 
@@ -22,7 +23,7 @@ export interface Override {
 
 /** Secret item without its value: the history and exported documents contain no secrets. */
 export interface MissingItem {
-  /** The site whose override had it; empty: the mount itself. */
+  /** Id of the site whose override had it; empty: the mount itself. */
   readonly site: string;
   readonly item: string;
 }
@@ -40,9 +41,9 @@ export interface Mount {
   readonly members: Values;
   readonly disabled: boolean;
   readonly content: "adopt" | "overwrite";
-  /** Names of sites. Empty: all. */
-  readonly sites: readonly string[];
-  /** By the site's name. */
+  /** Ids of the sites that have it. `all`: also those that are created later. */
+  readonly siteIds: "all" | readonly string[];
+  /** By the site's id. */
   readonly overrides: Readonly<Record<string, Override>>;
   /** Revision in which a user last set, for all sites, an item that they refresh; 0: none. */
   readonly credentialRevision: number;
@@ -248,41 +249,62 @@ export function deleteMount(draft: Draft, name: string): void {
 }
 
 /** Reports whether a mount is assigned to a site. */
-export function isOnSite(mount: Pick<Mount, "sites">, site: string): boolean {
-  return mount.sites.length === 0 || mount.sites.includes(site);
+export function isOnSite({ siteIds }: Pick<Mount, "siteIds">, siteId: string): boolean {
+  return siteIds === "all" || siteIds.includes(siteId);
+}
+
+/** Names of a mount's sites, as clients give them. */
+export function siteNamesOf(
+  { siteIds }: Pick<Mount, "siteIds">,
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): "all" | readonly string[] {
+  return siteIds === "all" ? "all" : siteIds.map(nameOf).filter((name) => name !== "");
+}
+
+/** A mount's overrides by the names of their sites. */
+export function overridesByName(
+  { overrides }: Pick<Mount, "overrides">,
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): readonly (readonly [name: string, override: Override])[] {
+  return Object.entries(overrides)
+    .map(([id, override]) => [nameOf(id), override] as const)
+    .filter(([name]) => name !== "");
 }
 
 /** Path of a mount on a site. */
 export function pathOn(
   { path, overrides }: Pick<Mount, "path" | "overrides">,
-  site: string,
+  siteId: string,
 ): string {
-  return overrides[site]?.path || path;
+  return overrides[siteId]?.path || path;
 }
 
 /** Items of a mount on a site whose values are missing, in the mount and in the site's override. */
 export function missingOn(
   { missing, overrides }: Pick<Mount, "missing" | "overrides">,
-  site: string,
+  siteId: string,
 ): string[] {
-  const own = overrides[site]?.items ?? {};
+  const own = overrides[siteId]?.items ?? {};
   const items = missing.flatMap((each) =>
-    (each.site === "" || each.site === site) && !Object.hasOwn(own, each.item) ? [each.item] : [],
+    (each.site === "" || each.site === siteId) && !Object.hasOwn(own, each.item) ? [each.item] : [],
   );
   return [...new Set(items)];
 }
 
 /** Names of missing items in the notation of violations, such as `config.password`. */
-export function missingFields({ missing }: Pick<Mount, "missing">): string[] {
+export function missingFields(
+  { missing }: Pick<Mount, "missing">,
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): string[] {
   return missing.map(({ site, item }) =>
-    site === "" ? `config.${item}` : `overrides.${site}.config.${item}`,
+    site === "" ? `config.${item}` : `overrides.${nameOf(site)}.config.${item}`,
   );
 }
 
 /** Desired mount on a site. */
-export function wantedOn(mount: Mount, site: string): WantedMount {
+export function wantedOn(mount: Mount, siteId: string): WantedMount {
   const { name, driver, disabled, content, revision } = mount;
-  const override = mount.overrides[site] ?? EMPTY;
+  const override = mount.overrides[siteId] ?? EMPTY;
   // A new credential of the mount is not sent to a site with its own one.
   const hasOwn = Object.keys(override.items).some((item) => itemKind(driver, item) === "learned");
   const credentialRevision = hasOwn ? (override.credentialRevision ?? 0) : mount.credentialRevision;
@@ -293,58 +315,30 @@ export function wantedOn(mount: Mount, site: string): WantedMount {
     content,
     revision,
     credentialRevision,
-    path: pathOn(mount, site),
+    path: pathOn(mount, siteId),
     items: { ...mount.items, ...override.items },
     members: { ...mount.members, ...override.members },
-    missing: missingOn(mount, site),
+    missing: missingOn(mount, siteId),
   };
 }
 
 /** Desired mounts of a site. */
 export function wantedMounts(
   mounts: ReadonlyMap<string, Mount>,
-  site: Pick<Site, "name">,
+  site: Pick<Site, "id">,
 ): readonly WantedMount[] {
   return [...mounts.values()]
-    .filter((mount) => isOnSite(mount, site.name))
-    .map((mount) => wantedOn(mount, site.name));
+    .filter((mount) => isOnSite(mount, site.id))
+    .map((mount) => wantedOn(mount, site.id));
 }
 
-/**
- * Adds the new name of a site to the mounts that name the site, with the site's overrides. Both
- * names stay, because another process may have read only one of the two changes. A mount that is no
- * longer assigned to its site would be deleted there.
- *
- * @param options.guard throws FAILED_PRECONDITION for a mount that clients can't change.
- */
-export function nameSite(
-  draft: Draft,
-  {
-    from,
-    to,
-    guard,
-    isSecret,
-  }: {
-    readonly from: string;
-    readonly to: string;
-    readonly guard: (name: string) => void;
-    readonly isSecret: (driver: string, item: string) => boolean;
-  },
-): void {
-  for (const mount of draftMounts(draft).values()) {
-    const own = mount.overrides[from];
-    const lacksName = mount.sites.includes(from) && !mount.sites.includes(to);
-    const lacksOwn = own !== undefined && mount.overrides[to] === undefined;
-    if (!lacksName && !lacksOwn) continue;
-    guard(mount.name);
-    writeMount(
-      draft,
-      {
-        ...mount,
-        sites: lacksName ? [...mount.sites, to] : mount.sites,
-        overrides: lacksOwn ? { ...mount.overrides, [to]: own } : mount.overrides,
-      },
-      (item) => isSecret(mount.driver, item),
-    );
-  }
+/** Removes a site from a mount, with the site's own values. A mount without sites stays on none. */
+export function withoutSite(mount: Mount, siteId: string): Mount {
+  const { [siteId]: _own, ...overrides } = mount.overrides;
+  return {
+    ...mount,
+    siteIds: mount.siteIds === "all" ? "all" : mount.siteIds.filter((each) => each !== siteId),
+    overrides,
+    missing: mount.missing.filter(({ site }) => site !== siteId),
+  };
 }

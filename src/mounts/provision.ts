@@ -129,11 +129,14 @@ export async function followMountsFile(deps: MountsFileDeps): Promise<() => Prom
 /** Sites that the mounts name and that do not exist. */
 function unknownSites(
   inputs: readonly MountInput[],
-  sites: Pick<SiteRegistry, "names">,
+  known: Pick<SiteRegistry, "names">,
 ): readonly string[] {
-  const { idOf } = sites.names();
+  const { idOf } = known.names();
   return inputs
-    .flatMap((input) => [...(input.sites ?? []), ...Object.keys(input.overrides ?? {})])
+    .flatMap(({ sites, overrides }) => [
+      ...(typeof sites === "object" ? sites : []),
+      ...Object.keys(overrides ?? {}),
+    ])
     .filter((name) => idOf(name) === undefined);
 }
 
@@ -329,8 +332,8 @@ function readInput(name: string, given: unknown, complain: Complain): MountInput
     [undefined, "adopt", "overwrite"].includes(content as string),
     "adopt or overwrite",
   );
-  const isNames = Array.isArray(sites) && sites.every((site) => typeof site === "string");
-  need("sites", sites === undefined || isNames, "a list of names");
+  const chosen = readSites(sites);
+  need("sites", sites === undefined || chosen !== undefined, "a list of names, all or none");
   return {
     name,
     path: String(path),
@@ -338,7 +341,7 @@ function readInput(name: string, given: unknown, complain: Complain): MountInput
     config: mapping(config, ["config"], complain),
     members: mapping(members, ["members"], complain),
     disabled: disabled === true,
-    sites: isNames ? (sites as string[]) : [],
+    sites: chosen,
     content: content === "overwrite" ? "overwrite" : "adopt",
     overrides: Object.fromEntries(
       Object.entries(mapping(overrides, ["overrides"], complain)).map(([site, values]) => [
@@ -347,6 +350,14 @@ function readInput(name: string, given: unknown, complain: Complain): MountInput
       ]),
     ),
   };
+}
+
+/** Undefined: not a choice of sites. */
+function readSites(sites: unknown): MountInput["sites"] {
+  if (sites === "all") return "all";
+  if (sites === "none") return [];
+  const isNames = Array.isArray(sites) && sites.every((site) => typeof site === "string");
+  return isNames && sites.length > 0 ? sites : undefined;
 }
 
 function readOverride(given: unknown, site: string, complain: Complain): OverrideInput {

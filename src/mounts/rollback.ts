@@ -2,6 +2,7 @@ import { failedPrecondition } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { readMountKey } from "../settings/mount-key.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import {
   deleteMount,
@@ -20,6 +21,7 @@ interface RollBackRules {
   readonly isSecret: (driver: string, item: string) => boolean;
   /** Secrets that would reach a destination that the caller may not choose for them. */
   readonly redirected: (before: Mount, mount: Mount) => readonly string[];
+  readonly sites: Pick<SiteNames, "nameOf">;
 }
 
 /** Restores mounts of a draft to their state before the given changes. */
@@ -32,7 +34,7 @@ export async function rollBack(
     readonly oldHash: string | null;
   }[],
   names: readonly string[],
-  { need, isSecret, redirected }: RollBackRules,
+  { need, isSecret, redirected, sites }: RollBackRules,
 ): Promise<Result[]> {
   const ticks = createTicks();
   const asked = new Set(names);
@@ -91,13 +93,13 @@ export async function rollBack(
     writeMount(draft, mount, ofDriver);
     const note =
       mount.missing.length > 0
-        ? message("MOUNT_SECRETS_LOST", { items: missingFields(mount).join(", ") })
+        ? message("MOUNT_SECRETS_LOST", { items: missingFields(mount, sites).join(", ") })
         : kept;
     results.push({
       name,
       outcome: now === undefined ? "created" : "changed",
       note,
-      differs: now === undefined ? [] : changedNames(now, mount),
+      differs: now === undefined ? [] : changedNames(now, mount, sites),
     });
   }
   return results;
@@ -130,13 +132,13 @@ function missingAfter(
 export async function checkPaths(
   mounts: MountIndex,
   results: readonly Result[],
-  siteNames: readonly string[],
+  siteIds: readonly string[],
 ): Promise<void> {
   const ticks = createTicks();
   for (const { name } of results) {
     if (ticks.isDue()) await ticks.next();
     const mount = mounts.get(name);
-    const clash = mount && findClash(mount, mounts, siteNames);
+    const clash = mount && findClash(mount, mounts, siteIds);
     if (clash !== undefined)
       throw failedPrecondition(message("ROLLBACK_PATH_TAKEN", { name, other: clash.other.name }));
   }

@@ -5,8 +5,9 @@ import {
   MountContent,
   type MountInput as MountInputMessage,
   type Mount as MountMessage,
-  MountResultSchema,
   MountSchema,
+  type MountSites,
+  type MountSitesSchema,
   MountStatusSchema,
 } from "../../gen/mooring/v1/mount_pb.js";
 import {
@@ -41,9 +42,18 @@ import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
+import { mountResultToProto } from "../sites/mount-effect.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
-import { isAllowed, type Mount, missingFields, type Values } from "./mount.ts";
+import {
+  isAllowed,
+  type Mount,
+  missingFields,
+  overridesByName,
+  siteNamesOf,
+  type Values,
+} from "./mount.ts";
 import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
 import type { Status } from "./status.ts";
@@ -53,6 +63,8 @@ import type { WatchedMount, WatchedMounts } from "./watch.ts";
 export interface MountSource {
   readonly mounts: MountService;
   driverOf(name: string): DriverInfo | undefined;
+  /** Names of the sites that this process knows. */
+  siteNames(): SiteNames;
 }
 
 /** Implements MountService. */
@@ -70,6 +82,7 @@ export function mountImpl(
       mountToProto(mount, statuses, driver, {
         reveals: false,
         say: (text) => textIn(text, translate),
+        names: source.siteNames(),
       }),
     );
     return memoize((grant: Grant) =>
@@ -92,7 +105,7 @@ export function mountImpl(
   const revealedNames = (context: HandlerContext, found: readonly Mount[]): string[] => {
     if (!grantOf(context).has("mounts:reveal"))
       throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
-    return found.flatMap((mount) => secretKeys(mount, source.driverOf));
+    return found.flatMap((mount) => secretKeys(mount, source.driverOf, source.siteNames()));
   };
   /** Checks the scope of a request for secrets, and counts the read secrets for the audit. */
   const revealing = (
@@ -112,18 +125,12 @@ export function mountImpl(
       mountToProto(mount, mounts.statuses(mount), source.driverOf(mount.driver), {
         reveals,
         say,
+        names: source.siteNames(),
       });
   };
   const resultIn = (context: HandlerContext) => {
     const say = sayIn(context);
-    return ({ name, outcome, note, differs, leftOut = [] }: Result) =>
-      create(MountResultSchema, {
-        name,
-        outcome,
-        note: say(note),
-        differs: [...differs],
-        leftOut: [...leftOut],
-      });
+    return (result: Result) => mountResultToProto(result, say);
   };
   /** Names of mounts that a request names by name or path. */
   const named = (context: HandlerContext, names: readonly string[]): string[] =>
@@ -202,9 +209,13 @@ export function mountImpl(
       );
       return create(RenameMountResponseSchema, { mount: showIn(context)(mount) });
     },
-    deleteMounts: async ({ names, reason }, context) => {
-      const revision = await mounts.delete(named(context, names), callerOf(context, reason));
-      return create(DeleteMountsResponseSchema, { revision: BigInt(revision) });
+    deleteMounts: async ({ names, reason, dryRun }, context) => {
+      const asked = named(context, names);
+      const saved = await mounts.delete(asked, callerOf(context, reason), { dryRun });
+      return create(DeleteMountsResponseSchema, {
+        revision: BigInt(saved.revision),
+        results: saved.results.map(resultIn(context)),
+      });
     },
     compareMounts: async ({ site }, context) => {
       const results = await mounts.compare(site);
@@ -258,7 +269,8 @@ export function mountImpl(
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
       const caller = callerOf(context, reason);
-      const saved = await mounts.import(document, sites, caller, {
+      const chosen = sites && sitesFromProto(sites, "sites");
+      const saved = await mounts.import(document, chosen, caller, {
         dryRun,
         allowShared,
         passphrase,
@@ -312,7 +324,7 @@ function inputFromProto(input: MountInputMessage, at: number): MountInput {
     config,
     members,
     disabled,
-    sites: sites?.names,
+    sites: sites && sitesFromProto(sites, `mounts[${at}].sites`),
     content:
       content === MountContent.UNSPECIFIED
         ? undefined
@@ -336,13 +348,33 @@ function inputFromProto(input: MountInputMessage, at: number): MountInput {
   };
 }
 
+/** @throws INVALID_ARGUMENT unless exactly one of names, all and none is chosen. */
+function sitesFromProto({ names, all, none }: MountSites, field: string): MountInput["sites"] {
+  if ([names.length > 0, all, none].filter(Boolean).length !== 1)
+    throw invalid([{ field, description: message("SITES_INVALID", { field }) }]);
+  return all ? "all" : names;
+}
+
+function sitesToProto(sites: "all" | readonly string[]): MessageInitShape<typeof MountSitesSchema> {
+  if (sites === "all") return { all: true };
+  return sites.length === 0 ? { none: true } : { names: [...sites] };
+}
+
 function mountToProto(
   mount: Mount,
   statuses: readonly Status[],
   driver: DriverInfo | undefined,
-  { reveals, say }: { readonly reveals: boolean; readonly say: (text: Text) => string },
+  {
+    reveals,
+    say,
+    names,
+  }: {
+    readonly reveals: boolean;
+    readonly say: (text: Text) => string;
+    readonly names: SiteNames;
+  },
 ): MountMessage {
-  const { name, path, disabled, sites, revision } = mount;
+  const { name, path, disabled, revision } = mount;
   const show = (items: Values): JsonObject =>
     Object.fromEntries(
       Object.entries(items).map(([item, value]): [string, JsonValue] => [
@@ -355,18 +387,18 @@ function mountToProto(
     mountPath: path,
     driver: mount.driver,
     disabled,
-    sites: [...sites],
+    sites: sitesToProto(siteNamesOf(mount, names)),
     config: show(mount.items),
     members: { ...mount.members },
     overrides: Object.fromEntries(
-      Object.entries(mount.overrides).map(([site, { path: own, items, members }]) => [
+      overridesByName(mount, names).map(([site, { path: own, items, members }]) => [
         site,
         { mountPath: own, config: show(items), members: { ...members } },
       ]),
     ),
     content: mount.content === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE,
     revision: BigInt(revision),
-    missing: missingFields(mount),
+    missing: missingFields(mount, names),
     status: statuses.map((status) => statusToProto(status, say)),
   });
 }
@@ -396,6 +428,7 @@ function timeToProto(time: number) {
 function secretKeys(
   mount: Mount,
   driverOf: (name: string) => DriverInfo | undefined,
+  names: SiteNames,
 ): readonly string[] {
   const driver = driverOf(mount.driver);
   const keys = (items: Values, site?: string): string[] =>
@@ -404,6 +437,6 @@ function secretKeys(
     );
   return [
     ...keys(mount.items),
-    ...Object.entries(mount.overrides).flatMap(([site, { items }]) => keys(items, site)),
+    ...overridesByName(mount, names).flatMap(([site, { items }]) => keys(items, site)),
   ];
 }

@@ -6,6 +6,7 @@ import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
+import type { MountResult } from "../sites/mount-effect.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { redirectedSecrets } from "./destination.ts";
@@ -28,15 +29,7 @@ const MAX_MOUNTS = 10_000;
 /** Maximum number of violations in a reply. */
 const MAX_VIOLATIONS = 100;
 
-/** Result of a change for one mount. */
-export interface Result {
-  readonly name: string;
-  readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
-  readonly note: Text;
-  readonly differs: readonly string[];
-  /** Values of the source that the mount does not keep; absent: none. */
-  readonly leftOut?: readonly string[];
-}
+export type Result = MountResult;
 
 /** A result without differences. */
 export function resultAs(name: string, outcome: Result["outcome"], note: Text): Result {
@@ -145,7 +138,7 @@ export async function decideSave(
       (item) => isSecretItem(rules.driverOf(mount.driver), item),
       new Set(given.map(({ item, site }) => mountKey(mount.name, item, site))),
     );
-    results.push(resultOf(each, note, isChanged));
+    results.push(resultOf(each, note, isChanged, rules.sites));
   }
   return results;
 }
@@ -167,7 +160,7 @@ export function redirectedOf(
 ): Violation[] {
   const driver = driverOf(mount.driver);
   if (before === undefined || driver === undefined || reveals || isTaken) return [];
-  return redirectedSecrets({ before, mount, given }, { driver, siteNames: sites.names, field });
+  return redirectedSecrets({ before, mount, given }, { driver, sites, field });
 }
 
 interface SavedMount {
@@ -183,11 +176,6 @@ interface SavedMount {
   /** Secret items that the client sent. */
   readonly sent: CheckedMount["given"];
   readonly warnings: CheckedMount["warnings"];
-}
-
-/** Name of an item or its override as in `changedNames`. */
-function nameOfGiven({ item, site }: { readonly item: string; readonly site: string | undefined }) {
-  return site === undefined ? item : `overrides.${site}`;
 }
 
 /** @throws FAILED_PRECONDITION for a credential that several sites would share, unless allowed. */
@@ -215,11 +203,19 @@ export function notesOf(notes: readonly Text[]): Text {
   return rest.reduce((text, note) => message("NOTES", { first: text, second: note }), first);
 }
 
-function resultOf({ before, mount, given }: SavedMount, note: Text, isChanged: boolean): Result {
+function resultOf(
+  { before, mount, given }: SavedMount,
+  note: Text,
+  isChanged: boolean,
+  { nameOf }: SiteNames,
+): Result {
   const { name } = mount;
   if (before === undefined) return { name, outcome: "created", note, differs: [] };
   if (!isChanged) return { name, outcome: "unchanged", note, differs: [] };
-  const differs = changedNames(before, mount, new Set(given.map(nameOfGiven)));
+  const names = given.map(({ item, site }) =>
+    site === undefined ? item : `overrides.${nameOf(site)}`,
+  );
+  const differs = changedNames(before, mount, { nameOf, given: new Set(names) });
   return { name, outcome: "changed", note, differs };
 }
 
@@ -235,7 +231,7 @@ function sharedItems(
   { sites: known, reveals }: Pick<SaveRules, "sites" | "reveals">,
   sent: CheckedMount["given"],
 ): string[] {
-  const sites = known.names.filter((name) => isOnSite(mount, name));
+  const sites = known.ids.filter((id) => isOnSite(mount, id));
   if (sites.length < 2) return [];
   const placeOf = (site: string, item: string, value: Scalar): Scalar => {
     const isOwn = Object.hasOwn(mount.overrides[site]?.items ?? {}, item);
@@ -305,12 +301,13 @@ function pathViolations(
   mounts: MountIndex,
   { sites, allows }: SaveRules,
 ): Violation[] {
-  const clash = findClash(mount, mounts, sites.names);
+  const clash = findClash(mount, mounts, sites.ids);
   if (clash === undefined) return [];
   const whose = pathsOf(clash.other).every(allows)
     ? message("THE_MOUNT", { name: clash.other.name })
     : message("ANOTHER_MOUNT");
-  const where = clash.site === undefined ? "" : message("ON_SITE", { site: clash.site });
+  const where =
+    clash.site === undefined ? "" : message("ON_SITE", { site: sites.nameOf(clash.site) });
   const field = `mounts[${number}].mount_path`;
   return [{ field, description: message("MOUNT_PATH_OF", { field, whose, where }) }];
 }
@@ -318,23 +315,24 @@ function pathViolations(
 /**
  * Finds another mount with the same path on a site.
  *
- * @returns the other mount with the site, or without a site if both are on all sites. Undefined:
- *   none.
+ * @returns the other mount with the site's id, or without a site if both are on all sites.
+ *   Undefined: none.
  */
 export function findClash(
   mount: Mount,
   mounts: MountIndex,
-  siteNames: readonly string[],
+  siteIds: readonly string[],
 ): { readonly other: Mount; readonly site: string | undefined } | undefined {
-  const mine = new Set(mount.sites);
-  const isShared = (site: string): boolean => mine.size === 0 || mine.has(site);
-  const names = mine.size === 0 ? siteNames : mount.sites;
   for (const other of mounts.at(pathsOf(mount))) {
     if (other.name === mount.name) continue;
-    const sites = other.sites.length === 0 ? names : other.sites.filter(isShared);
-    const both = sites.find((site) => pathOn(mount, site) === pathOn(other, site));
+    const both = siteIds.find(
+      (site) =>
+        isOnSite(mount, site) &&
+        isOnSite(other, site) &&
+        pathOn(mount, site) === pathOn(other, site),
+    );
     const everywhere =
-      mount.sites.length === 0 && other.sites.length === 0 && mount.path === other.path;
+      mount.siteIds === "all" && other.siteIds === "all" && mount.path === other.path;
     if (both !== undefined || everywhere) return { other, site: both };
   }
   return undefined;
@@ -347,12 +345,16 @@ function itemOn(mount: Mount | undefined, item: string, site: string | undefined
 /**
  * Names of the members that differ between two states of a mount, without values.
  *
- * @param given names that always count as different.
+ * @param options.nameOf names of sites by their ids.
+ * @param options.given names that always count as different.
  */
 export function changedNames(
   before: Mount,
   after: Mount,
-  given: ReadonlySet<string> = new Set(),
+  {
+    nameOf,
+    given = new Set(),
+  }: { readonly nameOf: SiteNames["nameOf"]; readonly given?: ReadonlySet<string> },
 ): string[] {
   const names: string[] = [];
   const look = (name: string, a: unknown, b: unknown): void => {
@@ -361,12 +363,16 @@ export function changedNames(
   look("mount_path", before.path, after.path);
   look("disabled", before.disabled, after.disabled);
   look("content", before.content, after.content);
-  look("sites", before.sites, after.sites);
+  look("sites", before.siteIds, after.siteIds);
   for (const group of ["items", "members"] as const)
     for (const name of new Set([...Object.keys(before[group]), ...Object.keys(after[group])]))
       look(name, before[group][name], after[group][name]);
   for (const site of new Set([...Object.keys(before.overrides), ...Object.keys(after.overrides)]))
-    look(`overrides.${site}`, valuesOf(before.overrides[site]), valuesOf(after.overrides[site]));
+    look(
+      `overrides.${nameOf(site)}`,
+      valuesOf(before.overrides[site]),
+      valuesOf(after.overrides[site]),
+    );
   return names;
 }
 
@@ -374,14 +380,15 @@ function valuesOf(override: Mount["overrides"][string] | undefined): unknown {
   return override && [override.path, override.items, override.members];
 }
 
-/** Deletes mounts on a draft. @throws NOT_FOUND by `need`; PERMISSION_DENIED by `refuse`. */
+/** Deletes mounts on a draft. @throws as `need`. */
 export function decideDelete(
   draft: Draft,
   names: readonly string[],
   need: (mount: Mount | undefined, name: string) => Mount,
-): void {
-  for (const name of names) {
+): Result[] {
+  return names.map((name) => {
     need(readDraftMount(draft, name), name);
     deleteMount(draft, name);
-  }
+    return resultAs(name, "deleted", "");
+  });
 }

@@ -10,7 +10,7 @@ import {
   ServiceError,
   unavailable,
 } from "../messages/error.ts";
-import { message, problemAt } from "../messages/message.ts";
+import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
@@ -24,9 +24,11 @@ import { SiteFailure } from "../sites/failure.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { createStateFeed } from "../state-feed.ts";
 import { adoptRound, compareResults, takeContent } from "./adopt.ts";
 import { readDocument } from "./document.ts";
+import { type DecideMounts, decideWithEffects, effectsOfFollowing, isRunning } from "./effect.ts";
 import { writeDocument } from "./exported-row.ts";
 import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
 import {
@@ -36,12 +38,14 @@ import {
   isOnSite,
   type Mount,
   missingFields,
-  nameSite,
+  overridesByName,
   pathOn,
   pathsOf,
   readDraftMount,
   readMounts,
+  siteNamesOf,
   wantedMounts,
+  withoutSite,
   writeMount,
 } from "./mount.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
@@ -97,10 +101,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
     return found;
   });
   const wantedOfAll = memoize((mounts: ReadonlyMap<string, Mount>) =>
-    memoize((name: string) => wantedMounts(mounts, { name }), { limit: 1_000 }),
+    memoize((id: string) => wantedMounts(mounts, { id }), { limit: 1_000 }),
   );
-  const wantedOf = ({ name }: Pick<Site, "name">): readonly WantedMount[] =>
-    wantedOfAll(all())(name);
+  const wantedOf = ({ id }: Pick<Site, "id">): readonly WantedMount[] => wantedOfAll(all())(id);
   const declared = createDeclared();
   const guard = (name: string): void => checkManaged(name, declared.by(name));
   const sources: StatusSources = { ...deps.health, registry };
@@ -163,6 +166,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
     refuse: refuse(grant),
     reveals: grant.has("mounts:reveal"),
   });
+  /** Sites whose mounts are written to their servers. */
+  const running = (): readonly Site[] =>
+    deps.sites.sites().filter((site) => isRunning(site, registry.site(site.id)));
+  const withEffects = (decide: DecideMounts) => decideWithEffects(running(), decide);
   const save = async (
     inputs: readonly MountInput[],
     caller: Caller,
@@ -182,7 +189,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     if (inputs.some(namesSites)) await readNames();
     const { result: results, revision } = await engine.change(
       caller.origin,
-      (draft) => decideSave(draft, inputs, draftMounts(draft), rulesOf(caller, options)),
+      withEffects((draft, mounts) => decideSave(draft, inputs, mounts, rulesOf(caller, options))),
       { dryRun: options.dryRun ?? false },
     );
     return { revision, results };
@@ -208,6 +215,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       origin: caller.origin,
       dryRun: options.dryRun ?? false,
       mounts: all(),
+      others: running().filter(({ id }) => id !== site.id),
       rules: { ...rulesOf(caller, options), allowShared: true, isTaken: true, carries: true },
     });
   const onSite = async <T>(work: Promise<T>): Promise<T> => {
@@ -231,15 +239,15 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const statuses = (mount: Mount): readonly Status[] =>
     deps.sites
       .sites()
-      .filter(({ name }) => isOnSite(mount, name))
+      .filter(({ id }) => isOnSite(mount, id))
       .map((site) => statusOn(mount, site));
   return {
     revision: () => engine.snapshot().revision,
     list: async (grant, site = "") => {
       const mounts = [...all().values()].filter(allowed(grant));
       if (site === "") return mounts;
-      const { name } = await siteNamed(site);
-      return mounts.filter((mount) => isOnSite(mount, name));
+      const { id } = await siteNamed(site);
+      return mounts.filter((mount) => isOnSite(mount, id));
     },
     nameOf: (text, grant) => {
       if (!text.startsWith("/")) return text.normalize("NFC");
@@ -290,23 +298,23 @@ export function createMountService(deps: MountServiceDeps): MountService {
     statuses,
     save,
     replace: async (at, value, caller, options = {}) => {
-      if (at.site !== "") await siteNamed(at.site);
+      const site = at.site === "" ? "" : (await siteNamed(at.site)).id;
       const { result, revision } = await engine.change(
         caller.origin,
-        (draft) => {
-          const mounts = draftMounts(draft);
+        withEffects((draft, mounts) => {
           const mount = need(caller.grant)(mounts.get(at.name), at.name);
           // The reply names each mount that has the same secret.
           if (isSecret(mount.driver, at.item) && !caller.grant.has("mounts:reveal"))
             throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
           const inputs = replaceInputs(
-            { ...at, mount, value },
+            { mount, site, item: at.item, value },
             [...mounts.values()].filter(allowed(caller.grant)),
+            deps.sites.names(),
           );
           // All these mounts already had the same value.
           const rules = { ...rulesOf(caller, options), allowShared: true };
           return decideSave(draft, inputs, mounts, rules);
-        },
+        }),
         { dryRun: options.dryRun ?? false },
       );
       return { revision, results: result };
@@ -314,10 +322,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
     copy: async (name, to, caller, options = {}) => {
       const { result } = await engine.change(caller.origin, async (draft) => {
         const from = need(caller.grant)(readDraftMount(draft, name), name);
-        const { sites, driver, disabled, content, items, members, overrides } = from;
+        const { driver, disabled, content, items, members } = from;
+        const sites = deps.sites.names();
         if (from.missing.length > 0)
           throw failedPrecondition(
-            message("COPY_INCOMPLETE", { name, items: missingFields(from).join(", ") }),
+            message("COPY_INCOMPLETE", { name, items: missingFields(from, sites).join(", ") }),
           );
         const shared = sharedCredentials(driver, [items, items]);
         if (shared.length > 0 && options.allowShared !== true)
@@ -331,12 +340,12 @@ export function createMountService(deps: MountServiceDeps): MountService {
           driver,
           disabled,
           content,
-          sites,
+          sites: siteNamesOf(from, sites),
           config: items,
           members,
           expectedRevision: 0,
           overrides: Object.fromEntries(
-            Object.entries(overrides).map(([site, { items: own, members: few }]) => [
+            overridesByName(from, sites).map(([site, { items: own, members: few }]) => [
               site,
               { path: "", config: own, members: few },
             ]),
@@ -374,7 +383,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       }
       return renamed;
     },
-    delete: async (names, caller) => {
+    delete: async (names, caller, options = {}) => {
       if (names.length === 0 || names.length > MAX_REQUEST)
         throw invalid([
           {
@@ -382,19 +391,23 @@ export function createMountService(deps: MountServiceDeps): MountService {
             description: message("GIVE_FROM_1", { field: "names", most: MAX_REQUEST }),
           },
         ]);
-      const { revision } = await engine.change(caller.origin, (draft) =>
-        decideDelete(draft, names, (mount, name) => {
-          const known = need(caller.grant)(mount, name);
-          guard(name);
-          return known;
-        }),
+      const { result: results, revision } = await engine.change(
+        caller.origin,
+        withEffects((draft) =>
+          decideDelete(draft, names, (mount, name) => {
+            const known = need(caller.grant)(mount, name);
+            guard(name);
+            return known;
+          }),
+        ),
+        { dryRun: options.dryRun ?? false },
       );
-      return revision;
+      return { revision, results };
     },
     compare: async (name) => {
       const site = await siteNamed(name);
       const round = await onSite(deps.follow().look(site.id));
-      return compareResults(round, wantedOf(site), registry.mounts(site.id));
+      return compareResults(round, site, wantedOf(site), registry.mounts(site.id));
     },
     sync: async (name, names) => {
       const site = await siteNamed(name);
@@ -414,7 +427,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       // The status of a mount that was mounted again does not show whether the provider answers.
       const again = mounts.filter(
         (mount) =>
-          failing.has(pathOn(mount, site.name)) &&
+          failing.has(pathOn(mount, site.id)) &&
           registry.mounts(site.id).get(mount.name)?.status === "work",
       );
       if (again.length > 0)
@@ -432,7 +445,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
           ? [...all().values()].filter(allowed(grant))
           : [...new Set(names)].map((name) => need(grant)(all().get(name), name));
       const targets = asked.flatMap((mount) => {
-        const own = places.filter((each) => isOnSite(mount, each.name));
+        const own = places.filter((each) => isOnSite(mount, each.id));
         if (own.length === 0 && names.length > 0 && only !== undefined)
           throw notFound(message("MOUNT_NOT_ON_SITE", { site, name: mount.name }));
         return own.map((each) => ({ mount, site: each }));
@@ -464,7 +477,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       await engine.change(origin, (draft) => {
         for (const [name, items] of Object.entries(take))
           if (declared.by(name) === undefined)
-            takeContent(draft, { name, site: site.name, items, isSecret });
+            takeContent(draft, { name, siteId: site.id, items, isSecret });
       });
     },
     rollback: async (revision, names, caller, options = {}) => {
@@ -475,7 +488,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const known = new Set(changes.map(({ key }) => key));
       const { result, revision: after } = await engine.change(
         caller.origin,
-        async (draft) => {
+        withEffects(async (draft) => {
           // The database was replaced by an older one after the history was read.
           if (draft.revision < base.revision)
             throw new ServiceError(
@@ -493,51 +506,59 @@ export function createMountService(deps: MountServiceDeps): MountService {
               redirectedOf(now, { mount, given: [] }, "", rulesOf(caller, options)).map(
                 ({ field }) => field,
               ),
+            sites: deps.sites.names(),
           });
-          await checkPaths(draftMounts(draft), results, deps.sites.names().names);
+          await checkPaths(draftMounts(draft), results, deps.sites.names().ids);
           return results;
-        },
+        }),
         { dryRun: options.dryRun ?? false },
       );
       return { revision: after, results: result };
     },
     import: async (document, sites, caller, options = {}) => {
       const names = await readNames();
-      for (const site of sites) names.named(site);
+      if (typeof sites === "object") for (const site of sites) names.named(site);
       const rules = { ...rulesOf(caller, options), carries: true };
       const { result: results, revision } = await engine.change(
         caller.origin,
         // The document is read in the transaction: new names are chosen among the current mounts, and
         // a waiting import holds only its document.
-        async (draft) => {
-          const mounts = draftMounts(draft);
+        withEffects(async (draft, mounts) => {
           const rows = await readDocument(document, {
             mounts,
             driverOf,
             sites,
-            siteNames: rules.sites.names,
+            names: rules.sites,
             passphrase: options.passphrase ?? "",
           });
           if (rows === undefined)
             throw invalid([{ field: "document", description: message("DOCUMENT_INVALID") }]);
           const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
+          if (
+            sites === undefined &&
+            names.names.length > 1 &&
+            inputs.some((input) => !mounts.has(input.name))
+          )
+            throw invalid([
+              { field: "sites", description: message("SITES_REQUIRED", { field: "sites" }) },
+            ]);
           const skipped = rows.flatMap((row) =>
             "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
           );
           return [...(await saveUsable(draft, inputs, mounts, rules)), ...skipped];
-        },
+        }),
         { dryRun: options.dryRun ?? false },
       );
       return { revision, results };
     },
     export: async (names, site, grant, reveals) => {
-      const place = site === "" ? "" : (await siteNamed(site)).name;
+      const place = site === "" ? "" : (await siteNamed(site)).id;
       const mounts =
         names.length === 0
           ? [...all().values()].filter(allowed(grant))
           : names.map((name) => need(grant)(all().get(name), name));
       const hides = (driver: string, item: string) => !reveals && isSecret(driver, item);
-      return writeDocument(mounts, place, driverOf, hides);
+      return writeDocument(mounts, place, deps.sites.names(), driverOf, hides);
     },
     watch: feed.watch,
     declare: async (inputs, origin, by, { dryRun = false } = {}) => {
@@ -547,7 +568,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
           origin,
           async (draft) => {
             const mounts = draftMounts(draft);
-            const whole = inputs.map((input) => wholeInput(input, mounts.get(input.name)));
+            const whole = inputs.map((input) =>
+              wholeInput(input, mounts.get(input.name), rules.sites),
+            );
             await decideSave(draft, whole, mounts, {
               ...rules,
               isWhole: true,
@@ -559,19 +582,53 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const names = inputs.map(({ name }) => name);
       await (dryRun ? change() : declared.replace(names, by, change));
     },
-    nameSite: async (from, to, origin) => {
-      await engine.change({ ...origin, reason: `the site ${from} was renamed to ${to}` }, (draft) =>
-        nameSite(draft, { from, to, guard, isSecret }),
+    affected: (before, after) => {
+      const { met } = registry.site(after.id);
+      if (isRunning(before, { met }) || !isRunning(after, { met })) return [];
+      return effectsOfFollowing(after, all(), registry.mounts(after.id)).map(
+        ({ name, effects }) => ({ ...resultAs(name, "unchanged", ""), effects }),
       );
+    },
+    leave: async (site, origin, { dryRun }) => {
+      const named = [...all().values()].filter((mount) => namesSite(mount, site.id));
+      for (const { name } of named) guard(name);
+      if (named.length === 0) return [];
+      const { result } = await engine.change(
+        { ...origin, reason: `the site ${site.name} was removed` },
+        (draft) =>
+          named.flatMap(({ name }) => {
+            const mount = readDraftMount(draft, name);
+            if (mount === undefined || !namesSite(mount, site.id)) return [];
+            const left = withoutSite(mount, site.id);
+            const note = leftNote(left, deps.sites.names());
+            writeMount(draft, left, (item) => isSecret(mount.driver, item));
+            return [{ ...resultAs(name, "changed", note), effects: [] }];
+          }),
+        { dryRun },
+      );
+      return result;
     },
     changed: () => changed(),
     wantedOf,
   };
 }
 
+/** States where a mount stays that has left a site. */
+function leftNote(mount: Mount, names: SiteNames): Text {
+  const sites = siteNamesOf(mount, names);
+  if (sites === "all") return "";
+  if (sites.length === 0) return message("MOUNT_ON_NO_SITE");
+  return message("MOUNT_STAYS_ON", { sites: sites.join(", ") });
+}
+
+/** Reports whether a mount names a site: a mount of all sites does only with values for it. */
+function namesSite({ siteIds, overrides }: Mount, siteId: string): boolean {
+  return (siteIds !== "all" && siteIds.includes(siteId)) || Object.hasOwn(overrides, siteId);
+}
+
 /** Reports whether an input names sites. */
-function namesSites({ sites = [], overrides = {} }: MountInput): boolean {
-  return sites.length > 0 || Object.keys(overrides).length > 0;
+function namesSites({ sites, overrides = {} }: MountInput): boolean {
+  return typeof sites === "object" || Object.keys(overrides).length > 0;
 }
 
 /** Maximum number of mounts in a request. */

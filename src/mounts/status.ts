@@ -50,7 +50,7 @@ export function statusOf(mount: Mount, site: Site, sources: StatusSources): Stat
   const { registry, incidentAt, remedyFor } = sources;
   const state = registry.mounts(site.id).get(mount.name);
   const { applied = 0, differs = [], status = "", statusSince = 0, error = "" } = state ?? {};
-  const path = (state?.absent === false && state.path) || pathOn(mount, site.name);
+  const path = (state?.absent === false && state.path) || pathOn(mount, site.id);
   const agrees =
     state !== undefined &&
     !state.absent &&
@@ -61,7 +61,7 @@ export function statusOf(mount: Mount, site: Site, sources: StatusSources): Stat
   const decided = decideState({
     name: mount.name,
     site: site.name,
-    missing: missingOn(mount, site.name),
+    missing: missingOn(mount, site.id),
     disabled: mount.disabled,
     unread: unreadSite(site, sources),
     isPushing: site.mode === "follow" && !site.paused && registry.site(site.id).met,

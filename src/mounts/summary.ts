@@ -42,7 +42,7 @@ export function createSummaries(deps: SummaryDeps): Summaries {
       if (isCurrent) return before.summary;
       const counts: Record<string, number> = {};
       for (const mount of mounts.values()) {
-        if (!isOnSite(mount, site.name)) continue;
+        if (!isOnSite(mount, site.id)) continue;
         const { state } = deps.statusOf(mount, site);
         counts[state] = (counts[state] ?? 0) + 1;
       }

@@ -68,7 +68,7 @@ export async function testMounts(
     results.set(target, {
       name: mount.name,
       site: site.name,
-      path: pathOn(mount, site.name),
+      path: pathOn(mount, site.id),
       outcome,
       error: "",
       remedy: "",
@@ -95,7 +95,7 @@ export async function testMounts(
   };
   const test = async (target: Target, rows: readonly StorageRow[]): Promise<void> => {
     const { mount, site } = target;
-    const path = pathOn(mount, site.name);
+    const path = pathOn(mount, site.id);
     const row = rows.find((each) => each.mount_path === path && each.driver === mount.driver);
     if (row === undefined) {
       const remedy = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });

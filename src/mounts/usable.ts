@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { invalid, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Draft } from "../settings/draft.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import type { MountInput } from "./input.ts";
 import { type MountIndex, missingFields } from "./mount.ts";
@@ -44,14 +45,18 @@ export async function saveUsable(
       continue;
     }
     names.add(input.name);
-    saved.push(withNotes(result, input));
+    saved.push(withNotes(result, input, rules.sites));
   }
   return [...saved, ...skipped];
 }
 
 /** Adds to a result what the mount lacks of its source. */
-function withNotes(result: Result, { lost = [], leftOut = [], newer = [] }: MountInput): Result {
-  const items = missingFields({ missing: lost }).join(", ");
+function withNotes(
+  result: Result,
+  { lost = [], leftOut = [], newer = [] }: MountInput,
+  sites: SiteNames,
+): Result {
+  const items = missingFields({ missing: lost }, sites).join(", ");
   const isIncomplete = result.outcome === "created" && lost.length > 0;
   return {
     ...result,

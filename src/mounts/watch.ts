@@ -53,7 +53,7 @@ export async function readWatched(
     const old = before?.items.get(name);
     const driver = driverOf(mount.driver);
     const statuses = from.sites
-      .filter((site) => isOnSite(mount, site.name))
+      .filter((site) => isOnSite(mount, site.id))
       .map((site) => statusOf(mount, site, sources));
     const isKept =
       old !== undefined &&

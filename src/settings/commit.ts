@@ -92,6 +92,7 @@ export async function toWrite(
     readonly items: readonly ItemReplacement[];
   }[],
   codec: Pick<ItemCodec, "toStored">,
+  showKey: (key: string) => string,
 ): Promise<StoredWrite> {
   const ticks = createTicks();
   const last = new Map<string, SettingItem | undefined>();
@@ -104,13 +105,18 @@ export async function toWrite(
     else upserts.push(codec.toStored(item));
   }
   const revisions = commits.map(({ commit }) => commit);
-  return { revisions, upserts, deletes, audit: revisions.map(revisionEntry) };
+  return {
+    revisions,
+    upserts,
+    deletes,
+    audit: revisions.map((each) => revisionEntry(each, showKey)),
+  };
 }
 
 /** Audit entry of a revision. */
-function revisionEntry(commit: RevisionCommit): AuditEntry {
+function revisionEntry(commit: RevisionCommit, showKey: (key: string) => string): AuditEntry {
   const { time, revision, reason, changes } = commit;
-  const keys = changes.map(({ key }) => key);
+  const keys = changes.map(({ key }) => showKey(key));
   const why = reason === "" ? {} : { reason };
   return doneEntry(commit, time, keys, { revision, keys: keys.length, ...why });
 }

@@ -38,6 +38,8 @@ export interface EngineDeps {
   readonly collect?: () => void | Promise<void>;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
+  /** Name of a key in the audit. Default: the key. */
+  readonly showKey?: ((key: string) => string) | undefined;
   /** Called when the database cannot be read; reads continue from memory. */
   readonly onReadFailure: (error: unknown) => void;
 }
@@ -136,6 +138,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
   const writer = createWriter({
     store,
     codec,
+    showKey: deps.showKey ?? ((key) => key),
     limits: deps.limits ?? NO_LIMITS,
     now: deps.now,
     snapshot: () => snapshot,

@@ -13,7 +13,7 @@ import type { History } from "./history.ts";
 import { changeToProto, revisionToProto } from "./message.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
 import type { Snapshot } from "./snapshot.ts";
-import type { RevisionSummary } from "./store.ts";
+import type { RevisionSummary, StoredChange } from "./store.ts";
 
 /** History methods of SettingService. */
 type HistoryImpl = Pick<
@@ -21,11 +21,35 @@ type HistoryImpl = Pick<
   "listRevisions" | "getRevision" | "diffRevisions"
 >;
 
-export function historyImpl(history: History, snapshot: () => Snapshot): HistoryImpl {
+/** Keys and changes of the history as clients see them. */
+export interface HistoryView {
+  showKey(key: string): string;
+  showChange(change: StoredChange): StoredChange;
+  /** Inverse of `showKey`. */
+  storedKey(key: string): string;
+}
+
+const AS_STORED: HistoryView = {
+  showKey: (key) => key,
+  showChange: (change) => change,
+  storedKey: (key) => key,
+};
+
+/** @param view Default: keys and changes as they are stored. */
+export function historyImpl(
+  history: History,
+  snapshot: () => Snapshot,
+  { showKey, showChange, storedKey }: HistoryView = AS_STORED,
+): HistoryImpl {
+  const show = (summary: RevisionSummary): RevisionSummary => ({
+    ...summary,
+    changes: summary.changes.map((change) => ({ ...change, key: showKey(change.key) })),
+  });
   const rights = (context: HandlerContext): Rights => rightsOfCaller(context, snapshot);
 
   return {
-    listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {
+    listRevisions: async ({ pageSize, pageToken, key: shown, actor, since, until }, context) => {
+      const key = storedKey(shown);
       const { require, isLimited, canReadMounts, canReadChange } = rights(context);
       const isPart = isLimited || !canReadMounts;
       if (key !== "") require([key]);
@@ -41,6 +65,7 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
         revisions: page.revisions
           .map((revision) => (isPart ? seen(revision, canReadChange) : revision))
           .filter(({ changes }) => !isPart || changes.length > 0)
+          .map(show)
           .map(revisionToProto),
         nextPageToken: page.next === undefined ? "" : String(page.next),
         oldestRevision: BigInt(page.oldest),
@@ -60,15 +85,19 @@ export function historyImpl(history: History, snapshot: () => Snapshot): History
       if (isLimited && changes.length === 0) refuse();
       if (!canReadMounts && changes.length === 0) needScope("mounts:read");
       return create(GetRevisionResponseSchema, {
-        revision: revisionToProto(seen(commit, canReadChange)),
-        changes: changes.map(describeChange).map(changeToProto),
+        revision: revisionToProto(show(seen(commit, canReadChange))),
+        changes: changes.map(showChange).map(describeChange).map(changeToProto),
       });
     },
     diffRevisions: async ({ from, to }, context) => {
       const { canReadChange, isMaskedChange } = rights(context);
       const changes = await history.diff(Number(from), Number(to), isMaskedChange);
       return create(DiffRevisionsResponseSchema, {
-        changes: changes.filter(canReadChange).map(describeChange).map(changeToProto),
+        changes: changes
+          .filter(canReadChange)
+          .map(showChange)
+          .map(describeChange)
+          .map(changeToProto),
       });
     },
   };

@@ -7,7 +7,7 @@ export const MOUNT_PREFIX = "mount:";
 /** Parsed key of a mount. */
 export interface MountKey {
   readonly name: string;
-  /** The site that a secret item is for; undefined: all sites. */
+  /** Id of the site that a secret item is for; undefined: all sites. */
   readonly site: string | undefined;
   /** A secret item; undefined: the mount itself. */
   readonly item: string | undefined;

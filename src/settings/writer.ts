@@ -72,6 +72,8 @@ export interface ChangeOptions {
 export interface WriterDeps {
   readonly store: SettingStore;
   readonly codec: ItemCodec;
+  /** Name of a key in the audit. */
+  readonly showKey: (key: string) => string;
   /** Bounds of all settings together. */
   readonly limits: SettingLimits;
   /** Milliseconds since 1970 UTC. */
@@ -144,7 +146,7 @@ export function createWriter(deps: WriterDeps): Writer {
       decisions = await deps.store.transact(async (transaction) => {
         const made = await decide(transaction, jobs, deps);
         if (made.committed.length > 0)
-          await transaction.write(await toWrite(made.committed, deps.codec));
+          await transaction.write(await toWrite(made.committed, deps.codec, deps.showKey));
         return made;
       });
       if (decisions.committed.length > 0) deps.publish(decisions.committed);

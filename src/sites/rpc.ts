@@ -39,6 +39,7 @@ import { MASK } from "../settings/value.ts";
 import { createView } from "../state-feed.ts";
 import type { Comparison, SyncStatus } from "./compare.ts";
 import type { SiteInput } from "./input.ts";
+import { mountResultToProto } from "./mount-effect.ts";
 import type { SiteService, WatchedSites } from "./service.ts";
 import type { SiteView } from "./site.ts";
 import { errorOf, healthOf, type SiteMode } from "./site.ts";
@@ -102,13 +103,23 @@ export function siteImpl(
       const view = await source.sites.create(inputFromProto(site), originOf(context));
       return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
     },
-    updateSite: async ({ name, site }, context) => {
-      const view = await source.sites.update(name, inputFromProto(site), originOf(context));
-      return create(UpdateSiteResponseSchema, { site: showIn(context)(view) });
+    updateSite: async ({ name, site, dryRun }, context) => {
+      const { view, mounts } = await source.sites.update(
+        name,
+        inputFromProto(site),
+        originOf(context),
+        { dryRun },
+      );
+      return create(UpdateSiteResponseSchema, {
+        site: showIn(context)(view),
+        mounts: mounts.map((mount) => mountResultToProto(mount, sayIn(context))),
+      });
     },
-    deleteSite: async ({ name }, context) => {
-      await source.sites.delete(name, originOf(context));
-      return create(DeleteSiteResponseSchema);
+    deleteSite: async ({ name, dryRun }, context) => {
+      const mounts = await source.sites.delete(name, originOf(context), { dryRun });
+      return create(DeleteSiteResponseSchema, {
+        mounts: mounts.map((mount) => mountResultToProto(mount, sayIn(context))),
+      });
     },
     checkSite: async ({ name }, context) => {
       const view = await source.sites.check(name);

@@ -1,8 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
-import { mapWriteError } from "../database/error.ts";
-import type { LeaseStore } from "../database/job.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
@@ -13,6 +11,7 @@ import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import type { Comparison } from "./compare.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
+import type { EffectsOnMounts, MountResult } from "./mount-effect.ts";
 import type { Pushed } from "./push.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import type { Round } from "./round.ts";
@@ -54,9 +53,22 @@ export interface SiteService {
   /** Creates a site in mode `observe`. @throws INVALID_ARGUMENT; ALREADY_EXISTS; as check (nothing is stored then). */
   create(input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
   /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION for `follow` before the first adoption or sync. */
-  update(name: string, input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
-  /** Nothing changes on the site. @throws NOT_FOUND. */
-  delete(name: string, origin: AuditOrigin): Promise<void>;
+  update(
+    name: string,
+    input: SiteInput,
+    origin: AuditOrigin,
+    options?: { readonly dryRun?: boolean },
+  ): Promise<{ readonly view: SiteView; readonly mounts: readonly MountResult[] }>;
+  /**
+   * Nothing changes on the site. Mounts that name it stay on their other sites, or on none.
+   *
+   * @returns these mounts. @throws NOT_FOUND; FAILED_PRECONDITION for a mount that a file declares.
+   */
+  delete(
+    name: string,
+    origin: AuditOrigin,
+    options?: { readonly dryRun?: boolean },
+  ): Promise<readonly MountResult[]>;
   /** Reads the site now. */
   check(name: string): Promise<SiteView>;
   compare(
@@ -92,7 +104,6 @@ export interface SiteService {
 
 export interface SiteServiceDeps {
   readonly registry: SiteRegistry;
-  readonly leases: LeaseStore;
   readonly workers: Workers;
   readonly engine: Engine;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
@@ -107,16 +118,11 @@ export interface SiteServiceDeps {
   readonly onEvent: (site: Site, event: SiteEvent) => void;
   /** What is known about the mounts of a site. */
   readonly mountsOf?: ((site: Site) => MountsOfSite) | undefined;
-  /** Called before a site is renamed, with both names. A rejection cancels the change. */
-  readonly onRename?:
-    | ((from: string, to: string, origin: AuditOrigin) => Promise<void>)
-    | undefined;
+  readonly effects: EffectsOnMounts;
 }
 
 /** Maximum number of sites: each needs a list of settings in memory and a call per minute. */
 const MAX_SITES = 1_000;
-/** Longest time in which a site gets a name, in milliseconds. */
-const CLAIM = 30_000;
 
 const EMPTY: Site = Object.freeze({
   id: "",
@@ -164,27 +170,6 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
         : message("SITE_ADDRESS_TAKEN", { name: same.name, url: same.url }),
     );
   };
-  /**
-   * Runs work that gives a site a name, and no other call or process does so at the same time: mounts
-   * get the name before the site has it, and would be those of another site.
-   *
-   * @returns false when another one does.
-   */
-  const claiming = async (
-    name: string,
-    work: () => Promise<boolean | undefined>,
-  ): Promise<boolean | undefined> => {
-    const { leases, now } = deps;
-    const [claim, holder] = [`site name ${name}`, deps.newId()];
-    if (!(await mapWriteError(leases.lease(claim, holder, now(), CLAIM)))) return false;
-    try {
-      await mapWriteError(registry.load());
-      return await work();
-    } finally {
-      // It expires.
-      await leases.release(claim, holder).catch(() => undefined);
-    }
-  };
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
     doneEntry(origin, deps.now(), [name], detail);
   const look = (site: Site): Promise<Round> =>
@@ -213,8 +198,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       );
       if (site.mode === "follow") throw tooEarly(site);
       const { url, mode } = site;
-      const inserting = () => registry.insert(site, [noted(origin, site, { url, mode })]);
-      if (!(await claiming(site.name, inserting))) throw taken(site);
+      if (!(await registry.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
       try {
         await look(site);
       } catch (error) {
@@ -225,21 +209,16 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       }
       return viewOf(site);
     },
-    update: async (name, input, origin) => {
+    update: async (name, input, origin, { dryRun = false } = {}) => {
       const before = registry.byName(name);
       const state = registry.state(before.id);
       const site = withInput(before, input, known(state));
       if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
         throw tooEarly(site);
       const changed = changedMembers(before, site);
-      const updating = () => registry.update(site, [noted(origin, site, { changed })], before);
-      const renaming = async () => {
-        if (registry.sites().some((other) => other.name === site.name)) return false;
-        await deps.onRename?.(before.name, site.name, origin);
-        return updating();
-      };
-      const isDone =
-        site.name === before.name ? await updating() : await claiming(site.name, renaming);
+      const mounts = deps.effects.affected(before, site);
+      if (dryRun) return { view: { ...viewOf(before), site }, mounts };
+      const isDone = await registry.update(site, [noted(origin, site, { changed })], before);
       if (isDone === undefined) {
         await registry.load();
         return service.update(name, input, origin);
@@ -248,11 +227,15 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const isReached = site.url !== before.url || site.token !== before.token;
       if (isReached || site.ca !== before.ca || site.pin !== before.pin)
         await registry.clearError(site.id);
-      return viewOf(site);
+      return { view: viewOf(site), mounts };
     },
-    delete: async (name, origin) => {
+    delete: async (name, origin, { dryRun = false } = {}) => {
       const site = registry.byName(name);
+      const mounts = await deps.effects.leave(site, origin, { dryRun: true });
+      if (dryRun) return mounts;
       await workers.alone(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));
+      // Only now: a mount that leaves an existing site is removed from its server.
+      return deps.effects.leave(site, origin, { dryRun: false });
     },
     check: async (name) => {
       const site = registry.byName(name);

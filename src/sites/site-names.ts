@@ -8,14 +8,16 @@ import type { Site } from "./site.ts";
  * here: an unknown name is refused, with the nearest name.
  */
 export interface SiteNames {
-  /** All names, sorted. */
+  /** Names of all sites, in order. */
   readonly names: readonly string[];
+  /** Ids of all sites, in the order of the names. */
+  readonly ids: readonly string[];
   /** @throws NOT_FOUND. */
   named(name: string): Site;
   /** Id of a site; undefined: unknown. */
   idOf(name: string): string | undefined;
-  /** Name of a site; undefined: the site was removed. */
-  nameOf(id: string): string | undefined;
+  /** Name of a site; empty: the site was removed. */
+  nameOf(id: string): string;
   /** Violation of an unknown name, with the nearest name; undefined: the site exists. */
   problemOf(name: string): Message | undefined;
 }
@@ -32,13 +34,14 @@ export function createSiteNames(sites: readonly Site[]): SiteNames {
   });
   return {
     names: [...byName.keys()],
+    ids: [...byId.keys()],
     named: (name) => {
       const site = byName.get(name);
       if (site === undefined) throw notFound(message("SITE_NOT_FOUND", parameters(name)));
       return site;
     },
     idOf: (name) => byName.get(name)?.id,
-    nameOf: (id) => byId.get(id)?.name,
+    nameOf: (id) => byId.get(id)?.name ?? "",
     problemOf: (name) => (byName.has(name) ? undefined : message("SITE_UNKNOWN", parameters(name))),
   };
 }

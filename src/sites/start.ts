@@ -9,6 +9,7 @@ import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
 import { type Feed, followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
+import { type EffectsOnMounts, NO_EFFECTS } from "./mount-effect.ts";
 import { createProbes } from "./probe.ts";
 import { createSiteRegistry, type SiteRegistry } from "./registry.ts";
 import { createSiteService, type SiteService, type SiteServiceDeps } from "./service.ts";
@@ -32,9 +33,9 @@ export interface SitesDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
-  /** Called before a site is renamed. */
-  readonly onRename?: SiteServiceDeps["onRename"];
   readonly mountsOf?: SiteServiceDeps["mountsOf"];
+  /** Default: none. */
+  readonly effects?: EffectsOnMounts | undefined;
   readonly isHeld?: (site: Site) => boolean;
   readonly onClosed: (name: string, error: ServiceError) => void;
   /** Failure of the database, or an unexpected one. */
@@ -133,7 +134,7 @@ export async function startSites(deps: SitesDeps): Promise<Sites> {
   ignore(followFeed(feed, stopping.signal, onCommits, onBegin));
   const made = createSiteService({
     ...deps,
-    leases: store,
+    effects: deps.effects ?? NO_EFFECTS,
     registry,
     workers,
     stopping: ending.signal,

@@ -60,7 +60,7 @@ test("incidents are listed, shown and acknowledged", async () => {
   expect((await incident("list")).out).toContain("acknowledged by admin");
   expect(await incident("list", "--site", "other")).toMatchObject({
     code: 3,
-    err: expect.stringContaining("other"),
+    err: expect.stringContaining('there is no site "other"'),
   });
   expect(await incident("show", "nothing")).toMatchObject({
     code: 3,

@@ -133,7 +133,11 @@ test("mounts are exported, imported and rolled back", async () => {
     join(service.folder, "storages.json"),
     JSON.stringify([{ mount_path: "/x", driver: "Local", addition: { root_folder_path: "/x" } }]),
   );
-  expect((await mount("import", "storages.json", "--dry-run")).out).toBe("x: created\n");
+  const unchosen = await mount("import", "storages.json", "--dry-run");
+  expect(unchosen).toMatchObject({ code: 4, out: "" });
+  expect(unchosen.err).toContain("sites must be chosen, because there are several sites");
+  const chosen = await mount("import", "storages.json", "--site", "none", "--dry-run");
+  expect(chosen.out).toBe("x: created\n");
 });
 
 test("a mount is named by its path, and has a readable name in any script", async () => {

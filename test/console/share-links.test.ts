@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { type DriverInfo, DriverInfoSchema } from "../../gen/mooring/v1/driver_pb.js";
 import { CODE_ITEMS, SHARE_ITEMS } from "../../src/client/share-text.ts";
+import { NO_SITE } from "../../src/console/mounts/input.ts";
 import { mountsOf, otherItems, shareItem } from "../../src/console/mounts/share-links.ts";
 import { builtIn } from "../drivers/sample.ts";
 
@@ -19,7 +20,12 @@ function driver(name: string, ...required: string[]): (...optional: string[]) =>
 }
 
 const read = (info: DriverInfo, text: string, values = {}) => {
-  const { mounts, refused } = mountsOf(text, { info, path: "/shares/{name}", values });
+  const { mounts, refused } = mountsOf(text, {
+    info,
+    path: "/shares/{name}",
+    values,
+    sites: NO_SITE,
+  });
   return {
     mounts: mounts.map(({ name, mountPath, driver, config }) => [name, mountPath, driver, config]),
     refused,
@@ -45,9 +51,10 @@ test("each link becomes a new mount, with its code from the text after it or its
     ],
     refused: [],
   });
-  expect(mountsOf(text, { info, path: "/{name}", values: {} }).mounts[0]?.expectedRevision).toBe(
-    0n,
-  );
+  expect(
+    mountsOf(text, { info, path: "/{name}", values: {}, sites: NO_SITE }).mounts[0]
+      ?.expectedRevision,
+  ).toBe(0n);
 });
 
 test("lines without a link are listed with the reason", () => {

@@ -64,6 +64,7 @@ async function adopt(
       registry,
       hash,
       mounts,
+      others: [],
       driverOf: driverByName,
       isSecret: () => false,
       wantedOf: (site) => wantedMounts(readMounts(engine.snapshot().mounts), site),
@@ -82,7 +83,7 @@ test("two sites adopt one new path at the same time: the second takes no mount o
   expect(first.saved.results).toMatchObject([{ name: "films", outcome: "created" }]);
   expect(second.saved.results).toMatchObject([{ name: "/films", outcome: "skipped" }]);
   expect(Object.keys(second.states)).toEqual([]);
-  expect(readMounts(parts.engine.snapshot().mounts).get("films")?.sites).toEqual(["one"]);
+  expect(readMounts(parts.engine.snapshot().mounts).get("films")?.siteIds).toEqual(["one"]);
 });
 
 test("a mount that is saved between the read and the adoption keeps the saved value, and no state is stored", async () => {

@@ -45,6 +45,7 @@ mounts:
     config:
       root_folder_path: /srv/films
     members: { remark: all films }
+    sites: all
   cloud:
     path: /cloud
     driver: WebDav
@@ -62,7 +63,7 @@ test("mounts of a file are created, updated, and changed only by the file", asyn
   await writeFile(file, FILMS);
   const { get, save, remove, revision } = await start();
   // Sites are created while the service runs. Until then, nothing of the file is stored.
-  expect(service?.log()).toContain(`${file}:16:5: cloud.sites: there is no site`);
+  expect(service?.log()).toContain(`${file}:17:5: cloud.sites: there is no site`);
   await expect(get("films")).rejects.toThrow("there is no mount");
   const sites = await observe(as(service?.port ?? 0), "harbour", "quay");
   onTestFinished(sites.stop);
@@ -74,7 +75,7 @@ test("mounts of a file are created, updated, and changed only by the file", asyn
   });
   expect(await get("cloud")).toMatchObject({
     config: { password: "from-a-file" },
-    sites: ["harbour"],
+    sites: { names: ["harbour"] },
     overrides: { quay: { mountPath: "/own" } },
   });
   await expect(save({ name: "films", disabled: true })).rejects.toThrow("is managed by the file");
@@ -166,16 +167,16 @@ describe("an invalid file fails the start with the place of each error", () => {
     );
     const problem = await start().then(String, String);
     expect(problem).toContain(`${file}:7:7: films.config.rot_folder_path is not an item`);
-    expect(problem).toContain(`${file}:15:17: the file ${join(folder, "password")}`);
+    expect(problem).toContain(`${file}:16:17: the file ${join(folder, "password")}`);
     expect(problem).toContain("cloud.config.address is not an item");
     expect(problem).not.toContain("cloud.config.password is");
   });
 
   test("a missing file of a value is reported once", async () => {
-    await writeFile(file, FILMS.slice(0, FILMS.indexOf("    sites:")));
+    await writeFile(file, FILMS.slice(0, FILMS.indexOf("    sites: [")));
     const problem = await start().then(String, String);
     expect(problem.split("\n").slice(1)).toEqual([
-      expect.stringContaining(`${file}:15:17: the file ${join(folder, "password")}`),
+      expect.stringContaining(`${file}:16:17: the file ${join(folder, "password")}`),
     ]);
   });
 

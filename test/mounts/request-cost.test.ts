@@ -49,7 +49,7 @@ const mountAt = (name: string, path: string, more: Partial<Mount> = {}): Mount =
   path,
   driver: "Local",
   disabled: false,
-  sites: [],
+  siteIds: "all",
   content: "adopt",
   items: {},
   members: {},
@@ -89,9 +89,9 @@ describe("the index of mounts", () => {
   test.each([
     ["both on all sites", {}, {}, ["home"], "home"],
     ["both on all sites, without sites", {}, {}, [], undefined],
-    ["one on one site", {}, { sites: ["away"] }, ["home", "away"], "away"],
-    ["one on one site, the other way round", { sites: ["away"] }, {}, ["home", "away"], "away"],
-    ["one site with both", { sites: ["a", "b"] }, { sites: ["b", "c"] }, ["a", "b", "c"], "b"],
+    ["one on one site", {}, { siteIds: ["away"] }, ["home", "away"], "away"],
+    ["one on one site, the other way round", { siteIds: ["away"] }, {}, ["home", "away"], "away"],
+    ["one site with both", { siteIds: ["a", "b"] }, { siteIds: ["b", "c"] }, ["a", "b", "c"], "b"],
   ])("finds a clash on a common site: %s", (_name, mine, theirs, sites, site) => {
     const mount = mountAt("mine", "/x", mine);
     const index = new MountIndex([
@@ -103,10 +103,10 @@ describe("the index of mounts", () => {
   });
 
   test.each([
-    ["on different sites", { sites: ["a"] }, { sites: ["b"] }],
+    ["on different sites", { siteIds: ["a"] }, { siteIds: ["b"] }],
     [
       "with another path on the site",
-      { overrides: { a: { path: "/y", items: {}, members: {} } }, sites: ["a"] },
+      { overrides: { a: { path: "/y", items: {}, members: {} } }, siteIds: ["a"] },
       {},
     ],
   ])("finds no clash %s", (_name, mine, theirs) => {
@@ -159,8 +159,8 @@ describe("a document of mounts", () => {
     const options = {
       mounts: new Map(),
       driverOf: () => undefined,
-      sites: [],
-      siteNames: [],
+      sites: "all" as const,
+      names: siteNames(),
       passphrase: "",
     };
     const rows = (count: number) => ({ data: Array.from({ length: count }, () => ({})) });

@@ -82,7 +82,12 @@ async function adopt(draft: Draft, row: StorageRow, isShared = false): Promise<r
   if (values === undefined) return expect.unreachable("the addition is JSON");
   const before = mounts.get("m");
   const found = { ...values, name: "m", isNew: before === undefined, row };
-  return saveUsable(draft, [foundInput(found, "one", before, isShared)], mounts, rules);
+  return saveUsable(
+    draft,
+    [foundInput(found, { id: "one", name: "one" }, before, isShared)],
+    mounts,
+    rules,
+  );
 }
 
 const mountIn = (draft: Draft): Mount => {
@@ -191,7 +196,7 @@ describe("a row with any items that a server accepts", () => {
           const draft = emptyDraft();
           await adopt(draft, row);
           const mount = mountIn(draft);
-          const document = writeDocument([mount], "", rules.driverOf, () => false);
+          const document = writeDocument([mount], "", rules.sites, rules.driverOf, () => false);
           const again = emptyDraft();
           const results = await importInto(again, document);
           expect(results).toMatchObject([{ name: "m", outcome: "created", leftOut: [] }]);
@@ -209,10 +214,12 @@ describe("a row with any items that a server accepts", () => {
 async function importInto(
   draft: Draft,
   document: unknown,
-  more: { readonly sites?: readonly string[]; readonly passphrase?: string } = {},
+  more: { readonly sites?: MountInput["sites"]; readonly passphrase?: string } = {},
 ): Promise<readonly Result[]> {
   const mounts = draftMounts(draft);
-  const options = { sites: [], passphrase: "", siteNames: rules.sites.names, ...more };
+  // An export has the sites; for other documents the caller chooses them.
+  const chosen = JSON.stringify(document).includes('"mooring"') ? undefined : ("all" as const);
+  const options = { sites: chosen, passphrase: "", names: rules.sites, ...more };
   const rows = await readDocument(document, { mounts, driverOf: rules.driverOf, ...options });
   const inputs = (rows ?? []).flatMap((row) => ("input" in row ? [row.input] : []));
   const skipped = (rows ?? []).flatMap((row): Result[] =>
@@ -370,7 +377,7 @@ describe("a document", () => {
     };
     await save(draft, input);
     const mount = mountIn(draft);
-    const whole = writeDocument([mount], "", rules.driverOf, () => false);
+    const whole = writeDocument([mount], "", rules.sites, rules.driverOf, () => false);
     const again = emptyDraft();
     await importInto(again, whole);
     expect(mountIn(again)).toEqual({ ...mount, overrides: mountIn(again).overrides });
@@ -380,7 +387,7 @@ describe("a document", () => {
       members: { order: 3 },
     });
     // Without secrets: the mount is incomplete, also on the site with values of its own.
-    const bare = writeDocument([mount], "", rules.driverOf, (driver, item) =>
+    const bare = writeDocument([mount], "", rules.sites, rules.driverOf, (driver, item) =>
       isSecretItem(byName.get(driver), item),
     );
     expect(JSON.stringify(bare)).not.toMatch(/"p"|"q"/);
@@ -415,7 +422,7 @@ describe("a document", () => {
     const draft = emptyDraft();
     const [chosen] = await importInto(draft, [row], { sites: ["two"] });
     expect(chosen).toMatchObject({ outcome: "created", leftOut: ["overrides.gone"] });
-    expect(mountIn(draft).sites).toEqual(["two"]);
+    expect(mountIn(draft).siteIds).toEqual(["two"]);
   });
 
   test.each([

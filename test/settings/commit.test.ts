@@ -84,7 +84,11 @@ test("a write has the last state of each key, and an audit row for each revision
     ],
   });
   const commits = [committed(1, "", custom), committed(2, "why", { ...custom, value: "2" })];
-  const write = await toWrite(commits, { toStored: (item: unknown) => item as never });
+  const write = await toWrite(
+    commits,
+    { toStored: (item: unknown) => item as never },
+    (key) => key,
+  );
   expect(write).toMatchObject({
     upserts: [{ key: "a", value: "2" }],
     deletes: ["b"],

@@ -40,7 +40,7 @@ export interface FollowerOptions {
   readonly now?: () => number;
   /** Called with the name of each used method of the store of sites, which waits for a promise. */
   readonly onQuery?: (name: string) => void | Promise<void>;
-  readonly onRename?: SitesDeps["onRename"];
+  readonly effects?: SitesDeps["effects"];
   /** Variables in addition to its own. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -75,7 +75,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     maxValueBytes: config.maxValue,
     now: options.now ?? Date.now,
     random: () => 0,
-    onRename: options.onRename,
+    effects: options.effects,
     onEvent: (_site, event) => void events.push(event),
     onClosed: () => undefined,
     onError: (error) => {

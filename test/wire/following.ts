@@ -69,6 +69,7 @@ export function local(name: string, root: string, more: JsonObject = {}) {
     mountPath: `/${name}`,
     driver: "Local",
     config: { root_folder_path: root },
+    sites: { all: true },
     ...more,
   };
 }

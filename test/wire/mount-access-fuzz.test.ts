@@ -49,12 +49,14 @@ beforeAll(async () => {
     name,
     mountPath: path,
     driver: "WebDav",
+    sites: { all: true },
     config: { address: `https://${name}.example`, username: name, password },
   });
   const drive = (name: string, path: string, tokens: readonly [string, string]) => ({
     name,
     mountPath: path,
     driver: "PikPak",
+    sites: { all: true },
     config: { username: name, password: tokens[0], refresh_token: tokens[0] },
     overrides: { site1: { config: { refresh_token: tokens[1] } } },
   });
@@ -114,7 +116,10 @@ const anyText = fc.constantFrom("", ...names, ...paths, "site0");
 function messageOf(desc: DescMessage): fc.Arbitrary<object> {
   if (desc.typeName === "google.protobuf.Struct") return values;
   if (desc.typeName === "mooring.v1.MountSites")
-    return fc.record({ names: fc.uniqueArray(texts["sites"] ?? anyText, { maxLength: 2 }) });
+    return fc.oneof(
+      fc.record({ names: fc.uniqueArray(texts["sites"] ?? anyText, { maxLength: 2 }) }),
+      fc.constantFrom({ all: true }, { none: true }),
+    );
   return fc.record(Object.fromEntries(desc.fields.map((field) => [field.localName, of(field)])), {
     requiredKeys: desc.fields
       .filter(({ name }) => name === "name" || name === "dry_run")

@@ -58,7 +58,7 @@ describe("first contact with a server that has mounts", () => {
     expect(adopted.revision).toBe(revision + 1n);
     expect((await admin.mounts.getMount({ name: "old" })).mount).toMatchObject({
       mountPath: "/old",
-      sites: ["three"],
+      sites: { names: ["three"] },
       members: { remark: "by hand" },
     });
     // `cache_expiration` is in no form of Local. It is kept in copies and by other changes.
@@ -95,7 +95,10 @@ describe("import and export", () => {
       storages: [{ mount_path: "/docs", driver: "Local", order: 7, disabled: false }],
     });
     await admin.mounts.deleteMounts({ names: ["docs"] });
-    const read = await admin.mounts.importMounts({ document: document ?? {}, sites: ["one"] });
+    const read = await admin.mounts.importMounts({
+      document: document ?? {},
+      sites: { names: ["one"] },
+    });
     expect(read.results).toMatchObject([{ name: "docs", outcome: "created" }]);
     expect((await admin.mounts.getMount({ name: "docs" })).mount?.members).toMatchObject({
       order: 7,
@@ -142,7 +145,7 @@ describe("import and export", () => {
     await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
     const { results } = await admin.mounts.importMounts({
       document: document ?? {},
-      sites: ["two"],
+      sites: { names: ["two"] },
     });
     expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual([
       "dav created",
@@ -163,7 +166,7 @@ describe("import and export", () => {
     await admin.mounts.saveMounts({ mounts: [{ name: "box", config: { token: "new" } }] });
     await expect.poll(() => two.storages.row("/box")?.status).toBe("work");
     // Again: an existing mount keeps its secrets.
-    await admin.mounts.importMounts({ document: document ?? {}, sites: ["two"] });
+    await admin.mounts.importMounts({ document: document ?? {}, sites: { names: ["two"] } });
     expect(await box()).toMatchObject({ missing: [] });
     await admin.mounts.deleteMounts({ names });
     await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
@@ -188,7 +191,7 @@ describe("import and export", () => {
     const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/mount/import`, {
       method: "POST",
       headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify({ document, sites: ["one"], ...more }),
+      body: JSON.stringify({ document, sites: { names: ["one"] }, ...more }),
     });
     return (await reply.json()) as { code: number; message: string; data: JsonObject };
   };

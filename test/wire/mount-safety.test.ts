@@ -29,7 +29,7 @@ const local = (name: string, path: string, names: string[]) => ({
   name,
   mountPath: path,
   driver: "Local",
-  sites: { names },
+  sites: names.length === 0 ? { all: true } : { names },
   config: { root_folder_path: "/srv" },
 });
 
@@ -142,7 +142,7 @@ test("a path in use is reported at its own mount, after other invalid ones", asy
   await admin.mounts.saveMounts({ mounts: [local("first", "/taken", ["nowhere"])] });
   const save = admin.mounts.saveMounts({
     mounts: [
-      { ...local("wrong", "/w", []), driver: "Lokal" },
+      { ...local("wrong", "/w", ["nowhere"]), driver: "Lokal" },
       local("second", "/taken", ["nowhere"]),
     ],
   });

@@ -23,6 +23,7 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
     name: "drive",
     mountPath: "/drive",
     driver: "PikPak",
+    sites: { all: true },
     config: { username: "ann", password: "p", refresh_token: "shared" },
   };
   const before = [writes(one), writes(two)];
@@ -32,7 +33,7 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
     "allow_shared_credential",
   );
   // Whole rounds on both sites, which push something else.
-  const other = { name: "beside", mountPath: "/beside", driver: "Local" };
+  const other = { name: "beside", mountPath: "/beside", driver: "Local", sites: { all: true } };
   await admin.mounts.saveMounts({ mounts: [{ ...other, config: { root_folder_path: "/srv" } }] });
   await expect.poll(() => isOk("beside")).toBe(true);
   expect([one, two].map((site) => site.storages.row("/drive"))).toEqual([undefined, undefined]);
@@ -67,6 +68,7 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
         name: "films",
         mountPath: "/films",
         driver: "Local",
+        sites: { all: true },
         config: { root_folder_path: "/srv/films" },
         overrides: { two: { mountPath: "/kino", config: { root_folder_path: "/mnt/kino" } } },
       },
@@ -121,6 +123,7 @@ test("trap 10: settings and mounts of every process are sent with one Client-Id"
             name,
             mountPath: `/${name}`,
             driver: "Local",
+            sites: { all: true },
             config: { root_folder_path: "/srv" },
           },
         ],

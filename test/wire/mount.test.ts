@@ -109,10 +109,7 @@ describe("an invalid save", () => {
       { ...local("x", "/x"), overrides: { one: { config: { root_folder_path: 1 } } } },
       "mounts[0].overrides.one.config.root_folder_path must be text",
     ],
-    [
-      { name: "x", mountPath: "/cloud", driver: "Local", config: { root_folder_path: "/x" } },
-      "is already the path of",
-    ],
+    [{ ...local("x", "/x"), mountPath: "/cloud" }, "is already the path of"],
   ])("%j", async (mount, message) => {
     const before = (await admin.mounts.listMounts({})).revision;
     await expect(admin.mounts.saveMounts({ mounts: [mount as object] })).rejects.toThrow(message);
@@ -184,6 +181,7 @@ describe("a credential that a site has refreshed", () => {
           name: "drive",
           mountPath: "/drive",
           driver: "PikPak",
+          sites: { all: true },
           config: { username: "ann", password: "p", refresh_token: "one-1" },
           members: { remark: "first" },
           overrides: { two: { config: { refresh_token: "two-1" } } },

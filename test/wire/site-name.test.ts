@@ -66,7 +66,7 @@ describe("an unknown site is refused with the nearest name, and nothing changes"
       (at) =>
         at.mounts.importMounts({
           document: { storages: [{ mount_path: "/x", driver: "Local" }] },
-          sites: ["hoem"],
+          sites: { names: ["hoem"] },
         }),
       "",
     ],

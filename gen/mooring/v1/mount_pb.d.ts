@@ -63,11 +63,11 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
   disabled: boolean;
 
   /**
-   * Names of the sites that have it. Empty: all.
+   * Sites that have it.
    *
-   * @generated from field: repeated string sites = 7;
+   * @generated from field: mooring.v1.MountSites sites = 7;
    */
-  sites: string[];
+  sites?: MountSites | undefined;
 
   /**
    * Values that replace these on one site, by the site's name.
@@ -296,7 +296,8 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
   disabled?: boolean | undefined;
 
   /**
-   * Sites that have it.
+   * Sites that have it, in the form of Mount. Required for a new mount when there are several
+   * sites.
    *
    * @generated from field: mooring.v1.MountSites sites = 7;
    */
@@ -332,17 +333,31 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
 export declare const MountInputSchema: GenMessage<MountInput>;
 
 /**
- * Names of sites.
+ * Choice of sites: either names, or all, or none.
  *
  * @generated from message mooring.v1.MountSites
  */
 export declare type MountSites = Message<"mooring.v1.MountSites"> & {
   /**
-   * The names. Empty: all sites.
+   * Names of sites.
    *
    * @generated from field: repeated string names = 1;
    */
   names: string[];
+
+  /**
+   * All sites, and those that are created later.
+   *
+   * @generated from field: bool all = 2;
+   */
+  all: boolean;
+
+  /**
+   * No site: the mount is kept in the service only. A mount whose sites were removed has this.
+   *
+   * @generated from field: bool none = 3;
+   */
+  none: boolean;
 };
 
 /**
@@ -350,6 +365,41 @@ export declare type MountSites = Message<"mooring.v1.MountSites"> & {
  * Use `create(MountSitesSchema)` to create a new message.
  */
 export declare const MountSitesSchema: GenMessage<MountSites>;
+
+/**
+ * What a change does to a mount on a running server.
+ *
+ * @generated from message mooring.v1.MountEffect
+ */
+export declare type MountEffect = Message<"mooring.v1.MountEffect"> & {
+  /**
+   * One word: remove (the mount and its path disappear), disable (its files are no longer served)
+   * or remount (it is interrupted).
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * Name of the site.
+   *
+   * @generated from field: string site = 2;
+   */
+  site: string;
+
+  /**
+   * Path of the mount on the site before the change.
+   *
+   * @generated from field: string mount_path = 3;
+   */
+  mountPath: string;
+};
+
+/**
+ * Describes the message mooring.v1.MountEffect.
+ * Use `create(MountEffectSchema)` to create a new message.
+ */
+export declare const MountEffectSchema: GenMessage<MountEffect>;
 
 /**
  * Result for one mount, or with dry_run the expected result.
@@ -392,6 +442,13 @@ export declare type MountResult = Message<"mooring.v1.MountResult"> & {
    * @generated from field: repeated string left_out = 5;
    */
   leftOut: string[];
+
+  /**
+   * What the change does to the mount on servers that follow. Creations are not listed.
+   *
+   * @generated from field: repeated mooring.v1.MountEffect effects = 6;
+   */
+  effects: MountEffect[];
 };
 
 /**

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Mount, MountInput, MountResult, MountStatus, MountTest } from "./mount_pb.js";
+import type { Mount, MountInput, MountResult, MountSites, MountStatus, MountTest } from "./mount_pb.js";
 
 /**
  * Describes the file mooring/v1/mount_service.proto.
@@ -424,6 +424,13 @@ export declare type DeleteMountsRequest = Message<"mooring.v1.DeleteMountsReques
    * @generated from field: string reason = 2;
    */
   reason: string;
+
+  /**
+   * Change nothing; return what would change.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -444,6 +451,13 @@ export declare type DeleteMountsResponse = Message<"mooring.v1.DeleteMountsRespo
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
+
+  /**
+   * Result for each mount.
+   *
+   * @generated from field: repeated mooring.v1.MountResult results = 2;
+   */
+  results: MountResult[];
 };
 
 /**
@@ -736,11 +750,12 @@ export declare type ImportMountsRequest = Message<"mooring.v1.ImportMountsReques
   document?: JsonObject | undefined;
 
   /**
-   * Sites that have the new mounts. Empty: those in the document, or all.
+   * Sites that have the new mounts. Absent: those in the document; for others, a choice is required
+   * when there are several sites. Existing mounts keep theirs.
    *
-   * @generated from field: repeated string sites = 2;
+   * @generated from field: mooring.v1.MountSites sites = 2;
    */
-  sites: string[];
+  sites?: MountSites | undefined;
 
   /**
    * Change nothing; return what would change.

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Site, SiteDifference, SiteInput, SiteLogEntry, SiteResult } from "./site_pb.js";
+import type { MountResult } from "./mount_pb.js";
 
 /**
  * Describes the file mooring/v1/site_service.proto.
@@ -151,6 +152,13 @@ export declare type UpdateSiteRequest = Message<"mooring.v1.UpdateSiteRequest"> 
    * @generated from field: mooring.v1.SiteInput site = 2;
    */
   site?: SiteInput | undefined;
+
+  /**
+   * Change nothing; return what would change.
+   *
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -171,6 +179,14 @@ export declare type UpdateSiteResponse = Message<"mooring.v1.UpdateSiteResponse"
    * @generated from field: mooring.v1.Site site = 1;
    */
   site?: Site | undefined;
+
+  /**
+   * Mounts that are removed, disabled or mounted again on the server because the site begins to
+   * follow or is resumed, as the server was last read.
+   *
+   * @generated from field: repeated mooring.v1.MountResult mounts = 2;
+   */
+  mounts: MountResult[];
 };
 
 /**
@@ -191,6 +207,13 @@ export declare type DeleteSiteRequest = Message<"mooring.v1.DeleteSiteRequest"> 
    * @generated from field: string name = 1;
    */
   name: string;
+
+  /**
+   * Change nothing; return what would change.
+   *
+   * @generated from field: bool dry_run = 2;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -205,6 +228,12 @@ export declare const DeleteSiteRequestSchema: GenMessage<DeleteSiteRequest>;
  * @generated from message mooring.v1.DeleteSiteResponse
  */
 export declare type DeleteSiteResponse = Message<"mooring.v1.DeleteSiteResponse"> & {
+  /**
+   * Mounts that named the site.
+   *
+   * @generated from field: repeated mooring.v1.MountResult mounts = 1;
+   */
+  mounts: MountResult[];
 };
 
 /**
@@ -604,7 +633,8 @@ export declare const SiteService: GenService<{
     output: typeof UpdateSiteResponseSchema;
   },
   /**
-   * DeleteSite removes a site from the service. Nothing changes on the site.
+   * DeleteSite removes a site from the service. Nothing changes on the site. Mounts that name it
+   * stay on their other sites, or on none. FAILED_PRECONDITION: the file of mounts names it.
    *
    * @generated from rpc mooring.v1.SiteService.DeleteSite
    */

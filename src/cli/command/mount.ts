@@ -10,6 +10,7 @@ import {
   AdoptMountsResponseSchema,
   CompareMountsResponseSchema,
   CopyMountResponseSchema,
+  DeleteMountsResponseSchema,
   GetMountResponseSchema,
   ImportMountsResponseSchema,
   ListMountsResponseSchema,
@@ -29,14 +30,16 @@ import { printEvents } from "../follow.ts";
 import {
   readItem,
   readMountMembers,
+  readSites,
   writeMount,
   writeMounts,
   writeResults,
   writeStatus,
   writeTests,
 } from "../mount.ts";
+import { agreeToEffects, confirmed } from "../mount-effect.ts";
 import { readPages } from "../pages.ts";
-import { canAsk, confirm } from "../prompt.ts";
+import { canAsk } from "../prompt.ts";
 import { askPassphrase, givenPassphrase } from "../secret.ts";
 
 const actions: Readonly<Record<string, Action>> = {
@@ -64,24 +67,25 @@ export const mountCommand: Command = {
     "mount list [--site NAME]",
     "mount get NAME [--reveal]",
     "mount create NAME PATH DRIVER [ITEM=VALUE...] [--dry-run]",
-    "mount set NAME ITEM=VALUE... [--dry-run]",
-    "mount replace NAME ITEM=VALUE [--dry-run]",
+    "mount set NAME ITEM=VALUE... [--dry-run] [--yes]",
+    "mount replace NAME ITEM=VALUE [--dry-run] [--yes]",
     "mount copy NAME NEW-NAME PATH",
     "mount rename NAME NEW-NAME",
-    "mount delete NAME... [--yes]",
+    "mount delete NAME... [--dry-run] [--yes]",
     "mount compare SITE",
     "mount sync SITE [NAME...] [--yes]",
     "mount test NAME...|--all [--site NAME]",
     "mount adopt SITE [NAME...] [--dry-run] [--yes] [--accept-loss]",
     "mount rollback REVISION [NAME...] [--dry-run] [--yes]",
-    "mount import FILE [--site NAMES] [--dry-run] [--accept-loss]",
+    "mount import FILE [--site NAMES] [--dry-run] [--yes] [--accept-loss]",
     "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
     "mount watch",
   ],
   summary: "Manage mounts of sites, also called storages",
   details: [
     "ITEM is an item of the driver or a member of every mount (order, remark, ...), or",
-    "path, disabled, sites and content. ITEM@SITE=VALUE is a value of one site, and",
+    "path, disabled, content and sites (names, all or none; required for a new mount",
+    "when there are several sites). ITEM@SITE=VALUE is a value of one site, and",
     "ITEM alone removes a value. ITEM=@PATH reads it from a file, ITEM=@- from standard",
     "input: use these for secrets, because a process list shows arguments. compare",
     "prints what sync would change; sync also mounts failing mounts again; test lists",
@@ -89,7 +93,9 @@ export const mountCommand: Command = {
     "replaces an item's value in every mount that has the same value. import reads a",
     "file of export, backups of OpenList and AList (also encrypted), their data.db, and",
     "lists of storages (storages.json, sqlite3 -json); import and adopt exit with 4",
-    "when they skip a mount or cannot keep a value.",
+    "when they skip a mount or cannot keep a value. A change that removes, disables or",
+    "remounts something on a running server asks first; without a terminal, removals",
+    "and disabling need --yes.",
   ],
   flags: [
     "accept-loss",
@@ -166,16 +172,16 @@ async function set(run: CommandRun, [name = "", ...members]: readonly string[]):
 
 async function save(run: CommandRun, input: MountInput): Promise<void> {
   const { args, output, notice } = run;
-  const dryRun = args.is("dry-run");
-  const reply = await (await client(run)).saveMounts({
+  const mounts = await client(run);
+  const request = {
     mounts: [input],
-    dryRun,
     reason: reasonOf(run),
     allowSharedCredential: args.is("allow-shared-credential"),
-  });
+  };
+  const reply = await confirmed(run, (dryRun) => mounts.saveMounts({ ...request, dryRun }));
   if (args.is("json")) return output.json(SaveMountsResponseSchema, reply);
   await writeResults(output, reply.results);
-  if (dryRun) notice("nothing was changed");
+  if (args.is("dry-run")) notice("nothing was changed");
 }
 
 async function replace(
@@ -184,12 +190,12 @@ async function replace(
 ): Promise<void> {
   const { args, output, notice } = run;
   const { item, site, value } = await readItem(run, member);
-  const dryRun = args.is("dry-run");
-  const request = { name, item, site, value, dryRun, reason: reasonOf(run) };
-  const reply = await (await client(run)).replaceCredential(request);
+  const mounts = await client(run);
+  const request = { name, item, site, value, reason: reasonOf(run) };
+  const reply = await confirmed(run, (dryRun) => mounts.replaceCredential({ ...request, dryRun }));
   if (args.is("json")) return output.json(ReplaceCredentialResponseSchema, reply);
   await writeResults(output, reply.results);
-  if (dryRun) notice("nothing was changed");
+  if (args.is("dry-run")) notice("nothing was changed");
 }
 
 async function copy(
@@ -219,10 +225,17 @@ async function rename(
 }
 
 async function remove(run: CommandRun, names: readonly string[]): Promise<void> {
+  const { args, output, notice } = run;
   const mounts = await client(run);
-  await agree(run, `Delete ${names.join(", ")} here and on the sites that follow?`);
-  await mounts.deleteMounts({ names: [...names], reason: reasonOf(run) });
-  for (const name of names) await run.output.write(`${name}: deleted\n`);
+  const request = { names: [...names], reason: reasonOf(run) };
+  const reply = await confirmed(
+    run,
+    (dryRun) => mounts.deleteMounts({ ...request, dryRun }),
+    `Delete ${names.join(", ")} here and on the sites that follow?`,
+  );
+  if (args.is("json")) return output.json(DeleteMountsResponseSchema, reply);
+  await writeResults(output, reply.results);
+  if (args.is("dry-run")) notice("nothing was changed");
 }
 
 async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
@@ -236,8 +249,14 @@ async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise
 
 async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {
   const { args, output } = run;
-  await agree(run, `Bring ${names.length === 0 ? "all mounts" : names.join(", ")} to ${site}?`);
-  const reply = await (await client(run)).syncMounts({ site, names }, patience(run));
+  const mounts = await client(run);
+  const plan = args.is("yes") ? [] : (await mounts.compareMounts({ site }, patience(run))).results;
+  await agreeToEffects(
+    run,
+    plan,
+    `Bring ${names.length === 0 ? "all mounts" : names.join(", ")} to ${site}?`,
+  );
+  const reply = await mounts.syncMounts({ site, names }, patience(run));
   if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
   else await writeStatus(output, reply.status);
   if (reply.status.some(({ state }) => state !== "ok"))
@@ -273,10 +292,10 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   const mounts = await client(run);
   const dryRun = args.is("dry-run");
   const request = { site, names, reason: reasonOf(run) };
-  if (!dryRun && !args.is("yes") && canAsk(run.world)) {
+  if (!dryRun && !args.is("yes")) {
     const preview = await mounts.adoptMounts({ ...request, dryRun: true }, patience(run));
-    await writeResults(output, preview.results);
-    await agree(run, "Take these as Mooring's?");
+    if (canAsk(run.world)) await writeResults(output, preview.results);
+    await agreeToEffects(run, preview.results, "Take these as Mooring's?");
   }
   const reply = await mounts.adoptMounts({ ...request, dryRun }, patience(run));
   if (args.is("json")) return output.json(AdoptMountsResponseSchema, reply);
@@ -289,13 +308,16 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
 async function rollback(run: CommandRun, [text = "", ...names]: readonly string[]): Promise<void> {
   if (!/^\d{1,15}$/.test(text)) throw usage("mount rollback requires the number of a revision");
   const { args, output, notice } = run;
-  const dryRun = args.is("dry-run");
-  if (!dryRun) await agree(run, `Restore mounts of revision ${text}?`);
-  const request = { revision: BigInt(text), names, dryRun, reason: reasonOf(run) };
-  const reply = await (await client(run)).rollbackMounts(request);
+  const mounts = await client(run);
+  const request = { revision: BigInt(text), names, reason: reasonOf(run) };
+  const reply = await confirmed(
+    run,
+    (dryRun) => mounts.rollbackMounts({ ...request, dryRun }),
+    `Restore mounts of revision ${text}?`,
+  );
   if (reply.results.length === 0) return notice(`the mounts are already those of revision ${text}`);
   await writeResults(output, reply.results);
-  if (dryRun) notice("nothing was changed");
+  if (args.is("dry-run")) notice("nothing was changed");
 }
 
 async function importFile(run: CommandRun, [file = ""]: readonly string[]): Promise<void> {
@@ -305,21 +327,22 @@ async function importFile(run: CommandRun, [file = ""]: readonly string[]): Prom
   const { readMountsFile } = await import("../backup-file.ts");
   const { document, isSealed } = await readMountsFile({ file, table: args.text("table") }, world);
   const passphrase = given ?? (isSealed ? await askPassphrase(world) : undefined);
-  const dryRun = args.is("dry-run");
   const sites = args.text("site");
+  const mounts = await client(run);
   const request = {
     document,
-    sites: sites === undefined ? [] : sites.split(",").map((name) => name.trim()),
-    dryRun,
+    ...(sites !== undefined && { sites: readSites(sites) }),
     reason: reasonOf(run),
     allowSharedCredential: args.is("allow-shared-credential"),
     passphrase: passphrase ?? "",
   };
-  const reply = await (await client(run)).importMounts(request, patience(run));
+  const reply = await confirmed(run, (dryRun) =>
+    mounts.importMounts({ ...request, dryRun }, patience(run)),
+  );
   if (args.is("json")) await output.json(ImportMountsResponseSchema, reply);
   else {
     await writeResults(output, reply.results);
-    if (dryRun) notice("nothing was changed");
+    if (args.is("dry-run")) notice("nothing was changed");
   }
   refuseLosses(run, reply.results);
 }
@@ -359,9 +382,4 @@ async function watch(run: CommandRun): Promise<void> {
       for (const name of event.removed) await output.write(`${name}: deleted\n`);
     },
   });
-}
-
-async function agree({ args, world }: CommandRun, question: string): Promise<void> {
-  if (args.is("yes") || !canAsk(world)) return;
-  if (!(await confirm(world, question))) throw new CliFailure(EXIT.failed, "nothing was changed");
 }

@@ -5,6 +5,7 @@ import {
   CheckSiteResponseSchema,
   CompareSiteResponseSchema,
   CreateSiteResponseSchema,
+  DeleteSiteResponseSchema,
   ListSiteLogResponseSchema,
   ListSitesResponseSchema,
   SiteService,
@@ -16,6 +17,8 @@ import { count, counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT } from "../failure.ts";
 import { printEvents } from "../follow.ts";
+import { writeResults as writeMountResults } from "../mount.ts";
+import { confirmed, effectLine } from "../mount-effect.ts";
 import { printableLine } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import {
@@ -53,9 +56,10 @@ export const siteCommand: Command = {
     "site adopt NAME [KEY...] [--dry-run] [--yes]",
     "site sync NAME [KEY...] [--dry-run] [--connect-downloaders] [--yes]",
     "site set NAME MEMBER=VALUE... [--site-token-file PATH] [--ca-file PATH]",
+    "site set NAME MEMBER=VALUE... [--dry-run] [--yes]",
     "site log NAME [-n N]",
     "site watch",
-    "site remove NAME [--yes]",
+    "site remove NAME [--dry-run] [--yes]",
   ],
   summary: "Manage running OpenList and AList servers with these settings",
   details: [
@@ -184,7 +188,7 @@ async function sync(run: CommandRun, [name = "", ...keys]: readonly string[]): P
 }
 
 async function set(run: CommandRun, [name = "", ...members]: readonly string[]): Promise<void> {
-  const { args, output, connectTo } = run;
+  const { args, output, connectTo, notice } = run;
   const client = await connectTo(SiteService);
   const { site: before } = await client.getSite({ name });
   const input = create(SiteInputSchema, {
@@ -196,10 +200,16 @@ async function set(run: CommandRun, [name = "", ...members]: readonly string[]):
   if (members.some((member) => member.startsWith("override:")))
     input.overrides = create(SiteInputSchema, { overrides: { values: overrides } })
       .overrides as NonNullable<SiteInput["overrides"]>;
-  const reply = await client.updateSite({ name, site: input }, patience(run));
+  const request = { name, site: input };
+  const reply = await confirmed(run, async (dryRun) => {
+    const answer = await client.updateSite({ ...request, dryRun }, patience(run));
+    return { ...answer, results: answer.mounts };
+  });
   if (args.is("json")) return output.json(UpdateSiteResponseSchema, reply);
   const { revision } = await client.listSites({});
   if (reply.site !== undefined) await writeSites(output, [reply.site], revision);
+  for (const effect of reply.mounts.flatMap(({ effects }) => effects)) notice(effectLine(effect));
+  if (args.is("dry-run")) notice("nothing was changed");
 }
 
 async function log(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
@@ -226,10 +236,22 @@ async function watch(run: CommandRun): Promise<void> {
 }
 
 async function remove(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
-  const client = await run.connectTo(SiteService);
-  await agree(run, `Remove ${name}? Nothing changes on the site.`);
-  await client.deleteSite({ name }, patience(run));
-  await run.output.write(`${name}: removed; its settings are not changed\n`);
+  const { args, connectTo, errors, output, world } = run;
+  const client = await connectTo(SiteService);
+  if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
+    const { mounts } = await client.deleteSite({ name, dryRun: true }, patience(run));
+    await writeMountResults(errors, mounts);
+    await agree(run, `Remove ${name}? Nothing changes on the site.`);
+  }
+  const dryRun = args.is("dry-run");
+  const reply = await client.deleteSite({ name, dryRun }, patience(run));
+  if (args.is("json")) return output.json(DeleteSiteResponseSchema, reply);
+  await writeMountResults(output, reply.mounts);
+  await output.write(
+    dryRun
+      ? `dry run: ${name} would be removed\n`
+      : `${name}: removed; its settings and mounts are not changed\n`,
+  );
 }
 
 async function agree({ args, world }: CommandRun, question: string): Promise<void> {

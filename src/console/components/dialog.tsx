@@ -94,7 +94,7 @@ export function Confirm({ title, children, action, onAction, onClose }: ConfirmP
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <p>{children}</p>
+      <div>{children}</div>
       <p class="wrong" role="alert">
         {wrong}
       </p>

@@ -4,6 +4,7 @@ import {
   type Mount,
   type MountInput,
   MountInputSchema,
+  type MountSites,
   MountSitesSchema,
 } from "../../../gen/mooring/v1/mount_pb.js";
 import type { Values } from "../drivers/shown.ts";
@@ -12,6 +13,19 @@ import type { Values } from "../drivers/shown.ts";
 export const MASK = "********";
 /** Items of the form that are separate members of a mount. */
 export const OWN_ITEMS = new Set(["mount_path", "driver", "disabled"]);
+
+/** Choice of sites: all of them, or those with these names. */
+export interface ChosenSites {
+  readonly all: boolean;
+  readonly names: ReadonlySet<string>;
+}
+
+export const NO_SITE: ChosenSites = { all: false, names: new Set() };
+
+/** Sites of a mount. */
+export function chosenOf(sites: MountSites | undefined): ChosenSites {
+  return { all: sites?.all ?? false, names: new Set(sites?.names) };
+}
 
 /** Values of a mount for a form; secrets are empty. */
 export function formValues(mount: Mount | undefined): Values {
@@ -34,7 +48,7 @@ export function inputOf(
     disabled,
     mount,
   }: {
-    readonly sites: string;
+    readonly sites: ChosenSites;
     readonly disabled: boolean;
     readonly mount: Mount | undefined;
   },
@@ -56,11 +70,13 @@ export function inputOf(
     ...(mount === undefined
       ? { driver: info.config?.name ?? "", expectedRevision: 0n }
       : { expectedRevision: mount.revision }),
-    sites: create(MountSitesSchema, {
-      names: sites
-        .split(",")
-        .map((one) => one.trim())
-        .filter(Boolean),
+    // The service asks for the sites of a new mount if there are several.
+    ...((mount !== undefined || sites.all || sites.names.size > 0) && {
+      sites: create(MountSitesSchema, {
+        names: [...sites.names],
+        all: sites.all,
+        none: !sites.all && sites.names.size === 0,
+      }),
     }),
   });
 }

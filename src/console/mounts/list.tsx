@@ -29,6 +29,11 @@ export function OnSite({ mount, of }: { readonly mount: Mount; readonly of: Moun
   );
 }
 
+function sitesText({ sites }: Mount): string {
+  if (sites?.all) return t("mount.allSites");
+  return sites === undefined || sites.none ? t("mount.noSite") : sites.names.join(", ");
+}
+
 /** List of all mounts with their status on their sites. */
 export function MountList({ mounts }: { readonly mounts: readonly Mount[] }) {
   return (
@@ -42,8 +47,7 @@ export function MountList({ mounts }: { readonly mounts: readonly Mount[] }) {
             {mount.disabled && <span class="badge">{t("mount.disabled")}</span>}
             {mount.missing.length > 0 && <span class="badge">{t("mount.incomplete")}</span>}
             <p class="quiet small">
-              <code>{mount.mountPath}</code> · {mount.driver} ·{" "}
-              {mount.sites.length === 0 ? t("mount.allSites") : mount.sites.join(", ")}
+              <code>{mount.mountPath}</code> · {mount.driver} · {sitesText(mount)}
             </p>
           </div>
           <p class="small">

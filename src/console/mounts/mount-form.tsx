@@ -1,6 +1,11 @@
 import { useSignal } from "@preact/signals";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
-import type { Mount, MountResult, MountStatus } from "../../../gen/mooring/v1/mount_pb.js";
+import type {
+  Mount,
+  MountEffect,
+  MountResult,
+  MountStatus,
+} from "../../../gen/mooring/v1/mount_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
@@ -8,15 +13,17 @@ import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { Check, Field } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
 import { ItemField } from "../drivers/item-field.tsx";
 import { isShown, type Values } from "../drivers/shown.ts";
 import { t } from "../i18n/language.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
+import { chosenOf, formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
 import { OnSite } from "./list.tsx";
 import { ReplaceCredential } from "./replace.tsx";
-import { SaveOutcome } from "./results.tsx";
+import { Effects, SaveOutcome } from "./results.tsx";
+import { SiteChoice } from "./site-choice.tsx";
 
 interface MountFormProps {
   /** Undefined: a new mount. */
@@ -29,7 +36,7 @@ interface MountFormProps {
 /** Mount with its status on its sites, and the form of its driver. */
 export function MountForm({ mount, driver, info }: MountFormProps) {
   const name = useSignal(mount?.name ?? "");
-  const sites = useSignal(mount?.sites.join(", ") ?? "");
+  const sites = useSignal(chosenOf(mount?.sites));
   const disabled = useSignal(mount?.disabled ?? false);
   const values = useSignal<Values>(formValues(mount));
   const touched = useSignal<ReadonlySet<string>>(new Set());
@@ -38,24 +45,27 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
   const allowShared = useSignal(false);
   const busy = useSignal(false);
   const asked = useSignal(false);
+  const effects = useSignal<readonly MountEffect[]>([]);
   const wrong = new Map(
     failure.value?.violations.map(({ field, description }) => [itemOf(field), description]),
   );
   const mayWrite = may("mounts:write") && info !== undefined;
-  const save = async (dryRun: boolean): Promise<void> => {
+  /** Saves, or shows a preview: also before a save with an effect on a running server. */
+  const save = async (dryRun: boolean, isConfirmed = false): Promise<void> => {
     if (info === undefined) return;
     busy.value = true;
     const options = { sites: sites.value, disabled: disabled.value, mount };
     const input = inputOf(name.value.trim(), values.value, touched.value, info, options);
     try {
-      const reply = await mountService.saveMounts({
-        mounts: [input],
-        dryRun,
-        allowSharedCredential: allowShared.value,
-      });
+      const request = { mounts: [input], allowSharedCredential: allowShared.value };
+      const planned = await mountService.saveMounts({ ...request, dryRun: true });
       failure.value = undefined;
-      preview.value = reply.results;
+      preview.value = planned.results;
       if (dryRun) return;
+      effects.value = planned.results.flatMap((result) => result.effects);
+      if (effects.value.length > 0 && !isConfirmed) return;
+      const reply = await mountService.saveMounts(request);
+      preview.value = reply.results;
       touched.value = new Set();
       if (mount === undefined) go(href("mount", { name: input.name }));
     } catch (thrown) {
@@ -149,13 +159,13 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
               }}
             />
           )}
-          <Field
-            label={t("mount.sites")}
+          <SiteChoice
+            value={sites.value}
+            all={t("mount.everySite")}
             hint={t("mount.sitesHint")}
             wrong={wrong.get("sites")}
-            value={sites.value}
-            onChange={(text) => {
-              sites.value = text;
+            onChange={(chosen) => {
+              sites.value = chosen;
             }}
           />
           <Check
@@ -180,6 +190,18 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           </div>
         )}
       </form>
+      {effects.value.length > 0 && !busy.value && (
+        <Confirm
+          title={t("effect.title")}
+          action={t("effect.save")}
+          onAction={() => save(false, true)}
+          onClose={() => {
+            effects.value = [];
+          }}
+        >
+          <Effects effects={effects.value} />
+        </Confirm>
+      )}
       {asked.value && mount !== undefined && (
         <Confirm
           title={t("mount.delete")}
@@ -192,10 +214,20 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           }}
         >
           {t("mount.deleteQuestion")}
+          <DeleteEffects name={mount.name} />
         </Confirm>
       )}
     </>
   );
+}
+
+/** Servers from which a deletion removes a mount. */
+function DeleteEffects({ name }: { readonly name: string }) {
+  const { data } = useCall(
+    (signal) => mountService.deleteMounts({ names: [name], dryRun: true }, { signal }),
+    [name],
+  );
+  return <Effects effects={data?.results.flatMap((result) => result.effects) ?? []} />;
 }
 
 /** Reports whether the mount has a secret for an item, which stays unless a new one is entered. */

@@ -19,6 +19,7 @@ import { PageHead } from "../shell/page-head.tsx";
 import { CLASSES } from "./incident-classes.ts";
 import { MountList } from "./list.tsx";
 import { Results } from "./results.tsx";
+import { siteNames } from "./site-choice.tsx";
 import "./mounts.css";
 
 addMessages(mountsTexts, pagesTexts);
@@ -152,12 +153,6 @@ function AdoptMounts() {
       )}
     </>
   );
-}
-
-async function siteNames(signal: AbortSignal): Promise<readonly string[]> {
-  const { siteService } = await import("../api/sites.ts");
-  const { sites } = await siteService.listSites({}, { signal });
-  return sites.map(({ name }) => name);
 }
 
 function AdoptDialog({ onClose }: { readonly onClose: () => void }) {

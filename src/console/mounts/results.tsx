@@ -1,19 +1,36 @@
 import type { Signal } from "@preact/signals";
-import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import type { MountEffect, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import type { Failure } from "../api/failure.ts";
 import { Check } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
+
+const EFFECTS: Readonly<Record<string, MessageKey>> = {
+  remove: "effect.remove",
+  disable: "effect.disable",
+  remount: "effect.remount",
+};
+
+/** What a change does to mounts on running servers. */
+export function Effects({ effects }: { readonly effects: readonly MountEffect[] }) {
+  return effects.map(({ action, site, mountPath }) => (
+    <p key={`${site} ${mountPath}`} class="wrong small">
+      {t(EFFECTS[action] ?? "effect.remount", { site, path: mountPath })}
+    </p>
+  ));
+}
 
 /** Results of a change of mounts, or of its dry run. */
 export function Results({ results }: { readonly results: readonly MountResult[] }) {
   return (
     <ul class="mount-results">
-      {results.map(({ name, outcome, note, differs }) => (
+      {results.map(({ name, outcome, note, differs, effects }) => (
         <li key={name}>
           <strong>{name}</strong> {t(OUTCOMES[outcome] ?? "mount.unchanged")}
           {differs.length > 0 && <span class="quiet small"> {differs.join(", ")}</span>}
           {note !== "" && <p class="quiet small">{note}</p>}
+          <Effects effects={effects} />
         </li>
       ))}
     </ul>

@@ -16,8 +16,10 @@ import { addMessages, language, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
+import { type ChosenSites, NO_SITE } from "./input.ts";
 import { SaveOutcome } from "./results.tsx";
 import { mountsOf, otherItems, shareItem } from "./share-links.ts";
+import { SiteChoice } from "./site-choice.tsx";
 import "./mounts.css";
 
 addMessages(mountsTexts, pagesTexts);
@@ -50,13 +52,16 @@ function ShareLinks() {
   const links = useSignal("");
   const path = useSignal("/shares/{name}");
   const values = useSignal<Values>({});
+  const sites = useSignal<ChosenSites>(NO_SITE);
   const allowShared = useSignal(false);
   const preview = useSignal<readonly MountResult[] | undefined>(undefined);
   const failure = useSignal<Failure | undefined>(undefined);
   const busy = useSignal(false);
   const drivers = [...(catalogue.value?.drivers ?? [])].filter(([, info]) => shareItem(info));
   const info = catalogue.value?.drivers.get(driver.value);
-  const read = info && mountsOf(links.value, { info, path: path.value, values: values.value });
+  const read =
+    info &&
+    mountsOf(links.value, { info, path: path.value, values: values.value, sites: sites.value });
   const mounts = read?.mounts ?? [];
   const edit = (change: () => void): void => {
     change();
@@ -129,6 +134,16 @@ function ShareLinks() {
           onChange={(text) =>
             edit(() => {
               path.value = text;
+            })
+          }
+        />
+        <SiteChoice
+          value={sites.value}
+          all={t("mount.everySite")}
+          hint={t("mount.sitesHint")}
+          onChange={(chosen) =>
+            edit(() => {
+              sites.value = chosen;
             })
           }
         />

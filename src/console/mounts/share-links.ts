@@ -9,7 +9,7 @@ import {
   shareFormOf,
 } from "../../client/share-text.ts";
 import { isShown, type Values } from "../drivers/shown.ts";
-import { inputOf } from "./input.ts";
+import { type ChosenSites, inputOf } from "./input.ts";
 
 /** Limit of the name of a mount. */
 const MAX_NAME = 64;
@@ -47,11 +47,16 @@ export function otherItems({ additional }: DriverInfo, values: Values): readonly
  *
  * @param text lines such as `https://drive.example/s/abc 1234` or `https://drive.example/s/abc?pwd=1234`.
  * @param path pattern of the paths, where `{name}` is the name of the mount.
- * @param values of the other items, the same for all mounts.
+ * @param values of the other items, the same for all mounts, as are the sites.
  */
 export function mountsOf(
   text: string,
-  { info, path, values }: { info: DriverInfo; path: string; values: Values },
+  {
+    info,
+    path,
+    values,
+    sites,
+  }: { info: DriverInfo; path: string; values: Values; sites: ChosenSites },
 ): LineMounts {
   const names = info.additional.map(({ name }) => name);
   const form = shareFormOf(info.config?.name ?? "", names);
@@ -75,7 +80,7 @@ export function mountsOf(
       // The site of the share, of drivers for shares of any site.
       ...(form.item === "sid" && { url: share.base }),
     };
-    const options = { sites: "", disabled: false, mount: undefined };
+    const options = { sites, disabled: false, mount: undefined };
     mounts.set(name, inputOf(name, own, new Set(Object.keys(own)), info, options));
   }
   return {

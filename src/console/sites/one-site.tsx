@@ -1,5 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
+import type { MountEffect } from "../../../gen/mooring/v1/mount_pb.js";
 import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { may } from "../api/rights.ts";
@@ -9,11 +10,20 @@ import { Confirm } from "../components/dialog.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { Fact, When } from "../components/text.tsx";
 import { useCall } from "../components/use-call.ts";
-import { t } from "../i18n/language.ts";
+import { mountsTexts } from "../i18n/en/mounts.ts";
+import { addMessages, t } from "../i18n/language.ts";
+import { Effects, Results } from "../mounts/results.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
 import { Health } from "./list.tsx";
+
+addMessages(mountsTexts);
+
+interface SiteChange {
+  readonly input: { readonly mode?: SiteMode; readonly paused?: boolean };
+  readonly effects: readonly MountEffect[];
+}
 
 /** Site with its status, differences and actions. */
 export function OneSite({ site }: { readonly site: Site }) {
@@ -32,8 +42,17 @@ export function OneSite({ site }: { readonly site: Site }) {
     turn.value += 1;
   };
   const follows = mode === SiteMode.FOLLOW;
-  const update = (input: { mode?: SiteMode; paused?: boolean }): void =>
-    void act(siteService.updateSite({ name, site: input }));
+  /** Change with effects on mounts of the server, which waits for a confirmation. */
+  const planned = useSignal<SiteChange | undefined>(undefined);
+  const update = (input: SiteChange["input"]): void => {
+    const plan = async (): Promise<void> => {
+      const { mounts } = await siteService.updateSite({ name, site: input, dryRun: true });
+      const effects = mounts.flatMap((mount) => mount.effects);
+      if (effects.length > 0) planned.value = { input, effects };
+      else await siteService.updateSite({ name, site: input });
+    };
+    void act(plan());
+  };
   return (
     <>
       <PageHead title={name}>
@@ -95,6 +114,18 @@ export function OneSite({ site }: { readonly site: Site }) {
         <SiteDifferences site={site} turn={turn.value} onDone={() => (turn.value += 1)} />
       )}
       <SiteLog site={site} />
+      {planned.value !== undefined && (
+        <Confirm
+          title={t("effect.title")}
+          action={t("site.follow")}
+          onAction={() => act(siteService.updateSite({ name, site: planned.value?.input ?? {} }))}
+          onClose={() => {
+            planned.value = undefined;
+          }}
+        >
+          <Effects effects={planned.value.effects} />
+        </Confirm>
+      )}
       {asked.value && (
         <Confirm
           title={t("site.forget")}
@@ -105,10 +136,20 @@ export function OneSite({ site }: { readonly site: Site }) {
           }}
         >
           {t("site.forgetQuestion")}
+          <NamingMounts site={name} />
         </Confirm>
       )}
     </>
   );
+}
+
+/** Mounts that name a site, with the sites on which they stay without it. */
+function NamingMounts({ site }: { readonly site: string }) {
+  const { data } = useCall(
+    (signal) => siteService.deleteSite({ name: site, dryRun: true }, { signal }),
+    [site],
+  );
+  return <Results results={data?.mounts ?? []} />;
 }
 
 /** Number of shown entries. */

@@ -6,6 +6,8 @@ import { AddButton, Dialog, FormActions } from "../components/dialog.tsx";
 import { Check, Field } from "../components/field.tsx";
 import { language, t } from "../i18n/language.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
+import type { ChosenSites } from "../mounts/input.ts";
+import { SiteChoice } from "../mounts/site-choice.tsx";
 
 /**
  * Button and dialog for a new webhook.
@@ -38,7 +40,7 @@ function AddDialog({
 }) {
   const name = useSignal("");
   const url = useSignal("");
-  const sites = useSignal("");
+  const sites = useSignal<ChosenSites>({ all: true, names: new Set() });
   const classes = useSignal<ReadonlySet<IncidentClass>>(new Set());
   const wrong = useSignal<ReadonlyMap<string, string>>(new Map());
   const failure = useSignal("");
@@ -52,7 +54,7 @@ function AddDialog({
           url: url.value.trim(),
           language: language.value,
           classes: { classes: [...classes.value] },
-          sites: { names: sites.value.split(/[\s,]+/).filter(Boolean) },
+          sites: { names: [...sites.value.names] },
         },
       });
       onAdded(secret);
@@ -96,13 +98,12 @@ function AddDialog({
             url.value = text;
           }}
         />
-        <Field
-          label={t("mount.sites")}
-          hint={t("mount.sitesHint")}
-          wrong={wrong.value.get("sites")}
+        <SiteChoice
           value={sites.value}
-          onChange={(text) => {
-            sites.value = text;
+          all={t("mount.everySite")}
+          wrong={wrong.value.get("sites")}
+          onChange={(chosen) => {
+            sites.value = chosen;
           }}
         />
         <fieldset class="classes">

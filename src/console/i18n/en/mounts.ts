@@ -2,6 +2,12 @@ import type { Message } from "../en.ts";
 
 /** English texts of the pages of mounts. */
 export const mountsTexts = {
+  "effect.disable": "On {site}, {path} is disabled.",
+  "effect.remount": "On {site}, {path} is mounted again, which interrupts it.",
+  "effect.remove": "On {site}, {path} is removed.",
+  "effect.save": "Save",
+  "effect.title": "Effects on running servers",
+
   "incident.acknowledge": "Acknowledge",
   "incident.acknowledged": "acknowledged by {actor}",
   "incident.items": "To replace: {names}",
@@ -25,6 +31,7 @@ export const mountsTexts = {
   "mount.nameHint":
     "Letters, digits, dots, underscores and hyphens. The name stays when the path changes.",
   "mount.newValue": "New value",
+  "mount.noSite": "no site",
   "mount.ok": "ok",
   "mount.preview": "Preview",
   "mount.replace": "Replace a credential",
@@ -32,6 +39,7 @@ export const mountsTexts = {
     "Replaces the value in every mount of this driver that has the same one, in one revision.",
   "mount.replaceNow": "Replace it",
   "mount.save": "Save",
+  "mount.sitesHint": "Without a site, the mount is kept here only.",
   "mount.skipped": "skipped",
   "mount.stuck": "stuck, needs attention",
   "mount.unchanged": "unchanged",

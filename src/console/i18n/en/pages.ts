@@ -44,9 +44,9 @@ export const pagesTexts = {
   "mount.delete": "Delete",
   "mount.deleteNow": "Delete now",
   "mount.disabled": "disabled",
+  "mount.everySite": "All sites, also those that are added later",
   "mount.name": "Name",
   "mount.sites": "Sites",
-  "mount.sitesHint": "Names, separated by commas. Empty: all sites.",
 
   "number.between": "{min} to {max}",
   "number.least": "at least {min}",

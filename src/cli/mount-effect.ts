@@ -1,0 +1,63 @@
+// Effects of changes on mounts of running servers: shown and confirmed before the change.
+import type { MountEffect, MountResult } from "../../gen/mooring/v1/mount_pb.js";
+import { counted } from "./argument.ts";
+import type { CommandRun } from "./command.ts";
+import { CliFailure, EXIT } from "./failure.ts";
+import { printableLine } from "./output.ts";
+import { canAsk, confirm } from "./prompt.ts";
+
+const WORDS: Readonly<Record<string, string>> = {
+  remove: "is removed",
+  disable: "is disabled",
+  remount: "is mounted again",
+};
+
+/** Line about an effect, such as `on home, /films is removed`. */
+export function effectLine({ action, site, mountPath }: MountEffect): string {
+  return printableLine(`on ${site}, ${mountPath} ${WORDS[action] ?? action}`);
+}
+
+/**
+ * Makes a change after its dry run was confirmed.
+ *
+ * @param question as in `agreeToEffects`. @returns the reply; with `--dry-run` that of the dry run.
+ */
+export async function confirmed<R extends { readonly results: readonly MountResult[] }>(
+  run: CommandRun,
+  change: (dryRun: boolean) => Promise<R>,
+  question?: string,
+): Promise<R> {
+  if (run.args.is("dry-run")) return change(true);
+  if (!run.args.is("yes")) await agreeToEffects(run, (await change(true)).results, question);
+  return change(false);
+}
+
+/**
+ * Asks before a change that removes, disables or mounts again mounts of running servers.
+ *
+ * @param question asked also without such mounts; undefined: then there is no question.
+ * @throws CliFailure (refused) when mounts would be removed or disabled, nobody can be asked, and
+ *   `--yes` is absent; CliFailure (failed) when the answer is no.
+ */
+export async function agreeToEffects(
+  { args, world, notice }: CommandRun,
+  results: readonly MountResult[],
+  question?: string,
+): Promise<void> {
+  if (args.is("yes")) return;
+  const effects = results.flatMap((result) => result.effects);
+  const lines = effects.map(effectLine);
+  if (!canAsk(world)) {
+    const ended = effects.filter(({ action }) => action !== "remount").length;
+    if (ended === 0) return;
+    throw new CliFailure(
+      EXIT.refused,
+      `nothing was changed: ${counted(ended, "mount")} of running servers would be removed or disabled; --yes confirms it`,
+      lines,
+    );
+  }
+  for (const line of lines) notice(line);
+  const asked = question ?? (effects.length > 0 ? "Go on?" : undefined);
+  if (asked !== undefined && !(await confirm(world, asked)))
+    throw new CliFailure(EXIT.failed, "nothing was changed");
+}

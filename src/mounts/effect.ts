@@ -1,0 +1,107 @@
+import type { Draft } from "../settings/draft.ts";
+import type { MountEffect } from "../sites/mount-effect.ts";
+import type { Site } from "../sites/site.ts";
+import {
+  draftMounts,
+  isOnSite,
+  type Mount,
+  type MountIndex,
+  pathOn,
+  readDraftMount,
+} from "./mount.ts";
+import type { Result } from "./save.ts";
+import type { MountState, SiteMounts } from "./site/state.ts";
+
+/** Change of one mount. */
+export interface MountChange {
+  /** Undefined: it did not exist. */
+  readonly before: Mount | undefined;
+  /** Undefined: it was deleted. */
+  readonly after: Mount | undefined;
+  /** Names as in `changedNames`. Values are not compared: that would reveal secrets. */
+  readonly differs: readonly string[];
+}
+
+/** Members of a mount whose change alone does not interrupt it. */
+const QUIET = new Set(["sites", "content", "disabled"]);
+
+/** Reports whether the mounts of a site are written to its server. */
+export function isRunning(
+  { mode, paused }: Pick<Site, "mode" | "paused">,
+  { met }: Pick<SiteMounts, "met">,
+): boolean {
+  return mode === "follow" && !paused && met;
+}
+
+/**
+ * Mounts that a change removes, disables or mounts again on servers.
+ *
+ * @param sites those whose mounts are written to their servers.
+ */
+export function effectsOf(
+  { before, after, differs }: MountChange,
+  sites: readonly Pick<Site, "id" | "name">[],
+): readonly MountEffect[] {
+  if (before === undefined) return [];
+  return sites.flatMap((site): MountEffect[] => {
+    if (!isOnSite(before, site.id)) return [];
+    const effect = { site: site.name, path: pathOn(before, site.id) };
+    if (after === undefined || !isOnSite(after, site.id)) return [{ action: "remove", ...effect }];
+    if (after.disabled) return before.disabled ? [] : [{ action: "disable", ...effect }];
+    const isChanged = differs.some((name) => concerns(name, after, site));
+    return isChanged && !before.disabled ? [{ action: "remount", ...effect }] : [];
+  });
+}
+
+/** Decides a change of mounts on a draft. @param mounts all mounts of the draft; it may change them. */
+export type DecideMounts = (
+  draft: Draft,
+  mounts: MountIndex,
+) => readonly Result[] | Promise<readonly Result[]>;
+
+/** Adds the effects of a change on servers to its results. @param sites as in `effectsOf`. */
+export function decideWithEffects(
+  sites: readonly Site[],
+  decide: DecideMounts,
+): (draft: Draft) => Promise<readonly Result[]> {
+  return async (draft) => {
+    const mounts = draftMounts(draft);
+    const before = new Map(mounts);
+    const results = await decide(draft, mounts);
+    return results.map((result) => {
+      const { name, differs } = result;
+      const change = { before: before.get(name), after: readDraftMount(draft, name), differs };
+      return { ...result, effects: effectsOf(change, sites) };
+    });
+  };
+}
+
+/** Reports whether a changed member has an effect on a site, which may have an own value. */
+function concerns(name: string, mount: Mount, site: Pick<Site, "id" | "name">): boolean {
+  if (QUIET.has(name)) return false;
+  if (name.startsWith("overrides.")) return name === `overrides.${site.name}`;
+  const own = mount.overrides[site.id];
+  if (own === undefined) return true;
+  if (name === "mount_path") return own.path === "";
+  return !Object.hasOwn(own.items, name) && !Object.hasOwn(own.members, name);
+}
+
+/**
+ * Mounts that are removed, disabled or mounted again when a site begins to follow, from the last
+ * read of its server.
+ */
+export function effectsOfFollowing(
+  site: Pick<Site, "id" | "name">,
+  mounts: ReadonlyMap<string, Mount>,
+  states: ReadonlyMap<string, MountState>,
+): readonly { readonly name: string; readonly effects: readonly MountEffect[] }[] {
+  return [...states].flatMap(([name, { id, path, phase, differs }]) => {
+    if (id === 0 || phase === "gone") return [];
+    const mount = mounts.get(name);
+    const isWanted = mount !== undefined && isOnSite(mount, site.id);
+    if (isWanted && differs.length === 0) return [];
+    const isDisabled = isWanted && mount.disabled && differs.includes("disabled");
+    const action = !isWanted ? "remove" : isDisabled ? "disable" : "remount";
+    return [{ name, effects: [{ action, site: site.name, path } as const] }];
+  });
+}
