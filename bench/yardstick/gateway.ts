@@ -30,7 +30,7 @@ app.get("/start", () => millis);
 const rpcs = kind === "fastify" ? [] : methods(Number(others));
 const began = process.cpuUsage();
 if (kind === "fastify") addRoute();
-else await app.register(restGateway, { methods: rpcs, connect: false });
+else await app.register(restGateway, { methods: rpcs, connect: false, grpcWeb: false });
 await app.ready();
 const { user, system } = process.cpuUsage(began);
 millis = (user + system) / 1_000;

@@ -123,6 +123,7 @@ async function startOwn(
         : unary(desc, (request) => answer(desc, request)),
     ),
     connect: false,
+    grpcWeb: false,
     ...reading,
   };
   const app = fastify();

@@ -170,9 +170,9 @@ async function addService(descs: readonly DescMethod[]): Promise<void> {
   });
   const app = fastify();
   const warn = (text: string): void => void shadowed.push(text);
-  await app.register(restGateway, { methods, connect: false, registry, warn });
+  await app.register(restGateway, { methods, connect: false, grpcWeb: false, registry, warn });
   await app.ready();
-  const handler = restHandler({ methods, connect: false, registry, warn: () => undefined });
+  const handler = restHandler({ methods, connect: false, grpcWeb: false, registry, warn: () => undefined });
   services.push({ methods, app, handler });
 }
 
