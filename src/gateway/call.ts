@@ -160,8 +160,9 @@ export abstract class Call implements HandlerContext, CallInfo {
     return this.#endsEarly || this.#limit !== undefined;
   }
 
-  timeoutMs(): number | undefined {
-    return this.#limit && this.#limit.at - performance.now();
+  /** A function that handlers may take out of the context, as those of Connect. */
+  get timeoutMs(): () => number | undefined {
+    return () => this.#limit && this.#limit.at - performance.now();
   }
 
   /** The call has its reply: its deadline and a disconnect have no further effect. @internal */

@@ -320,7 +320,7 @@ function contextOf(request: UnaryRequest | StreamRequest, call: Call): HandlerCo
     requestMethod: call.requestMethod,
     protocolName: call.protocolName,
     url: call.url,
-    timeoutMs: () => call.timeoutMs(),
+    timeoutMs: call.timeoutMs,
     requestHeader: header,
     signal,
     values: contextValues,

@@ -70,7 +70,13 @@ export async function fuzzRound(seed: number, tally: Tally): Promise<void> {
   const rules = rulesOf(rpcs).filter(({ rpc }) => methods.some(({ desc }) => desc.name === rpc));
   const app = fastify();
   const report = (error: unknown): void => void errors.push(error);
-  await app.register(restGateway, { methods, connect: false, grpcWeb: false, report, warn: () => {} });
+  await app.register(restGateway, {
+    methods,
+    connect: false,
+    grpcWeb: false,
+    report,
+    warn: () => {},
+  });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   try {

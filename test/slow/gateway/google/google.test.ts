@@ -172,7 +172,13 @@ async function addService(descs: readonly DescMethod[]): Promise<void> {
   const warn = (text: string): void => void shadowed.push(text);
   await app.register(restGateway, { methods, connect: false, grpcWeb: false, registry, warn });
   await app.ready();
-  const handler = restHandler({ methods, connect: false, grpcWeb: false, registry, warn: () => undefined });
+  const handler = restHandler({
+    methods,
+    connect: false,
+    grpcWeb: false,
+    registry,
+    warn: () => undefined,
+  });
   services.push({ methods, app, handler });
 }
 

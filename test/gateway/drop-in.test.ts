@@ -1,0 +1,520 @@
+// What an application of fastifyConnectPlugin relies on, with the same assertions for it and for this
+// plugin.
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { create, type DescMethod, type DescService, type Message } from "@bufbuild/protobuf";
+import {
+  type CallOptions,
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+  type Transport,
+} from "@connectrpc/connect";
+import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { type FastifyInstance, type FastifyServerOptions, fastify } from "fastify";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { restGateway } from "../../src/gateway/gateway.ts";
+import { defineRpcs } from "./contract.ts";
+
+/** Like the service of Connect's tutorial, with a rpc of each kind that HTTP/1.1 can have. */
+const rpcs = defineRpcs([
+  { name: "Say", reads: true },
+  { name: "Introduce", streams: "reply" },
+  { name: "Listen", streams: "request" },
+  { name: "Silent" },
+]);
+const [say, introduce, listen, silent] = rpcs as [DescMethod, DescMethod, DescMethod, DescMethod];
+const service = say.parent as DescService;
+
+const sentence = (text: string): Message => create(say.input, { text } as Record<string, unknown>);
+const answer = (word: string): Message => create(say.output, { word } as Record<string, unknown>);
+const textOf = (message: Message): string => String(Reflect.get(message, "text"));
+
+const key = createContextKey("nobody");
+
+type Say = (text: string, context: HandlerContext) => string | Promise<string>;
+
+const reply: Say = (text, { values }) => `${values.get(key)} hears ${text}`;
+
+/** `silent` is not implemented. */
+function eliza(say: Say = reply) {
+  return {
+    say: async (request: Message, context: HandlerContext) =>
+      answer(await say(textOf(request), context)),
+    async *introduce(request: Message, context: HandlerContext) {
+      yield answer(await say(textOf(request), context));
+      yield answer("I am Eliza");
+    },
+    async listen(requests: AsyncIterable<Message>, context: HandlerContext) {
+      const words: string[] = [];
+      for await (const request of requests) words.push(textOf(request));
+      return answer(await say(words.join(" "), context));
+    },
+  };
+}
+
+const routes =
+  (say?: Say, options?: object) =>
+  (router: ConnectRouter): void =>
+    void router.service(service, eliza(say) as never, options);
+
+interface PluginOptions {
+  readonly routes: (router: ConnectRouter) => void;
+  readonly [name: string]: unknown;
+}
+
+type Register = (app: FastifyInstance, options: PluginOptions) => Promise<unknown>;
+
+const PLUGINS: readonly [string, Register][] = [
+  [
+    "fastifyConnectPlugin",
+    async (app, options) => app.register(fastifyConnectPlugin as never, options as never),
+  ],
+  ["restGateway", async (app, options) => app.register(restGateway, options as never)],
+];
+
+function application(options: FastifyServerOptions = {}): FastifyInstance {
+  const app = fastify({ forceCloseConnections: true, ...options } as object) as FastifyInstance;
+  onTestFinished(() => app.close());
+  return app;
+}
+
+async function urlOf(app: FastifyInstance): Promise<string> {
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+}
+
+type Transports = readonly [string, (baseUrl: string, options?: object) => Transport][];
+
+const TRANSPORTS: Transports = [
+  [
+    "Connect, protobuf",
+    (baseUrl, more) => createConnectTransport({ baseUrl, httpVersion: "1.1", ...more }),
+  ],
+  [
+    "Connect, JSON",
+    (baseUrl, more) =>
+      createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, ...more }),
+  ],
+  ["gRPC-Web", (baseUrl, more) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", ...more })],
+];
+
+interface Got {
+  readonly words: readonly string[];
+  readonly header: Headers;
+  readonly trailer: Headers;
+}
+
+async function* all(messages: readonly Message[]): AsyncIterable<Message> {
+  yield* messages;
+}
+
+async function call(
+  transport: Transport,
+  desc: DescMethod,
+  texts: readonly string[],
+  { headers, timeoutMs, signal }: CallOptions = {},
+): Promise<Got> {
+  const messages = texts.map(sentence);
+  const wordOf = (message: Message): string => String(Reflect.get(message, "word"));
+  if (desc.methodKind === "unary") {
+    const { message, header, trailer } = await transport.unary(
+      desc as never,
+      signal,
+      timeoutMs,
+      headers,
+      messages[0] as never,
+    );
+    return { words: [wordOf(message)], header, trailer };
+  }
+  const { message, header, trailer } = await transport.stream(
+    desc as never,
+    signal,
+    timeoutMs,
+    headers,
+    all(messages) as never,
+  );
+  const words: string[] = [];
+  for await (const one of message) words.push(wordOf(one));
+  return { words, header, trailer };
+}
+
+async function failure(called: Promise<unknown>): Promise<ConnectError> {
+  return called.then(
+    () => expect.unreachable("the call has succeeded"),
+    (error) => ConnectError.from(error),
+  );
+}
+
+/** Kinds of rpc that a transport has. */
+const kindsOf = (name: string): readonly DescMethod[] =>
+  name === "gRPC-Web" ? [say, introduce] : [say, introduce, listen];
+
+describe.each(PLUGINS)("%s", (_plugin, register) => {
+  describe.each(TRANSPORTS)("over %s", (transportName, connect) => {
+    const kinds = kindsOf(transportName);
+
+    test("answers every kind of rpc", async () => {
+      const app = application();
+      await register(app, { routes: routes() });
+      const transport = connect(await urlOf(app));
+      expect((await call(transport, say, ["hi"])).words).toEqual(["nobody hears hi"]);
+      const introduced = ["nobody hears hi", "I am Eliza"];
+      expect((await call(transport, introduce, ["hi"])).words).toEqual(introduced);
+      if (!kinds.includes(listen)) return;
+      expect((await call(transport, listen, ["a", "b"])).words).toEqual(["nobody hears a b"]);
+      expect((await call(transport, listen, [])).words).toEqual(["nobody hears "]);
+    });
+
+    test("answers an rpc without an implementation with UNIMPLEMENTED", async () => {
+      const app = application();
+      await register(app, { routes: routes() });
+      const error = await failure(call(connect(await urlOf(app)), silent, ["a"]));
+      expect([error.code, error.rawMessage]).toEqual([
+        Code.Unimplemented,
+        "test.v1.ThingService.Silent is not implemented",
+      ]);
+    });
+
+    test("runs interceptors in their order around the handler, with its context values", async () => {
+      const order: string[] = [];
+      const named =
+        (name: string): Interceptor =>
+        (next) =>
+        async (request) => {
+          order.push(`${name} ${request.contextValues.get(key)} ${request.method.name}`);
+          if (name === "outer") request.contextValues.set(key, "Ada");
+          request.header.set(`x-${name}`, "1");
+          const response = await next(request);
+          response.header.set(`x-${name}`, "2");
+          return response;
+        };
+      const app = application();
+      await register(app, {
+        routes: routes((text, context) => {
+          order.push(
+            [...context.requestHeader.keys()].filter((one) => /^x-(in|out)/.test(one)).join(),
+          );
+          return reply(text, context);
+        }),
+        interceptors: [named("outer"), named("inner")],
+        contextValues: () => createContextValues().set(key, "guest"),
+      });
+      const transport = connect(await urlOf(app));
+      for (const kind of kinds) {
+        const { words, header } = await call(transport, kind, ["hi"]);
+        expect(words[0]).toBe("Ada hears hi");
+        expect([header.get("x-outer"), header.get("x-inner")]).toEqual(["2", "2"]);
+        expect(order.splice(0)).toEqual([
+          `outer guest ${kind.name}`,
+          `inner Ada ${kind.name}`,
+          "x-inner,x-outer",
+        ]);
+      }
+    });
+
+    test("passes interceptors' changes of requests and responses on", async () => {
+      const changes: Interceptor = (next) => async (request) => {
+        if (request.stream) return next(request);
+        const response = await next({ ...request, message: sentence("changed") as never });
+        if (response.stream) return response;
+        const word = `${String(Reflect.get(response.message, "word"))}!`;
+        const header = new Headers(response.header);
+        header.set("x-new", "1");
+        return { ...response, message: answer(word), header } as never;
+      };
+      const app = application();
+      await register(app, { routes: routes(), interceptors: [changes] });
+      const { words, header } = await call(connect(await urlOf(app)), say, ["hi"]);
+      expect([words, header.get("x-new")]).toEqual([["nobody hears changed!"], "1"]);
+    });
+
+    test("sends headers and trailers of handlers", async () => {
+      const app = application();
+      await register(app, {
+        routes: routes((text, { responseHeader, responseTrailer }) => {
+          responseHeader.set("x-head", "a");
+          responseTrailer.set("x-tail", "b");
+          return text;
+        }),
+      });
+      const transport = connect(await urlOf(app));
+      for (const kind of kinds) {
+        const { header, trailer } = await call(transport, kind, ["hi"]);
+        expect([kind.name, header.get("x-head"), trailer.get("x-tail")]).toEqual([
+          kind.name,
+          "a",
+          "b",
+        ]);
+      }
+    });
+
+    test("sends errors with code, message, details and metadata, and masks others", async () => {
+      const violation = { field: "text", description: "is rude" };
+      const app = application();
+      await register(app, {
+        routes: routes((text) => {
+          if (text === "bug") throw new TypeError("a secret");
+          throw new ConnectError("no", Code.InvalidArgument, { "x-why": "so" }, [
+            { desc: BadRequestSchema, value: { fieldViolations: [violation] } },
+          ]);
+        }),
+      });
+      const transport = connect(await urlOf(app));
+      for (const kind of kinds) {
+        const error = await failure(call(transport, kind, ["hi"]));
+        expect([error.code, error.rawMessage]).toEqual([Code.InvalidArgument, "no"]);
+        expect(error.metadata.get("x-why")).toBe("so");
+        expect(error.findDetails(BadRequestSchema)).toMatchObject([
+          { fieldViolations: [violation] },
+        ]);
+        const bug = await failure(call(transport, kind, ["bug"]));
+        expect([bug.code, bug.rawMessage]).toEqual([Code.Internal, "internal error"]);
+      }
+    });
+
+    test("tells handlers of deadlines and of clients that leave", async () => {
+      const seen: [number, boolean][] = [];
+      const reasons: unknown[] = [];
+      const app = application();
+      await register(app, {
+        routes: routes((text, { timeoutMs, signal }) => {
+          seen.push([timeoutMs() ?? 0, signal.aborted]);
+          if (text === "hi") return text;
+          const { promise, reject } = Promise.withResolvers<string>();
+          signal.addEventListener("abort", () => {
+            reasons.push(signal.aborted);
+            reject(signal.reason);
+          });
+          return promise;
+        }),
+      });
+      const transport = connect(await urlOf(app));
+      for (const kind of kinds) {
+        await call(transport, kind, ["hi"], { timeoutMs: 60_000 });
+        const [[left, aborted] = [0, true]] = seen.splice(0);
+        expect(left).toBeGreaterThan(30_000);
+        expect([left <= 60_000, aborted]).toEqual([true, false]);
+        const late = await failure(call(transport, kind, ["wait"], { timeoutMs: 20 }));
+        expect(late.code).toBe(Code.DeadlineExceeded);
+        await expect.poll(() => reasons.splice(0)).toEqual([true]);
+        const client = new AbortController();
+        const left2 = failure(call(transport, kind, ["wait"], { signal: client.signal }));
+        await expect.poll(() => seen.length).toBe(2);
+        client.abort();
+        expect((await left2).code).toBe(Code.Canceled);
+        await expect.poll(() => reasons.splice(0)).toEqual([true]);
+        seen.length = 0;
+      }
+    });
+
+    test("limits messages", async () => {
+      const app = application();
+      const limits = { readMaxBytes: 200, writeMaxBytes: 400 };
+      await register(app, { routes: routes((text) => text.repeat(5)), ...limits });
+      const transport = connect(await urlOf(app));
+      for (const kind of kinds) {
+        expect((await call(transport, kind, ["hi"])).words[0]).toBe("hihihihihi");
+        for (const text of ["r".repeat(300), "w".repeat(100)]) {
+          const error = await failure(call(transport, kind, [text]));
+          expect([kind.name, error.code]).toEqual([kind.name, Code.ResourceExhausted]);
+        }
+      }
+    });
+
+    test("has options of its services beside its own", async () => {
+      const refuses: Interceptor = () => async () => {
+        throw new ConnectError("not here", Code.PermissionDenied);
+      };
+      const app = application();
+      await register(app, { routes: routes(reply, { interceptors: [refuses] }) });
+      const transport = connect(await urlOf(app));
+      for (const kind of kinds)
+        expect((await failure(call(transport, kind, ["hi"]))).code).toBe(Code.PermissionDenied);
+    });
+
+    test("takes compressed requests, and compresses replies that a client accepts", async () => {
+      const app = application();
+      await register(app, { routes: routes((text) => text) });
+      const long = "long ".repeat(1_000);
+      const { compressionGzip, compressionBrotli } = await import("@connectrpc/connect-node");
+      for (const sendCompression of [compressionGzip, compressionBrotli]) {
+        let sizes = 0;
+        const counted = {
+          ...sendCompression,
+          decompress: async (bytes: Uint8Array, max: number) => {
+            sizes += bytes.length;
+            return sendCompression.decompress(bytes, max);
+          },
+        };
+        const transport = connect(await addressOf(app), {
+          sendCompression: counted,
+          acceptCompression: [counted],
+        });
+        for (const kind of kinds) {
+          sizes = 0;
+          expect((await call(transport, kind, [long])).words[0]).toBe(long);
+          expect(sizes).toBeGreaterThan(0);
+          expect(sizes).toBeLessThan(long.length / 5);
+        }
+      }
+    });
+  });
+
+  test("serves reads by GET, with a cacheable URL", async () => {
+    const app = application();
+    await register(app, {
+      routes: routes((text, { requestMethod }) => `${requestMethod} ${text}`),
+    });
+    const baseUrl = await urlOf(app);
+    for (const useBinaryFormat of [true, false]) {
+      const options = { baseUrl, httpVersion: "1.1", useHttpGet: true, useBinaryFormat } as const;
+      expect((await call(createConnectTransport(options), say, ["hi"])).words).toEqual(["GET hi"]);
+    }
+  });
+
+  test("is called by inject", async () => {
+    const app = application();
+    await register(app, { routes: routes() });
+    const reply = await app.inject({
+      method: "POST",
+      url: "/test.v1.ThingService/Say",
+      payload: { text: "hi" },
+    });
+    expect([reply.statusCode, reply.json()]).toMatchObject([200, { word: "nobody hears hi" }]);
+    const wrong = await app.inject({
+      method: "POST",
+      url: "/test.v1.ThingService/Say",
+      headers: { "content-type": "application/json" },
+      payload: '{"text":7}',
+    });
+    expect([wrong.statusCode, wrong.json()]).toMatchObject([400, { code: "invalid_argument" }]);
+  });
+
+  test("is mounted under prefixes, several times, beside routes with their own parsers", async () => {
+    const app = application();
+    app.post("/own", (request) => request.body);
+    await register(app, { routes: routes((text) => `a ${text}`), prefix: "/a" });
+    await register(app, { routes: routes((text) => `b ${text}`), prefix: "/b" });
+    const baseUrl = await urlOf(app);
+    for (const name of ["a", "b"]) {
+      const transport = TRANSPORTS[0]?.[1](`${baseUrl}/${name}`) as Transport;
+      expect((await call(transport, say, ["hi"])).words).toEqual([`${name} hi`]);
+    }
+    const own = await app.inject({ method: "POST", url: "/own", payload: { still: "parsed" } });
+    expect(own.json()).toEqual({ still: "parsed" });
+    const unknown = await app.inject({ method: "POST", url: "/a/test.v1.ThingService/None" });
+    expect(unknown.json()).toMatchObject({ statusCode: 404, error: "Not Found" });
+  });
+
+  test("is encapsulated: hooks of its context run, those beside it do not", async () => {
+    const app = application();
+    const seen: string[] = [];
+    await app.register(async (inner) => {
+      inner.addHook("onRequest", async (_request, reply) => {
+        seen.push("inner");
+        reply.header("x-inner", "1");
+      });
+      await register(inner, { routes: routes() });
+    });
+    await app.register(async (other) => {
+      other.addHook("onRequest", async () => void seen.push("other"));
+    });
+    app.addHook("onResponse", async () => void seen.push("response"));
+    const { header } = await call(TRANSPORTS[0]?.[1](await urlOf(app)) as Transport, say, ["hi"]);
+    expect(header.get("x-inner")).toBe("1");
+    await expect.poll(() => seen).toEqual(["inner", "response"]);
+  });
+
+  test("leaves errors of hooks to the application's error handler, and sends its own itself", async () => {
+    const app = application();
+    app.setErrorHandler((error: Error, _request, reply) =>
+      reply.code(418).send({ handled: error.message }),
+    );
+    app.addHook("preHandler", async ({ headers }) => {
+      if (headers["x-fail"] !== undefined) throw new Error("of a hook");
+    });
+    const onSend: string[] = [];
+    app.addHook("onSend", async (request) => void onSend.push(request.url));
+    await register(app, {
+      routes: routes(() => {
+        throw new ConnectError("mine", Code.Aborted);
+      }),
+    });
+    const url = "/test.v1.ThingService/Say";
+    const sent = { method: "POST", url, payload: { text: "hi" } } as const;
+    const hooked = await app.inject({ ...sent, headers: { "x-fail": "1" } });
+    expect([hooked.statusCode, hooked.json()]).toEqual([418, { handled: "of a hook" }]);
+    onSend.length = 0;
+    const own = await app.inject(sent);
+    expect([own.statusCode, own.json()]).toMatchObject([409, { code: "aborted", message: "mine" }]);
+    // Both write their replies themselves.
+    expect(onSend).toEqual([]);
+  });
+
+  test("logs requests with their status by the application's logger", async () => {
+    const lines: { readonly res?: { readonly statusCode: number } }[] = [];
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const app = application({ logger: { stream } } as FastifyServerOptions);
+    await register(app, { routes: routes() });
+    await call(TRANSPORTS[0]?.[1](await urlOf(app)) as Transport, say, ["hi"]);
+    await expect
+      .poll(() => lines.flatMap(({ res }) => (res === undefined ? [] : [res.statusCode])))
+      .toEqual([200]);
+  });
+
+  test.each([
+    ["another method", "PUT", "application/json", 405],
+    ["another type", "POST", "text/css", 415],
+    ["a rpc that does not exist", "POST", "application/json", 404, "None"],
+  ])("refuses %s", async (_name, method, type, status, name = "Introduce") => {
+    const app = application();
+    app.addContentTypeParser("text/css", (_request, _payload, done) => done(null));
+    await register(app, { routes: routes() });
+    const url = `${await urlOf(app)}/test.v1.ThingService/${name}`;
+    const request = httpRequest(url, {
+      method,
+      headers: { "content-type": type, connection: "close" },
+    });
+    request.end("{}");
+    const [response] = await once(request, "response");
+    response.resume();
+    expect(response.statusCode).toBe(status);
+  });
+
+  test("aborts open calls shutdownTimeoutMs after the application begins to close", async () => {
+    const app = fastify();
+    const begun = Promise.withResolvers<void>();
+    const shutdownError = new ConnectError("closing", Code.Unavailable);
+    await register(app as FastifyInstance, {
+      routes: routes((_text, { signal }) => {
+        begun.resolve();
+        const { promise, reject } = Promise.withResolvers<string>();
+        signal.addEventListener("abort", () => reject(signal.reason));
+        return promise;
+      }),
+      shutdownTimeoutMs: 5,
+      shutdownError,
+    });
+    const transport = TRANSPORTS[0]?.[1](await urlOf(app as FastifyInstance), {
+      nodeOptions: { agent: false },
+    }) as Transport;
+    const called = failure(call(transport, say, ["hi"]));
+    await begun.promise;
+    await Promise.all([called, app.close()]);
+    expect([(await called).code, (await called).rawMessage]).toEqual([Code.Unavailable, "closing"]);
+  });
+});
+
+/** The address of an application that may listen already. */
+async function addressOf(app: FastifyInstance): Promise<string> {
+  if (!app.server.listening) return urlOf(app);
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+}
