@@ -2,6 +2,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { isObject } from "../files/json-source.ts";
 import type { SiteNames } from "../sites/site-names.ts";
+import { createTicks } from "../ticks.ts";
 import type { MountInput, OverrideInput } from "./input.ts";
 import {
   isOnSite,
@@ -77,13 +78,13 @@ export function namesOf(value: unknown): readonly string[] {
  * @param names of the sites, which the document has in place of their ids.
  * @param hides whether an item is left out.
  */
-export function writeDocument(
+export async function writeDocument(
   mounts: readonly Mount[],
   site: string,
   names: Pick<SiteNames, "nameOf">,
   driverOf: (name: string) => DriverInfo | undefined,
   hides: (driver: string, item: string) => boolean,
-): { readonly storages: readonly Record<string, unknown>[] } {
+): Promise<{ readonly storages: readonly Record<string, unknown>[] }> {
   const shown = (driver: string, items: object): Record<string, unknown> =>
     Object.fromEntries(Object.entries(items).filter(([item]) => !hides(driver, item)));
   const hidden = (driver: string, items: Values): string[] =>
@@ -108,40 +109,44 @@ export function writeDocument(
         ];
       }),
     );
-  const rows = mounts.filter((mount) => site === "" || isOnSite(mount, site));
-  return {
-    storages: rows.map((mount) => {
-      const { name, driver, content } = mount;
-      const wanted = wantedOn(mount, site);
-      const form = driverOf(driver);
-      const row: Readonly<Record<string, unknown>> = newRow(wanted, form);
-      const addition = readAddition(String(row["addition"])) ?? {};
-      const missing = [...new Set([...hidden(driver, wanted.items), ...wanted.missing])];
-      const filled = [
-        ...(form?.additional ?? [])
-          .filter((item) => Object.hasOwn(addition, item.name))
-          .filter((item) => !Object.hasOwn(wanted.items, item.name))
-          .map((item) => `config.${item.name}`),
-        ...(form?.common ?? [])
-          .map((item) => item.name)
-          .filter((item) => VALUE_MEMBERS.has(item) && Object.hasOwn(row, item))
-          .filter((item) => !Object.hasOwn(wanted.members, item)),
-      ];
-      return {
-        ...row,
-        addition: JSON.stringify(shown(driver, addition)),
-        disabled: mount.disabled,
-        ...(missing.length > 0 && { missing }),
-        mooring: {
-          name,
-          content,
-          ...(site === "" && {
-            sites: siteNamesOf(mount, names),
-            overrides: ownOverrides(mount),
-          }),
-          filled: filled.join(","),
-        },
-      };
-    }),
+  const rowOf = (mount: Mount): Record<string, unknown> => {
+    const { name, driver, content } = mount;
+    const wanted = wantedOn(mount, site);
+    const form = driverOf(driver);
+    const row: Readonly<Record<string, unknown>> = newRow(wanted, form);
+    const addition = readAddition(String(row["addition"])) ?? {};
+    const missing = [...new Set([...hidden(driver, wanted.items), ...wanted.missing])];
+    const filled = [
+      ...(form?.additional ?? [])
+        .filter((item) => Object.hasOwn(addition, item.name))
+        .filter((item) => !Object.hasOwn(wanted.items, item.name))
+        .map((item) => `config.${item.name}`),
+      ...(form?.common ?? [])
+        .map((item) => item.name)
+        .filter((item) => VALUE_MEMBERS.has(item) && Object.hasOwn(row, item))
+        .filter((item) => !Object.hasOwn(wanted.members, item)),
+    ];
+    return {
+      ...row,
+      addition: JSON.stringify(shown(driver, addition)),
+      disabled: mount.disabled,
+      ...(missing.length > 0 && { missing }),
+      mooring: {
+        name,
+        content,
+        ...(site === "" && {
+          sites: siteNamesOf(mount, names),
+          overrides: ownOverrides(mount),
+        }),
+        filled: filled.join(","),
+      },
+    };
   };
+  const ticks = createTicks();
+  const storages: Record<string, unknown>[] = [];
+  for (const mount of mounts) {
+    if (ticks.isDue()) await ticks.next();
+    if (site === "" || isOnSite(mount, site)) storages.push(rowOf(mount));
+  }
+  return { storages };
 }

@@ -3,6 +3,7 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument }
 import { StoreError } from "../database/error.ts";
 import { readBoundedFile, textOf } from "../files/bounded-file.ts";
 import { type WatchTimes, watchContent } from "../files/file-watch.ts";
+import { yamlSizeProblem } from "../files/yaml-size.ts";
 import { ServiceError } from "../messages/error.ts";
 import { Message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -175,20 +176,24 @@ function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
     text = textOf(readBoundedFile(path, MAX_BYTES));
   } catch (error) {
     const reason = `the file ${error instanceof Error ? error.message : "can't be read"}`;
-    const problems = [{ line: 0, column: 0, reason }];
-    return {
-      inputs: [],
-      problems,
-      files: [],
-      content: reason,
-      place: () => NOWHERE,
-      isReported: () => true,
-    };
+    return unreadable(reason);
   }
   return parseMounts(
     text,
     createInterpolation({ env, readFile: readBoundedFile, folder: dirname(path) }),
   );
+}
+
+/** File that is not parsed. */
+function unreadable(reason: string): MountsFile {
+  return {
+    inputs: [],
+    problems: [{ line: 0, column: 0, reason }],
+    files: [],
+    content: reason,
+    place: () => NOWHERE,
+    isReported: () => true,
+  };
 }
 
 const NOWHERE = { line: 0, column: 0 } as const;
@@ -207,6 +212,8 @@ const OVERRIDE = ["path", "config", "members"];
 
 /** Parses YAML 1.2, which includes JSON. Problems never quote a value. */
 export function parseMounts(text: string, interpolation: Interpolation): MountsFile {
+  const sizeProblem = yamlSizeProblem(text);
+  if (sizeProblem !== undefined) return unreadable(sizeProblem);
   const lines = new LineCounter();
   // The package's own check for equal keys takes quadratic time; the check below does not.
   const document = parseDocument(text, {

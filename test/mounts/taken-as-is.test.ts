@@ -196,7 +196,13 @@ describe("a row with any items that a server accepts", () => {
           const draft = emptyDraft();
           await adopt(draft, row);
           const mount = mountIn(draft);
-          const document = writeDocument([mount], "", rules.sites, rules.driverOf, () => false);
+          const document = await writeDocument(
+            [mount],
+            "",
+            rules.sites,
+            rules.driverOf,
+            () => false,
+          );
           const again = emptyDraft();
           const results = await importInto(again, document);
           expect(results).toMatchObject([{ name: "m", outcome: "created", leftOut: [] }]);
@@ -377,7 +383,7 @@ describe("a document", () => {
     };
     await save(draft, input);
     const mount = mountIn(draft);
-    const whole = writeDocument([mount], "", rules.sites, rules.driverOf, () => false);
+    const whole = await writeDocument([mount], "", rules.sites, rules.driverOf, () => false);
     const again = emptyDraft();
     await importInto(again, whole);
     expect(mountIn(again)).toEqual({ ...mount, overrides: mountIn(again).overrides });
@@ -387,7 +393,7 @@ describe("a document", () => {
       members: { order: 3 },
     });
     // Without secrets: the mount is incomplete, also on the site with values of its own.
-    const bare = writeDocument([mount], "", rules.sites, rules.driverOf, (driver, item) =>
+    const bare = await writeDocument([mount], "", rules.sites, rules.driverOf, (driver, item) =>
       isSecretItem(byName.get(driver), item),
     );
     expect(JSON.stringify(bare)).not.toMatch(/"p"|"q"/);

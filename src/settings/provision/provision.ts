@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { LineCounter } from "yaml";
 import { type ReadBoundedFile, textOf } from "../../files/bounded-file.ts";
+import { yamlSizeProblem } from "../../files/yaml-size.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import {
   createInterpolation,
@@ -112,8 +113,12 @@ export function parseProvision(text: string, deps: ProvisionDeps): Provision {
 }
 
 function parseBounded(text: string, lines: LineCounter, report: Report): SourceEntry[] | undefined {
-  if (text.length <= MAX_BYTES) return parseSource(text, lines, report);
-  report(0, "", `the file has more than ${MAX_BYTES} characters`);
+  const problem =
+    text.length > MAX_BYTES
+      ? `the file has more than ${MAX_BYTES} characters`
+      : yamlSizeProblem(text);
+  if (problem === undefined) return parseSource(text, lines, report);
+  report(0, "", problem);
   return undefined;
 }
 

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { writeDocument } from "../../src/mounts/exported-row.ts";
+import type { Mount } from "../../src/mounts/mount.ts";
+import { driverByName } from "./site/desk.ts";
+
+const names = { nameOf: (id: string) => id };
+
+const mount = (at: number): Mount => ({
+  name: `m${at}`,
+  path: `/m${at}`,
+  driver: "S3",
+  items: { bucket: "b", secret_access_key: `secret ${at}` },
+  members: {},
+  disabled: false,
+  content: "adopt",
+  siteIds: "all",
+  overrides: {},
+  credentialRevision: 0,
+  missing: [],
+  revision: 1,
+});
+
+test("an export of many mounts leaves the event loop to other work", async () => {
+  let ticks = 0;
+  let isOver = false;
+  const tick = (): void => {
+    ticks += 1;
+    if (!isOver) setImmediate(tick);
+  };
+  setImmediate(tick);
+  const mounts = Array.from({ length: 20_000 }, (_, at) => mount(at));
+  const { storages } = await writeDocument(mounts, "", names, driverByName, () => false);
+  isOver = true;
+  expect(storages).toHaveLength(20_000);
+  expect(ticks).toBeGreaterThan(2);
+});
