@@ -217,7 +217,15 @@ test("the example is that of the page, and runs in an empty folder", async () =>
   run(place, "npx", "buf", "generate");
   const tsc = join(ROOT, "node_modules/.bin/tsc");
   const types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")];
-  const options = ["--noEmit", "--allowImportingTsExtensions", "--strict", "--module", "nodenext", "--target", "es2024"];
+  const options = [
+    "--noEmit",
+    "--allowImportingTsExtensions",
+    "--strict",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2024",
+  ];
   run(place, tsc, ...options, "--skipLibCheck", ...types, "server.ts");
   const url = await startServer(place, process.execPath, "server.ts");
   const emma = { bookId: "emma", title: "Emma", pageCount: 0 };
