@@ -40,6 +40,8 @@ interface ImportConditions extends ChangeOptions {
   readonly passphrase: string;
   /** Skips settings with invalid values instead of rejecting the whole backup. */
   readonly skipInvalid: boolean;
+  /** Imports also values that belong to one server. Default: false. */
+  readonly includeServerOwn?: boolean;
 }
 
 /** Writes backups of the settings and reads them back. */
@@ -84,7 +86,8 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       };
       return createBackup(content, secrets, cipher);
     },
-    import: async (source, origin, { passphrase, skipInvalid, ...options }) => {
+    import: async (source, origin, conditions) => {
+      const { passphrase, skipInvalid, includeServerOwn = false, ...options } = conditions;
       const reading = passphrase === "" ? {} : { passphrase };
       const backup = await readImport(source, reading, cipher);
       const count = backup.settings.length;
@@ -97,7 +100,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
         origin,
         async (draft) => {
           const { rights } = origin;
-          const rules = { ...deps, rights, hides: rights?.hides };
+          const rules = { ...deps, rights, hides: rights?.hides, includeServerOwn };
           const plan = await planOn(draft, backup, rules);
           if (!skipInvalid) refuseInvalid(plan);
           await decideItems(draft, plan.changes, rules);
@@ -111,6 +114,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
 
 interface PlanRules extends SaveRules {
   readonly rights: Rights | undefined;
+  readonly includeServerOwn: boolean;
 }
 
 function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<ImportPlan> {
@@ -127,6 +131,7 @@ function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<Imp
     },
     check: (setting) => problemOf(trial, setting, rules),
     managedBy: rules.managedBy,
+    includeServerOwn: rules.includeServerOwn,
     hidden: ({ key, value }) => isHidden(draft.get(key), value, rules.hides),
     allowed: (setting) => isAllowed(draft, setting, rules.rights),
   });

@@ -1,5 +1,6 @@
 import { message, type Text } from "../messages/message.ts";
 import { FLAG } from "../settings/item.ts";
+import { SERVER_OWN_KEYS } from "../settings/server-own.ts";
 import { checkToken, TOKEN_KEY } from "../settings/token.ts";
 import { MASK } from "../settings/value.ts";
 import { createTicks } from "../ticks.ts";
@@ -47,32 +48,33 @@ export interface PlanDeps {
    * Default: none.
    */
   readonly hidden?: (setting: BackupSetting) => boolean;
+  /** Whether values that belong to one server are imported. Default: false. */
+  readonly includeServerOwn?: boolean;
   /** Reports whether the caller may write the setting; default: all. */
   readonly allowed?: (setting: BackupSetting) => boolean;
 }
 
 /**
- * Keys that a server writes about itself (`version`) or about its search index, which is not in a
- * backup.
- */
-const NEVER_IMPORTED = new Set(["version", "index_progress"]);
-
-/**
  * Plans an import, key by key, without changing anything. Of known settings only the value is
- * imported; others become custom settings as described by the backup. The token of the backup is
- * imported, as a restore on existing servers does.
+ * imported; others become custom settings as described by the backup. Values that belong to one
+ * server are imported only on request, except for the token of Mooring's own documents, which is
+ * restored.
  */
 export async function planImport(
-  { settings, skipped }: Pick<ReadBackup, "settings" | "skipped">,
+  { source, settings, skipped }: Pick<ReadBackup, "source" | "settings" | "skipped">,
   deps: PlanDeps,
 ): Promise<ImportPlan> {
   const ticks = createTicks();
   // The last of equal keys counts, as in a save of the existing servers.
   const last = new Map(settings.map((setting) => [setting.key, setting]));
   const changes: BackupSetting[] = [];
+  const isLeftOut = (key: string): boolean =>
+    deps.includeServerOwn !== true &&
+    SERVER_OWN_KEYS.has(key) &&
+    !(source === "mooring" && key === TOKEN_KEY);
   const entryOf = (setting: BackupSetting): ImportEntry => {
     const { key } = setting;
-    const skip = skipReason(setting, deps);
+    const skip = isLeftOut(key) ? message("SERVER_OWN") : skipReason(setting, deps);
     if (skip !== undefined) return { key, outcome: "skipped", reason: skip };
     const current = deps.current(key);
     const kept = whatIsKept({ ...setting, value: deps.normalize(setting) }, current);
@@ -102,7 +104,6 @@ function skipReason(
   const { key, value } = setting;
   // Checked first: the following reasons would reveal something about the stored setting.
   if (allowed?.(setting) === false) return message("NOT_WRITABLE_BY_TOKEN");
-  if (NEVER_IMPORTED.has(key)) return message("WRITTEN_BY_EACH_SERVER");
   const now = current(key);
   const isOther = hidden?.(setting) === true || now?.value !== value;
   if (now?.flag === FLAG.readonly && isOther) return message("READONLY");

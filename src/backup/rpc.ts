@@ -57,7 +57,8 @@ export function backupImpl(
       // createBackup returns plain JSON.
       return create(ExportSettingsResponseSchema, { document: document as unknown as JsonObject });
     },
-    importSettings: async ({ document, passphrase, dryRun, skipInvalid, reason }, context) => {
+    importSettings: async (request, context) => {
+      const { document, passphrase, dryRun, skipInvalid, reason } = request;
       if (document === undefined)
         throw invalid([
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
@@ -66,7 +67,7 @@ export function backupImpl(
       const { revision, result } = await backup.import(
         { value: document },
         { ...originOf(context, reason), rights },
-        { passphrase, dryRun, skipInvalid },
+        { passphrase, dryRun, skipInvalid, includeServerOwn: request.includeServerOwn },
       );
       const subjects = result
         .filter(({ key, outcome }) => {

@@ -115,7 +115,7 @@ export const MESSAGES = {
   MANAGED_BY_FILE: "is managed by {file}",
   SETTING_OF_EARLIER_VERSION: "was a setting of an earlier version of the program",
   NOT_WRITABLE_BY_TOKEN: "is outside the limits of this token",
-  WRITTEN_BY_EACH_SERVER: "is written by each server",
+  SERVER_OWN: "belongs to the server of the backup: it is imported only on request",
   MASKED_IN_BACKUP: "is masked in this backup, so its value is not known",
   STAYS_AS_IT_IS: "is left unchanged: {reason}",
   SECRET_LEFT_OUT: "is a secret and was omitted when the backup was written",

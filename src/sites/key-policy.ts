@@ -1,4 +1,5 @@
 import { message, type Text } from "../messages/message.ts";
+import { SERVER_OWN_KEYS } from "../settings/server-own.ts";
 
 /** Key policy: handling of a key of a site that differs from the default. */
 export interface KeyPolicy {
@@ -28,9 +29,7 @@ const CONNECT = message("DOWNLOAD_MANAGER_STEP");
 
 /** Policies by key, or by a pattern with a `*` at its start or end; the first match applies. */
 const table: readonly (readonly [string, KeyPolicy])[] = [
-  ["token", { never: true }],
-  ["version", { never: true }],
-  ["index_progress", { never: true }],
+  ...[...SERVER_OWN_KEYS].map((key) => [key, { never: true }] as const),
   ["multipart_chunk_size", { alone: true, trimmed: true }],
   ["filename_char_mapping", { alone: true, note: message("REMOVED_PAIRS_ACT") }],
   ["privacy_regs", { alone: true }],

@@ -220,16 +220,26 @@ describe("an import", () => {
     insert.run("115_temp_dir", "/tmp", "string", 5, 3);
     database.close();
     const to = await testParts(newPath());
+    const own = to.settings.get("token").value;
+    const dry = { ...usual, dryRun: true };
+    const planned = await to.backup.import({ path }, tester, dry);
+    expect(outcomes(planned.result)).toMatchObject({ token: "skipped", version: "skipped" });
     const { result } = await to.backup.import({ path }, tester, usual);
     expect(outcomes(result)).toEqual({
       site_title: "changed",
-      token: "changed",
+      token: "skipped",
       allow_indexed: "changed",
       version: "skipped",
       "115_temp_dir": "added",
     });
     expect(to.settings.get("allow_indexed").value).toBe("true");
     expect(to.settings.get("115_temp_dir").flag).toBe(FLAG.deprecated);
+    expect(to.settings.get("token").value).toBe(own);
+    const asked = { ...usual, includeServerOwn: true };
+    expect(outcomes((await to.backup.import({ path }, tester, asked)).result)).toMatchObject({
+      token: "changed",
+      version: "skipped",
+    });
     expect(to.settings.get("token").value).toBe(token);
   });
 });
@@ -248,8 +258,13 @@ describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)
     const { result } = await to.backup.import({ path }, tester, { ...usual, passphrase: password });
     const skipped = result.filter(({ outcome }) => outcome === "skipped");
     expect(skipped.map(({ key }) => key)).toEqual(["version", "index_progress", "token"]);
-    // The token of that fictitious site is too short.
-    expect(skipped[2]?.reason).sentence(/^is left unchanged: a token has at least 32 characters/);
+    for (const { reason } of skipped) expect(String(reason)).toContain("belongs to the server");
+    // On request, too: the token of that fictitious site is too short.
+    const asked = { ...usual, passphrase: password, includeServerOwn: true, dryRun: true };
+    const requested = (await to.backup.import({ path }, tester, asked)).result;
+    expect(requested.find(({ key }) => key === "token")?.reason).sentence(
+      /^is left unchanged: a token has at least 32 characters/,
+    );
     expect(to.settings.get("token").value).toBe(token);
     const taken = result.filter(({ outcome }) => outcome !== "skipped");
     expect(taken.length + skipped.length).toBe(readPlain().settings.length);

@@ -22,7 +22,7 @@ const stored: Record<string, CurrentSetting> = {
 
 const plan = (settings: readonly BackupSetting[], more: object = {}) =>
   planImport(
-    { settings, skipped: [] },
+    { source: "mooring", settings, skipped: [] },
     {
       current: (key) => stored[key],
       normalize: ({ value }) => value.trim(),
@@ -45,8 +45,12 @@ describe("an import", () => {
     [setting({ key: "my_own", value: "1", help: "new help" }), "changed", ""],
     [setting({ key: "readonly_one", value: "other" }), "skipped", "is read-only"],
     [setting({ key: "readonly_one", value: "r" }), "unchanged", ""],
-    [setting({ key: "version", value: "v9" }), "skipped", "is written by each server"],
-    [setting({ key: "index_progress" }), "skipped", "is written by each server"],
+    [
+      setting({ key: "version", value: "v9" }),
+      "skipped",
+      expect.sentence(/^belongs to the server/),
+    ],
+    [setting({ key: "index_progress" }), "skipped", expect.sentence(/^belongs to the server/)],
     [setting({ key: "token", value: token }), "changed", ""],
     [
       setting({ key: "token", value: "short" }),
@@ -97,9 +101,38 @@ describe("an import", () => {
   test("reports settings that the backup omitted", async () => {
     const skipped = [{ key: "aria2_secret", reason: "is sealed" }];
     const { entries } = await planImport(
-      { settings: [], skipped },
+      { source: "mooring", settings: [], skipped },
       { current: () => undefined, normalize: ({ value }) => value, check: () => undefined },
     );
     expect(entries).toEqual([{ key: "aria2_secret", outcome: "skipped", reason: "is sealed" }]);
+  });
+});
+
+describe("values that belong to one server", () => {
+  const own = [
+    setting({ key: "token", value: token }),
+    setting({ key: "version", value: "v9" }),
+    setting({ key: "index_progress", value: "{}" }),
+  ];
+  test.each([
+    ["alist-backup", false, ["skipped", "skipped", "skipped"]],
+    ["alist-database", false, ["skipped", "skipped", "skipped"]],
+    ["setting-list", false, ["skipped", "skipped", "skipped"]],
+    ["mooring", false, ["changed", "skipped", "skipped"]],
+    ["alist-backup", true, ["changed", "added", "added"]],
+    ["mooring", true, ["changed", "added", "added"]],
+  ] as const)("of %s, requested %s", async (source, includeServerOwn, outcomes) => {
+    const { entries } = await planImport(
+      { source, settings: own, skipped: [] },
+      {
+        current: (key) => stored[key],
+        normalize: ({ value }) => value,
+        check: () => undefined,
+        includeServerOwn,
+      },
+    );
+    expect(entries.map(({ outcome }) => outcome)).toEqual(outcomes);
+    for (const { outcome, reason } of entries)
+      if (outcome === "skipped") expect(String(reason)).toContain("belongs to the server");
   });
 });

@@ -143,7 +143,7 @@ describe("import", () => {
       "KEY         OUTCOME  REASON",
       "mine        added",
       "site_title  changed",
-      "version     skipped  is written by each server",
+      "version     skipped  belongs to the server of the backup: it is imported only on request",
       expect.stringMatching(/^imported, revision \d+: 1 added, 1 changed, 1 unchanged, 1 skipped$/),
       "",
     ]);
@@ -172,6 +172,17 @@ describe("import", () => {
   test("accepts a bare list of settings", async () => {
     const { out } = await cli(["import", "-"], { stdin: JSON.stringify([title]) });
     expect(out).toContain("1 changed");
+  });
+
+  test("keeps Mooring's own token, unless the server's is asked for", async () => {
+    const token = "token-of-a-server-0123456789-0123456789";
+    const stdin = JSON.stringify({ encrypted: "", settings: [{ key: "token", value: token }] });
+    const kept = await cli(["import", "-"], { stdin });
+    expect(kept.out).toMatch(/^token +skipped +belongs to the server of the backup/m);
+    expect((await cli(["list"])).code).toBe(0);
+    const dry = await cli(["import", "-", "--include-server-own", "--dry-run"], { stdin });
+    expect(dry.out).toMatch(/^token +changed/m);
+    expect((await cli(["list"])).code).toBe(0);
   });
 
   test("reports that the token has changed", async () => {

@@ -1104,6 +1104,15 @@ export declare type ImportSettingsRequest = Message<"mooring.v1.ImportSettingsRe
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * Import also values that belong to one server: `token`, `version` and
+   * `index_progress`. Otherwise they are skipped, except for the token in an
+   * export of this program, which is restored.
+   *
+   * @generated from field: bool include_server_own = 6;
+   */
+  includeServerOwn: boolean;
 };
 
 /**

@@ -110,17 +110,21 @@ const OUTCOMES: readonly (readonly [ImportOutcome, string])[] = [
 
 export const importCommand: Command = {
   name: "import",
-  usage: ["import FILE [--dry-run] [--skip-invalid] [--passphrase-file PATH]"],
+  usage: [
+    "import FILE [--dry-run] [--skip-invalid] [--passphrase-file PATH]",
+    "import FILE [--include-server-own]",
+  ],
   summary: "Import a backup, or the settings of an AList or OpenList server",
   details: [
     "FILE is a file of export, a backup file of the AList or OpenList web page (plain",
     "or encrypted), or the SQLite database of such a server with any table prefix; - is",
     "a JSON backup on standard input. All settings are saved as one revision, or none;",
     "--skip-invalid skips invalid values. The passphrase comes from --passphrase-file",
-    "or MOORING_PASSPHRASE, otherwise it is typed. A token in the backup becomes the",
-    "token of this service.",
+    "or MOORING_PASSPHRASE, otherwise it is typed. The token of an export becomes the",
+    "token of this service; that of an AList or OpenList server, its version and its",
+    "index_progress are skipped unless --include-server-own is given.",
   ],
-  flags: ["dry-run", "skip-invalid", "passphrase-file", "table", "reason"],
+  flags: ["dry-run", "include-server-own", "skip-invalid", "passphrase-file", "table", "reason"],
   offline: true,
   positionals: [1, 1],
   run: async (run) => {
@@ -137,6 +141,7 @@ export const importCommand: Command = {
       passphrase: passphrase ?? "",
       dryRun: args.is("dry-run"),
       skipInvalid: args.is("skip-invalid"),
+      includeServerOwn: args.is("include-server-own"),
       reason: args.text("reason") ?? "",
     });
     reply.settings.push(...backup.skipped.map(toSkipped));

@@ -30,6 +30,7 @@ export function Import() {
   const backup = useSignal<Backup | undefined>(undefined);
   const passphrase = useSignal("");
   const skipInvalid = useSignal(false);
+  const includeServerOwn = useSignal(false);
   const reason = useSignal("");
   const unread = useSignal("");
   const preview = useSignal<ImportSettingsResponse | undefined>(undefined);
@@ -41,6 +42,7 @@ export function Import() {
     ...(from && { document: from.document }),
     passphrase: passphrase.value,
     skipInvalid: skipInvalid.value,
+    includeServerOwn: includeServerOwn.value,
   };
 
   useEffect(() => {
@@ -65,7 +67,7 @@ export function Import() {
       clearTimeout(timer);
       leaving.abort();
     };
-  }, [from, passphrase.value, skipInvalid.value, settings.value?.revision]);
+  }, [from, passphrase.value, skipInvalid.value, includeServerOwn.value, settings.value?.revision]);
 
   const take = async (file: File): Promise<void> => {
     done.value = undefined;
@@ -90,6 +92,7 @@ export function Import() {
       );
       backup.value = undefined;
       passphrase.value = "";
+      includeServerOwn.value = false;
       failure.value = undefined;
     } catch (thrown) {
       failure.value = failureOf(thrown);
@@ -124,6 +127,13 @@ export function Import() {
             checked={skipInvalid.value}
             onChange={(checked) => {
               skipInvalid.value = checked;
+            }}
+          />
+          <Check
+            label={t("import.includeServerOwn")}
+            checked={includeServerOwn.value}
+            onChange={(checked) => {
+              includeServerOwn.value = checked;
             }}
           />
           <Refusal failure={failure.value} />

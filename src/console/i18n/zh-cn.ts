@@ -187,6 +187,7 @@ export const zhCn: Messages = {
   "import.commit": "导入 {count} 处变化",
   "import.done": "备份已导入：",
   "import.drop": "将 JSON 文件拖到这里，或点击选择",
+  "import.includeServerOwn": "同时导入属于单个服务器的值：令牌、版本和索引进度",
   "import.noDocument": "这不是备份：备份是一个 JSON 对象。",
   "import.passphraseHint": "如果备份设有口令",
   "import.skipInvalid": "略去值被拒绝的设置，导入其余部分",

@@ -22,6 +22,8 @@ export const backupTexts = {
   "import.commit": { one: "Import 1 change", other: "Import {count} changes" },
   "import.done": "The backup is imported:",
   "import.drop": "Drop a JSON file here, or choose one",
+  "import.includeServerOwn":
+    "Also import what belongs to one server: its token, version and index progress",
   "import.noDocument": "This is not a backup: a backup is a JSON object.",
   "import.passphraseHint": "if the backup has one",
   "import.skipInvalid": "Skip settings with invalid values, and import the others",
