@@ -145,7 +145,7 @@ test("a mount is named by its path, and has a readable name in any script", asyn
     join(service.folder, "local.json"),
     JSON.stringify([{ mount_path: "/本机存储", driver: "Local", addition: "{}" }]),
   );
-  expect((await mount("import", "local.json")).out).toMatch(/^本机存储: created/);
+  expect((await mount("import", "local.json", "--site", "none")).out).toMatch(/^本机存储: created/);
   expect((await mount("get", "/本机存储")).out).toMatch(/^name +本机存储$/m);
   expect((await mount("set", "/本机存储", "remark=x")).out).toBe("本机存储: changed (remark)\n");
   expect((await mount("delete", "/本机存储", "--yes")).code).toBe(0);
