@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { pauseFor } from "../src/pause.ts";
-import { startPeriodic } from "../src/periodic.ts";
+import { hasCome, startPeriodic } from "../src/periodic.ts";
 
 beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => vi.useRealTimers());
@@ -138,4 +138,17 @@ test("a pause ends at its time, at an abort, and at once with an aborted signal"
   await cut;
   await pauseFor(50_000, stopping.signal);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  [999, true],
+  [1_000, true],
+  [1_001, false],
+  [1_060, false],
+  // Stored while the clock was ahead.
+  [1_061, true],
+  [1e15, true],
+  [0, true],
+])("at 1,000, a time of %i with pauses of at most 60 has come: %s", (time, expected) => {
+  expect(hasCome(time, { now: 1_000, longest: 60 })).toBe(expected);
 });

@@ -137,7 +137,7 @@ export async function openAccessRegistry({
       const known = inUse.get(token.id) ?? { identity: identityOf(token), noted: 0 };
       inUse.set(token.id, known);
       const time = now();
-      if (used !== undefined && time - known.noted >= NOTE_INTERVAL) {
+      if (used !== undefined && Math.abs(time - known.noted) >= NOTE_INTERVAL) {
         known.noted = time;
         used(token.id, time, peer());
       }

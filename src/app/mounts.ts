@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { doneEntry } from "../audit/entry.ts";
-import type { AuditEntry, AuditStore } from "../audit/store.ts";
+import type { AuditStore } from "../audit/store.ts";
 import type { Config } from "../config/config.ts";
+import { mapWriteError } from "../database/error.ts";
 import { createLease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { actionOf, classify } from "../incidents/incident.ts";
@@ -9,6 +10,7 @@ import { needsUser } from "../incidents/probe.ts";
 import { type Incidents, startIncidents } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
 import { createTranslations } from "../messages/language.ts";
+import { message } from "../messages/message.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
@@ -20,7 +22,7 @@ import { followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
 import { createBatches } from "../sites/batch.ts";
 import type { Sites } from "../sites/start.ts";
-import type { SiteStore } from "../sites/store.ts";
+import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { SettingServices } from "./settings.ts";
 
@@ -97,6 +99,8 @@ export async function openMounts(
       ),
     onLeftOut: ({ name: site }, mounts) =>
       log.warn({ site, mounts }, "too many failing mounts: these have no incidents"),
+    onDisabled: (webhook) =>
+      log.warn({ webhook }, "webhook disabled: its target answered 410 Gone"),
     onAttempt: (webhook, { id, type, state, status, attempts, error }) =>
       log[state === "failed" ? "warn" : "info"](
         { webhook, delivery: id, type, state, status, attempts, reason: error },
@@ -120,6 +124,7 @@ export async function openMounts(
     stopping: ending.signal,
     sites: sites.registry,
     follow: () => follow,
+    audit: (entry) => mapWriteError(store.audit.append([entry])),
     lister,
     health: {
       siteState: sites.registry.state,
@@ -151,10 +156,10 @@ export async function openMounts(
   opened.defer(async () => stopFile?.());
   const listeners = new Set<() => void>();
   // The rounds of many sites end at the same time: their entries share transactions.
-  const audit = createBatches({
-    record: async (entries: readonly (readonly AuditEntry[])[]): Promise<readonly undefined[]> => {
-      await store.audit.append(entries.flat());
-      return entries.map(() => undefined);
+  const note = createBatches({
+    record: async (notes: readonly SiteNote[]): Promise<readonly undefined[]> => {
+      await store.sites.note(notes);
+      return notes.map(() => undefined);
     },
   });
   const follow = await startMountFollow({
@@ -179,11 +184,25 @@ export async function openMounts(
       const time = Date.now();
       const written = round.done.filter(({ steps }) => steps.length > 0);
       if (written.length > 0)
-        await audit(
-          written.map(({ name, path, steps, error }) => ({
-            ...doneEntry(WORKER, time, [site.name, `mount:${name}`], { path, steps: [...steps] }),
-            outcome: error === "" ? "OK" : "FAILED_PRECONDITION",
-          })),
+        await note(
+          {
+            siteId: site.id,
+            events: written.map(({ name, steps, error }) => ({
+              time,
+              actor: WORKER.actor,
+              action: MOUNT_ACTION,
+              revision: engine.snapshot().revision,
+              keys: [`mount:${name}`],
+              result:
+                error === ""
+                  ? steps.join(", ")
+                  : message("STEPS_FAILED", { steps: steps.join(", "), error }),
+            })),
+            audit: written.map(({ name, path, steps, error }) => ({
+              ...doneEntry(WORKER, time, [site.name, `mount:${name}`], { path, steps: [...steps] }),
+              outcome: error === "" ? "OK" : "FAILED_PRECONDITION",
+            })),
+          },
           { isPatient: true },
         );
       if (Object.keys(round.take).length > 0)

@@ -9,6 +9,7 @@ import type { EndingToken } from "../access/ending.ts";
 import { grantOf } from "../access/grant.ts";
 import { StoreError } from "../database/error.ts";
 import type { IncidentService } from "../incidents/service.ts";
+import { hasCome } from "../periodic.ts";
 import type { Engine } from "../settings/engine.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
@@ -71,7 +72,7 @@ export function createStatusService(deps: StatusDeps): StatusService {
   let looked = Number.NEGATIVE_INFINITY;
   let storeProblem: Promise<string | undefined> = Promise.resolve(undefined);
   const lookAtStore = (): Promise<string | undefined> => {
-    if (now() - looked < FRESH) return storeProblem;
+    if (!hasCome(looked + FRESH, { now: now(), longest: FRESH })) return storeProblem;
     looked = now();
     storeProblem = answersInTime(store.oldestRevision()).then(
       (problem) => problem ?? store.problem(),

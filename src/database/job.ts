@@ -1,4 +1,5 @@
 import { type Kysely, sql, type Transaction } from "kysely";
+import { hasCome } from "../periodic.ts";
 import type { Database } from "./schema.ts";
 
 /** Slots of periodic jobs that one process runs for all processes on a database. */
@@ -56,10 +57,10 @@ export function createLease(
   let next = 0;
   return {
     // A margin: a process that could not renew stops before another one begins.
-    isHeld: () => now() < until - 1_000,
+    isHeld: () => !hasCome(until - 1_000, { now: now(), longest: TTL }),
     renew: async () => {
       const at = now();
-      if (at < next) return;
+      if (!hasCome(next, { now: at, longest: renewal })) return;
       next = at + renewal;
       until = (await store.lease(name, holder, at, TTL)) ? at + TTL : 0;
     },

@@ -183,7 +183,7 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
           .executeTakeFirst();
         return row && deliveryFromRow(row);
       }),
-    due: (now) =>
+    due: (now, longest) =>
       attempt(async () => {
         const rows = await db
           .selectFrom((eb) =>
@@ -196,7 +196,17 @@ export function createIncidentStore(deps: IncidentQueryDeps): IncidentStore {
                 ),
               )
               .where("state", "=", "waiting")
-              .where("next_try", "<=", now)
+              .where((where) =>
+                where.or([
+                  where("next_try", "<=", now),
+                  ...longest.map((pause, attempts) =>
+                    where.and([
+                      where("attempts", "=", attempts),
+                      where("next_try", ">", now + pause),
+                    ]),
+                  ),
+                ]),
+              )
               .as("due"),
           )
           .selectAll()

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { doneEntry } from "../audit/entry.ts";
 import type { Lease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
@@ -56,6 +57,8 @@ export interface IncidentsDeps {
   readonly onStatus: () => void;
   /** Called when failing mounts of a site begin to be without incidents, with their number. */
   readonly onLeftOut: (site: Site, count: number) => void;
+  /** Called after a webhook was disabled because its target is gone. */
+  readonly onDisabled: (webhook: string) => void;
   readonly onAttempt: (webhook: string, delivery: StoredDelivery) => void;
   readonly onError: (error: unknown) => void;
   /** Other intervals for tests. */
@@ -63,6 +66,9 @@ export interface IncidentsDeps {
     | { readonly beat?: number; readonly look?: number; readonly pauses?: readonly number[] }
     | undefined;
 }
+
+/** Origin of changes by the sender of notifications. */
+const SENDER = { actor: "webhooks", transport: "", method: "deliver", peer: "", requestId: "" };
 
 /** Incidents and webhooks on one store. */
 export interface Incidents {
@@ -140,7 +146,11 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       // Another process may have changed or deleted the webhook.
       await targets.load();
       const webhook = targets.byId(id);
-      if (webhook !== undefined) await targets.update({ ...webhook, disabled: true }, []);
+      if (webhook === undefined || webhook.disabled) return;
+      const detail = { changed: ["disabled"], reason: "the target answered 410 Gone" };
+      const entry = doneEntry(SENDER, now(), [webhook.name], detail);
+      const result = await targets.update({ ...webhook, disabled: true }, [entry]);
+      if (result === "stored") deps.onDisabled(webhook.name);
     },
     onAttempt: (delivery) => deps.onAttempt(targets.byId(delivery.webhookId)?.name ?? "", delivery),
     ...(deps.times?.pauses && { pauses: deps.times.pauses }),
@@ -182,7 +192,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     if (!(await leading())) return readOthers();
     await targets.load();
     await registry.forgetSites((siteId) => sites.byId(siteId) !== undefined);
-    if (now() - forgotten >= FORGET) {
+    if (Math.abs(now() - forgotten) >= FORGET) {
       forgotten = now();
       await store.forget(now() - KEPT);
     }

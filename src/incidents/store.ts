@@ -104,8 +104,13 @@ export interface IncidentStore {
     before?: { readonly createdAt: number; readonly id: string },
   ): Promise<readonly StoredDelivery[]>;
   delivery(id: string): Promise<StoredDelivery | undefined>;
-  /** First due delivery of each webhook, oldest first. */
-  due(now: number): Promise<readonly StoredDelivery[]>;
+  /**
+   * First due delivery of each webhook, oldest first.
+   *
+   * @param longest longest pause in milliseconds after 0, 1, 2, … attempts: a later time was stored
+   *   while the clock was ahead, and counts as due.
+   */
+  due(now: number, longest: readonly number[]): Promise<readonly StoredDelivery[]>;
   /**
    * Changes a delivery, or adds it. Nothing is written when its webhook was deleted.
    *

@@ -360,6 +360,7 @@ export const MESSAGES = {
   TEST_TOO_LATE: "not listed: the time of this test was over. Test fewer mounts at a time",
   TOO_MANY_TESTS:
     "{count} mounts on sites would be listed, and the limit is {most}: give a site, or names",
+  STEPS_FAILED: "{steps}: {error}",
   MOUNT_STARTING: "the site is mounting it",
   ONLY_MOUNTS_BELOW:
     "the site lists only other mounts below it, which it also does when this mount fails",

@@ -192,7 +192,7 @@ export function compareResults(
   const names = new Set(wanted.map(({ name }) => name));
   const mine = wanted.map((mount): Result => {
     const state = round.states[mount.name] ?? known.get(mount.name) ?? NEW_MOUNT;
-    const isThere = byId.has(state.id);
+    const isThere = byId.has(state.id) && !state.absent;
     const { differs, error } = state;
     if (mount.missing.length > 0) return resultAs(mount.name, "skipped", error);
     if (!isThere) return { name: mount.name, outcome: "created", note: error, differs: [] };

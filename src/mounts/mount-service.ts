@@ -114,7 +114,7 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   delete(names: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
   /** Plan of a sync of a site. */
   compare(site: string): Promise<readonly Result[]>;
-  sync(site: string, names: readonly string[]): Promise<readonly Status[]>;
+  sync(site: string, names: readonly string[], origin: AuditOrigin): Promise<readonly Status[]>;
   /**
    * Lists mounts at their providers now.
    *
@@ -124,7 +124,7 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   test(
     names: readonly string[],
     site: string,
-    grant: Grant,
+    caller: { readonly grant: Grant; readonly origin: AuditOrigin },
     signal: AbortSignal,
   ): Promise<readonly TestResult[]>;
   adopt(

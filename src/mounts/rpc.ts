@@ -222,7 +222,7 @@ export function mountImpl(
       return create(CompareMountsResponseSchema, { results: results.map(resultIn(context)) });
     },
     syncMounts: async ({ site, names }, context) => {
-      const status = await mounts.sync(site, named(context, names));
+      const status = await mounts.sync(site, named(context, names), originOf(context));
       return create(SyncMountsResponseSchema, { status: status.map(statusIn(context)) });
     },
     testMounts: async ({ names, site }, context) => {
@@ -230,7 +230,7 @@ export function mountImpl(
       const tests = await mounts.test(
         named(context, names),
         site,
-        grantOf(context),
+        callerOf(context),
         context.signal,
       );
       return create(TestMountsResponseSchema, {

@@ -1,5 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { type Grant, outsideLimits, ROOT } from "../access/grant.ts";
+import { doneEntry } from "../audit/entry.ts";
+import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import {
@@ -86,7 +88,12 @@ export interface MountServiceDeps {
   readonly driverNames: () => Iterable<string>;
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
+  /** Records a request that changes nothing in Mooring. */
+  readonly audit: (entry: AuditEntry) => Promise<void>;
 }
+
+/** Maximum number of mounts that an audit row names. */
+const MAX_SUBJECTS = 100;
 
 export function createMountService(deps: MountServiceDeps): MountService {
   const { engine, registry, driverOf } = deps;
@@ -409,7 +416,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const round = await onSite(deps.follow().look(site.id));
       return compareResults(round, site, wantedOf(site), registry.mounts(site.id));
     },
-    sync: async (name, names) => {
+    sync: async (name, names, origin) => {
       const site = await siteNamed(name);
       const wanted = wantedOf(site);
       const known = new Set(wanted.map((mount) => mount.name));
@@ -417,6 +424,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       for (const one of asked)
         if (!known.has(one))
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
+      const asks = asked.map((one) => `mount:${one}`);
+      await deps.audit(doneEntry(origin, Date.now(), [name, ...asks.slice(0, MAX_SUBJECTS)], {}));
       const { rows } = await onSite(deps.follow().look(site.id));
       const listings = registry.listings(site.id);
       const failing = new Set(
@@ -437,7 +446,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         );
       return mounts.map((mount) => statusOn(mount, site));
     },
-    test: async (names, site, grant, signal) => {
+    test: async (names, site, { grant, origin }, signal) => {
       const only = site === "" ? undefined : await siteNamed(site);
       const places = only === undefined ? deps.sites.sites() : [only];
       const asked =
@@ -457,6 +466,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
             description: message("TOO_MANY_TESTS", { count: targets.length, most: MAX_REQUEST }),
           },
         ]);
+      const subjects = asked.slice(0, MAX_SUBJECTS).map(({ name }) => `mount:${name}`);
+      const sites = only === undefined ? [] : [only.name];
+      await deps.audit(doneEntry(origin, Date.now(), [...sites, ...subjects], {}));
       return test(targets, AbortSignal.any([signal, deps.stopping]));
     },
     adopt: async (name, names, caller, options = {}) => {

@@ -1,3 +1,4 @@
+import { hasCome } from "../periodic.ts";
 import { createSiteClient } from "./client.ts";
 import { isLasting, SiteFailure } from "./failure.ts";
 import type { Site, SiteState } from "./site.ts";
@@ -63,7 +64,9 @@ export function createProbes(deps: ProbeDeps): (sites: readonly Site[]) => Promi
   };
   const lastOf = ({ id }: Site): number => probed.get(id)?.at ?? 0;
   const isDue = (site: Site): boolean =>
-    isWaiting(site) && !running.has(site.id) && lastOf(site) + interval <= now();
+    isWaiting(site) &&
+    !running.has(site.id) &&
+    hasCome(lastOf(site) + interval, { now: now(), longest: interval });
   const run = async (site: Site): Promise<void> => {
     running.add(site.id);
     try {

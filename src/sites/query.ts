@@ -8,7 +8,7 @@ import type { Database, SiteRow } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
 import {
   isSameSite,
-  type SiteRecord,
+  type SiteNote,
   type SiteStore,
   type StoredSite,
   type StoredSiteState,
@@ -104,13 +104,30 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
         for (const { state } of records)
           versions.push(known.has(state.siteId) ? await writeState(trx, state) : undefined);
         const written = records.filter((_record, at) => versions[at] !== undefined);
-        await writeEvents(trx, written);
+        await writeEvents(
+          trx,
+          written.map(({ state: { siteId }, events }) => ({ siteId, events })),
+        );
         await append(
           trx,
           written.flatMap(({ audit }) => audit),
         );
         if (written.length > 0) await markSites(trx);
         return versions;
+      }),
+    note: (notes) =>
+      writing(async (trx) => {
+        const ids = [...new Set(notes.map(({ siteId }) => siteId))];
+        const rows = await locked(trx, ids).select("id").execute();
+        const known = new Set(rows.map(({ id }) => id));
+        await writeEvents(
+          trx,
+          notes.filter(({ siteId }) => known.has(siteId)),
+        );
+        await append(
+          trx,
+          notes.flatMap(({ audit }) => audit),
+        );
       }),
     log: (siteId, limit, before) =>
       attempt(async () => {
@@ -150,7 +167,7 @@ async function writeState(
 
 async function writeEvents(
   trx: Transaction<Database>,
-  records: readonly SiteRecord[],
+  records: readonly Pick<SiteNote, "siteId" | "events">[],
 ): Promise<void> {
   const told = records.filter(({ events }) => events.length > 0);
   if (told.length === 0) return;
@@ -160,12 +177,12 @@ async function writeEvents(
     .where(
       "site_id",
       "in",
-      told.map(({ state }) => state.siteId),
+      told.map(({ siteId }) => siteId),
     )
     .groupBy("site_id")
     .execute();
   const last = new Map(found.map(({ site_id, seq }) => [site_id, seq]));
-  const rows = told.flatMap(({ state: { siteId }, events }) =>
+  const rows = told.flatMap(({ siteId, events }) =>
     events.map(({ keys, ...event }) => {
       const seq = (last.get(siteId) ?? 0) + 1;
       last.set(siteId, seq);

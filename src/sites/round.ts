@@ -126,7 +126,7 @@ function corrected(
 ): { readonly fights: Record<string, Fight>; readonly left: readonly string[] } {
   const next: Record<string, Fight> = {};
   for (const [key, fight] of Object.entries(fights)) {
-    const times = fight.times.filter((each) => each > time - FIGHT_WINDOW);
+    const times = fight.times.filter((each) => Math.abs(time - each) < FIGHT_WINDOW);
     if (times.length > 0 || fight.left) next[key] = { times, left: fight.left };
   }
   const left: string[] = [];

@@ -43,6 +43,7 @@ import { mountResultToProto } from "./mount-effect.ts";
 import type { SiteService, WatchedSites } from "./service.ts";
 import type { SiteView } from "./site.ts";
 import { errorOf, healthOf, type SiteMode } from "./site.ts";
+import { MOUNT_ACTION } from "./store.ts";
 
 /** State shown by the messages in addition to the sites. */
 export interface SiteSource {
@@ -155,7 +156,9 @@ export function siteImpl(
       const limit = pageLimit(pageSize, { beyond: "invalid" });
       if (before < 0n) throw invalid([{ field: "before", description: message("BEFORE_INVALID") }]);
       const from = before === 0n ? undefined : Number(before);
-      const entries = await source.sites.log(name, limit, from);
+      const all = await source.sites.log(name, limit, from);
+      const seesMounts = grantOf(context).has("mounts:read");
+      const entries = all.filter(({ action }) => seesMounts || action !== MOUNT_ACTION);
       const say = sayIn(context);
       return create(ListSiteLogResponseSchema, {
         entries: entries.map(({ seq, time, revision, keys, result, ...rest }) =>

@@ -52,11 +52,22 @@ export interface SiteEvent {
   readonly result: Text;
 }
 
+/** Action of a write of a mount in the log of a site. Its key is `mount:` and the name. */
+export const MOUNT_ACTION = "mount";
+
 /** New state of a site, and the actions that led to it. */
 export interface SiteRecord {
   readonly state: StoredSiteState;
   readonly events: readonly SiteEvent[];
   /** Audit entries. */
+  readonly audit: readonly AuditEntry[];
+}
+
+/** Actions on a site that do not change the state of its settings. */
+export interface SiteNote {
+  readonly siteId: string;
+  readonly events: readonly SiteEvent[];
+  /** Audit entries, which are written for deleted sites too. */
   readonly audit: readonly AuditEntry[];
 }
 
@@ -99,6 +110,8 @@ export interface SiteStore extends LeaseStore {
    *   site was deleted, in which case nothing is written for this site.
    */
   record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
+  /** Writes actions on sites in one transaction. */
+  note(notes: readonly SiteNote[]): Promise<void>;
   /** Newest first. @param before only older ones; undefined: the newest. */
   log(siteId: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
 }

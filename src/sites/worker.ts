@@ -1,6 +1,7 @@
 import { oneAtATime } from "../database/replica.ts";
 import { message } from "../messages/message.ts";
 import { waitAtMost } from "../pause.ts";
+import { hasCome } from "../periodic.ts";
 import { createRateLimit } from "../rate-limit.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
@@ -90,6 +91,9 @@ export function createWorkers(deps: WorkerDeps): Workers {
   const waiting: (() => void)[] = [];
   let closed = false;
 
+  const isLookDue = (siteId: string): boolean =>
+    hasCome(nextLook.get(siteId) ?? 0, { now: now(), longest: Math.max(look, lookAgain) });
+  const isTryDue = (time: number): boolean => hasCome(time, { now: now(), longest: LONGEST_PAUSE });
   const clientOf = (site: Site): SiteClient => {
     const known = clients.get(site.id);
     if (known !== undefined && isSameAccess(known.site, site)) return known.client;
@@ -177,7 +181,8 @@ export function createWorkers(deps: WorkerDeps): Workers {
     const isOpen = site.mode === "follow" && comparisons.some(isDiffering);
     const next = now() + (results.length > 0 || isOpen ? lookAgain : look);
     const planned = nextLook.get(site.id) ?? 0;
-    nextLook.set(site.id, results.length === 0 && planned > now() ? Math.min(planned, next) : next);
+    const isPlanned = results.length === 0 && !isLookDue(site.id);
+    nextLook.set(site.id, isPlanned ? Math.min(planned, next) : next);
   };
 
   const fail = async (site: Site, before: SiteState, failure: SiteFailure): Promise<void> => {
@@ -212,8 +217,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
     if (registry.byId(siteId)?.upstream !== true) await rateLimit();
     await alone(siteId, async ({ site, round }) => {
       const { error, nextTry, appliedRevision } = registry.state(siteId);
-      const isLooked =
-        looked.get(siteId) === site && (nextLook.get(siteId) ?? 0) > now() && error === undefined;
+      const isLooked = looked.get(siteId) === site && !isLookDue(siteId) && error === undefined;
       // Nothing to do: another round has pushed the revision, or only mounts have changed since.
       const newest = engine.snapshot().revision;
       const { revision, setting } = deps.read ?? { revision: 0, setting: newest };
@@ -223,7 +227,7 @@ export function createWorkers(deps: WorkerDeps): Workers {
         return;
       }
       if (deps.isHeld?.(site) === true) return;
-      const isLater = nextTry > now() && !retried.has(siteId);
+      const isLater = !isTryDue(nextTry) && !retried.has(siteId);
       if (site.paused || isLater || (error !== undefined && isLasting(error))) return;
       await round({ aim: site.mode === "follow" ? "push" : "look", actor: "sites" });
     }).catch((error: unknown) => {
@@ -248,8 +252,8 @@ export function createWorkers(deps: WorkerDeps): Workers {
     isDue: (site) => {
       const { error, nextTry } = registry.state(site.id);
       if (site.paused || followers.get(site.id)?.isRunning() === true) return false;
-      if (error !== undefined) return !isLasting(error) && nextTry <= now();
-      return looked.get(site.id) !== site || (nextLook.get(site.id) ?? 0) <= now();
+      if (error !== undefined) return !isLasting(error) && isTryDue(nextTry);
+      return looked.get(site.id) !== site || isLookDue(site.id);
     },
     close: async () => {
       closed = true;

@@ -1,3 +1,4 @@
+import { hasCome } from "../periodic.ts";
 import type { SiteRow } from "../sites/client.ts";
 import { SiteFailure } from "../sites/failure.ts";
 
@@ -44,7 +45,7 @@ export function createOwnRows(
   return {
     last: () => rows,
     refresh: async () => {
-      if (now() - readAt < kept) return;
+      if (!hasCome(readAt + kept, { now: now(), longest: kept })) return;
       reading ??= read().finally(() => {
         reading = undefined;
       });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { hasCome } from "../periodic.ts";
 import type { SiteClient } from "../sites/client.ts";
 import { SiteFailure } from "../sites/failure.ts";
 
@@ -70,7 +71,8 @@ export function createSessions(client: SiteClient, now: () => number): Sessions 
         .update(`${clientId ?? ""}\n${authorization}`)
         .digest("base64");
       const known = kept.get(key);
-      if (known !== undefined && known.until > now()) return known.visitor;
+      if (known !== undefined && !hasCome(known.until, { now: now(), longest: KEPT }))
+        return known.visitor;
       const present = asked.get(key);
       if (present !== undefined) return present;
       if (waiting >= MAX_ASKED)

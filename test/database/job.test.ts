@@ -97,3 +97,20 @@ test("a slot is free again after its interval, for every process", async () => {
   time += 1;
   expect(await acquire("one")).toBe(true);
 });
+
+test("after the clock was set back, one process holds the lease and renews it", async () => {
+  const [one, two] = (await leasesOf("one", "two")) as [Lease, Lease];
+  time += 86_400_000;
+  await one.renew();
+  expect(one.isHeld()).toBe(true);
+  time -= 86_400_000;
+  // Its expiry is tomorrow, which no other process respects.
+  expect(one.isHeld()).toBe(false);
+  await one.renew();
+  await two.renew();
+  expect([one.isHeld(), two.isHeld()]).toEqual([true, false]);
+  time += 2_000;
+  await one.renew();
+  time += 4_500;
+  expect(one.isHeld()).toBe(true);
+});

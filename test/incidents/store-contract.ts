@@ -154,8 +154,12 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
         storedDelivery("d", { state: "failed", nextTry: 0, createdAt: 8 }),
       ];
       await store.write([], all);
-      expect((await store.due(10)).map(({ id }) => id)).toEqual(["b"]);
-      expect(await store.due(7)).toEqual([]);
+      expect((await store.due(10, [])).map(({ id }) => id)).toEqual(["b"]);
+      expect(await store.due(7, [])).toEqual([]);
+      // Stored while the clock was ahead: later than the longest pause after its attempts.
+      expect((await store.due(7, [0])).map(({ id }) => id)).toEqual(["b"]);
+      expect((await store.due(7, [12])).map(({ id }) => id)).toEqual(["c"]);
+      expect(await store.due(7, [13])).toEqual([]);
       const listed = await store.deliveries("w", 9);
       expect(listed.map(({ id }) => id)).toEqual(["d", "c", "b", "a"]);
       const rest = await store.deliveries("w", 9, { createdAt: 7, id: "c" });
@@ -186,7 +190,7 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
         storedDelivery(`w${at}`, { nextTry: 2 }),
       );
       await store.write([], [...backlog, storedDelivery("late", { webhookId: "v", nextTry: 9 })]);
-      expect((await store.due(10)).map(({ id }) => id)).toEqual(["w0", "late"]);
+      expect((await store.due(10, [])).map(({ id }) => id)).toEqual(["w0", "late"]);
       for (const id of ["v", "w"]) await store.deleteWebhook(id, []);
     });
 

@@ -49,6 +49,7 @@ async function opened(meanwhile: {
     sites: fixedSites(),
     stopping: new AbortController().signal,
     follow: noSites,
+    audit: noSites,
     lister: { list: noSites, accountOf: noSites },
     health: {
       siteState: noSites,

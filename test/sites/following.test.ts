@@ -160,3 +160,16 @@ test("of two processes one follows", async () => {
   await soon(() => pushes(leader)).toBe(1);
   expect(pushes(other)).toBe(0);
 });
+
+test("a failure that was stored while the clock was ahead is tried again within a minute", async () => {
+  let ahead = 0;
+  await anotherFollower({ now: () => Date.now() + ahead, times: { probe: 1e9 } });
+  await following();
+  ahead = 86_400_000;
+  await site.stop();
+  await mooring.save("site_title", "while it was down");
+  await soon(() => state().error?.kind).toBe("unreachable");
+  ahead = 0;
+  await site.start();
+  await soon(() => site.value("site_title")).toBe("while it was down");
+});

@@ -158,6 +158,10 @@ describe("an incident", () => {
     expect(closed?.closeTime).toBeDefined();
     expect(closed?.note).toBe("waiting");
     await expect(incidents.acknowledgeIncident({ id })).rejects.toThrow("is closed");
+    const { events } = await admin.audit.listAuditEvents({
+      methods: ["AcknowledgeIncident"],
+    });
+    expect(events[0]?.subjects).toEqual(["one", "/good"]);
     expect((await incidents.listIncidents({ closed: true })).incidents).toHaveLength(2);
     const { deliveries } = await webhooks.listWebhookDeliveries({ name: "chat" });
     expect(deliveries.map(({ type, state }) => [type, state])).toEqual([
@@ -184,6 +188,28 @@ describe("an incident", () => {
     expect(tested.delivery).toMatchObject({ type: "test", status: 204 });
     put("/good", "work");
     await expect.poll(async () => (await open()).length).toBe(1);
+  });
+
+  test("whose target is gone disables its webhook, which is in the audit and the log", async () => {
+    await admin.webhooks.createWebhook({ webhook: { name: "gone", url: targetUrl } });
+    targetStatus = 410;
+    put("/good", "429 too many requests");
+    const isDisabled = async () =>
+      (await admin.webhooks.listWebhooks({})).webhooks.find(({ name }) => name === "gone")
+        ?.disabled;
+    await expect.poll(isDisabled).toBe(true);
+    const { events } = await admin.audit.listAuditEvents({ subject: "gone", methods: ["deliver"] });
+    expect(events).toMatchObject([{ actor: "webhooks", outcome: "OK", subjects: ["gone"] }]);
+    expect(service.logLines()).toContainEqual(
+      expect.objectContaining({
+        webhook: "gone",
+        msg: "webhook disabled: its target answered 410 Gone",
+      }),
+    );
+    targetStatus = 204;
+    put("/good", "work");
+    await expect.poll(async () => (await open()).length).toBe(1);
+    await admin.webhooks.deleteWebhook({ name: "gone" });
   });
 
   test("closes when the mount is disabled or its row is deleted", async () => {

@@ -131,6 +131,54 @@ test("a sync of a mount whose provider still refuses listings says so, although 
   expect(healed.status).toMatchObject([{ state: "ok" }]);
 });
 
+test("requests of syncs and tests are in the audit with their caller; writes are in the log of the site", async () => {
+  const { events } = await admin.audit.listAuditEvents({ methods: ["SyncMounts", "TestMounts"] });
+  expect(events.length).toBeGreaterThan(2);
+  for (const event of events) expect(event).toMatchObject({ actor: "admin", outcome: "OK" });
+  expect(events.find(({ method }) => method === "SyncMounts")?.subjects).toEqual([
+    "one",
+    "mount:dead",
+  ]);
+  const { entries } = await admin.sites.listSiteLog({ name: "one", pageSize: 100 });
+  const written = entries.filter(({ action }) => action === "mount");
+  expect(written[0]).toMatchObject({ actor: "mounts", keys: ["mount:dead"] });
+  expect(written[0]?.result).toBe("disable, enable");
+  expect(written.map(({ keys }) => keys[0])).toContain("mount:films");
+  const reader = as(service.port, (await give(admin, ["sites:read"])).text);
+  const { entries: shown } = await reader.sites.listSiteLog({ name: "one", pageSize: 100 });
+  expect(shown.filter(({ action }) => action === "mount")).toEqual([]);
+});
+
+test("a path that was moved on the site is in its comparison, and is adopted without a second mount", async () => {
+  const observed = await startService(FOLLOWING);
+  const there = as(observed.port);
+  const whole = await startWholeSite();
+  try {
+    await there.sites.createSite({ site: { name: "x", url: whole.url, token: whole.token() } });
+    await there.mounts.saveMounts({ mounts: [local("films", "/srv/films")] });
+    await there.mounts.syncMounts({ site: "x" });
+    whole.storages.edit("/films", { mount_path: "/cinema" });
+    const { results } = await there.mounts.compareMounts({ site: "x" });
+    expect(results).toMatchObject([{ name: "films", outcome: "created" }]);
+    expect(results[0]?.note).toContain("but one at /cinema");
+    await expect.poll(() => stateOf(there, "films")).toBe("stuck");
+    const dry = await there.mounts.adoptMounts({ site: "x", dryRun: true });
+    expect(dry.results).toMatchObject([{ name: "films", outcome: "changed" }]);
+    const adopted = await there.mounts.adoptMounts({ site: "x", names: ["/cinema"] });
+    expect(adopted.results).toMatchObject([{ name: "films", outcome: "changed" }]);
+    expect((await there.mounts.listMounts({})).mounts).toMatchObject([
+      { name: "films", mountPath: "/cinema" },
+    ]);
+    await expect.poll(() => stateOf(there, "films")).toBe("ok");
+    expect((await there.mounts.compareMounts({ site: "x" })).results).toMatchObject([
+      { name: "films", outcome: "unchanged" },
+    ]);
+  } finally {
+    await observed.stop();
+    await whole.stop();
+  }
+});
+
 describe("the list of incidents without an open one", () => {
   const list = async (language: string, query = "") => {
     const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/incident/list${query}`, {

@@ -514,7 +514,8 @@ export declare type SiteLogEntry = Message<"mooring.v1.SiteLogEntry"> & {
   actor: string;
 
   /**
-   * push, correct, refused, fight, adopt or fail.
+   * push, correct, refused, fight, adopt or fail; mount: a mount was written, with the key
+   * `mount:` and its name (requires `mounts:read`).
    *
    * @generated from field: string action = 4;
    */

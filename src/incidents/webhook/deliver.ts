@@ -10,6 +10,8 @@ import { type Send, signedHeaders } from "./send.ts";
 const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map(
   (seconds) => seconds * 1_000,
 );
+/** Longest extension of a pause, as a share of it. */
+const SPREAD = 0.1;
 /** Maximum number of concurrent attempts; each webhook has at most one. */
 const MAX_RUNNING = 4;
 
@@ -42,6 +44,8 @@ export interface Deliverer {
 
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const { store, now, pauses = PAUSES } = deps;
+  /** Longest pause after each number of attempts. */
+  const longest = [0, ...pauses.map((pause) => Math.ceil(pause * (1 + SPREAD)))];
   const running = new Set<string>();
   const sendOne = async (delivery: StoredDelivery, webhook: OpenWebhook): Promise<void> => {
     const { id, body } = delivery;
@@ -62,7 +66,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
           : pause === undefined
             ? { state: "failed", nextTry: 0 }
             : // Up to a tenth longer, at random, so that retries to a recovered target are spread.
-              { nextTry: now() + Math.round(pause * (1 + deps.random() / 10)) }),
+              { nextTry: now() + Math.round(pause * (1 + deps.random() * SPREAD)) }),
       };
     });
     if (status === 410) await deps.disable(webhook.id);
@@ -70,7 +74,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   };
   return {
     run: async () => {
-      const due = await store.due(now());
+      const due = await store.due(now(), longest);
       const begun: Promise<void>[] = [];
       for (const delivery of due) {
         const webhook = deps.webhook(delivery.webhookId);

@@ -1,6 +1,7 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
 import { message, type Text } from "../../messages/message.ts";
+import { hasCome } from "../../periodic.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { isUncertain, plainMessage, SiteFailure } from "../../sites/failure.ts";
 import { NO_SECRETS, type OwnSecrets, ownSecretsOf } from "../destination.ts";
@@ -379,13 +380,24 @@ const LONGEST_PAUSE = 3_600_000;
  * an hour.
  */
 function retryOf(failures: number, time: number): Pick<MountState, "nextTry"> {
-  if (failures === 0) return { nextTry: 0 };
-  return { nextTry: time + Math.min(FIRST_PAUSE * 2 ** Math.min(failures - 1, 20), LONGEST_PAUSE) };
+  return { nextTry: failures === 0 ? 0 : time + pauseAfter(failures) };
+}
+
+function pauseAfter(failures: number): number {
+  return Math.min(FIRST_PAUSE * 2 ** Math.max(0, Math.min(failures - 1, 20)), LONGEST_PAUSE);
+}
+
+/** Reports whether the next attempt after failures is still to come. */
+export function isWaiting(
+  { failures, nextTry }: Pick<MountState, "failures" | "nextTry">,
+  time: number,
+): boolean {
+  return !hasCome(nextTry, { now: time, longest: pauseAfter(failures) });
 }
 
 /** Reports whether an unfinished mount may still complete: a hanging provider takes two minutes. */
 export function isMounting({ since }: Pick<MountState, "since">, time: number): boolean {
-  return since === 0 || time - since < MOUNT_LIMIT;
+  return since === 0 || Math.abs(time - since) < MOUNT_LIMIT;
 }
 
 function isSameMount(row: StorageRow, listed: StorageRow | undefined): boolean {

@@ -4,13 +4,14 @@ import { oneAtATime } from "../../database/replica.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
 import { waitAtMost } from "../../pause.ts";
-import { startPeriodic } from "../../periodic.ts";
+import { hasCome, startPeriodic } from "../../periodic.ts";
 import { createRateLimit } from "../../rate-limit.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { createSiteClient, type SiteClient } from "../../sites/client.ts";
 import { isLasting, SiteFailure } from "../../sites/failure.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
+import { isWaiting } from "./apply.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
 import type { MountRegistry, MountRequest } from "./registry.ts";
 import { LeaseLost, type MountRound, runMountRound } from "./round.ts";
@@ -170,7 +171,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
       await deps.onList?.(site, round.rows);
       const states = [...registry.mounts(siteId).values()];
       const isBusy = round.done.length > 0 || states.some(({ since }) => since > 0);
-      const tries = states.flatMap(({ nextTry }) => (nextTry > now() ? [nextTry] : []));
+      const tries = states.flatMap((state) => (isWaiting(state, now()) ? [state.nextTry] : []));
       next.set(siteId, Math.min(now() + (isBusy ? lookAgain : look), ...tries));
       if (round.done.length > 0 || Object.keys(round.take).length > 0)
         await deps.onRound(site, round);
@@ -204,7 +205,8 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
       if (failure.site !== site || (error === undefined && reachedAt > failure.at)) return true;
       if (failure.lasts) return false;
     }
-    return (next.get(site.id) ?? 0) <= now();
+    const longest = Math.max(look, lookAgain, LONGEST_PAUSE);
+    return hasCome(next.get(site.id) ?? 0, { now: now(), longest });
   };
   const answer = async (): Promise<void> => {
     const carryOut = async (siteId: string): Promise<void> => {

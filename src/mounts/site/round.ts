@@ -4,7 +4,7 @@ import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { createTicks } from "../../ticks.ts";
-import { type ApplyDeps, applyMount, isMounting } from "./apply.ts";
+import { type ApplyDeps, applyMount, isMounting, isWaiting } from "./apply.ts";
 import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
 import { plainStatus } from "./plain.ts";
@@ -82,6 +82,8 @@ interface Job {
   readonly row: StorageRow | undefined;
   /** Reason for which the mount is not sent; empty: none. */
   readonly problem: Text;
+  /** Its row, at another path since somebody has moved it on the site. */
+  readonly moved?: StorageRow;
 }
 
 /**
@@ -137,7 +139,7 @@ export async function runMountRound(
       states[job.name] = isThere ? { ...looked.state, applied: wanted.revision } : looked.state;
       continue;
     }
-    const isTried = before.nextTry > now() && before.tried === (wanted?.revision ?? 0);
+    const isTried = isWaiting(before, now()) && before.tried === (wanted?.revision ?? 0);
     if (looked.isCostly && isTried && !isAsked) continue;
     const { corrections, left } = correctionsOf(before, looked.drifted, now(), isAsked);
     if (left) {
@@ -179,7 +181,7 @@ export async function runMountRound(
       failures: 0,
       nextTry: 0,
       // An idle round writes nothing.
-      readAt: isSettled && now() - site.readAt < GONE ? site.readAt : now(),
+      readAt: isSettled && Math.abs(now() - site.readAt) < GONE ? site.readAt : now(),
     },
   });
   return { rows, extra, done, states, take };
@@ -241,10 +243,11 @@ function identify(
       return {
         ...job,
         problem: message("MOUNT_MOVED_THERE", { before: state.path, path: named.mount_path }),
+        moved: named,
       };
     return { ...job, problem: "" };
   });
-  const taken = new Set(jobs.flatMap(({ row }) => (row === undefined ? [] : [row.id])));
+  const taken = new Set(jobs.flatMap(({ row, moved = row }) => (moved ? [moved.id] : [])));
   for (const [name, state] of known) {
     if (names.has(name)) continue;
     // Created by a call without an answer.
@@ -274,7 +277,7 @@ function stateOf({ name, wanted, row }: Job, registry: MountRegistry, siteId: st
  * had no reply.
  */
 function mayReturn({ phase, since }: MountState, time: number): boolean {
-  return (phase === "gone" || phase === "create") && time - since <= GONE;
+  return (phase === "gone" || phase === "create") && Math.abs(time - since) <= GONE;
 }
 
 /** State of a mount after a read without changes. */
@@ -292,7 +295,7 @@ interface Looked {
 
 function lookAt(
   wanted: WantedMount | undefined,
-  { row, problem }: Job,
+  { row, problem, moved }: Job,
   before: MountState,
   deps: MountRoundDeps,
 ): Looked {
@@ -301,7 +304,12 @@ function lookAt(
   const drifted = wasThere && wanted.revision <= before.applied;
   if (wanted === undefined || row === undefined)
     return {
-      state: { ...before, absent: row === undefined, error: problem || before.error },
+      state: {
+        ...before,
+        absent: row === undefined,
+        error: problem || before.error,
+        ...(moved !== undefined && { differs: ["mount_path"] }),
+      },
       isOpen: true,
       isCostly: true,
       isEqual: false,
@@ -356,7 +364,7 @@ function correctionsOf(
   time: number,
   insist: boolean,
 ): { readonly corrections: readonly number[]; readonly left: boolean } {
-  const recent = insist ? [] : corrections.filter((each) => each > time - FIGHT_WINDOW);
+  const recent = insist ? [] : corrections.filter((each) => Math.abs(time - each) < FIGHT_WINDOW);
   if (!drifted || insist) return { corrections: recent, left: false };
   if (recent.length >= MAX_CORRECTIONS) return { corrections, left: true };
   return { corrections: [...recent, time], left: false };

@@ -61,9 +61,9 @@ export function findMounts(
     else mounts.push({ ...found, name, isNew, row });
   };
   for (const mount of wanted) {
-    if (!isAsked(mount.name, mount.path)) continue;
     const state = round.states[mount.name] ?? known.get(mount.name);
     const row = byId.get(state?.id ?? 0);
+    if (!isAsked(mount.name, mount.path, row?.mount_path ?? "")) continue;
     if (row === undefined) {
       if (state !== undefined && state.applied > 0) gone.push(mount.name);
     } else if ((state?.differs.length ?? 0) > 0 || mount.missing.length > 0)
@@ -120,6 +120,7 @@ function takenState(
     tried: mount.revision,
     credential: mount.credentialRevision,
     learned: learnedHash(row, addition, hash),
+    absent: false,
     content: contentMarks(mount, addition, hash),
     differs: [],
     error: "",

@@ -104,6 +104,18 @@ test("a failed delivery is repeated after each pause, then given up", async () =
   expect(new Set(sent.map(({ headers }) => headers["webhook-id"]))).toEqual(new Set(["one"]));
 });
 
+test.each([0, 1, 2])(
+  "a delivery that was stored while the clock was ahead is sent, after %i attempts",
+  async (attempts) => {
+    const { sent, deliverer, clock } = desk(() => ({ status: 500, error: "HTTP 500" }));
+    const nextTry = clock.now + 86_400_000;
+    await store.incidents.write([], [delivery("one", { attempts, nextTry })]);
+    await deliverer.run();
+    expect(sent).toHaveLength(1);
+    expect((await get("one"))?.nextTry).toBeLessThanOrEqual(clock.now + 330_000);
+  },
+);
+
 test("410 Gone disables the webhook, and deliveries of a disabled webhook are given up", async () => {
   await store.incidents.write([], [delivery("one"), delivery("two", { webhookId: "b" })]);
   const { sent, disabled, deliverer } = desk(() => ({ status: 410, error: "HTTP 410" }), {

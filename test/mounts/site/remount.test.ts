@@ -119,3 +119,33 @@ test("a mount that is disabled in Mooring is not enabled by a request", async ()
   expect(writes(site).slice(before)).toEqual([]);
   expect(site.row("/films")?.disabled).toBe(true);
 });
+
+test("a failure that was stored while the clock was ahead is tried again within an hour", async () => {
+  site.providers.clear();
+  site.hold = (stage) => {
+    if (stage.endsWith("/update") || stage.endsWith("/disable")) throw new Error("broken");
+  };
+  time += 86_400_000;
+  desk.wanted = [mount({ revision: 2, members: { remark: "new" } })];
+  await desk.round().catch(() => undefined);
+  site.hold = undefined;
+  site.dropFails.add("Local");
+  await desk.round();
+  expect(desk.state()?.nextTry).toBeGreaterThan(time);
+  site.dropFails.clear();
+  time -= 86_400_000;
+  await desk.round();
+  expect(site.row("/films")?.remark).toBe("new");
+});
+
+test("a mount that was starting while the clock was ahead is repaired, not awaited for a day", async () => {
+  site.providers.clear();
+  await desk.round({ insist: ["films"] });
+  time += 86_400_000;
+  site.edit("/films", { status: "disabled" });
+  site.live.delete("/films");
+  await desk.round();
+  time -= 86_400_000;
+  await desk.round();
+  expect(site.row("/films")?.status).toBe("work");
+});
