@@ -1,4 +1,5 @@
 import type { Grant } from "../access/grant.ts";
+import type { AuditOrigin } from "../audit/entry.ts";
 import type { Text } from "../messages/message.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import type { EffectsOnMounts } from "../sites/mount-effect.ts";
