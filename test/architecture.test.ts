@@ -43,6 +43,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "access",
     "audit",
     "backup/page-encryption.ts",
+    "config/family.ts",
     "database",
     "drivers",
     "files",

@@ -320,6 +320,8 @@ export const MESSAGES = {
     "no site has the name {sites}: add the site, or choose the sites of the import",
   ADDITION_NOT_JSON:
     "its addition is not a JSON object: import an encrypted backup as a whole, with its passphrase",
+  DRIVER_NOT_ON_SITE: "the site {site} ({kind}) has no driver {driver} and cannot mount it",
+  ITEMS_NOT_ON_SITE: "the site {site} ({kind}) does not have {items}",
   PATH_OF_MOUNTS: "name: several mounts have this path: {names}. Give a name",
   NAME_WITH_OTHER_DRIVER: 'the mount "{name}" has another driver',
   REFRESHED_KEPT: "{items}: the current values are kept, because sites refresh them",

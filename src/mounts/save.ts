@@ -23,6 +23,7 @@ import {
   writeMount,
 } from "./mount.ts";
 import { itemKind, sharedCredentials } from "./site/item-kind.ts";
+import { familyWarnings, type SiteFamily } from "./site-family.ts";
 
 /** Maximum number of mounts. */
 const MAX_MOUNTS = 10_000;
@@ -41,6 +42,8 @@ export interface SaveRules {
   readonly driverNames: () => Iterable<string>;
   /** All sites. */
   readonly sites: SiteNames;
+  /** Detected families of all sites. */
+  readonly families: readonly SiteFamily[];
   /** Reports whether the caller may see and change a mount at a path. */
   readonly allows: (path: string) => boolean;
   /** Throws PERMISSION_DENIED. */
@@ -130,8 +133,12 @@ export async function decideSave(
   const results: Result[] = [];
   for (const each of saved) {
     if (ticks.isDue()) await ticks.next();
-    const note = notesOf([noteOf(each, rules), warningOf(each)]);
     const { mount, given } = each;
+    const note = notesOf([
+      noteOf(each, rules),
+      warningOf(each),
+      ...familyWarnings(mount, rules.driverOf(mount.driver), rules.families),
+    ]);
     const isChanged = writeMount(
       draft,
       mount,

@@ -69,7 +69,7 @@ export interface MountServiceDeps {
   readonly engine: Engine;
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
-  readonly sites: Pick<SiteRegistry, "sites" | "names" | "load">;
+  readonly sites: Pick<SiteRegistry, "sites" | "names" | "load" | "state">;
   readonly follow: () => Pick<
     MountFollow,
     "look" | "ask" | "follow" | "isLeader" | "passing" | "record"
@@ -168,6 +168,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
     isDry: dryRun,
     isTaken: false,
     sites: deps.sites.names(),
+    families: deps.sites
+      .sites()
+      .map(({ id, name }) => ({ id, name, kind: deps.sites.state(id).kind })),
     managedBy: declared.by,
     allows: grant.allowsMount,
     refuse: refuse(grant),

@@ -18,6 +18,7 @@ const rules: SaveRules = {
   driverOf: driverByName,
   driverNames: () => [],
   sites: siteNames("one", "two"),
+  families: [],
   allows: ROOT.allowsMount,
   reveals: true,
   managedBy: () => undefined,

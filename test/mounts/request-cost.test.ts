@@ -35,6 +35,7 @@ const rules: SaveRules = {
   driverOf: () => undefined,
   driverNames: () => [],
   sites: siteNames(),
+  families: [],
   allows: () => true,
   refuse: () => expect.unreachable("it is allowed"),
   reveals: true,

@@ -26,6 +26,7 @@ const rules: SaveRules = {
   driverOf: (name) => byName.get(name),
   driverNames: () => byName.keys(),
   sites: siteNames("one", "two"),
+  families: [],
   allows: () => true,
   refuse: () => expect.unreachable("it is allowed"),
   reveals: true,

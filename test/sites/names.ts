@@ -1,4 +1,4 @@
-import type { Site } from "../../src/sites/site.ts";
+import { NEW_STATE, type Site } from "../../src/sites/site.ts";
 import { createSiteNames, type SiteNames } from "../../src/sites/site-names.ts";
 
 /** Sites with these names, which are their ids too. */
@@ -12,6 +12,7 @@ export function fixedSites(...names: readonly string[]) {
   return {
     sites: () => sites,
     names: () => createSiteNames(sites),
+    state: () => NEW_STATE,
     load: async () => undefined,
     onChange: () => () => undefined,
   };
