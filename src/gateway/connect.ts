@@ -88,6 +88,11 @@ export class ConnectDialect {
       http.respond(405, { allow: allowed.join(", "), "content-length": 0 }, "");
       return "answered";
     }
+    // Connect protocol: a client that believes to be full-duplex would wait for ever.
+    if (method.kind === "bidi_streaming" && http.isHttp1) {
+      http.respond(505, { connection: "close", "content-length": 0 }, "");
+      return "answered";
+    }
     const isGet = http.method === "GET";
     const form = (isGet ? openGet : openPost)(this.#gateway, method, http);
     const isServed =
@@ -104,9 +109,13 @@ function pathOf({ desc }: Method): string {
   return `/${desc.parent.typeName}/${desc.name}`;
 }
 
+function streamsRequests(kind: Method["kind"]): boolean {
+  return kind === "client_streaming" || kind === "bidi_streaming";
+}
+
 function typesOf({ kind }: Method, { servesConnect, servesGrpcWeb }: MethodSettings): string {
   const own = kind === "unary" ? ["json", "proto"] : ["connect+json", "connect+proto"];
-  const web = kind === "client_streaming" ? [] : ["grpc-web+proto", "grpc-web+json"];
+  const web = streamsRequests(kind) ? [] : ["grpc-web+proto", "grpc-web+json"];
   return [...(servesConnect ? own : []), ...(servesGrpcWeb ? web : [])]
     .map((name) => `application/${name}`)
     .join(", ");
@@ -117,7 +126,7 @@ function openPost(gateway: Gateway, method: Method, http: Http): Form | undefine
   const web = parseWebType(type);
   if (web !== undefined) {
     // Clients of gRPC-Web do not stream requests.
-    if (web.text || method.kind === "client_streaming") return undefined;
+    if (web.text || streamsRequests(method.kind)) return undefined;
     const call = new HttpCall(method.desc, "grpc-web", http, gateway);
     return { call, format: web.binary ? "proto" : "json", framed: true, inUrl: false };
   }

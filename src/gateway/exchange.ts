@@ -36,6 +36,8 @@ export interface Http {
   /** Id of the request, for logs and `x-request-id`. */
   readonly id: string;
   readonly method: string;
+  /** Whether it is HTTP/1, whose replies follow their request. */
+  readonly isHttp1: boolean;
   /** The whole URL. */
   readonly url: string;
   /** The path without the mount prefix of the gateway. */
@@ -231,6 +233,12 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       await exchange.send((await method.invoke(messages, call)).message);
       return;
     }
+    if (method.kind === "bidi_streaming") {
+      const messages = exchange.messages();
+      isRead = true;
+      await sendReplies(gateway, exchange, () => method.invoke(messages, call));
+      return;
+    }
     const reading = exchange.read();
     // Most requests have no body, and a wait costs as much as reading them.
     const message = reading instanceof Promise ? await reading : reading;
@@ -239,13 +247,7 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       const answer = await method.invoke(message, call);
       const sending = exchange.send(answer.message);
       if (sending !== undefined) await sending;
-    } else {
-      const reply = exchange.stream();
-      if (reply !== undefined) {
-        const signal = call.limited ? call.signal : undefined;
-        await gateway.sendStream(reply, method.invoke(message, call), signal);
-      }
-    }
+    } else await sendReplies(gateway, exchange, () => method.invoke(message, call));
   } catch (error) {
     gateway.explained(error, call);
     if (!isRead) gateway.turnedAway(error, call);
@@ -258,6 +260,18 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
     gateway.eventStreams.delete(call);
     http.finish();
   }
+}
+
+/** Sends a stream of replies, unless the reply needs none. */
+async function sendReplies(
+  { sendStream }: Gateway,
+  exchange: Exchange,
+  invoke: () => AsyncIterable<Message>,
+): Promise<void> {
+  const reply = exchange.stream();
+  const { call } = exchange;
+  const signal = call.limited ? call.signal : undefined;
+  if (reply !== undefined) await sendStream(reply, invoke(), signal);
 }
 
 /** The shutdowns that end a call with these settings. */

@@ -95,6 +95,8 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 /** A request and a response of the Fetch API. */
 class FetchHttp implements Http {
   readonly id: string;
+  /** Runtimes do not tell. */
+  readonly isHttp1 = false;
   readonly url: string;
   readonly path: string;
   readonly query: string;

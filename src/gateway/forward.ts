@@ -1,4 +1,5 @@
 import type {
+  DescMethodBiDiStreaming,
   DescMethodClientStreaming,
   DescMethodServerStreaming,
   DescMethodUnary,
@@ -10,7 +11,7 @@ import type { Routes } from "./method.ts";
 
 /**
  * Implementations that forward calls to another server, with their metadata, deadline and
- * cancellation. Bidirectional streams are omitted.
+ * cancellation.
  */
 export function forwardTo(target: Transport, services: readonly DescService[]): Routes {
   return (router) => {
@@ -20,10 +21,13 @@ export function forwardTo(target: Transport, services: readonly DescService[]): 
         router.rpc(desc, (request, context) => unary(target, desc, request, context));
       } else if (method.methodKind === "server_streaming") {
         const desc = method as DescMethodServerStreaming;
-        router.rpc(desc, (request, context) => stream(target, desc, request, context));
+        router.rpc(desc, (request, context) => stream(target, desc, only(request), context));
       } else if (method.methodKind === "client_streaming") {
         const desc = method as DescMethodClientStreaming;
         router.rpc(desc, (requests, context) => clientStream(target, desc, requests, context));
+      } else {
+        const desc = method as DescMethodBiDiStreaming;
+        router.rpc(desc, (requests, context) => stream(target, desc, requests, context));
       }
     }
   };
@@ -49,14 +53,14 @@ async function unary(
 
 async function* stream(
   target: Transport,
-  method: DescMethodServerStreaming,
-  request: Message,
+  method: DescMethodServerStreaming | DescMethodBiDiStreaming,
+  requests: AsyncIterable<Message>,
   context: HandlerContext,
 ): AsyncIterable<Message> {
   try {
     const header = passing(context.requestHeader);
     const { signal } = context;
-    const reply = await target.stream(method, signal, timeLeft(context), header, only(request));
+    const reply = await target.stream(method, signal, timeLeft(context), header, requests);
     append(context.responseHeader, passing(reply.header));
     yield* reply.message;
     append(context.responseTrailer, passing(reply.trailer));

@@ -336,6 +336,10 @@ class NodeHttp implements Http {
     return this.#request.raw.method ?? "";
   }
 
+  get isHttp1(): boolean {
+    return this.#request.raw.httpVersionMajor === 1;
+  }
+
   get url(): string {
     const { headers, url } = this.#request.raw;
     return `http://${headers.host ?? headers[":authority"] ?? "localhost"}${url}`;

@@ -72,7 +72,7 @@ export interface GrpcHandler {
 export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
   const methods = new Map(
     options.methods
-      .filter((method) => method.kind !== "client_streaming")
+      .filter((method) => method.kind === "unary" || method.kind === "server_streaming")
       .map((method) => [`/${method.desc.parent.typeName}/${method.desc.name}`, method]),
   );
   return {

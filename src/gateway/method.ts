@@ -1,8 +1,10 @@
 import {
   create,
   type DescMethod,
+  type DescMethodBiDiStreaming,
   type DescMethodClientStreaming,
   type DescMethodServerStreaming,
+  type DescMethodStreaming,
   type DescMethodUnary,
   type DescService,
   isMessage,
@@ -55,11 +57,19 @@ export interface ClientStreamMethod {
   readonly invoke: (requests: AsyncIterable<Message>, call: Call) => Promise<Answer>;
 }
 
+/** A bidirectional stream with its interceptors, over Connect and HTTP/2. */
+export interface BidiStreamMethod {
+  readonly kind: "bidi_streaming";
+  readonly desc: DescMethodBiDiStreaming;
+  readonly options?: RouterOptions;
+  readonly invoke: (requests: AsyncIterable<Message>, call: Call) => AsyncIterable<Message>;
+}
+
 /**
  * A method of the contract, bound to its implementation. Its options are those of its service or
  * rpc; `interceptors` are in `invoke` already.
  */
-export type Method = UnaryMethod | StreamMethod | ClientStreamMethod;
+export type Method = UnaryMethod | StreamMethod | ClientStreamMethod | BidiStreamMethod;
 
 /** Registers services (connectrpc.com/docs/node/implementing-services). */
 export type Routes = (router: ConnectRouter) => unknown;
@@ -77,7 +87,7 @@ export function isRead({ idempotency }: DescMethod): boolean {
  * first interceptor is the outermost.
  *
  * @param options for services and rpcs that have none of their own: an array is `interceptors`.
- * @throws Error that names a bidirectional stream, or an option that is unknown or unsuitable.
+ * @throws Error that names an option that is unknown or unsuitable.
  */
 export function createMethods(
   routes: Routes,
@@ -121,13 +131,9 @@ function bind(spec: MethodImplSpec, options: RouterOptions): Method {
     case "client_streaming":
       return bindClientStream(spec, options);
     case "bidi_streaming":
-      throw new Error(`${spec.method.parent.typeName}.${spec.method.name}: ${BIDIRECTIONAL}`);
+      return bindBidiStream(spec, options);
   }
 }
-
-/** Message for a bidirectional stream, which is refused. @internal */
-export const BIDIRECTIONAL =
-  "a bidirectional stream needs gRPC over HTTP/2 and cannot be served here; serve its service with Connect's own adapter";
 
 type Spec<Kind> = Extract<MethodImplSpec, { kind: Kind }>;
 
@@ -150,19 +156,36 @@ function bindUnary({ method, impl }: Spec<"unary">, options: RouterOptions): Met
 }
 
 function bindStream({ method, impl }: Spec<"server_streaming">, options: RouterOptions): Method {
-  const innermost = async (request: Requested<StreamRequest>): Promise<StreamResponse> => {
-    const { call } = request;
-    const replies = impl(await firstOf(request.message), contextOf(request, call));
-    return streamResponse(method, wholeOnes(method, replies), call);
-  };
-  const next = fold(innermost as AnyFn, options.interceptors);
-  const open = async (message: Message, call: Call): Promise<AsyncIterator<Message>> => {
-    const response = (await next(streamRequest(method, only(message), call))) as StreamResponse;
+  const open = bindReplies(options, method, async (request) => {
+    const message = await firstOf(request.message);
+    return wholeOnes(method, impl(message, contextOf(request, request.call)));
+  });
+  const invoke: StreamMethod["invoke"] = (message, call) => lazily(() => open(only(message), call));
+  return { kind: "server_streaming", desc: method, options, invoke };
+}
+
+function bindBidiStream({ method, impl }: Spec<"bidi_streaming">, options: RouterOptions): Method {
+  const open = bindReplies(options, method, async (request) =>
+    wholeOnes(method, impl(request.message, contextOf(request, request.call))),
+  );
+  const invoke: BidiStreamMethod["invoke"] = (messages, call) => lazily(() => open(messages, call));
+  return { kind: "bidi_streaming", desc: method, options, invoke };
+}
+
+/** A stream of replies inside its interceptors. */
+function bindReplies(
+  { interceptors }: RouterOptions,
+  method: DescMethodServerStreaming | DescMethodBiDiStreaming,
+  handle: (request: Requested<StreamRequest>) => Promise<AsyncIterable<Message>>,
+) {
+  const innermost = async (request: Requested<StreamRequest>): Promise<StreamResponse> =>
+    streamResponse(method, await handle(request), request.call);
+  const next = fold(innermost as AnyFn, interceptors);
+  return async (messages: AsyncIterable<Message>, call: Call): Promise<AsyncIterator<Message>> => {
+    const response = (await next(streamRequest(method, messages, call))) as StreamResponse;
     takeHeaders(call.responseHeader, response.header);
     return withTrailer(response, call)[Symbol.asyncIterator]();
   };
-  const invoke: StreamMethod["invoke"] = (message, call) => lazily(() => open(message, call));
-  return { kind: "server_streaming", desc: method, options, invoke };
 }
 
 function bindClientStream(
@@ -266,7 +289,7 @@ function wholeResponse(response: AnyResponse, call: Call): AnyResponse {
 }
 
 function streamRequest(
-  method: DescMethodServerStreaming | DescMethodClientStreaming,
+  method: DescMethodStreaming,
   message: AsyncIterable<Message>,
   call: Call,
 ): Requested<StreamRequest> {
@@ -285,7 +308,7 @@ function streamRequest(
 }
 
 function streamResponse(
-  method: DescMethodServerStreaming | DescMethodClientStreaming,
+  method: DescMethodStreaming,
   message: AsyncIterable<Message>,
   call: Call,
 ): StreamResponse {

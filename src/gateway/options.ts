@@ -56,8 +56,8 @@ export interface Served {
 /**
  * All methods that are served.
  *
- * @throws Error for no services at all, services without a target, interceptors that would not be
- *   called, and a bidirectional stream of `routes`.
+ * @throws Error for no services at all, services without a target, and interceptors that would
+ *   not be called.
  *
  * @internal
  */

@@ -16,7 +16,11 @@ import {
   type Transport,
 } from "@connectrpc/connect";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
-import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import {
+  createConnectTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
 import { type FastifyInstance, type FastifyServerOptions, fastify } from "fastify";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
@@ -512,6 +516,78 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
     expect([(await called).code, (await called).rawMessage]).toEqual([Code.Unavailable, "closing"]);
   });
 });
+
+describe.each(PLUGINS)("a bidirectional stream of %s", (_plugin, register) => {
+  const [converse] = defineRpcs([{ name: "Converse", streams: "both" }]) as [DescMethod];
+  const talk = {
+    async *converse(requests: AsyncIterable<Message>, { responseHeader }: HandlerContext) {
+      responseHeader.set("x-head", "a");
+      for await (const request of requests) {
+        if (textOf(request) === "bye") throw new ConnectError("bye", Code.OutOfRange);
+        yield answer(`${textOf(request)}?`);
+      }
+    },
+  };
+  const talking = (router: ConnectRouter): void =>
+    void router.service(converse.parent, talk as never);
+
+  test("has replies before the next request, over Connect and HTTP/2", async () => {
+    const app = fastify({ http2: true }) as unknown as FastifyInstance;
+    onTestFinished(() => app.close());
+    const echoes: Interceptor = (next) => (request) => next(request);
+    await register(app, { routes: talking, interceptors: [echoes] });
+    const baseUrl = await urlOf(app);
+    for (const useBinaryFormat of [true, false]) {
+      const options = { baseUrl, httpVersion: "2", useBinaryFormat } as const;
+      const { sessionManager, transport } = http2Transport(options);
+      const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+      const sending = async function* () {
+        yield sentence(await first.promise);
+        yield sentence(await second.promise);
+      };
+      const { message, header } = await withFirst(
+        transport.stream(converse as never, undefined, undefined, undefined, sending() as never),
+        () => first.resolve("one"),
+      );
+      const words: string[] = [];
+      const error = await failure(
+        (async () => {
+          for await (const one of message) {
+            words.push(String(Reflect.get(one, "word")));
+            second.resolve("bye");
+          }
+        })(),
+      );
+      expect([words, header.get("x-head"), error.code]).toEqual([["one?"], "a", Code.OutOfRange]);
+      sessionManager.abort();
+    }
+  });
+
+  test("is refused over HTTP/1.1", async () => {
+    const app = application();
+    await register(app, { routes: talking });
+    const reply = await fetch(`${await urlOf(app)}/test.v1.ThingService/Converse`, {
+      method: "POST",
+      headers: { "content-type": "application/connect+json" },
+    });
+    expect(reply.status).toBe(505);
+  });
+});
+
+function http2Transport(options: {
+  readonly baseUrl: string;
+  readonly httpVersion: "2";
+  readonly useBinaryFormat: boolean;
+}) {
+  const sessionManager = new Http2SessionManager(options.baseUrl);
+  return { sessionManager, transport: createConnectTransport({ ...options, sessionManager }) };
+}
+
+/** Lets the first request be sent while the reply is awaited. */
+async function withFirst<T>(reply: Promise<T>, send: () => void): Promise<T> {
+  send();
+  return reply;
+}
 
 /** The address of an application that may listen already. */
 async function addressOf(app: FastifyInstance): Promise<string> {

@@ -7,11 +7,7 @@ import {
   type Registry,
   ScalarType,
 } from "@bufbuild/protobuf";
-import {
-  FieldMaskSchema,
-  hasCustomJsonRepresentation,
-  isWrapperDesc,
-} from "@bufbuild/protobuf/wkt";
+import { hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { findField } from "./field.ts";
 import type { Reading } from "./tolerance.ts";
 import {
@@ -129,21 +125,11 @@ function fitWellKnown(
     case "google.protobuf.Timestamp":
       return typeof value === "string" && isTime(value) ? undefined : misfit();
     case "google.protobuf.FieldMask":
-      return fitMask(holder, key, path);
+      if (reads(desc, value)) return undefined;
+      return problem(path, "field names in lower camel case, separated by commas", value);
     default:
       return reads(desc, value) ? undefined : misfit();
   }
-}
-
-/** Names as in the proto files become those of the JSON mapping. */
-function fitMask(holder: Holder, key: string | number, path: string): string | undefined {
-  const value = holder[key];
-  if (typeof value !== "string") return problem(path, "field names separated by commas", value);
-  const camel = value.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  if (!reads(FieldMaskSchema, camel))
-    return problem(path, "field names in lower camel case, separated by commas", value, true);
-  holder[key] = camel;
-  return undefined;
 }
 
 /** Values of google.protobuf.Value: a number is a double there, and finite. */

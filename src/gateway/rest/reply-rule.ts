@@ -1,6 +1,6 @@
 import { type DescField, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { type Rest, Rest_Reply } from "../../../gen/mooring/rest/v1/rest_pb.js";
-import { BIDIRECTIONAL, isRead } from "../method.ts";
+import { isRead } from "../method.ts";
 import { findField } from "./field.ts";
 import { isHttpBody } from "./http-body.ts";
 import { type Rule, refuseRule } from "./rule.ts";
@@ -70,7 +70,8 @@ const SHAPES: ReadonlyMap<Rest_Reply, ReplyShape> = new Map([
 
 function checkStreaming(method: DescMethod, shape: ReplyShape): void {
   const { methodKind } = method;
-  if (methodKind === "bidi_streaming") refuseRule(method, BIDIRECTIONAL);
+  if (methodKind === "bidi_streaming")
+    refuseRule(method, "a bidirectional stream cannot be served over REST");
   if (methodKind === "server_streaming" && shape !== "events" && shape !== "bare") {
     refuseRule(method, "a server stream needs REPLY_EVENTS or no form at all");
   }

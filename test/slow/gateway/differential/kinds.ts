@@ -153,7 +153,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       const mask = query.find(([name]) => /^(?:fm|update_?mask)$/i.test(name))?.[1];
       if (mask === undefined) return false;
       if (peer === "vanguard")
-        return /^$|[^\w.,]/.test(mask) && isReached(mine) && theirs.refused === 400;
+        return /^$|_|[^\w.,]/.test(mask) && isReached(mine) && theirs.refused === 400;
       // Its mask has no JSON, or names in a form that JSON does not have.
       return (
         isReached(theirs) &&
@@ -168,7 +168,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   "null-body": {
     peers: BOTH,
-    fits: ({ body, mine, theirs }) => body === "null" && isReached(mine) && isRefused(theirs),
+    fits: ({ path, body, mine, theirs }) =>
+      body === "null" && !/\/m$/.test(path) && isReached(mine) && isRefused(theirs),
   },
   "no-body": {
     peers: VANGUARD,
@@ -207,12 +208,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
         ? new Set(query.map(([name]) => JSON_NAMES[name] ?? name)).size < query.length &&
           mine.refused === 400 &&
           isReached(theirs)
-        : (query.filter(([name]) => ONEOF.includes(name)).length > 1 &&
-            isReached(mine) &&
-            theirs.refused === 400) ||
-          (query.filter(([name]) => name === "mss").length === 2 &&
-            mine.refused === 400 &&
-            isReached(theirs)),
+        : query.filter(([name]) => name === "mss").length === 2 &&
+          mine.refused === 400 &&
+          isReached(theirs),
   },
   "nothing-before-a-verb": {
     peers: GRPC_GATEWAY,
