@@ -374,7 +374,7 @@ test("every option that fastifyConnectPlugin declares is one of the plugin", asy
 });
 
 test("every option is in the table of the page", () => {
-  const page = readFileSync(new URL("../../src/gateway/README.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../src/gateway/docs/options.md", import.meta.url), "utf8");
   const rows = page.split("\n").filter((line) => line.startsWith("| `"));
   const names = rows.flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)`/g)]);
   expect(names.map(([, name]) => name)).toEqual(expect.arrayContaining([...ALL_OPTIONS]));
