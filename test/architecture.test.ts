@@ -36,6 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "config/family.ts",
     "gateway",
+    "transport/body.ts",
   ],
   backup: ["audit", "files", "messages", "settings"],
   sites: ["access", "audit", "database", "messages", "secrets", "settings"],

@@ -11,10 +11,10 @@ token = [("authorization", os.environ["MOORING_TOKEN"])]
 after = None
 while True:
     try:
-        for event in settings.WatchSettings(WatchSettingsRequest(after_revision=after), metadata=token):
-            after = event.revision
+        for event in settings.WatchSettings(WatchSettingsRequest(after_etag=after), metadata=token):
+            after = event.etag
             for change in event.change.changes:
-                print("changed at revision:", after, change.key, flush=True)
+                print("changed at revision:", event.revision, change.key, flush=True)
     except grpc.RpcError as error:
         if error.code() == grpc.StatusCode.OUT_OF_RANGE:
             after = None  # The history does not have the revision any more: begin with all settings.

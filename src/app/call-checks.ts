@@ -13,6 +13,7 @@ import type { Call } from "../gateway/call.ts";
 import { invalid, ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Engine } from "../settings/engine.ts";
+import { type Line, readEtag } from "../settings/etag.ts";
 
 /** Methods of the engine for the current revision. */
 type Instance = Pick<Engine, "snapshot" | "refresh">;
@@ -23,7 +24,7 @@ const HEALTH: ReadonlySet<DescMethod> = new Set<DescMethod>([
   ...Health.methods,
 ]);
 
-/** Header (or metadata) of a read that requires this revision or a later one. */
+/** Header (or metadata) of a read that requires this revision or etag, or a later one. */
 const AT_LEAST = "mooring-at-least-revision";
 
 /**
@@ -44,13 +45,13 @@ const STALE = "mooring-stale-seconds";
  * @param awayFor milliseconds since the last answer of an unavailable database; 0: it answers.
  * @throws INVALID_ARGUMENT that names the field with the NUL character.
  */
-export function checkInterceptor(engine: Instance, awayFor: () => number): Interceptor {
+export function checkInterceptor(engine: Instance, line: Line, awayFor: () => number): Interceptor {
   return (next) => (sent) => {
     const request = withoutNul(sent);
     const silence = awayFor();
     const asked = HEALTH.has(request.method) ? "" : askedRevision(request);
     const replying =
-      asked === "" ? next(request) : reaches(engine, readRevision(asked)).then(() => next(request));
+      asked === "" ? next(request) : reaches(engine, line, asked).then(() => next(request));
     if (silence === 0) return replying;
     return replying.then((response) => {
       response.header.set(STALE, String(Math.ceil(silence / 1_000)));
@@ -67,10 +68,8 @@ function askedRevision(request: AnyRequest): string {
   return (call === undefined ? request.header.get(AT_LEAST) : call.header(AT_LEAST)) ?? "";
 }
 
-function readRevision(text: string): number {
-  const revision = /^\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (Number.isSafeInteger(revision)) return revision;
-  throw new ServiceError(
+function invalidRevision(text: string): ServiceError {
+  return new ServiceError(
     Code.InvalidArgument,
     message("AT_LEAST_REVISION_INVALID", { text: text.slice(0, 50) }),
   );
@@ -83,9 +82,19 @@ const POLL_INTERVAL = 20;
 /**
  * Waits until this process shows a revision, or a later one.
  *
- * @throws UNAVAILABLE when it does not within a second.
+ * @param asked the revision or its etag.
+ * @throws UNAVAILABLE when it does not within a second; ABORTED for an etag that is not of this
+ *   database; INVALID_ARGUMENT for other texts.
  */
-async function reaches(engine: Instance, revision: number): Promise<void> {
+async function reaches(engine: Instance, line: Line, asked: string): Promise<void> {
+  const etag = asked.trim();
+  const required = readEtag(etag);
+  if (required === undefined) throw invalidRevision(asked);
+  await reachesNumber(engine, required.revision);
+  if (required.mark !== "") await line.require(etag);
+}
+
+async function reachesNumber(engine: Instance, revision: number): Promise<void> {
   if (engine.snapshot().revision >= revision) return;
   const giveUp = performance.now() + PATIENCE;
   while ((await engine.refresh()).revision < revision) {

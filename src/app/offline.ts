@@ -44,7 +44,7 @@ export async function openOffline(config: Config): Promise<Offline> {
         (router) => {
           router.service(SettingService, {
             ...settingImpl(services.settings, audit),
-            ...historyImpl(services.history, services.settings.snapshot, view),
+            ...historyImpl(services.history, services.settings, view),
             ...backupImpl(services.backup, services.settings.snapshot, audit),
           });
           router.service(AuditService, auditImpl(audit));

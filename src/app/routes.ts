@@ -81,7 +81,7 @@ export function createRoutes(
     serve(DriverService, driverImpl(drivers, translations));
     serve(SettingService, {
       ...settingImpl(settings, audit, translations),
-      ...historyImpl(history, settings.snapshot, createHistoryView(services.siteNames)),
+      ...historyImpl(history, settings, createHistoryView(services.siteNames)),
       ...backupImpl(backup, settings.snapshot, audit, translations),
       watchSettings,
     });

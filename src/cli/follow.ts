@@ -3,17 +3,17 @@ import { type FollowOptions, follow, type StreamOptions } from "../client/follow
 import type { CommandRun } from "./command.ts";
 
 /** Server stream that a command prints. */
-export interface Followed<E> {
-  readonly open: FollowOptions<E, bigint>["open"];
+export interface Followed<E, P = bigint> {
+  readonly open: FollowOptions<E, P>["open"];
   readonly write: (event: E) => Promise<void>;
   /** Position of the first stream; absent: the service decides. */
-  readonly from?: bigint | undefined;
+  readonly from?: P | undefined;
   /** See `positionOf` of `follow`. */
-  readonly positionOf?: (event: E) => bigint;
+  readonly positionOf?: (event: E) => P;
   /** Position to continue from, and the notice, when the next events have been deleted. */
   readonly restart?: (
     options: Pick<StreamOptions, "signal">,
-  ) => Promise<{ readonly from: bigint | undefined; readonly notice: string }>;
+  ) => Promise<{ readonly from: P | undefined; readonly notice: string }>;
 }
 
 /**
@@ -21,12 +21,15 @@ export interface Followed<E> {
  *
  * @throws ConnectError of a first stream that fails, or one that is not retried.
  */
-export async function printEvents<E>(run: CommandRun, followed: Followed<E>): Promise<void> {
+export async function printEvents<E, P = bigint>(
+  run: CommandRun,
+  followed: Followed<E, P>,
+): Promise<void> {
   const { world, notice } = run;
   const { write, restart, ...stream } = followed;
   const ended = new AbortController();
   const forget = world.onInterrupt(() => ended.abort());
-  const events = follow<E, bigint>({
+  const events = follow<E, P>({
     ...stream,
     // A failure of the first stream ends the command.
     retryFirst: false,

@@ -68,7 +68,8 @@ export function violationsOf(error: unknown): readonly Violation[] {
 
 /**
  * Watches the settings over as many streams as needed: after a break the next stream resumes after
- * the last revision that was read, so that no change is missed or repeated.
+ * the last state that was read, so that no change is missed or repeated. If the database was
+ * restored from a copy meanwhile, the next event is a snapshot.
  *
  * @param options.afterRevision starts after it; without it the first event is a snapshot.
  * @param options.signal ends the watch without an error.
@@ -87,12 +88,13 @@ export function watchSettings(
   } = {},
 ): AsyncIterable<WatchSettingsResponse> {
   const { afterRevision, keys = [], ...rest } = options;
-  return follow<WatchSettingsResponse, bigint>({
+  return follow<WatchSettingsResponse, { afterRevision: bigint } | { afterEtag: string }>({
     ...rest,
-    from: afterRevision,
-    positionOf: ({ revision }) => revision,
-    open: (after, call) => {
-      const from = after === undefined ? {} : { afterRevision: after };
+    from: afterRevision === undefined ? undefined : { afterRevision },
+    // An older service sends no etag.
+    positionOf: ({ etag, revision }) =>
+      etag === "" ? { afterRevision: revision } : { afterEtag: etag },
+    open: (from, call) => {
       return settings.watchSettings({ keys: [...keys], ...from }, call);
     },
   });

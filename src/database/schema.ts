@@ -44,6 +44,8 @@ interface RevisionTable {
   request_id: string;
   peer: string;
   reason: string;
+  /** Random text, which distinguishes this commit from others with the same number. */
+  mark: string;
 }
 
 export const revisionColumns: Columns<RevisionTable> = {
@@ -55,6 +57,7 @@ export const revisionColumns: Columns<RevisionTable> = {
   request_id: "text",
   peer: "text",
   reason: "text",
+  mark: "text",
 };
 
 /**

@@ -266,3 +266,11 @@ export const START: { readonly seq: number; readonly hash: string } = {
   seq: 0,
   hash: "0".repeat(64),
 };
+
+/** Random marks of commits (decision 0075); those before this step have none. */
+export async function addMarks(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable("revision")
+    .addColumn("mark", "text", (c) => c.notNull().defaultTo(""))
+    .execute();
+}

@@ -109,6 +109,8 @@ export const MESSAGES = {
     "was changed by another caller in revision {revision}, after this value was read",
   NEWER_VALUES_STAY:
     "not saved: {keys}. Another caller has changed them since this page was loaded, and their values stay: reload the page",
+  ETAG_UNKNOWN:
+    '"{etag}" is not a state of this database, which may have been restored from a copy: read again and retry',
   HEADER_NOT_TEXT: "{name} is not UTF-8, percent-encoded UTF-8, or base64 of UTF-8 (-bin)",
   SET_BY_PROGRAM: "is read-only: the program sets it",
   READONLY: "is read-only",

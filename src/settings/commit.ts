@@ -26,12 +26,18 @@ export interface ItemReplacement {
 
 /** Creates a revision for the history, with the stored members of its origin only. */
 export function toCommit(
-  header: { readonly revision: number; readonly time: number; readonly origin: RevisionOrigin },
+  header: {
+    readonly revision: number;
+    readonly time: number;
+    readonly origin: RevisionOrigin;
+    readonly mark?: string;
+  },
   changes: readonly StoredChange[],
 ): RevisionCommit {
-  const { revision, time, origin } = header;
+  const { revision, time, origin, mark = "" } = header;
   const { actor, transport, method, requestId, peer, reason } = origin;
-  return { actor, transport, method, requestId, peer, reason, revision, time, changes };
+  const commit = { actor, transport, method, requestId, peer, reason, revision, time, changes };
+  return mark === "" ? commit : { ...commit, mark };
 }
 
 /** Builds the history entry of a replaced item. */

@@ -108,10 +108,14 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     }
     // A read that began earlier may finish later.
     if (news.revision <= snapshot.revision) return snapshot;
-    snapshot = snapshot.with(news.revision, [
-      ...news.changed.map((row) => [row.key, codec.fromStored(row)] as const),
-      ...news.deleted.map((key) => [key, codec.absent(key)] as const),
-    ]);
+    snapshot = snapshot.with(
+      news.revision,
+      [
+        ...news.changed.map((row) => [row.key, codec.fromStored(row)] as const),
+        ...news.deleted.map((key) => [key, codec.absent(key)] as const),
+      ],
+      news.mark ?? "",
+    );
     if (news.commits === undefined) listener?.skipTo(news.revision);
     else listener?.append(news.commits);
     return snapshot;
@@ -119,11 +123,12 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
 
   const publish = (committed: readonly Committed[]): void => {
     const news = committed.filter(({ commit }) => commit.revision > snapshot.revision);
-    const last = news.at(-1)?.commit.revision;
+    const last = news.at(-1)?.commit;
     if (last !== undefined)
       snapshot = snapshot.with(
-        last,
+        last.revision,
         news.flatMap(({ items }) => items.map(({ key, after }) => [key, after] as const)),
+        last.mark ?? "",
       );
     listener?.append(committed.map(({ commit }) => commit));
   };

@@ -26,6 +26,16 @@ export async function readOldestRevision(db: Db): Promise<number> {
   return row?.revision ?? 0;
 }
 
+/** Mark of a revision; undefined: the history does not have the revision. */
+export async function readMark(db: Db, revision: number): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("revision")
+    .select("mark")
+    .where("revision", "=", revision)
+    .executeTakeFirst();
+  return row?.mark;
+}
+
 export async function readCommits(
   db: Db,
   after: number,
@@ -92,7 +102,7 @@ export async function readRevisions(
     .execute();
   const byRevision = Map.groupBy(changes, (row) => row.revision);
   return rows.map((row) => ({
-    ...revisionFromRow(row),
+    ...revisionFromRow({ ...row, mark: "" }),
     changes: (byRevision.get(row.revision) ?? []).map((change) => ({
       key: change.key,
       oldDefinition: change.old_definition,

@@ -9,10 +9,11 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { invalidPageToken } from "../messages/page.ts";
 import { describeChange } from "./commit.ts";
+import { type Line, readEtag } from "./etag.ts";
 import type { History } from "./history.ts";
 import { changeToProto, revisionToProto } from "./message.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { SettingService } from "./setting.ts";
 import type { RevisionSummary, StoredChange } from "./store.ts";
 
 /** History methods of SettingService. */
@@ -38,7 +39,7 @@ const AS_STORED: HistoryView = {
 /** @param view Default: keys and changes as they are stored. */
 export function historyImpl(
   history: History,
-  snapshot: () => Snapshot,
+  { snapshot, line }: Pick<SettingService, "snapshot" | "line">,
   { showKey, showChange, storedKey }: HistoryView = AS_STORED,
 ): HistoryImpl {
   const show = (summary: RevisionSummary): RevisionSummary => ({
@@ -55,7 +56,7 @@ export function historyImpl(
       if (key !== "") require([key]);
       const page = await history.list({
         pageSize,
-        before: readPageToken(pageToken),
+        before: await readPageToken(pageToken, line),
         key: key || undefined,
         actor: actor || undefined,
         since: optionalMs(since),
@@ -67,7 +68,7 @@ export function historyImpl(
           .filter(({ changes }) => !isPart || changes.length > 0)
           .map(show)
           .map(revisionToProto),
-        nextPageToken: page.next === undefined ? "" : String(page.next),
+        nextPageToken: page.next === undefined ? "" : await line.at(page.next),
         oldestRevision: BigInt(page.oldest),
       });
     },
@@ -116,8 +117,16 @@ function optionalMs(time: Timestamp | undefined): number | undefined {
   return time && timestampMs(time);
 }
 
-function readPageToken(token: string): number | undefined {
+/**
+ * Revision before which a page begins.
+ *
+ * @throws INVALID_ARGUMENT for a token of another database, such as the one before a restore.
+ */
+async function readPageToken(token: string, line: Line): Promise<number | undefined> {
   if (token === "") return undefined;
-  if (/^[1-9]\d{0,15}$/.test(token)) return Number(token);
+  const { revision = 0 } = readEtag(token) ?? {};
+  if (revision === 0) throw invalidPageToken();
+  // A revision that is no longer kept has no page after it.
+  if ((await line.find(token)) !== undefined || (await line.isForgotten(revision))) return revision;
   throw invalidPageToken();
 }

@@ -149,6 +149,7 @@ function reverse(change: StoredChange): StoredChange {
 /** Reads of the history. */
 export type HistoryStore = Pick<
   SettingStore,
+  | "markOf"
   | "oldestRevision"
   | "listRevisions"
   | "commits"
@@ -166,6 +167,7 @@ export function explained(store: HistoryStore): HistoryStore {
     commits: (...range) => mapReadError(store.commits(...range)),
     changesBetween: (...range) => mapReadError(store.changesBetween(...range)),
     knownKeys: (keys) => mapReadError(store.knownKeys(keys)),
+    markOf: (revision) => mapReadError(store.markOf(revision)),
     firstChanges: (...range) => mapReadError(store.firstChanges(...range)),
     lastChangesBy: (...range) => mapReadError(store.lastChangesBy(...range)),
   };

@@ -6,6 +6,7 @@ import {
   type PublicService as PublicServiceDesc,
 } from "../../gen/mooring/v1/public_service_pb.js";
 import type { Engine } from "./engine.ts";
+import { etagOf } from "./etag.ts";
 import { isPublic } from "./item.ts";
 import { memoizePerSnapshot } from "./reply.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -19,6 +20,7 @@ export function publicImpl(service: PublicService): PublicImpl {
     create(GetPublicSettingsResponseSchema, {
       settings: service.settings(snapshot),
       revision: BigInt(snapshot.revision),
+      etag: etagOf(snapshot),
     }),
   );
   return {

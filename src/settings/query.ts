@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import { markRewrite } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
-import { readCommits, readOldestRevision } from "./history-query.ts";
+import { readCommits, readMark, readOldestRevision } from "./history-query.ts";
 import { settingFromRow } from "./row.ts";
 import type { Rewrite, StoredDelta, StoredSetting, StoredState } from "./store.ts";
 
@@ -28,7 +28,12 @@ export async function readState(db: Db): Promise<StoredState> {
     .orderBy("position")
     .orderBy("key")
     .execute();
-  return { revision: await readRevision(db), settings: rows.map(settingFromRow) };
+  const revision = await readRevision(db);
+  return {
+    revision,
+    mark: (await readMark(db, revision)) || undefined,
+    settings: rows.map(settingFromRow),
+  };
 }
 
 export async function readDelta(db: Db, after: number): Promise<StoredDelta | undefined> {
@@ -52,6 +57,7 @@ export async function readDelta(db: Db, after: number): Promise<StoredDelta | un
     .execute();
   return {
     revision,
+    mark: (await readMark(db, revision)) || undefined,
     changed: changed.map(settingFromRow),
     deleted: deleted.map((row) => row.key),
     commits: revision - after > MAX_COMMITS ? undefined : await readCommits(db, after, revision),

@@ -32,6 +32,7 @@ export function revisionToRow(commit: StoredRevision): RevisionRow {
     request_id: commit.requestId,
     peer: commit.peer,
     reason: commit.reason,
+    mark: commit.mark ?? "",
   };
 }
 
@@ -58,6 +59,7 @@ export function revisionFromRow(row: RevisionRow): StoredRevision {
     requestId: row.request_id,
     peer: row.peer,
     reason: row.reason,
+    ...(row.mark === "" ? {} : { mark: row.mark }),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   ListSettingsResponseSchema,
   ResetTokenResponseSchema,
   RollbackResponseSchema,
+  type SaveSettingsRequest,
   SaveSettingsResponseSchema,
   SetAria2ResponseSchema,
   SetQbittorrentResponseSchema,
@@ -23,6 +24,7 @@ import { createTranslations, type Language, type Translate } from "../messages/l
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
 import { describeChange } from "./commit.ts";
+import { etagOf } from "./etag.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
@@ -72,6 +74,18 @@ export function settingImpl(
     ...originOf(context, reason),
     rights: rights(context),
   });
+  /** The revision that a request expects; both of its members must agree. */
+  const expectedOf = async ({
+    expectedRevision,
+    expectedEtag,
+  }: Pick<SaveSettingsRequest, "expectedRevision" | "expectedEtag">) => {
+    const revision = optionalNumber(expectedRevision);
+    if (expectedEtag === undefined) return revision;
+    const known = await service.line.require(expectedEtag);
+    return revision === undefined ? known : Math.min(known, revision);
+  };
+  const etagAfter = ({ revision, commit }: Changed<unknown>): string | Promise<string> =>
+    commit?.revision === revision ? etagOf(commit) : service.line.at(revision);
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
     if (settings.length === 0) return [];
     const say = sayIn(context);
@@ -96,6 +110,7 @@ export function settingImpl(
           create(GetSettingResponseSchema, {
             setting: show(snapshot, service.get(key)),
             revision: BigInt(snapshot.revision),
+            etag: etagOf(snapshot),
             languageCode,
           }),
           part,
@@ -119,6 +134,7 @@ export function settingImpl(
               show(snapshot, item),
             ),
             revision: BigInt(snapshot.revision),
+            etag: etagOf(snapshot),
             languageCode,
           }),
           isLimited ? `${part}\n${kind}` : part,
@@ -178,11 +194,17 @@ export function settingImpl(
       if (reveals) revealed(context, settings);
       const revision = BigInt(now.revision);
       return asPart(
-        create(BatchGetSettingsResponseSchema, { settings, revision, languageCode }),
+        create(BatchGetSettingsResponseSchema, {
+          settings,
+          revision,
+          languageCode,
+          etag: etagOf(now),
+        }),
         part,
       );
     },
-    saveSettings: async ({ settings, expectedRevision, dryRun, reason }, context) => {
+    saveSettings: async (request, context) => {
+      const { settings, dryRun, reason } = request;
       const inputs = settings.map((input) => ({
         ...input,
         expectedRevision: optionalNumber(input.expectedRevision),
@@ -190,11 +212,12 @@ export function settingImpl(
       }));
       const by = origin(context, reason);
       const changed = await service.save(inputs, by, {
-        expectedRevision: optionalNumber(expectedRevision),
+        expectedRevision: await expectedOf(request),
         dryRun,
       });
       const reply = create(SaveSettingsResponseSchema, {
         revision: BigInt(changed.revision),
+        etag: await etagAfter(changed),
         skipped: skipped(changed.result, context),
         notice: noticeOf(changed.result, dryRun, context),
       });
@@ -206,20 +229,26 @@ export function settingImpl(
       if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
       return reply;
     },
-    deleteSetting: async ({ key, expectedRevision, reason }, context) => {
-      const { revision } = await service.delete(key, origin(context, reason), {
-        expectedRevision: optionalNumber(expectedRevision),
+    deleteSetting: async (request, context) => {
+      const { key, reason } = request;
+      const changed = await service.delete(key, origin(context, reason), {
+        expectedRevision: await expectedOf(request),
       });
-      return create(DeleteSettingResponseSchema, { revision: BigInt(revision) });
+      return create(DeleteSettingResponseSchema, {
+        revision: BigInt(changed.revision),
+        etag: await etagAfter(changed),
+      });
     },
-    rollback: async ({ to, keys, expectedRevision, dryRun, reason }, context) => {
+    rollback: async (request, context) => {
+      const { to, keys, dryRun, reason } = request;
       const changed = await service.rollback(
         { revision: Number(to), keys },
         origin(context, reason),
-        { expectedRevision: optionalNumber(expectedRevision), dryRun },
+        { expectedRevision: await expectedOf(request), dryRun },
       );
       return create(RollbackResponseSchema, {
         revision: BigInt(changed.revision),
+        etag: await etagAfter(changed),
         changes: changesOf(changed),
         skipped: skipped(changed.result, context),
       });

@@ -24,6 +24,7 @@ import {
 } from "./conflict.ts";
 import type { Draft } from "./draft.ts";
 import type { Engine } from "./engine.ts";
+import { createLine, type Line } from "./etag.ts";
 import { explained, type History, type HistoryStore } from "./history.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
@@ -60,6 +61,8 @@ interface ChangeConditions extends ChangeOptions {
 /** Service for settings. Reads return the newest revision known to this process. */
 export interface SettingService extends DownloaderService {
   snapshot(): Snapshot;
+  /** The revisions of this database. */
+  readonly line: Line;
   /** Returns the file that manages a key; undefined: clients manage it. */
   managedBy(key: string): string | undefined;
   /**
@@ -183,6 +186,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     });
   return {
     snapshot,
+    line: createLine({ store, snapshot }),
     managedBy,
     get,
     list: (groups) => listOf(snapshot(), groups),

@@ -22,6 +22,8 @@ export type ItemChange = readonly [key: string, item: SettingItem | undefined];
  */
 export interface Snapshot {
   readonly revision: number;
+  /** Mark of the revision; empty: it has none, or there is no revision. */
+  readonly mark: string;
   /** Number of settings. */
   readonly size: number;
   /** Highest position of a custom setting; 0 when there is none. */
@@ -35,8 +37,12 @@ export interface Snapshot {
   /** Position of the item in a list, from 0, with gaps for deleted settings. */
   indexOf(key: string): number;
   items(): Iterable<SettingItem>;
-  /** Returns the snapshot after changes. */
-  with(revision: number, changes: Iterable<ItemChange>): Snapshot;
+  /**
+   * Returns the snapshot after changes.
+   *
+   * @param mark of the revision. Default: that of this snapshot.
+   */
+  with(revision: number, changes: Iterable<ItemChange>, mark?: string): Snapshot;
 }
 
 /** Creates a snapshot without an earlier one from settings in list order and mounts in any order. */
@@ -44,6 +50,7 @@ export function createSnapshot(
   revision: number,
   items: Iterable<SettingItem>,
   mountItems: Iterable<SettingItem> = [],
+  mark = "",
 ): Snapshot {
   const slots = new Map<string, number>();
   const flat: SettingItem[] = [];
@@ -61,6 +68,7 @@ export function createSnapshot(
   for (let at = 0; at < flat.length; at += CHUNK) chunks.push(flat.slice(at, at + CHUNK));
   return new ChunkedSnapshot({
     revision,
+    mark,
     size: flat.length,
     lastPosition,
     totals,
@@ -76,7 +84,7 @@ export function createSnapshot(
  * rows: known settings without a row have their defaults.
  */
 export function restoreSnapshot(
-  { revision, settings }: StoredState,
+  { revision, mark, settings }: StoredState,
   definitions: readonly SettingDefinition[],
   { fromStored, absent }: Pick<ItemCodec, "fromStored" | "absent">,
 ): Snapshot {
@@ -92,11 +100,13 @@ export function restoreSnapshot(
     revision,
     items.filter(({ origin }) => origin !== "mount"),
     items.filter(({ origin }) => origin === "mount"),
+    mark,
   );
 }
 
 interface State {
   readonly revision: number;
+  readonly mark: string;
   readonly size: number;
   readonly lastPosition: number;
   readonly totals: SettingTotals;
@@ -109,6 +119,7 @@ interface State {
 
 class ChunkedSnapshot implements Snapshot {
   readonly revision: number;
+  readonly mark: string;
   readonly size: number;
   readonly lastPosition: number;
   readonly totals: SettingTotals;
@@ -119,6 +130,7 @@ class ChunkedSnapshot implements Snapshot {
 
   constructor(state: State) {
     this.revision = state.revision;
+    this.mark = state.mark;
     this.size = state.size;
     this.lastPosition = state.lastPosition;
     this.totals = state.totals;
@@ -143,7 +155,7 @@ class ChunkedSnapshot implements Snapshot {
       for (const item of chunk ?? []) if (item !== undefined) yield item;
   }
 
-  with(revision: number, changes: Iterable<ItemChange>): Snapshot {
+  with(revision: number, changes: Iterable<ItemChange>, mark = this.mark): Snapshot {
     const chunks = [...this.#chunks];
     const copied = new Set<number>();
     let { size, lastPosition, totals } = this;
@@ -178,6 +190,7 @@ class ChunkedSnapshot implements Snapshot {
     }
     const next = new ChunkedSnapshot({
       revision,
+      mark,
       size,
       lastPosition,
       totals,
@@ -188,7 +201,7 @@ class ChunkedSnapshot implements Snapshot {
     });
     // Keys of deleted settings keep their slots, and clients choose keys.
     return this.#slots.size > 2 * size + SPARE
-      ? createSnapshot(revision, next.items(), next.mounts.values())
+      ? createSnapshot(revision, next.items(), next.mounts.values(), mark)
       : next;
   }
 }

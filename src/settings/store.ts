@@ -47,6 +47,11 @@ export interface StoredRevision extends RevisionOrigin {
   readonly revision: number;
   /** Milliseconds since 1970 UTC. */
   readonly time: number;
+  /**
+   * Random text of the commit: after a restore, another commit may have the same number. Absent:
+   * none was given.
+   */
+  readonly mark?: string;
 }
 
 /** Revision to be committed, with its changes. */
@@ -57,12 +62,16 @@ export interface RevisionCommit extends StoredRevision {
 /** Complete stored state at one revision. */
 export interface StoredState {
   readonly revision: number;
+  /** Mark of the revision; absent: it has none, or there is no revision. */
+  readonly mark?: string | undefined;
   readonly settings: readonly StoredSetting[];
 }
 
 /** Commits of other processes after a revision. */
 export interface StoredDelta {
   readonly revision: number;
+  /** As in StoredState. */
+  readonly mark?: string | undefined;
   readonly changed: readonly StoredSetting[];
   readonly deleted: readonly string[];
   /** Revisions in order; undefined: too many for memory. */
@@ -86,7 +95,7 @@ export interface RevisionFilter {
 type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
 
 /** Revision with the keys that it changed. */
-export interface RevisionSummary extends StoredRevision {
+export interface RevisionSummary extends Omit<StoredRevision, "mark"> {
   readonly changes: readonly ChangedKey[];
 }
 
@@ -199,6 +208,8 @@ export interface SettingStore extends JobSlots {
    * paths. Undefined: none.
    */
   problem(): string | undefined;
+  /** Mark of a revision, empty if it has none; undefined: the history does not have the revision. */
+  markOf(revision: number): Promise<string | undefined>;
   /** Oldest revision in the history; 0: none. */
   oldestRevision(): Promise<number>;
   /** Page of the history, newest first. */

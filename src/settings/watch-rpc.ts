@@ -20,6 +20,7 @@ import { createLanguageOf } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
 import { describeChange, publicChange } from "./commit.ts";
 import type { SettingDefinition } from "./definition.ts";
+import { etagOf } from "./etag.ts";
 import type { Feed } from "./feed.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { isMountChange } from "./mount-key.ts";
@@ -60,6 +61,7 @@ export function watchImpl(
   const publicSnapshot = memoizePerSnapshot((snapshot) =>
     create(WatchPublicSettingsResponseSchema, {
       revision: BigInt(snapshot.revision),
+      etag: etagOf(snapshot),
       event: {
         case: "snapshot",
         value: { settings: source.publicReads.settings(snapshot) },
@@ -74,7 +76,7 @@ export function watchImpl(
   );
   const now = (): Snapshot => source.settings.snapshot();
   return {
-    watchSettings: ({ afterRevision, keys, languageCode }, context) => {
+    watchSettings: ({ afterRevision, afterEtag, keys, languageCode }, context) => {
       const { signal } = context;
       const snapshot = snapshotIn(languageOf(context, languageCode));
       checkKeys(keys);
@@ -90,30 +92,32 @@ export function watchImpl(
               setting: ({ key }) => isAsked(key) && canRead(key),
               change: (change) => isAsked(change.key) && canReadChange(change),
             };
-      const after = optionalNumber(afterRevision);
-      const all = after === undefined ? snapshot(source.settings.snapshot()) : undefined;
-      const first = all && wanted ? firstOf(all, wanted.view, () => onlyKeys(all, wanted)) : all;
-      return events(source, signal, {
-        after: after ?? Number(first?.revision),
-        first,
-        bookmark: settingsBookmark,
-        eventOf: (commit) =>
-          wanted === undefined
-            ? settingsEvent(commit)
-            : changeOf(commit, wanted.view, () => ({ event: settingsChanged(commit, wanted) }))
-                .event,
+      return startingAt(source, { afterRevision, afterEtag }, (after) => {
+        const all = after === undefined ? snapshot(source.settings.snapshot()) : undefined;
+        const first = all && wanted ? firstOf(all, wanted.view, () => onlyKeys(all, wanted)) : all;
+        return events(source, signal, {
+          after: after ?? Number(first?.revision),
+          first,
+          bookmark: settingsBookmark,
+          eventOf: (commit) =>
+            wanted === undefined
+              ? settingsEvent(commit)
+              : changeOf(commit, wanted.view, () => ({ event: settingsChanged(commit, wanted) }))
+                  .event,
+        });
       });
     },
-    watchPublicSettings: ({ afterRevision }, { signal }) => {
-      const after = optionalNumber(afterRevision);
-      const first = after === undefined ? publicSnapshot(source.publicReads.snapshot()) : undefined;
-      return events(source, signal, {
-        after: after ?? Number(first?.revision),
-        first,
-        bookmark: publicBookmark,
-        eventOf: publicEvent,
-      });
-    },
+    watchPublicSettings: (request, { signal }) =>
+      startingAt(source, request, (after) => {
+        const first =
+          after === undefined ? publicSnapshot(source.publicReads.snapshot()) : undefined;
+        return events(source, signal, {
+          after: after ?? Number(first?.revision),
+          first,
+          bookmark: publicBookmark,
+          eventOf: publicEvent,
+        });
+      }),
   };
 }
 
@@ -176,6 +180,7 @@ function settingsSnapshot(source: WatchSource, translate: Translate) {
     const settings = source.settings.list([]);
     return create(WatchSettingsResponseSchema, {
       revision: BigInt(snapshot.revision),
+      etag: etagOf(snapshot),
       event: {
         case: "snapshot",
         value: { settings: settings.map((item) => show(snapshot, item)) },
@@ -184,12 +189,30 @@ function settingsSnapshot(source: WatchSource, translate: Translate) {
   });
 }
 
+/**
+ * Stream after the state that a request names.
+ *
+ * @param open opens a stream after a revision; undefined: with a snapshot.
+ */
+function startingAt<E>(
+  { settings }: Pick<WatchSource, "settings">,
+  { afterRevision, afterEtag }: Pick<WatchSettingsRequest, "afterRevision" | "afterEtag">,
+  open: (after: number | undefined) => AsyncIterable<E>,
+): AsyncIterable<E> {
+  if (afterEtag === undefined) return open(optionalNumber(afterRevision));
+  return flatten(settings.line.find(afterEtag).then(open));
+}
+
+async function* flatten<E>(stream: Promise<AsyncIterable<E>>): AsyncIterable<E> {
+  yield* await stream;
+}
+
 /** Messages of a stream. */
 interface Messages<E> {
   /** Revision that the reader has, or that `first` shows. */
   readonly after: number;
   readonly first: E | undefined;
-  readonly bookmark: (revision: number) => E;
+  readonly bookmark: (revision: number, etag: string) => E;
   /** @returns undefined for a commit that does not concern the reader. */
   readonly eventOf: (commit: RevisionCommit) => E | undefined;
 }
@@ -199,7 +222,7 @@ interface Messages<E> {
  * commit and during idle times.
  */
 async function* events<E>(
-  { feed, publicReads }: WatchSource,
+  { feed, publicReads, settings }: WatchSource,
   signal: AbortSignal,
   { after: start, first, bookmark, eventOf }: Messages<E>,
 ): AsyncIterable<E> {
@@ -208,9 +231,12 @@ async function* events<E>(
   if (start > feed.head) await publicReads.fresh();
   let sent = start;
   let seen = start;
+  /** Etag of `seen`, once a commit has shown it. */
+  let etag: string | undefined;
   for await (const commits of feed.read(start, signal)) {
     for (const commit of commits) {
       seen = commit.revision;
+      etag = etagOf(commit);
       const event = eventOf(commit);
       if (event === undefined) continue;
       sent = seen;
@@ -218,7 +244,8 @@ async function* events<E>(
     }
     if (sent < seen || commits.length === 0) {
       sent = seen;
-      yield bookmark(seen);
+      etag ??= await settings.line.at(seen);
+      yield bookmark(seen, etag);
     }
   }
 }
@@ -233,6 +260,7 @@ function settingsChanged(
   if (changes.length === 0) return undefined;
   return create(WatchSettingsResponseSchema, {
     revision: BigInt(commit.revision),
+    etag: etagOf(commit),
     event: {
       case: "change",
       value: {
@@ -253,6 +281,7 @@ function publicChanged(
   if (change === undefined) return undefined;
   return create(WatchPublicSettingsResponseSchema, {
     revision: BigInt(commit.revision),
+    etag: etagOf(commit),
     event: {
       case: "change",
       value: { set: { ...change.set }, removed: [...change.removed] },
@@ -260,20 +289,21 @@ function publicChanged(
   });
 }
 
-const settingsBookmark = (revision: number): WatchSettingsResponse =>
-  create(WatchSettingsResponseSchema, { revision: BigInt(revision) });
+const settingsBookmark = (revision: number, etag: string): WatchSettingsResponse =>
+  create(WatchSettingsResponseSchema, { revision: BigInt(revision), etag });
 
-const publicBookmark = (revision: number): WatchPublicSettingsResponse =>
-  create(WatchPublicSettingsResponseSchema, { revision: BigInt(revision) });
+const publicBookmark = (revision: number, etag: string): WatchPublicSettingsResponse =>
+  create(WatchPublicSettingsResponseSchema, { revision: BigInt(revision), etag });
 
 function onlyKeys(
-  { revision, event }: WatchSettingsResponse,
+  { revision, etag, event }: WatchSettingsResponse,
   wanted: Wanted,
 ): WatchSettingsResponse {
   const all = event.case === "snapshot" ? event.value.settings : [];
   const settings = all.filter(wanted.setting);
   return create(WatchSettingsResponseSchema, {
     revision,
+    etag,
     event: { case: "snapshot", value: { settings } },
   });
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setImmediate as afterIo } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
@@ -297,6 +298,11 @@ class Decided implements Base {
   }
 }
 
+/** Mark of a commit: 64 random bits. */
+function newMark(): string {
+  return randomBytes(8).toString("hex");
+}
+
 /** @param check throws to reject the changes of a job. */
 async function decideAll(
   snapshot: Snapshot,
@@ -360,7 +366,8 @@ async function decideOne(
     changes.push(toChange(item, codec));
   }
   if (!job.isOwn) checkTotals(state.totals, totals, limits);
-  const commit = toCommit({ revision: state.revision + 1, time: now(), origin }, changes);
+  const mark = newMark();
+  const commit = toCommit({ revision: state.revision + 1, time: now(), origin, mark }, changes);
   if (!job.dryRun) {
     committed.push({ commit, items });
     state.apply(items, totals, draft.lastPosition);

@@ -17,6 +17,7 @@ import {
   readFirstChanges,
   readKnownKeys,
   readLastChangesBy,
+  readMark,
   readOldestRevision,
   readRevisions,
 } from "../settings/history-query.ts";
@@ -81,6 +82,7 @@ export function createStores(parts: DialectParts) {
         check?.();
         return tryAcquireJobSlot(db, job, interval, serverTime(now));
       }),
+    markOf: (revision) => read(() => readMark(db, revision)),
     oldestRevision: () => read(() => readOldestRevision(db)),
     listRevisions: (filter) => read(async () => kept(await readRevisions(db, filter, revisionsOf))),
     commits: (after, upTo, limit) =>

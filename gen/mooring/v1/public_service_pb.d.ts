@@ -77,6 +77,13 @@ export declare type GetPublicSettingsResponse = Message<"mooring.v1.GetPublicSet
    * @generated from field: int64 revision = 2;
    */
   revision: bigint;
+
+  /**
+   * Identifies this state, also after the database was restored from a copy.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
 };
 
 /**
@@ -97,6 +104,15 @@ export declare type WatchPublicSettingsRequest = Message<"mooring.v1.WatchPublic
    * @generated from field: optional int64 after_revision = 1;
    */
   afterRevision?: bigint | undefined;
+
+  /**
+   * Send changes after the state with this etag, which an event has; precedes
+   * after_revision. If the database does not have the state, the stream begins
+   * with a snapshot.
+   *
+   * @generated from field: optional string after_etag = 2;
+   */
+  afterEtag?: string | undefined;
 };
 
 /**
@@ -141,6 +157,13 @@ export declare type WatchPublicSettingsResponse = Message<"mooring.v1.WatchPubli
     value: PublicSettingsChange;
     case: "change";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Identifies the state at this revision, for after_etag.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**

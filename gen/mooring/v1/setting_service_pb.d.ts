@@ -75,6 +75,13 @@ export declare type ListSettingsResponse = Message<"mooring.v1.ListSettingsRespo
    * @generated from field: string language_code = 3;
    */
   languageCode: string;
+
+  /**
+   * Identifies this state, also after the database was restored from a copy.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**
@@ -203,6 +210,13 @@ export declare type GetSettingResponse = Message<"mooring.v1.GetSettingResponse"
    * @generated from field: string language_code = 3;
    */
   languageCode: string;
+
+  /**
+   * Identifies this state, also after the database was restored from a copy.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**
@@ -274,6 +288,13 @@ export declare type BatchGetSettingsResponse = Message<"mooring.v1.BatchGetSetti
    * @generated from field: string language_code = 3;
    */
   languageCode: string;
+
+  /**
+   * Identifies this state, also after the database was restored from a copy.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**
@@ -315,6 +336,14 @@ export declare type SaveSettingsRequest = Message<"mooring.v1.SaveSettingsReques
    * @generated from field: string reason = 4;
    */
   reason: string;
+
+  /**
+   * Like expected_revision, with the etag of a read. ABORTED also if the etag is
+   * not of this database, which may have been restored from a copy.
+   *
+   * @generated from field: optional string expected_etag = 5;
+   */
+  expectedEtag?: string | undefined;
 };
 
 /**
@@ -361,6 +390,13 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
    * @generated from field: string notice = 4;
    */
   notice: string;
+
+  /**
+   * Identifies the state at this revision, as the etag of reads does.
+   *
+   * @generated from field: string etag = 5;
+   */
+  etag: string;
 };
 
 /**
@@ -396,6 +432,14 @@ export declare type DeleteSettingRequest = Message<"mooring.v1.DeleteSettingRequ
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * Like expected_revision, with the etag of a read. ABORTED also if the etag is
+   * not of this database, which may have been restored from a copy.
+   *
+   * @generated from field: optional string expected_etag = 4;
+   */
+  expectedEtag?: string | undefined;
 };
 
 /**
@@ -416,6 +460,13 @@ export declare type DeleteSettingResponse = Message<"mooring.v1.DeleteSettingRes
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
+
+  /**
+   * Identifies the state at this revision, as the etag of reads does.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
 };
 
 /**
@@ -611,6 +662,16 @@ export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequ
    * @generated from field: string language_code = 3;
    */
   languageCode: string;
+
+  /**
+   * Send changes after the state with this etag, which an event has; precedes
+   * after_revision. If the database does not have the state, because it was
+   * restored from a copy or no longer keeps the changes since, the stream begins
+   * with a snapshot.
+   *
+   * @generated from field: optional string after_etag = 4;
+   */
+  afterEtag?: string | undefined;
 };
 
 /**
@@ -655,6 +716,13 @@ export declare type WatchSettingsResponse = Message<"mooring.v1.WatchSettingsRes
     value: SettingsChange;
     case: "change";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Identifies the state at this revision, for after_etag.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**
@@ -948,6 +1016,14 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * Like expected_revision, with the etag of a read. ABORTED also if the etag is
+   * not of this database, which may have been restored from a copy.
+   *
+   * @generated from field: optional string expected_etag = 6;
+   */
+  expectedEtag?: string | undefined;
 };
 
 /**
@@ -982,6 +1058,13 @@ export declare type RollbackResponse = Message<"mooring.v1.RollbackResponse"> & 
    * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
    */
   skipped: SkippedSetting[];
+
+  /**
+   * Identifies the state at this revision, as the etag of reads does.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**
@@ -1403,7 +1486,8 @@ export declare const SettingService: GenService<{
    * - unique: no revision is sent twice;
    * - reliable: no revision of the requested range is missing;
    * - atomic: all changes of a revision are in one event;
-   * - resumable: after any revision that is kept, at any instance;
+   * - resumable: after any revision that is kept, at any instance, and by
+   * after_etag also across a restored database;
    * - bookmarked: progress is sent while nothing changes. OUT_OF_RANGE: the
    * requested revision is no longer kept; the message names the oldest one. RESOURCE_EXHAUSTED: the
    * client reads too slowly. UNAVAILABLE: the service stops; resume at another instance.

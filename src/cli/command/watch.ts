@@ -9,6 +9,9 @@ import { printEvents } from "../follow.ts";
 import { printableLine } from "../output.ts";
 import { changeLine } from "../setting-table.ts";
 
+/** The beginning of a stream: a revision of the user, or the state of the last event. */
+type Position = { readonly afterRevision?: bigint } | { readonly afterEtag: string };
+
 export const watchCommand: Command = {
   name: "watch",
   usage: ["watch [KEY...] [--after REVISION]"],
@@ -26,14 +29,12 @@ export const watchCommand: Command = {
     const after = text === undefined ? undefined : revisionNumber(text, "--after");
     const client = await run.connect();
     const keys = [...run.args.positionals];
-    await printEvents(run, {
-      from: after,
-      open: (afterRevision, options) =>
-        client.watchSettings(
-          afterRevision === undefined ? { keys } : { keys, afterRevision },
-          options,
-        ),
-      positionOf: ({ revision }) => revision,
+    await printEvents<WatchSettingsResponse, Position>(run, {
+      from: after === undefined ? {} : { afterRevision: after },
+      open: (position, options) => client.watchSettings({ keys, ...position }, options),
+      // An older service sends no etag.
+      positionOf: ({ etag, revision }) =>
+        etag === "" ? { afterRevision: revision } : { afterEtag: etag },
       write: (event) => writeEvent(run, event),
       restart: async () => ({ from: undefined, notice: "beginning again with all settings" }),
     });

@@ -18,6 +18,8 @@ import { session } from "./session.ts";
 /** All settings at one revision. Immutable: each revision creates another object. */
 export interface Settings {
   readonly revision: bigint;
+  /** Identifies the state, also after the database was restored. */
+  readonly etag: string;
   readonly byKey: ReadonlyMap<string, Setting>;
 }
 
@@ -104,8 +106,7 @@ async function translate(): Promise<void> {
   if (settings.peek() === undefined) return;
   const read = await all(AbortSignal.timeout(SILENCE)).catch(() => undefined);
   const known = settings.peek();
-  if (read !== undefined && known !== undefined)
-    settings.value = { revision: known.revision, byKey: read.byKey };
+  if (read !== undefined && known !== undefined) settings.value = { ...known, byKey: read.byKey };
 }
 
 async function watch(token: string, signal: AbortSignal): Promise<void> {
@@ -139,23 +140,28 @@ async function* readChanges(_: undefined, options: StreamOptions): AsyncGenerato
     settings.value = await all(signal);
     options.onHeader();
   }
-  const request = { afterRevision: settings.peek()?.revision ?? 0n };
+  const request = { afterEtag: settings.peek()?.etag ?? "" };
   for await (const event of settingService.watchSettings(request, options)) {
     await take(event, signal);
     yield;
   }
 }
 
-async function take({ revision, event }: WatchSettingsResponse, signal: AbortSignal) {
+async function take({ revision, etag, event }: WatchSettingsResponse, signal: AbortSignal) {
   const known = settings.peek();
   if (known === undefined) return;
+  if (event.case === "snapshot") {
+    // The database was restored, or no longer keeps the changes since: read everything again.
+    settings.value = await all(signal);
+    return;
+  }
   if (event.case !== "change") {
-    settings.value = { revision, byKey: known.byKey };
+    settings.value = { revision, etag, byKey: known.byKey };
     return;
   }
   const change = event.value;
   const byKey = await withChanges(known.byKey, change, signal);
-  settings.value = { revision, byKey };
+  settings.value = { revision, etag, byKey };
   rememberRevision(revision, change);
   void tell({ revision, actor: change.actor, keys: change.changes.map(({ key }) => key) });
 }
@@ -189,7 +195,7 @@ async function withChanges(
 async function all(signal: AbortSignal): Promise<Settings> {
   const read = await settingService.listSettings({ maskSecrets: true }, { signal });
   const byKey = new Map(read.settings.map((setting) => [setting.key, setting]));
-  return { revision: read.revision, byKey };
+  return { revision: read.revision, etag: read.etag, byKey };
 }
 
 async function tell(change: Arrival): Promise<void> {

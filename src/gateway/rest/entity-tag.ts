@@ -85,13 +85,15 @@ export function readIfMatch(field: StateField, header: string, prefix: TagPrefix
 }
 
 /**
- * State in a Last-Event-ID header, for its request field.
+ * State in a Last-Event-ID header, for its request field. A text field gets an id of another
+ * service unchanged: the rpc may begin again, while an error would end a browser's EventSource.
  *
- * @throws OUT_OF_RANGE for an id of another service.
+ * @throws OUT_OF_RANGE for such an id, for a number.
  */
 export function readLastEventId(field: StateField, header: string, prefix: TagPrefix): unknown {
   const value = readStateText(field, header, prefix());
   if (value !== undefined) return value;
+  if (!field.numeric) return header;
   throw new BadRequest(
     "HEADER_INVALID",
     `Last-Event-ID: ${quote(header)} is not a revision of this database: connect again without it`,

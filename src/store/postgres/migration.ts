@@ -5,6 +5,7 @@ import { codeOf, postgresFailure } from "../../database/postgres/failure.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 import {
+  addMarks,
   createAccess,
   createAudit,
   createIncidents,
@@ -20,6 +21,7 @@ import {
  */
 export const migrations: Migrations = {
   "0001_first_schema": { up: createTables },
+  "0002_marks": { up: addMarks },
 };
 
 /** Text compared byte by byte, as in SQLite and JavaScript. */

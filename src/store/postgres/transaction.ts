@@ -263,6 +263,7 @@ select revision from moved`;
 /** Result row: content of the tables as JSON. */
 interface Answer {
   readonly revision: number;
+  readonly mark: string | null;
   readonly oldest: number;
   readonly changed: readonly SettingRow[];
   readonly deleted: readonly string[];
@@ -285,6 +286,7 @@ export async function readDeltaAtOnce(
       select distinct key from change where revision > ${after}
     )
     select newest as revision, oldest,
+      (select mark from revision where revision = newest) as mark,
       (select coalesce(json_agg(s order by s.position, s.key), '[]') from setting as s
         where s.key in (select key from touched)) as changed,
       (select coalesce(json_agg(key), '[]') from touched
@@ -302,6 +304,7 @@ export async function readDeltaAtOnce(
   if (revision < after || after + 1 < oldest) return undefined;
   return {
     revision,
+    mark: answer.mark || undefined,
     changed: answer.changed.map(settingFromRow),
     deleted: answer.deleted,
     commits: commitsOf(answer),

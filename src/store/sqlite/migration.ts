@@ -2,6 +2,7 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 import { SEGMENT } from "../../database/sqlite/segment.ts";
 import {
+  addMarks,
   createAccess,
   createAudit,
   createIncidents,
@@ -16,6 +17,7 @@ import {
  */
 export const migrations: Record<string, Migration> = {
   "0001_first_schema": { up: createTables },
+  "0002_marks": { up: addMarks },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {

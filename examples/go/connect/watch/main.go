@@ -17,14 +17,14 @@ import (
 
 func main() {
 	settings := mooringv1connect.NewSettingServiceClient(http.DefaultClient, os.Getenv("MOORING_URL"))
-	for after := (*int64)(nil); ; time.Sleep(time.Second) {
-		request := connect.NewRequest(&mooring.WatchSettingsRequest{AfterRevision: after})
+	for after := (*string)(nil); ; time.Sleep(time.Second) {
+		request := connect.NewRequest(&mooring.WatchSettingsRequest{AfterEtag: after})
 		request.Header().Set("Authorization", os.Getenv("MOORING_TOKEN"))
 		stream, err := settings.WatchSettings(context.Background(), request)
 		for err == nil && stream.Receive() {
-			after = &stream.Msg().Revision
+			after = &stream.Msg().Etag
 			for _, change := range stream.Msg().GetChange().GetChanges() {
-				fmt.Println("changed at revision:", *after, change.Key)
+				fmt.Println("changed at revision:", stream.Msg().Revision, change.Key)
 			}
 		}
 		if err == nil {

@@ -23,11 +23,11 @@ func main() {
 		log.Fatal(err)
 	}
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "authorization", os.Getenv("MOORING_TOKEN"))
-	for after := (*int64)(nil); ; time.Sleep(time.Second) {
-		stream, err := mooring.NewSettingServiceClient(conn).WatchSettings(ctx, &mooring.WatchSettingsRequest{AfterRevision: after})
+	for after := (*string)(nil); ; time.Sleep(time.Second) {
+		stream, err := mooring.NewSettingServiceClient(conn).WatchSettings(ctx, &mooring.WatchSettingsRequest{AfterEtag: after})
 		for event := new(mooring.WatchSettingsResponse); err == nil; {
 			if event, err = stream.Recv(); err == nil {
-				after = &event.Revision
+				after = &event.Etag
 				for _, change := range event.GetChange().GetChanges() {
 					fmt.Println("changed at revision:", event.Revision, change.Key)
 				}
