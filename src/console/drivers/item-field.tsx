@@ -25,7 +25,11 @@ export function ItemField({ item, value, wrong, missing, onChange }: ItemFieldPr
       <label class="label" for={id}>
         {label || name} <code class="quiet">{name}</code>
         {required && item.default === "" && item.type !== "bool" && (
-          <span class={missing ? "badge edited" : "badge"}>{t("drivers.required")}</span>
+          <span class={missing ? "badge edited" : "badge"}>
+            {item.requiredUnless === ""
+              ? t("drivers.required")
+              : t("drivers.requiredUnless", { items: item.requiredUnless.replaceAll(",", ", ") })}
+          </span>
         )}
       </label>
       <Input id={id} item={item} value={value} wrong={wrong !== undefined} onChange={onChange} />

@@ -119,6 +119,7 @@ export const zhCn: Messages = {
   "drivers.none": "没有符合条件的驱动。",
   "drivers.own": "此驱动专有",
   "drivers.required": "必填",
+  "drivers.requiredUnless": "没有 {items} 时必填",
   "drivers.result": "配置",
   "drivers.schema": "JSON Schema",
   "drivers.search": "搜索驱动",

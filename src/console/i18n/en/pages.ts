@@ -24,6 +24,7 @@ export const pagesTexts = {
   "drivers.guide": "Source of the values",
   "drivers.own": "Items of this driver",
   "drivers.required": "required",
+  "drivers.requiredUnless": "required without {items}",
 
   "editor.off": "Off",
   "editor.on": "On",
