@@ -2,14 +2,13 @@ import type { DescMethod, DescService, JsonObject } from "@bufbuild/protobuf";
 import type { Method } from "../method.ts";
 import { type GatewayOptions, type Served, servedMethods } from "../options.ts";
 import { type Binding, createBindings } from "../rest/binding.ts";
-import type { MemberNames } from "../serialize.ts";
 import type { OperationContext } from "./context.ts";
 import { headerComponents, parameterComponents } from "./header.ts";
 import { Names, shortNames } from "./name.ts";
 import { createOperation } from "./operation.ts";
 import { documentPath, hierarchyOf, pathParameters } from "./path.ts";
 import { failureResponses } from "./response.ts";
-import { type Comments, Schemas } from "./schema.ts";
+import { type Comments, type JsonForm, Schemas } from "./schema.ts";
 
 /** Options of a document in addition to the methods and their rules. @internal */
 export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
@@ -18,8 +17,8 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
   readonly version: string;
   readonly description: string;
   readonly comments: Comments;
-  /** Names of JSON members, as the gateway has them. Default: proto names. */
-  readonly memberNames?: MemberNames | undefined;
+  /** Form of JSON, as the gateway has it. Default: proto names, all members, names of enum values. */
+  readonly form?: Partial<JsonForm> | undefined;
   /** Further members of `info`. */
   readonly info?: JsonObject | undefined;
   /** Default: the folder of the document's URL. */
@@ -27,6 +26,12 @@ export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
   /** Schemes of which calls of methods that are not public need one. Default: none. */
   readonly securitySchemes?: Readonly<Record<string, JsonObject>> | undefined;
 }
+
+const DEFAULT_FORM: JsonForm = {
+  memberNames: "proto",
+  alwaysEmitImplicit: true,
+  enumAsInteger: false,
+};
 
 /** Relative to the URL of the document, also below a path prefix of a proxy. */
 const HERE: readonly string[] = ["."];
@@ -41,7 +46,10 @@ const HERE: readonly string[] = ["."];
 export function createDocument(options: DocumentOptions): JsonObject {
   const { methods, rules, title, version, description, comments, isPublic, headers } = options;
   const { info, servers = HERE, securitySchemes = {} } = options;
-  const context = { ...options, schemas: new Schemas(comments, options.memberNames) };
+  const context = {
+    ...options,
+    schemas: new Schemas(comments, { ...DEFAULT_FORM, ...options.form }),
+  };
   const bindings = methods.flatMap((method) => createBindings(method, rules));
   const services = [...new Set(bindings.map(({ method }) => method.desc.parent))];
   const tags = shortNames(
@@ -183,7 +191,7 @@ function withoutUnused(document: JsonObject & { readonly components: JsonObject 
 /** Options of a document. Those of the gateway that it shares must be the same. */
 export interface OpenApiOptions
   extends Served,
-    Pick<GatewayOptions, "rules" | "memberNames" | "mapParameters"> {
+    Pick<GatewayOptions, "rules" | "memberNames" | "mapParameters" | "jsonOptions"> {
   /** Title of the API. */
   readonly title: string;
   /** Version of the API, such as that of its package. */
@@ -217,7 +225,7 @@ export interface OpenApiOptions
  * @throws RuleError
  */
 export function createOpenApi(options: OpenApiOptions): JsonObject {
-  const { description = "", memberNames = "json", comments = {}, isPublic } = options;
+  const { description = "", memberNames = "json", jsonOptions, comments = {}, isPublic } = options;
   const { title, version, rules, mapParameters, info, servers, securitySchemes = {} } = options;
   const isOpen = Object.keys(securitySchemes).length === 0;
   return createDocument({
@@ -225,7 +233,11 @@ export function createOpenApi(options: OpenApiOptions): JsonObject {
     version,
     description,
     rules,
-    memberNames,
+    form: {
+      memberNames: (jsonOptions?.useProtoFieldName ?? memberNames === "proto") ? "proto" : "json",
+      alwaysEmitImplicit: jsonOptions?.alwaysEmitImplicit ?? true,
+      enumAsInteger: jsonOptions?.enumAsInteger ?? false,
+    },
     mapParameters,
     comments,
     info,

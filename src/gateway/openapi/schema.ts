@@ -22,6 +22,15 @@ export type Comments = Readonly<Record<string, string>>;
  */
 export type Direction = "reply" | "request" | "patch";
 
+/** Form of JSON that the gateway's options choose. */
+export interface JsonForm {
+  readonly memberNames: MemberNames;
+  /** Replies have members without presence, empty or not. */
+  readonly alwaysEmitImplicit: boolean;
+  /** Replies have the numbers of enum values, not their names. */
+  readonly enumAsInteger: boolean;
+}
+
 /** Schema of a document that stands for no message type, with its possible names. */
 export interface OwnSchema {
   readonly names: readonly [string, ...string[]];
@@ -51,17 +60,16 @@ export class Schemas {
   readonly #comments: Comments;
   readonly #entries = new Map<string, Entry>();
   readonly #own = new Map<string, OwnSchema>();
-  readonly #names: MemberNames;
+  readonly #form: JsonForm;
 
-  /** @param names of members in JSON. Default: proto names. */
-  constructor(comments: Comments, names: MemberNames = "proto") {
+  constructor(comments: Comments, form: JsonForm) {
     this.#comments = comments;
-    this.#names = names;
+    this.#form = form;
   }
 
   /** Name of a field's member, which replies use and requests may use. */
   name({ name, jsonName }: DescField): string {
-    return this.#names === "json" ? jsonName : name;
+    return this.#form.memberNames === "json" ? jsonName : name;
   }
 
   /** Reference to a schema that stands for no message type. */
@@ -159,11 +167,11 @@ export class Schemas {
 
   #value(field: DescField, direction: Direction, omitted: readonly string[] = []): JsonObject {
     if (field.message) return this.message(field.message, direction, omitted);
-    if (field.enum) return this.#enum(field.enum);
+    if (field.enum) return this.#enum(field.enum, direction);
     return scalarSchema(field.scalar, direction);
   }
 
-  #enum(desc: DescEnum): JsonObject {
+  #enum(desc: DescEnum, direction: Direction): JsonObject {
     if (desc.typeName === "google.protobuf.NullValue") return { type: "null" };
     const scope = desc.typeName.slice(0, desc.typeName.lastIndexOf(".") + 1);
     const said = desc.values.flatMap(({ name, deprecated }) => {
@@ -171,9 +179,10 @@ export class Schemas {
       const notes = [...(deprecated ? ["Deprecated."] : []), ...(comment ? [comment] : [])];
       return notes.length === 0 ? [] : [`- \`${name}\`: ${notes.join(" ")}`];
     });
+    const isNumber = direction === "reply" && this.#form.enumAsInteger;
     return {
-      type: "string",
-      enum: desc.values.map(({ name }) => name),
+      type: isNumber ? "integer" : "string",
+      enum: desc.values.map(({ name, number }) => (isNumber ? number : name)),
       ...(said.length === 0 ? {} : { description: said.join("\n") }),
     };
   }
@@ -182,7 +191,7 @@ export class Schemas {
     const comment = this.#comments[desc.typeName];
     const fields = desc.fields.filter(({ name }) => !omitted.includes(name));
     const required = fields
-      .filter((field) => isRequired(field, direction))
+      .filter((field) => isRequired(field, direction, this.#form))
       .map((field) => this.name(field));
     return {
       type: "object",
@@ -229,13 +238,17 @@ function below(paths: readonly string[], { name }: DescField): readonly string[]
 }
 
 /** Whether JSON of a direction always has a member. */
-function isRequired(field: DescField, direction: Direction): boolean {
+function isRequired(
+  field: DescField,
+  direction: Direction,
+  { alwaysEmitImplicit }: JsonForm,
+): boolean {
   if (direction === "patch") return false;
   const { required, inputOnly } = behaviorOf(field);
   if (direction === "request") return required;
   if (isLegacyRequired(field)) return true;
-  // Members without presence are in every reply, empty or not.
-  return field.presence === FeatureSet_FieldPresence.IMPLICIT && !inputOnly;
+  const isImplicit = field.presence === FeatureSet_FieldPresence.IMPLICIT;
+  return alwaysEmitImplicit && isImplicit && !inputOnly;
 }
 
 /** Whether requests must have a member of a message, or of one of its messages. */

@@ -302,6 +302,17 @@ describe("media types", () => {
   });
 });
 
+test("the form of JSON is that of the options", () => {
+  const jsonOptions = { useProtoFieldName: true, alwaysEmitImplicit: false, enumAsInteger: true };
+  const made = documentOf([CATALOG, ARCHIVE], { jsonOptions });
+  const { properties, required } = schema("catalog.v1.Book", made);
+  expect(properties).toMatchObject({ old_title: {}, color: { type: "integer", enum: [0, 1, 2] } });
+  expect(required).toBeUndefined();
+  expect(schema("catalog.v1.BookInput", made)["properties"]).toMatchObject({
+    color: { type: "string", enum: expect.arrayContaining(["COLOR_RED"]) },
+  });
+});
+
 test("a deprecated rpc is a deprecated operation", () => {
   const deprecated = operations().filter((one) => "deprecated" in one);
   expect(deprecated.map(({ operationId }) => operationId)).toEqual([

@@ -23,6 +23,7 @@ import type { GatewayOptions } from "../../../../src/gateway/options.ts";
 import { needs } from "../../../downloaders/program.ts";
 import { send, streaming, unary } from "../../../gateway/gateway-server.ts";
 import { KIND_NAMES, kindOf, PEERS } from "./kinds.ts";
+import { createMessageGenerator } from "./message.ts";
 import { type Answer, buildPeers, type Reached, startPeers } from "./peers.ts";
 import { createGenerator, createRandom, type Generated, toBytes } from "./request.ts";
 
@@ -48,12 +49,11 @@ test("the gateway differs from grpc-gateway and vanguard only as differences.md 
   const own = await startOwn(methods, { fillUpdateMask: false });
   const filling = await startOwn(methods, { fillUpdateMask: true });
   const peers = startPeers();
-  const next = createGenerator(createRandom(SEED));
+  const requests = createRequests(registry);
   const counts = new Map<string, number>();
   const unexplained: object[] = [];
   const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
-  for (let index = 0; index < COUNT; index++) {
-    const request = next();
+  for (const request of requests) {
     const others = await peers.ask(toBytes(request));
     const plain = outcome(await own.ask(request), registry);
     const isPatch = request.method === "PATCH";
@@ -88,6 +88,37 @@ test("the gateway differs from grpc-gateway and vanguard only as differences.md 
   expect(kinds.toSorted()).toEqual(KIND_NAMES.toSorted());
   expect(kinds.filter((name) => !counts.has(name ?? ""))).toEqual([]);
 });
+
+/** Requests of both generators, and those of the peers' own tests. */
+function* createRequests(registry: Registry): Iterable<Generated> {
+  const next = createGenerator(createRandom(SEED));
+  for (let index = 0; index < COUNT; index++) yield next();
+  const all = registry.getMessage("peer.v1.All");
+  if (all === undefined) throw new Error("the contract has no message All");
+  const nextMessage = createMessageGenerator(all, createRandom(SEED));
+  for (let index = 0; index < COUNT / 2; index++) yield nextMessage();
+  for (const { query } of cases.queries) {
+    // Parameters of maps are an option here.
+    if (query.includes("[")) continue;
+    yield { method: "GET", target: `/v1/query?${query}`, body: undefined, type: undefined };
+  }
+  for (const { body } of cases.masks)
+    yield {
+      method: "PATCH",
+      target: "/v1/things/a",
+      body: JSON.stringify(body),
+      type: "application/json",
+    };
+}
+
+interface PeerCases {
+  readonly queries: readonly { readonly query: string }[];
+  readonly masks: readonly { readonly body: JsonValue }[];
+}
+
+const cases: PeerCases = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../../../gateway/peers/cases.json"), "utf8"),
+);
 
 function readContract(path: string): { registry: Registry; methods: DescMethod[] } {
   const set = fromBinary(FileDescriptorSetSchema, readFileSync(path));
