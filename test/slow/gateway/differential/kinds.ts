@@ -287,7 +287,7 @@ function isUnknown(path: string, name: string): boolean {
   return UNKNOWN.test(name) || (name === "s" && !path.startsWith("/v1/query"));
 }
 
-const UNKNOWN = /^(?:nope|m\.nope|s\.x|rs\[\])$/;
+const UNKNOWN = /^(?:nope|unknownField|m\.nope|s\.x|rs\[\])$/;
 
 /** Whether the rule of a path reads the whole message from the body. */
 function isWhole(method: string, path: string): boolean {

@@ -73,7 +73,7 @@ export function startPeers(): Peers {
     ask: async (request) => {
       child.stdin.write(`${JSON.stringify({ request: request.toString("base64") })}\n`);
       const { value, done } = await lines.next();
-      if (done === true) throw new Error("the peers have ended");
+      if (done === true) throw new Error(`the peers have ended at ${request}`);
       const { gateway, vanguard } = JSON.parse(value) as Record<"gateway" | "vanguard", Encoded>;
       return { gateway: decode(gateway), vanguard: decode(vanguard) };
     },
