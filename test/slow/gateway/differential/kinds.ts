@@ -205,7 +205,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
     peers: BOTH,
     fits: ({ peer, query, mine, theirs }) =>
       peer === "vanguard"
-        ? new Set(query.map(([name]) => JSON_NAMES[name] ?? name)).size < query.length &&
+        ? (new Set(query.map(([name]) => JSON_NAMES[name] ?? name)).size < query.length ||
+            hasSeveralMembers(query)) &&
           mine.refused === 400 &&
           isReached(theirs)
         : query.filter(([name]) => name === "mss").length === 2 &&
@@ -338,6 +339,12 @@ function isOwnOrRefused(mine: Outcome, theirs: Outcome, query: Seen["query"]): b
 
 /** Members of one oneof: a set one removes the others. */
 const ONEOF = ["cs", "ci", "cm"];
+
+/** Whether a query sets several members of the oneof. */
+function hasSeveralMembers(query: Seen["query"]): boolean {
+  const members = query.map(([name]) => name.split(".")[0] ?? "");
+  return new Set(members.filter((name) => ONEOF.includes(name))).size > 1;
+}
 
 const JSON_NAMES: Readonly<Record<string, string>> = {
   two_words: "twoWords",
