@@ -277,10 +277,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const mounts = sites.flatMap((site) => {
         const listings = registry.listings(site.id);
         const own = [...all().values()].flatMap((mount) => {
-          if (mount.disabled || !isOnSite(mount, site.name)) return [];
+          if (mount.disabled || !isOnSite(mount, site.id)) return [];
           const { state, listedAt } = statusOf(mount, site, sources);
           const isFailing = state === "failing" || state === "stuck";
-          return [{ site: site.name, path: pathOn(mount, site.name), listedAt, isFailing }];
+          return [{ site: site.name, path: pathOn(mount, site.id), listedAt, isFailing }];
         });
         const others = registry.site(site.id).extra.flatMap(({ path, disabled = false }) => {
           const listing = listings.get(path);

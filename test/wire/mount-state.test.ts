@@ -188,7 +188,9 @@ describe("the list of incidents without an open one", () => {
   };
 
   test("says which mounts were not listed at their providers", async () => {
-    await admin.mounts.saveMounts({ mounts: [local("fresh", "/srv/fresh")] });
+    await admin.mounts.saveMounts({
+      mounts: [local("fresh", "/srv/fresh", { sites: { names: ["one"] } })],
+    });
     await expect.poll(() => stateOf(admin, "fresh")).toBe("ok");
     const before = await list("en");
     expect(before).toMatchObject({ mounts: 4, listed: 3, unlisted: ["one /fresh"] });

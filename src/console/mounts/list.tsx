@@ -14,17 +14,18 @@ const STATES: Readonly<Record<string, MessageKey>> = {
   stuck: "mount.stuck",
 };
 
-/** Status of a mount on a site, or the class of its open incident there. */
+/** State of a mount on a site, with the class of its open incident there. */
 export function OnSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatus }) {
   const path = mount.overrides[of.site]?.mountPath || mount.mountPath;
-  // The row is up to date, but the mount fails.
   const incident = incidents.value.find((each) => each.site === of.site && each.mountPath === path);
-  const word = incident ? CLASSES[incident.class] : STATES[of.state];
-  const isGood = incident === undefined && (of.state === "ok" || of.state === "waiting");
+  const word = STATES[of.state];
+  const kind = incident && of.state === "failing" ? CLASSES[incident.class] : undefined;
+  const isGood = of.state === "ok" || of.state === "waiting";
   return (
     <span class={`health ${isGood ? "good" : "bad"}`}>
       <Icon name={isGood ? "done" : "warning"} />
       {of.site}: {word === undefined ? of.state : t(word)}
+      {kind !== undefined && ` (${t(kind)})`}
     </span>
   );
 }

@@ -1,11 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
-import type {
-  Mount,
-  MountEffect,
-  MountResult,
-  MountStatus,
-} from "../../../gen/mooring/v1/mount_pb.js";
+import type { Mount, MountEffect, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
@@ -20,7 +15,7 @@ import { t } from "../i18n/language.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { chosenOf, formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
-import { OnSite } from "./list.tsx";
+import { OnItsSites } from "./on-its-sites.tsx";
 import { ReplaceCredential } from "./replace.tsx";
 import { Effects, SaveOutcome } from "./results.tsx";
 import { SiteChoice } from "./site-choice.tsx";
@@ -124,16 +119,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
         </div>
       </PageHead>
       <p class="behaviour quiet">{info?.label || driver}</p>
-      {mount !== undefined && mount.status.length > 0 && (
-        <ul class="sheet mounts">
-          {mount.status.map((status) => (
-            <li key={status.site}>
-              <OnSite mount={mount} of={status} />
-              <span class="quiet small">{reasonOf(status)}</span>
-            </li>
-          ))}
-        </ul>
-      )}
+      {mount !== undefined && mount.status.length > 0 && <OnItsSites mount={mount} />}
       {mount !== undefined && mount.missing.length > 0 && (
         <Notice kind="wrong">
           {t("mount.giveMissing", {
@@ -233,12 +219,4 @@ function DeleteEffects({ name }: { readonly name: string }) {
 /** Reports whether the mount has a secret for an item, which stays unless a new one is entered. */
 function isKept(mount: Mount | undefined, { name }: ConfigItem): boolean {
   return mount?.config?.[name] === MASK;
-}
-
-/**
- * Reason for which a mount differs or fails on a site: the error, the differing items, or the
- * server's status.
- */
-function reasonOf({ error, differs, status }: MountStatus): string {
-  return error || differs.join(", ") || (status === "work" ? "" : status);
 }

@@ -60,10 +60,20 @@ export default function MountsPage() {
   );
 }
 
-/** Open incidents with advice; empty without incidents. */
+/** What a list without incidents is based on. */
+function Coverage() {
+  const { data } = useCall(
+    async (signal) =>
+      (await incidentService.listIncidents({ pageSize: 1 }, { signal })).coverage?.text ?? "",
+    [mounts.value],
+  );
+  return data === undefined || data === "" ? null : <p class="quiet coverage">{data}</p>;
+}
+
+/** Open incidents with advice, or what their absence is based on. */
 function IncidentList() {
   const open = incidents.value;
-  if (open.length === 0) return null;
+  if (open.length === 0) return may("incidents:read") ? <Coverage /> : null;
   return (
     <section class="sheet" aria-labelledby="incidents">
       <h2 class="sheet-title" id="incidents">

@@ -65,7 +65,9 @@ describe("mounts", () => {
       await page.getByRole("button", { name: "Preview the adoption" }).click();
       await page.locator(".mount-results", { hasText: "films created" }).waitFor();
       await page.getByRole("button", { name: "Adopt them" }).click();
-      await page.locator("[data-mount=films]", { hasText: "harbour: credential" }).waitFor();
+      await page
+        .locator("[data-mount=films]", { hasText: "harbour: failing (credential)" })
+        .waitFor();
       const incident = page.locator(".incidents li", { hasText: "/films" });
       await incident.getByText("Get a new credential").waitFor();
       await incident.getByRole("button", { name: "Acknowledge" }).click();
@@ -75,6 +77,23 @@ describe("mounts", () => {
       await visit(page, "");
       await page.locator(".lines li", { hasText: "1 mount fails" }).getByRole("link").click();
       await page.getByRole("heading", { name: "Mounts", exact: true }).waitFor();
+      await visit(page, "mount?name=films");
+      await page.locator(".mounts", { hasText: "mooring mount sync harbour films" }).waitFor();
+      site.storages.folders.set("/films", ["a.mkv", "series/"]);
+      await page.getByRole("button", { name: "Mount again" }).click();
+      await page.locator(".mounts", { hasText: "harbour: ok" }).waitFor();
+      await page.getByRole("button", { name: "Test", exact: true }).click();
+      await page.locator(".mount-test", { hasText: "It works: 2 entries" }).waitFor();
+      await page.locator(".mount-test li", { hasText: "series/" }).waitFor();
+      site.storages.folders.set("/films", "object not found");
+      await page.getByRole("button", { name: "Test", exact: true }).click();
+      await page.locator(".notice", { hasText: "object not found" }).waitFor();
+      await page.locator(".mounts", { hasText: "harbour: failing" }).waitFor();
+      site.storages.folders.delete("/films");
+      await page.getByRole("button", { name: "Test", exact: true }).click();
+      await page.locator(".mounts", { hasText: "harbour: ok" }).waitFor();
+      await visit(page, "mounts");
+      await page.getByText("1 of 1 mounts were listed at their providers").waitFor();
       await console.client(SiteService).deleteSite({ name: "harbour" });
       await page.locator(".incidents").waitFor({ state: "detached" });
       await console.client(MountService).deleteMounts({ names: ["films"] });

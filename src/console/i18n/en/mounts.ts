@@ -13,7 +13,9 @@ export const mountsTexts = {
   "incident.items": "To replace: {names}",
   "incident.title": { one: "1 mount fails", other: "{count} mounts fail" },
 
+  "mount.again": "Mount again",
   "mount.allowShared": "Several sites may share the credential",
+  "mount.asking": "The site is asking the provider, which can take two minutes.",
   "mount.changed": "changed",
   "mount.created": "created",
   "mount.credential": "Credential",
@@ -28,8 +30,10 @@ export const mountsTexts = {
   "mount.incomplete": "incomplete",
   "mount.isDisabled": "Disabled",
   "mount.itself": "The mount",
+  "mount.listed": "listed",
   "mount.nameHint":
     "Letters, digits, dots, underscores and hyphens. The name stays when the path changes.",
+  "mount.neverListed": "not listed at its provider yet",
   "mount.newValue": "New value",
   "mount.noSite": "no site",
   "mount.ok": "ok",
@@ -42,8 +46,10 @@ export const mountsTexts = {
   "mount.sitesHint": "Without a site, the mount is kept here only.",
   "mount.skipped": "skipped",
   "mount.stuck": "stuck, needs attention",
+  "mount.test": "Test",
   "mount.unchanged": "unchanged",
   "mount.waiting": "waiting",
+  "mount.works": { one: "It works: 1 entry", other: "It works: {count} entries" },
 
   "mounts.about": "A mount is a storage of sites. Create one, or adopt those of a site.",
   "mounts.adopt": "Adopt mounts of a site",
