@@ -21,14 +21,14 @@ import {
   readDocument,
   type SecretsMode,
 } from "./mooring.ts";
-import type { PassphraseCipher } from "./passphrase.ts";
+import type { PassphraseCipher, SharedCipher } from "./passphrase.ts";
 import { type ImportEntry, type ImportPlan, planImport } from "./plan.ts";
 import { checkSize, decodeUtf8, parseBackupJson, unreadable } from "./readable.ts";
 import { type BackupSetting, type ReadBackup, readSettings } from "./setting.ts";
 
 export interface BackupServiceDeps extends SaveRules {
   readonly engine: Engine;
-  readonly cipher: PassphraseCipher;
+  readonly cipher: SharedCipher;
   readonly databaseId: string;
   /** Maximum number of custom settings. Default: no limit. */
   readonly maxCustomSettings?: number;
@@ -42,6 +42,8 @@ interface ImportConditions extends ChangeOptions {
   readonly skipInvalid: boolean;
   /** Imports also values that belong to one server. Default: false. */
   readonly includeServerOwn?: boolean;
+  /** Cancels reading a sealed backup that waits. */
+  readonly signal?: AbortSignal;
 }
 
 /** Writes backups of the settings and reads them back. */
@@ -49,9 +51,11 @@ export interface BackupService {
   /**
    * @param rights of the receiver: only visible settings are included, and the permanent token for
    * root only.
-   * @throws INVALID_ARGUMENT when the passphrase is too short.
+   * @param signal cancels a seal that waits.
+   * @throws INVALID_ARGUMENT when the passphrase is too short; RESOURCE_EXHAUSTED when too many
+   *   others are sealed.
    */
-  export(secrets: SecretsMode, rights?: Rights): Promise<BackupDocument>;
+  export(secrets: SecretsMode, rights?: Rights, signal?: AbortSignal): Promise<BackupDocument>;
   /**
    * Reads a backup of any known kind, in one transaction.
    *
@@ -72,7 +76,7 @@ const SPARE = 1_000;
 export function createBackupService(deps: BackupServiceDeps): BackupService {
   const { engine, cipher, databaseId, now, maxCustomSettings = Number.POSITIVE_INFINITY } = deps;
   return {
-    export: (secrets, rights) => {
+    export: (secrets, rights, signal) => {
       const snapshot = engine.snapshot();
       const content = {
         settings: [...snapshot.items()].filter(
@@ -84,12 +88,13 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
         time: now(),
         databaseId,
       };
-      return createBackup(content, secrets, cipher);
+      return createBackup(content, secrets, signal === undefined ? cipher : cipher.until(signal));
     },
     import: async (source, origin, conditions) => {
-      const { passphrase, skipInvalid, includeServerOwn = false, ...options } = conditions;
+      const { passphrase, skipInvalid, includeServerOwn = false, signal, ...options } = conditions;
       const reading = passphrase === "" ? {} : { passphrase };
-      const backup = await readImport(source, reading, cipher);
+      const own = signal === undefined ? cipher : cipher.until(signal);
+      const backup = await readImport(source, reading, own);
       const count = backup.settings.length;
       const most = engine.snapshot().size + maxCustomSettings + SPARE;
       if (count > most) throw unreadable(message("BACKUP_TOO_MANY_SETTINGS", { count, most }));

@@ -1,6 +1,9 @@
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from "node:crypto";
+import { Code } from "@connectrpc/connect";
+import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { unreadable } from "./readable.ts";
+import { createTurns } from "./turn.ts";
 
 /** Minimum length of a passphrase for sealing, in characters. */
 const MIN_PASSPHRASE = 8;
@@ -14,6 +17,10 @@ const SCRYPT_COST: Cost = { n: 2 ** 17, r: 8, p: 1 };
 const N_MIN = 2 ** 14;
 const N_MAX = 2 ** 18;
 const P_MAX = 4;
+/** Maximum of n times p, which the time is proportional to: about 0.8 s. */
+const WORK_MAX = 2 ** 18;
+/** Maximum number of waiting seals, and of waiting opens. */
+const MOST_WAITING = 8;
 const SALT_BYTES = 16;
 const SALT_MAX = 64;
 
@@ -33,7 +40,7 @@ export interface SealedText {
   readonly sealed: string;
 }
 
-/** Seals text with a passphrase and opens it. One derivation runs at a time: each takes 128 MiB. */
+/** Seals text with a passphrase and opens it. */
 export interface PassphraseCipher {
   /**
    * @param header - text that is bound to the sealed one: opening needs the same.
@@ -44,25 +51,33 @@ export interface PassphraseCipher {
   open(passphrase: string, sealed: SealedText, header: string): Promise<string>;
 }
 
+/**
+ * Cipher of a process. One derivation runs at a time: each takes 128 MiB. Seals go first, because
+ * the documents that are opened choose their cost. RESOURCE_EXHAUSTED when eight others of a kind
+ * wait.
+ */
+export interface SharedCipher extends PassphraseCipher {
+  /** The cipher for a caller: a derivation that waits is cancelled when the signal aborts. */
+  until(signal: AbortSignal): PassphraseCipher;
+}
+
 /** @param cost - cost of scrypt for new sealed text; default: about 0.4 s. */
 export function createPassphraseCipher(
   randomBytes: (size: number) => Buffer,
   cost: Cost = SCRYPT_COST,
-): PassphraseCipher {
-  let last: Promise<unknown> = Promise.resolve();
-  const deriveKey = (passphrase: string, salt: Buffer, of: Cost): Promise<Buffer> => {
-    const key = last.then(() => runScrypt(passphrase, salt, of));
-    last = key.catch(() => undefined);
-    return key;
-  };
-  return {
+): SharedCipher {
+  const turns = createTurns(
+    MOST_WAITING,
+    () => new ServiceError(Code.ResourceExhausted, message("SEALING_BUSY")),
+  );
+  const cipherUntil = (signal?: AbortSignal): PassphraseCipher => ({
     seal: async (passphrase, plaintext, header) => {
       // A character has at most two code units; the rest of a long text is not split.
       if ([...passphrase.slice(0, 2 * MIN_PASSPHRASE)].length < MIN_PASSPHRASE)
         throw unreadable(message("PASSPHRASE_TOO_SHORT", { least: MIN_PASSPHRASE }));
       const salt = randomBytes(SALT_BYTES);
       const nonce = randomBytes(NONCE_BYTES);
-      const key = await deriveKey(passphrase, salt, cost);
+      const key = await deriveKey(SEALS, { passphrase, salt, cost }, signal);
       const envelope = {
         cipher: CIPHER,
         kdf: "scrypt",
@@ -77,7 +92,7 @@ export function createPassphraseCipher(
     },
     open: async (passphrase, envelope, header) => {
       const { salt, nonce, sealed, ...read } = readEnvelope(envelope);
-      const key = await deriveKey(passphrase, salt, read.cost);
+      const key = await deriveKey(OPENS, { passphrase, salt, cost: read.cost }, signal);
       const tagAt = sealed.length - TAG_BYTES;
       const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
         .setAAD(boundTo(envelope, header))
@@ -90,8 +105,25 @@ export function createPassphraseCipher(
         throw unreadable(message("PASSPHRASE_WRONG"));
       }
     },
+  });
+  const deriveKey = async (
+    queue: typeof SEALS | typeof OPENS,
+    of: { readonly passphrase: string; readonly salt: Buffer; readonly cost: Cost },
+    signal: AbortSignal | undefined,
+  ): Promise<Buffer> => {
+    const end = await turns.take(queue, signal);
+    try {
+      return await runScrypt(of.passphrase, of.salt, of.cost);
+    } finally {
+      end();
+    }
   };
+  return { ...cipherUntil(), until: cipherUntil };
 }
+
+/** Queues of derivations. */
+const SEALS = 0;
+const OPENS = 1;
 
 /** Parameters of scrypt: N, r and p of RFC 7914. */
 export interface Cost {
@@ -119,7 +151,7 @@ function readEnvelope(envelope: SealedText) {
   const { cipher, kdf, n, r, p } = envelope;
   if (cipher !== CIPHER || kdf !== "scrypt") throw unreadable(message("SEALING_UNKNOWN"));
   const inBounds = Number.isInteger(Math.log2(n)) && n >= N_MIN && n <= N_MAX && r === 8;
-  if (!inBounds || !Number.isInteger(p) || p < 1 || p > P_MAX)
+  if (!inBounds || !Number.isInteger(p) || p < 1 || p > P_MAX || n * p > WORK_MAX)
     throw unreadable(
       message("SEALING_COST_REFUSED", { n, r, p, least: N_MIN, most: N_MAX, parallel: P_MAX }),
     );

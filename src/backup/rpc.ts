@@ -48,7 +48,7 @@ export function backupImpl(
       const mode = modeOf(secrets, passphrase);
       // A caller who chooses the passphrase can read the sealed secrets.
       if (mode.mode !== "omit") rights.requireScope("settings:reveal");
-      const document = await backup.export(mode, rights);
+      const document = await backup.export(mode, rights, context.signal);
       const isNeeded = mode.mode !== "omit";
       const detail = { secrets: mode.mode };
       await audit.record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
@@ -67,7 +67,13 @@ export function backupImpl(
       const { revision, result } = await backup.import(
         { value: document },
         { ...originOf(context, reason), rights },
-        { passphrase, dryRun, skipInvalid, includeServerOwn: request.includeServerOwn },
+        {
+          passphrase,
+          dryRun,
+          skipInvalid,
+          includeServerOwn: request.includeServerOwn,
+          signal: context.signal,
+        },
       );
       const subjects = result
         .filter(({ key, outcome }) => {

@@ -446,8 +446,9 @@ export const MESSAGES = {
   BACKUP_VERSION_NEWER:
     "this backup has version {version} and was written by a newer Mooring; this one reads up to version {known}",
   SEALING_UNKNOWN: "the secrets are sealed with a method that this version does not support",
+  SEALING_BUSY: "too many backups are sealed or opened at the moment: retry in a few seconds",
   SEALING_COST_REFUSED:
-    "the sealed secrets require scrypt with n={n}, r={r}, p={p}: accepted are n from {least} to {most} (a power of two), r=8 and p from 1 to {parallel}",
+    "the sealed secrets require scrypt with n={n}, r={r}, p={p}: accepted are n from {least} to {most} (a power of two), r=8, p from 1 to {parallel}, and n times p of at most {most}",
   SEALING_INCOMPLETE: "the sealed secrets are incomplete: the salt, nonce or text is too short",
   PASSPHRASE_TOO_SHORT: "a passphrase must have at least {least} characters",
   PASSPHRASE_WRONG:

@@ -133,6 +133,8 @@ describe("a sealed backup", async () => {
     { r: 1024 },
     { p: 1000 },
     { p: 0.5 },
+    { n: 2 ** 18, p: 2 },
+    { n: 2 ** 17, p: 4 },
   ])("is refused before key derivation with the parameters %j", async (cost) => {
     const failure = await failureOf(() => read(resealed(cost), { passphrase }));
     expect(failure.message).toMatch(/require scrypt with/);
