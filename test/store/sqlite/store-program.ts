@@ -22,7 +22,11 @@ serve({
     store = await openSqliteSettingStore(path);
     return store.databaseId;
   },
-  dropRights: () => process.setuid?.(65_534),
+  dropRights: async () => {
+    // Loads all modules: another user may not be able to read the checkout.
+    await (await openSqliteSettingStore(":memory:")).close();
+    process.setuid?.(65_534);
+  },
   load: () => store.load(),
   close: () => store.close(),
   changedElsewhere: () => store.changedElsewhere(),
