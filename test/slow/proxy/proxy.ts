@@ -15,6 +15,8 @@ export interface ProxyPlace {
   readonly port: number;
   /** Of Mooring. */
   readonly service: number;
+  /** Of the server behind or beside Mooring. */
+  readonly server?: number;
   readonly folder: string;
   readonly key: string;
   readonly certificate: string;
@@ -25,6 +27,15 @@ export interface Proxy {
   readonly command: string;
   /** Writes its configuration. @returns its arguments. */
   readonly prepare: (place: ProxyPlace) => readonly string[];
+}
+
+/** Makes a certificate for localhost. @returns the paths of its files. */
+export function makeCertificate(folder: string): Pick<ProxyPlace, "key" | "certificate"> {
+  const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
+  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+  const pair = ["-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate];
+  execFileSync("openssl", ["req", "-x509", "-days", "1", ...pair, ...subject], { stdio: "pipe" });
+  return { key, certificate };
 }
 
 /** Not the proxy's own address: this is the client's. */
@@ -51,12 +62,7 @@ export function describeProxy({ command, prepare }: Proxy): void {
     proxy = await startProgram({
       command,
       prepare: async (port, folder) => {
-        const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
-        const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
-        const pair = ["-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate];
-        execFileSync("openssl", ["req", "-x509", "-days", "1", ...pair, ...subject], {
-          stdio: "pipe",
-        });
+        const { key, certificate } = makeCertificate(folder);
         ca = readFileSync(certificate, "utf8");
         return prepare({ port, service: service.port, folder, key, certificate });
       },
