@@ -77,6 +77,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 /** Files of src that every folder may import. They import only one another. */
 const everywhere = [
   "memoize.ts",
+  "own-value.ts",
   "pause.ts",
   "periodic.ts",
   "rate-limit.ts",

@@ -15,6 +15,7 @@ import {
   type MountTest,
 } from "../../gen/mooring/v1/mount_pb.js";
 import { quote } from "../config/complaint.ts";
+import { ownValue, setOwn } from "../own-value.ts";
 import { suggestion } from "../suggestion.ts";
 import { localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
@@ -206,8 +207,8 @@ export async function readMountMembers(
       (items.has(name) ? config : shared)[name] = value;
       continue;
     }
-    const override = overrides[site] ?? create(MountOverrideSchema);
-    overrides[site] = override;
+    const override = ownValue(overrides, site) ?? create(MountOverrideSchema);
+    setOwn(overrides, site, override);
     changed.add(site);
     if (item === undefined) {
       override.mountPath = value === null ? "" : String(value);
@@ -222,8 +223,8 @@ export async function readMountMembers(
   if (Object.keys(config).length > 0) input.config = config;
   if (Object.keys(shared).length > 0) input.members = shared;
   for (const site of changed) {
-    const override = overrides[site];
-    if (override !== undefined) input.overrides[site] = override;
+    const override = ownValue(overrides, site);
+    if (override !== undefined) setOwn(input.overrides, site, override);
   }
 }
 

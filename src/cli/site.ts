@@ -14,6 +14,7 @@ import {
 } from "../../gen/mooring/v1/site_pb.js";
 import { quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
+import { setOwn } from "../own-value.ts";
 import { suggestion } from "../suggestion.ts";
 import { counted, localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
@@ -194,7 +195,7 @@ export function readMember(
   const key = /^override:(.+)$/s.exec(name)?.[1];
   if (key !== undefined) {
     if (value === undefined) delete overrides[key];
-    else overrides[key] = value;
+    else setOwn(overrides, key, value);
     return;
   }
   if (value === undefined) throw usage("invalid argument: write MEMBER=VALUE, such as mode=follow");

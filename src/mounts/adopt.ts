@@ -1,6 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import { message } from "../messages/message.ts";
+import { ownValue } from "../own-value.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Draft } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
@@ -80,7 +81,7 @@ export function foundInput(
       Object.entries(values).filter(
         ([item, value]) =>
           lost.has(item) ||
-          (base[item] !== value && (Object.hasOwn(base, item) || !isEmpty(value))),
+          (ownValue(base, item) !== value && (Object.hasOwn(base, item) || !isEmpty(value))),
       ),
     );
   return {
@@ -191,7 +192,7 @@ export function compareResults(
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const names = new Set(wanted.map(({ name }) => name));
   const mine = wanted.map((mount): Result => {
-    const state = round.states[mount.name] ?? known.get(mount.name) ?? NEW_MOUNT;
+    const state = ownValue(round.states, mount.name) ?? known.get(mount.name) ?? NEW_MOUNT;
     const isThere = byId.has(state.id) && !state.absent;
     const { differs, error } = state;
     if (mount.missing.length > 0) return resultAs(mount.name, "skipped", error);

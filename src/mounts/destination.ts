@@ -2,6 +2,7 @@ import type { ConfigItem, DriverInfo } from "../drivers/driver-info.ts";
 import { defaultOf } from "../drivers/item-value.ts";
 import type { Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { ownValue } from "../own-value.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { isOnSite, type Mount, type Values } from "./mount.ts";
 import { isCredential } from "./site/item-kind.ts";
@@ -95,15 +96,17 @@ function reaches(
 }
 
 function destinationValues(driver: DriverInfo, items: Values): unknown[] {
-  return destinationItems(driver).map((item) => items[item.name] ?? defaultOf(item) ?? "");
+  return destinationItems(driver).map(
+    (item) => ownValue(items, item.name) ?? defaultOf(item) ?? "",
+  );
 }
 
 /** Names of the items that differ; `sites` when only the assignment to sites does. */
 function changedDestinations(before: Mount, after: Mount, driver: DriverInfo): readonly string[] {
   const valuesOf = ({ items, overrides }: Mount, name: string): string =>
     JSON.stringify([
-      items[name],
-      Object.entries(overrides).map(([site, own]) => [site, own.items[name]]),
+      ownValue(items, name),
+      Object.entries(overrides).map(([site, own]) => [site, ownValue(own.items, name)]),
     ]);
   const names = destinationItems(driver)
     .map(({ name }) => name)

@@ -4,6 +4,7 @@ import { validateDriverConfig } from "../drivers/validate.ts";
 import { failedPrecondition, type Violation } from "../messages/error.ts";
 import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
+import { ownValue, setOwn } from "../own-value.ts";
 import { MASK } from "../settings/value.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import type { MissingItem, Mount, Override, Values } from "./mount.ts";
@@ -326,7 +327,7 @@ function problemsOn(
     // Problems of the mount itself are reported once, not per site.
     if ((site !== "" && !Object.hasOwn(own, name)) || isLost(name)) continue;
     const place = common.has(name) ? (OWN_MEMBERS.has(name) ? "" : "members.") : "config.";
-    add(place, name, values[name], description);
+    add(place, name, ownValue(values, name), description);
   }
   for (const [name, value] of Object.entries({ ...mount.members, ...override?.members }))
     if (!isOffered(name) && !carries) add("members.", name, value, message("ITEM_NOT_IN_FORM"));
@@ -346,7 +347,7 @@ function merged(before: ValueInput = {}, given: ValueInput = {}): Record<string,
   const values: Record<string, unknown> = { ...before };
   for (const [name, value] of Object.entries(given))
     if (value === null) delete values[name];
-    else if (value !== MASK) values[name] = value;
+    else if (value !== MASK) setOwn(values, name, value);
   return values;
 }
 
@@ -361,7 +362,7 @@ function withOverrides(
     const keep = (values: Values | undefined, some: ValueInput): Values =>
       Object.fromEntries(
         Object.entries(some).flatMap(([name, value]): [string, Scalar][] => {
-          const kept = value === MASK ? values?.[name] : (value as Scalar);
+          const kept = value === MASK ? ownValue(values, name) : (value as Scalar);
           return kept === undefined ? [] : [[name, kept]];
         }),
       );
@@ -409,14 +410,14 @@ export function replaceInputs(
   { nameOf }: Pick<SiteNames, "nameOf">,
 ): MountInput[] {
   const { mount, site, item, value } = from;
-  const old = (site === "" ? mount.items : mount.overrides[site]?.items)?.[item];
+  const old = ownValue(site === "" ? mount.items : mount.overrides[site]?.items, item);
   if (old === undefined || old === "")
     throw failedPrecondition(message("NO_CREDENTIAL", { name: mount.name, item }));
   return mounts.flatMap((each): MountInput[] => {
     if (each.driver !== mount.driver) return [];
-    const isOwn = each.items[item] === old;
+    const isOwn = ownValue(each.items, item) === old;
     const overrides = Object.entries(each.overrides).filter(
-      ([id, { items }]) => items[item] === old && nameOf(id) !== "",
+      ([id, { items }]) => ownValue(items, item) === old && nameOf(id) !== "",
     );
     if (!isOwn && overrides.length === 0) return [];
     return [

@@ -1,6 +1,7 @@
 import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import { memoize } from "../memoize.ts";
+import { setOwn } from "../own-value.ts";
 import type { Draft } from "../settings/draft.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
@@ -186,7 +187,7 @@ function readMount(name: string, row: SettingItem, secrets: readonly SettingItem
     const { site, item = "" } = readMountKey(secret.key) ?? { site: undefined };
     const value = JSON.parse(secret.value) as Scalar;
     revision = Math.max(revision, secret.revision);
-    if (site === undefined) items[item] = value;
+    if (site === undefined) setOwn(items, item, value);
     else {
       const before = overrides[site] ?? EMPTY;
       overrides[site] = { ...before, items: { ...before.items, [item]: value } };
@@ -216,7 +217,7 @@ export function writeMount(
     const open: Record<string, Scalar> = {};
     for (const [item, value] of Object.entries(items))
       if (isSecret(item)) secrets.set(mountKey(name, item, site), value);
-      else open[item] = value;
+      else setOwn(open, item, value);
     return open;
   };
   const overrides = Object.fromEntries(

@@ -3,6 +3,7 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
+import { ownValue } from "../own-value.ts";
 import type { Draft } from "../settings/draft.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
@@ -346,7 +347,7 @@ export function findClash(
 }
 
 function itemOn(mount: Mount | undefined, item: string, site: string | undefined): unknown {
-  return site === undefined ? mount?.items[item] : mount?.overrides[site]?.items[item];
+  return ownValue(site === undefined ? mount?.items : mount?.overrides[site]?.items, item);
 }
 
 /**
@@ -373,7 +374,7 @@ export function changedNames(
   look("sites", before.siteIds, after.siteIds);
   for (const group of ["items", "members"] as const)
     for (const name of new Set([...Object.keys(before[group]), ...Object.keys(after[group])]))
-      look(name, before[group][name], after[group][name]);
+      look(name, ownValue(before[group], name), ownValue(after[group], name));
   for (const site of new Set([...Object.keys(before.overrides), ...Object.keys(after.overrides)]))
     look(
       `overrides.${nameOf(site)}`,

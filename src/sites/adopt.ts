@@ -1,4 +1,5 @@
 import { message, type Text } from "../messages/message.ts";
+import { ownValue, setOwn } from "../own-value.ts";
 import { redirectedSecrets } from "../settings/destination.ts";
 import { createTrial } from "../settings/draft.ts";
 import type { Engine } from "../settings/engine.ts";
@@ -157,7 +158,8 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
   for (const { key, outcome, reason } of result) {
     if (outcome === "skipped") continue;
     delete stillRefused[key];
-    if (outcome === "refused") held[key] = { revision: snapshot.get(key)?.revision ?? 0, reason };
+    if (outcome === "refused")
+      setOwn(held, key, { revision: snapshot.get(key)?.revision ?? 0, reason });
   }
   const keys = result.flatMap(({ key, outcome }) => (outcome === "changed" ? [key] : []));
   const event: SiteEvent = {
@@ -186,7 +188,7 @@ function withRefusals(
   refusals: readonly Refusal[],
 ): SiteState["takenBack"] {
   const all: Record<string, TakenBack> = { ...kept };
-  for (const { key, ...refusal } of refusals) all[key] = refusal;
+  for (const { key, ...refusal } of refusals) setOwn(all, key, refusal);
   return Object.fromEntries(
     Object.entries(all)
       .sort(([, a], [, b]) => b.revision - a.revision)
@@ -207,7 +209,7 @@ function refusalOf(
     key,
     revision,
     reason: note,
-    code: state.refused[key]?.code ?? 0,
+    code: ownValue(state.refused, key)?.code ?? 0,
     isPart: Array.from(snapshot.items()).some(isOther),
   };
 }

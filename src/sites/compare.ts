@@ -1,4 +1,5 @@
 import { message, type Text } from "../messages/message.ts";
+import { ownValue } from "../own-value.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { FLAG, type SettingItem } from "../settings/item.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
@@ -62,7 +63,7 @@ export function compare(
     const { never, note = "" } = keyPolicyOf(key);
     if (never || item.flag === FLAG.deprecated) continue;
     const overridden = Object.hasOwn(site.overrides, key);
-    const wanted = overridden ? (site.overrides[key] ?? "") : item.value;
+    const wanted = ownValue(site.overrides, key) ?? item.value;
     const drifted = state.appliedRevision > 0 && item.revision <= state.appliedRevision;
     const { sync, note: reason = note } = syncStatusOf(item, wanted, row, drifted);
     found.push({
@@ -104,17 +105,18 @@ export function compare(
     if (row === undefined) return { sync: "missing", note: message("KEY_UNKNOWN_TO_SITE") };
     if (isSameValue(key, wanted, row.value)) return { sync: "same" };
     if (!selected(key, item.group)) return { sync: "excluded" };
-    const held = state.held[key];
+    const held = ownValue(state.held, key);
     if (
       held !== undefined &&
       held.revision === item.revision &&
       !Object.hasOwn(site.overrides, key)
     )
       return { sync: "pinned", note: held.reason };
-    const refused = state.refused[key];
+    const refused = ownValue(state.refused, key);
     if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
       return { sync: "refused", note: refused.reason };
-    if (drifted && state.fights[key]?.left) return { sync: "flapping", note: message("FLAPPING") };
+    if (drifted && ownValue(state.fights, key)?.left)
+      return { sync: "flapping", note: message("FLAPPING") };
     return { sync: "differs" };
   }
 
@@ -125,8 +127,8 @@ export function compare(
     if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
     const { trimmed, listed } = keyPolicyOf(key);
     if (trimmed && wanted.trim() === there.trim()) return true;
-    if (listed?.[wanted] === there) return true;
-    const mark = state.rewritten[key];
+    if (ownValue(listed, wanted) === there) return true;
+    const mark = ownValue(state.rewritten, key);
     return (
       mark !== undefined &&
       hash.isOf(mark.sent, wanted) === true &&

@@ -3,6 +3,7 @@ import { createSecureContext } from "node:tls";
 import { invalid, type Violation } from "../messages/error.ts";
 import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
+import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { checkText, checkValue, MASK, normalizeValue } from "../settings/value.ts";
 import { keyPolicyOf } from "./key-policy.ts";
@@ -103,7 +104,7 @@ function unmasked(
 ): Readonly<Record<string, string>> {
   const entries = Object.entries(overrides).map(([key, value]) => [
     key,
-    value === MASK ? (before[key] ?? value) : value,
+    value === MASK ? (ownValue(before, key) ?? value) : value,
   ]);
   return Object.fromEntries(entries);
 }

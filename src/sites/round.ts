@@ -1,4 +1,5 @@
 import { message, type Text } from "../messages/message.ts";
+import { ownValue, setOwn } from "../own-value.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { SiteClient, SiteRow } from "./client.ts";
@@ -127,7 +128,7 @@ function corrected(
   const next: Record<string, Fight> = {};
   for (const [key, fight] of Object.entries(fights)) {
     const times = fight.times.filter((each) => Math.abs(time - each) < FIGHT_WINDOW);
-    if (times.length > 0 || fight.left) next[key] = { times, left: fight.left };
+    if (times.length > 0 || fight.left) setOwn(next, key, { times, left: fight.left });
   }
   const left: string[] = [];
   for (const { key, drifted } of differing) {
@@ -135,10 +136,10 @@ function corrected(
       delete next[key];
       continue;
     }
-    const times = next[key]?.times ?? [];
+    const times = ownValue(next, key)?.times ?? [];
     const isLeft = times.length >= MAX_CORRECTIONS;
     if (isLeft) left.push(key);
-    next[key] = { times: isLeft ? times : [...times, time], left: isLeft };
+    setOwn(next, key, { times: isLeft ? times : [...times, time], left: isLeft });
   }
   return { fights: next, left };
 }
@@ -157,9 +158,13 @@ function marksOf(
     delete nowRefused[key];
     delete nowRewritten[key];
     if (result?.outcome === "refused")
-      nowRefused[key] = { hash: hash.of(value), reason: result.reason, code: result.code };
+      setOwn(nowRefused, key, {
+        hash: hash.of(value),
+        reason: result.reason,
+        code: result.code,
+      });
     if (result?.outcome === "rewritten")
-      nowRewritten[key] = { sent: hash.of(value), got: hash.of(result.now) };
+      setOwn(nowRewritten, key, { sent: hash.of(value), got: hash.of(result.now) });
   }
   return { refused: nowRefused, rewritten: nowRewritten };
 }

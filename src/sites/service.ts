@@ -3,6 +3,7 @@ import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
@@ -307,7 +308,7 @@ function tooEarly({ name }: Site): ServiceError {
 /** Makes the site connect its download managers with Mooring's values. */
 async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
   const value = (key: string): string =>
-    site.overrides[key] ?? engine.snapshot().get(key)?.value ?? "";
+    ownValue(site.overrides, key) ?? engine.snapshot().get(key)?.value ?? "";
   const managers = [
     ["set_aria2", "aria2_uri", { uri: value("aria2_uri"), secret: value("aria2_secret") }],
     [

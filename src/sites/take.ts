@@ -1,4 +1,5 @@
 import { message } from "../messages/message.ts";
+import { setOwn } from "../own-value.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { type Adopted, adopt } from "./adopt.ts";
@@ -74,7 +75,8 @@ export async function takeValuesIn(
     const before = registry.state(site.id);
     const held = { ...before.held };
     for (const { key, outcome, reason } of result)
-      if (outcome === "refused") held[key] = { revision: base.get(key)?.revision ?? 0, reason };
+      if (outcome === "refused")
+        setOwn(held, key, { revision: base.get(key)?.revision ?? 0, reason });
       else delete held[key];
     const done = result.filter(({ outcome }) => outcome === "changed" || outcome === "added");
     const event: SiteEvent = {

@@ -1,4 +1,5 @@
 import type { Scalar } from "../../drivers/item-value.ts";
+import { ownValue, setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { itemKind } from "./item-kind.ts";
 import { type Addition, plainValue, type StorageRow, type WantedMount } from "./row.ts";
@@ -29,10 +30,10 @@ export function compareMount(
     if (Object.hasOwn(row, name) && differs(name, value, row[name])) push.push(name);
   for (const [name, value] of Object.entries(mount.items)) {
     const kind = itemKind(mount.driver, name);
-    if (kind === "learned" || !differs(name, value, addition[name])) continue;
-    const there = plainValue(addition[name], value);
+    if (kind === "learned" || !differs(name, value, ownValue(addition, name))) continue;
+    const there = plainValue(ownValue(addition, name), value);
     if (kind === "content" && mount.content === "adopt" && isEditedThere(name, value))
-      take[name] = there as Scalar;
+      setOwn(take, name, there as Scalar);
     else push.push(name);
   }
   return { push, take };
@@ -40,7 +41,7 @@ export function compareMount(
   function differs(name: string, value: Scalar, found: unknown): boolean {
     const there = plainValue(found, value);
     if (there === value) return false;
-    const mark = state.rewritten[name];
+    const mark = ownValue(state.rewritten, name);
     return mark === undefined || !isMarked(mark, value, there);
   }
 
@@ -53,7 +54,7 @@ export function compareMount(
 
   /** Reports whether the site's value is newer: Mooring's has not changed since both were equal. */
   function isEditedThere(name: string, value: Scalar): boolean {
-    const mark = state.content[name];
+    const mark = ownValue(state.content, name);
     return mark === undefined || hash.isOf(mark.sent, JSON.stringify(value)) === true;
   }
 }
@@ -69,9 +70,9 @@ export function marksOf(
   return Object.fromEntries(
     names.flatMap((name) => {
       const isMember = Object.hasOwn(mount.members, name);
-      const value = isMember ? mount.members[name] : mount.items[name];
+      const value = ownValue(isMember ? mount.members : mount.items, name);
       if (value === undefined) return [];
-      const there = plainValue(isMember ? row[name] : addition[name], value);
+      const there = plainValue(ownValue(isMember ? row : addition, name), value);
       return [[name, markOf(value, there, hash)]];
     }),
   );
@@ -85,7 +86,7 @@ export function contentMarks(
 ): Record<string, Rewritten> {
   return Object.fromEntries(
     Object.entries(mount.items).flatMap(([name, value]) =>
-      itemKind(mount.driver, name) === "content" && addition[name] === value
+      itemKind(mount.driver, name) === "content" && ownValue(addition, name) === value
         ? [[name, markOf(value, value, hash)]]
         : [],
     ),

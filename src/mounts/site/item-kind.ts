@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ownValue } from "../../own-value.ts";
 
 /**
  * Owner of the value of a driver's item.
@@ -40,12 +41,11 @@ export function isCredential(driver: string, item: string): boolean {
 
 /** Members of a new mount that are not in the form: without them the driver resets other items. */
 export function hiddenMembers(driver: string): Readonly<Record<string, number>> {
-  return members[driver] ?? {};
+  return ownValue(members, driver) ?? {};
 }
 
 function kindOf(driver: string, item: string): string | undefined {
-  const items = drivers[driver];
-  return items !== undefined && Object.hasOwn(items, item) ? items[item] : undefined;
+  return ownValue(ownValue(drivers, driver), item);
 }
 
 /**
@@ -62,7 +62,9 @@ export function sharedCredentials(
   const names = new Set(items.flatMap((each) => Object.keys(each)));
   return [...names].filter((name) => {
     if (!isCredential(driver, name)) return false;
-    const values = items.map((each) => each[name]).filter((value) => value && value !== "");
+    const values = items
+      .map((each) => ownValue(each, name))
+      .filter((value) => value && value !== "");
     return new Set(values).size < values.length;
   });
 }

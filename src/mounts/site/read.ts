@@ -1,6 +1,7 @@
 import { COMMON_NAMES } from "../../drivers/common-items.ts";
 import type { DriverInfo, ItemType } from "../../drivers/driver-info.ts";
 import { type Scalar, scalarOf } from "../../drivers/item-value.ts";
+import { ownValue, setOwn } from "../../own-value.ts";
 import { type Addition, plainValue, readAddition, type StorageRow } from "./row.ts";
 
 /** Values of a row, for a mount. */
@@ -56,7 +57,7 @@ export function readMount(row: StorageRow, driver: DriverInfo | undefined): RowV
       if (given === undefined || given === null) continue;
       const type = typeOf(name);
       const value = type === undefined ? plainScalar(given) : scalarOf(plainValue(given, 0), type);
-      if (value !== undefined) found[name] = value;
+      if (value !== undefined) setOwn(found, name, value);
       else leftOut.push(`${place}${name}`);
     }
     return found;
@@ -64,7 +65,7 @@ export function readMount(row: StorageRow, driver: DriverInfo | undefined): RowV
   // Members that the form lacks, such as `cache_expiration` of Local, have the server's value for an
   // absent member unless somebody has set them.
   const isSet = (name: string): boolean =>
-    offered.has(name) || ![undefined, null, 0, "", false].includes(row[name] as null);
+    offered.has(name) || ![undefined, null, 0, "", false].includes(ownValue(row, name) as null);
   return {
     path: row.mount_path,
     driver: row.driver,
@@ -74,7 +75,7 @@ export function readMount(row: StorageRow, driver: DriverInfo | undefined): RowV
       "",
       row,
       [...VALUE_MEMBERS].filter(isSet),
-      (name) => MEMBER_TYPES[name] ?? "string",
+      (name) => ownValue(MEMBER_TYPES, name) ?? "string",
     ),
     disabled: row.disabled,
     leftOut,

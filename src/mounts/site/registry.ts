@@ -235,7 +235,7 @@ function readRequest(state: string): MountRequest {
 function join(requests: readonly MountRequest[]): MountRequest {
   return {
     insist: [...new Set(requests.flatMap(({ insist }) => insist))],
-    states: Object.assign({}, ...requests.map(({ states }) => states)),
+    states: Object.fromEntries(requests.flatMap(({ states }) => Object.entries(states))),
     forget: [...new Set(requests.flatMap(({ forget = [] }) => forget))],
     listings: Object.assign({}, ...requests.map(({ listings }) => listings)),
   };

@@ -2,6 +2,7 @@ import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
 import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
+import { setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { createTicks } from "../../ticks.ts";
 import { type ApplyDeps, applyMount, isMounting, isWaiting } from "./apply.ts";
@@ -125,7 +126,7 @@ export async function runMountRound(
     const isWriting = aim === "push" && met && job.problem === "";
     const before = stateOf(job, registry, siteId);
     if (job.wanted === undefined && job.row === undefined) {
-      if (!mayReturn(before, now())) states[job.name] = undefined;
+      if (!mayReturn(before, now())) setOwn(states, job.name, undefined);
       continue;
     }
     // The mount may have been changed or deleted since the round began.
@@ -136,7 +137,8 @@ export async function runMountRound(
     const isRemount = isAsked && wanted?.disabled === false && isFailing(job.row, listings);
     if (!isWriting || !(looked.isOpen || isRemount)) {
       const isThere = wanted !== undefined && job.row !== undefined && looked.isEqual;
-      states[job.name] = isThere ? { ...looked.state, applied: wanted.revision } : looked.state;
+      const state = isThere ? { ...looked.state, applied: wanted.revision } : looked.state;
+      setOwn(states, job.name, state);
       continue;
     }
     const isTried = isWaiting(before, now()) && before.tried === (wanted?.revision ?? 0);
@@ -144,7 +146,7 @@ export async function runMountRound(
     const { corrections, left } = correctionsOf(before, looked.drifted, now(), isAsked);
     if (left) {
       const error = message("MOUNT_FLAPPING");
-      states[job.name] = { ...looked.state, corrections, error };
+      setOwn(states, job.name, { ...looked.state, corrections, error });
       continue;
     }
     await deps.pace();
@@ -160,7 +162,7 @@ export async function runMountRound(
       isRemount,
     );
     await registry.put(siteId, { mounts: { [job.name]: applied.state } });
-    if (Object.keys(applied.take).length > 0) take[job.name] = applied.take;
+    if (Object.keys(applied.take).length > 0) setOwn(take, job.name, applied.take);
     if (applied.steps.length > 0 || String(applied.state.error) !== String(before.error))
       done.push({
         name: job.name,

@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { defaultOf, type Scalar } from "../../drivers/item-value.ts";
+import { ownValue, setOwn } from "../../own-value.ts";
 import { hiddenMembers, itemKind } from "./item-kind.ts";
 
 /** Mount in a server's list. Other members are sent back unchanged. */
@@ -143,13 +144,13 @@ export function newRow(
 ): Omit<StorageRow, "id" | "status"> {
   const filled: Record<string, unknown> = {};
   for (const item of driver?.additional ?? []) {
-    const value = mount.items[item.name] ?? defaultOf(item);
-    if (value !== undefined) filled[item.name] = value;
+    const value = ownValue(mount.items, item.name) ?? defaultOf(item);
+    if (value !== undefined) setOwn(filled, item.name, value);
   }
   const common: Record<string, Scalar> = {};
   for (const item of driver?.common ?? []) {
     const value = defaultOf(item);
-    if (value !== undefined) common[item.name] = value;
+    if (value !== undefined) setOwn(common, item.name, value);
   }
   return {
     ...common,

@@ -1,6 +1,7 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
+import { ownValue } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { contentMarks, learnedHash } from "./compare.ts";
 import { type RowValues, readMount } from "./read.ts";
@@ -61,7 +62,7 @@ export function findMounts(
     else mounts.push({ ...found, name, isNew, row });
   };
   for (const mount of wanted) {
-    const state = round.states[mount.name] ?? known.get(mount.name);
+    const state = ownValue(round.states, mount.name) ?? known.get(mount.name);
     const row = byId.get(state?.id ?? 0);
     if (!isAsked(mount.name, mount.path, row?.mount_path ?? "")) continue;
     if (row === undefined) {
