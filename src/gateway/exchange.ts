@@ -239,15 +239,10 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
       await sendReplies(gateway, exchange, () => method.invoke(messages, call));
       return;
     }
-    const reading = exchange.read();
-    // Most requests have no body, and a wait costs as much as reading them.
-    const message = reading instanceof Promise ? await reading : reading;
+    const message = await exchange.read();
     isRead = true;
-    if (method.kind === "unary") {
-      const answer = await method.invoke(message, call);
-      const sending = exchange.send(answer.message);
-      if (sending !== undefined) await sending;
-    } else await sendReplies(gateway, exchange, () => method.invoke(message, call));
+    if (method.kind === "unary") await exchange.send((await method.invoke(message, call)).message);
+    else await sendReplies(gateway, exchange, () => method.invoke(message, call));
   } catch (error) {
     gateway.explained(error, call);
     if (!isRead) gateway.turnedAway(error, call);

@@ -1,5 +1,6 @@
 import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { ConnectRouterOptions, HandlerContext } from "@connectrpc/connect";
+import { memoize } from "../memoize.ts";
 import type { MessageLimits } from "../transport/body.ts";
 import { type Coding, createNegotiator, type Negotiator } from "./coding.ts";
 import type { ReplyForm } from "./encoded.ts";
@@ -162,6 +163,10 @@ export interface SettingsDefaults {
 /** Shortest reply that is compressed, in bytes: below it the headers outweigh the gain. */
 const COMPRESSIBLE_SIZE = 1_024;
 
+const negotiatorOf = memoize((codings: readonly Coding[]) =>
+  createNegotiator(codings.map(({ name }) => name)),
+);
+
 /** The settings of a method with these options. @internal */
 export function resolveSettings(
   desc: DescMethod,
@@ -185,7 +190,7 @@ export function resolveSettings(
     writeMaxBytes: options.writeMaxBytes ?? MAX_BYTES,
     isImmutable: defaults.isImmutable(desc),
     codings,
-    accepted: createNegotiator(codings.map(({ name }) => name)),
+    accepted: negotiatorOf(codings),
     compressMinBytes: options.compressMinBytes ?? COMPRESSIBLE_SIZE,
     maxTimeoutMs: options.maxTimeoutMs ?? defaults.maxTimeoutMs,
     requestGate: options.requestGate,

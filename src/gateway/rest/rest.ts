@@ -359,9 +359,7 @@ class RestExchange implements Exchange {
       call.http.respond(304, combine(reply.unchanged(seen).headers, own), "");
       return;
     }
-    const variant = reply.variant(this.#codingOf(reply, own));
-    // Most are not compressed, and a wait costs as much as sending them.
-    const { headers, body } = variant instanceof Promise ? await variant : variant;
+    const { headers, body } = await reply.variant(this.#codingOf(reply, own));
     const isHead = call.requestMethod === "HEAD";
     call.http.respond(reply.status, combine(headers, own), isHead ? "" : body);
   }
