@@ -161,6 +161,15 @@ export function grantProblems(scopes: readonly string[], limits: readonly string
   return problems;
 }
 
+/**
+ * Share of a space that all callers use, which the holder of a grant may fill. The rest is left for
+ * holders without limits, and the last tenth for root.
+ */
+export function shareOf({ isRoot, limits }: Pick<Grant, "isRoot" | "limits">): number {
+  if (isRoot) return 1;
+  return limits.length === 0 ? 0.9 : 0.75;
+}
+
 /** PERMISSION_DENIED that names the limits of the token and nothing outside of them. */
 export function outsideLimits({ limits }: Grant): ServiceError {
   const shown = limits.slice(0, 5).join(", ");

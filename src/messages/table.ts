@@ -205,6 +205,8 @@ export const MESSAGES = {
   TOO_MANY_KEYS: "give at most {most} keys, not {count}",
   TOO_MANY_CUSTOM_SETTINGS:
     "there would be {count} custom settings, and the limit is {most}: delete some first, or raise MOORING_MAX_CUSTOM_SETTINGS; nothing was saved",
+  SPACE_SHARE_EXHAUSTED:
+    "settings and mounts would fill more than {percent} % of their space, which is the share of this token: shorten or delete some first, or ask an administrator; nothing was saved",
   SETTINGS_TOO_LARGE:
     "all settings together would take {count} bytes, and the limit is {most}: shorten or delete some first, or raise MOORING_MAX_SETTINGS; nothing was saved",
   PUBLIC_SETTINGS_TOO_LARGE:

@@ -2,6 +2,7 @@ import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { Text } from "../messages/message.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
+import type { ChangeOrigin } from "../settings/writer.ts";
 import type { EffectsOnMounts } from "../sites/mount-effect.ts";
 import type { MountsOfSite, Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
@@ -29,7 +30,7 @@ export interface ChangeOptions {
 /** Caller of a change: its rights, and its data for the history. */
 export interface Caller {
   readonly grant: Grant;
-  readonly origin: RevisionOrigin;
+  readonly origin: ChangeOrigin;
 }
 
 /** Mounts declared by a file. */

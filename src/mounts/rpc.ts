@@ -29,7 +29,7 @@ import {
   type WatchMountsResponse,
   WatchMountsResponseSchema,
 } from "../../gen/mooring/v1/mount_service_pb.js";
-import { type Grant, grantOf, ROOT } from "../access/grant.ts";
+import { type Grant, grantOf, ROOT, shareOf } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
@@ -99,7 +99,7 @@ export function mountImpl(
   });
   const callerOf = (context: HandlerContext, reason = ""): Caller => ({
     grant: grantOf(context),
-    origin: originOf(context, reason),
+    origin: { ...originOf(context, reason), share: shareOf(grantOf(context)) },
   });
   /** Names of the secrets that a reply reveals. @throws PERMISSION_DENIED without the scope. */
   const revealedNames = (context: HandlerContext, found: readonly Mount[]): string[] => {

@@ -1,5 +1,5 @@
 import type { HandlerContext } from "@connectrpc/connect";
-import { type Grant, grantOf, outsideLimits } from "../access/grant.ts";
+import { type Grant, grantOf, outsideLimits, shareOf } from "../access/grant.ts";
 import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
@@ -14,6 +14,8 @@ import { TOKEN_KEY } from "./token.ts";
 export interface Rights {
   /** Whether the caller is limited to some settings. */
   readonly isLimited: boolean;
+  /** Share of the space of all settings that the caller may fill, from 0 to 1. */
+  readonly share: number;
   /** Reports whether a value is sent as `********`. */
   isMasked(item: Pick<SettingItem, "key" | "secret">): boolean;
   /** Reports whether the caller may not read the value of a setting: masked, or outside of the limits. */
@@ -67,6 +69,7 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     !grant.isRoot && secret && (!reveals || key === TOKEN_KEY);
   return {
     isLimited,
+    share: shareOf(grant),
     kind: grant.limits.join("\n"),
     isMasked,
     hides: (item) => isMasked(item) || (item.secret && !canReadItem(item)),

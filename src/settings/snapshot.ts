@@ -256,13 +256,24 @@ export function replaceIn(
  * Rejects a change that increases a total above its limit. A total that exceeds its limit already
  * may be reduced.
  *
+ * @param share of the limits that the caller may fill. Default: all.
  * @throws RESOURCE_EXHAUSTED.
  */
 export function checkTotals(
   before: SettingTotals,
   after: SettingTotals,
   limits: SettingLimits,
+  share = 1,
 ): void {
+  const shared = {
+    custom: limits.custom * share,
+    bytes: limits.bytes * share,
+    publicBytes: limits.publicBytes * share,
+  };
+  // Without the totals: the caller may not see all settings.
+  for (const name of share < 1 ? TOTALS : [])
+    if (isBeyond(name, before, after, shared))
+      throw exhausted(message("SPACE_SHARE_EXHAUSTED", { percent: Math.round(share * 100) }));
   if (isBeyond("custom", before, after, limits))
     throw exhausted(
       message("TOO_MANY_CUSTOM_SETTINGS", { count: after.custom, most: limits.custom }),
@@ -274,6 +285,8 @@ export function checkTotals(
       message("PUBLIC_SETTINGS_TOO_LARGE", { count: after.publicBytes, most: limits.publicBytes }),
     );
 }
+
+const TOTALS = ["custom", "bytes", "publicBytes"] as const;
 
 function isBeyond(
   name: keyof SettingTotals,

@@ -61,6 +61,8 @@ export interface Committed {
 export interface ChangeOrigin extends RevisionOrigin {
   /** Undefined: all rights, for changes by the program itself. */
   readonly rights?: Rights;
+  /** Share of the space, for a change without rights. Default: that of the rights, or all. */
+  readonly share?: number;
 }
 
 export interface ChangeOptions {
@@ -365,7 +367,8 @@ async function decideOne(
     totals = replaceIn(totals, before, after);
     changes.push(toChange(item, codec));
   }
-  if (!job.isOwn) checkTotals(state.totals, totals, limits);
+  const share = origin.share ?? origin.rights?.share ?? 1;
+  if (!job.isOwn) checkTotals(state.totals, totals, limits, share);
   const mark = newMark();
   const commit = toCommit({ revision: state.revision + 1, time: now(), origin, mark }, changes);
   if (!job.dryRun) {
