@@ -152,6 +152,7 @@ export function withMountInput(
       ),
     ),
     credentialRevision: before?.credentialRevision ?? 0,
+    ...(before?.blind !== undefined && { blind: before.blind }),
     missing: (before?.missing ?? input.lost ?? []).filter(
       (each) => !isGiven(each, input.config, given),
     ),

@@ -7,6 +7,7 @@ import type { SettingItem } from "../settings/item.ts";
 import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
+import { type BlindItem, blindOn } from "./blind.ts";
 import { itemKind } from "./site/item-kind.ts";
 import type { WantedMount } from "./site/row.ts";
 
@@ -48,6 +49,8 @@ export interface Mount {
   readonly overrides: Readonly<Record<string, Override>>;
   /** Revision in which a user last set, for all sites, an item that they refresh; 0: none. */
   readonly credentialRevision: number;
+  /** Secrets set by callers who may not read them; absent: none. */
+  readonly blind?: readonly BlindItem[];
   /** Secret items without their values. A mount is not sent to sites that need one of them. */
   readonly missing: readonly MissingItem[];
   /** Revision of the last change. */
@@ -316,6 +319,7 @@ export function wantedOn(mount: Mount, siteId: string): WantedMount {
     content,
     revision,
     credentialRevision,
+    blind: blindOn(mount, siteId),
     path: pathOn(mount, siteId),
     items: { ...mount.items, ...override.items },
     members: { ...mount.members, ...override.members },

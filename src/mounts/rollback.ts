@@ -81,6 +81,7 @@ export async function rollBack(
         ]),
       ),
       credentialRevision: now?.credentialRevision ?? before.credentialRevision,
+      ...(now?.blind !== undefined && { blind: now.blind }),
       missing: missingAfter(before, all, source),
     };
     const items = now === undefined ? [] : redirected(now, mount);

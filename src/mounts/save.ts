@@ -10,6 +10,7 @@ import { checkManaged } from "../settings/save.ts";
 import type { MountResult } from "../sites/mount-effect.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
+import { blindAfter } from "./blind.ts";
 import { redirectedSecrets } from "./destination.ts";
 import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
 import {
@@ -108,7 +109,11 @@ export async function decideSave(
       itemKind(checked.mount.driver, item) === "learned" &&
       (!rules.reveals || itemOn(before, item, site) !== itemOn(checked.mount, item, site));
     const renewed = rules.isTaken ? [] : checked.given.filter(isLearned);
-    const mount = withCredential(checked.mount, new Set(renewed.map(({ site }) => site)), draft);
+    const mount = withBlind(
+      withCredential(checked.mount, new Set(renewed.map(({ site }) => site)), draft),
+      checked.given,
+      rules.reveals || rules.isTaken ? undefined : draft.revision + 1,
+    );
     mounts.set(mount.name, mount);
     saved.push({
       before,
@@ -269,6 +274,16 @@ function isRenewed(before: Mount | undefined, mount: Mount): boolean {
         before.overrides[site]?.credentialRevision !== credentialRevision,
     )
   );
+}
+
+function withBlind(
+  mount: Mount,
+  given: CheckedMount["given"],
+  revision: number | undefined,
+): Mount {
+  const { blind: before, ...rest } = mount;
+  const blind = blindAfter(before, given, revision);
+  return blind.length === 0 ? rest : { ...rest, blind };
 }
 
 /** Records the sites for which a user has given a credential, which is sent to them once. */

@@ -72,6 +72,35 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
     expect(await guess("own-1")).toEqual(await guess("wrong"));
   });
 
+  test("in the state of a site that has it, and in comparisons", async () => {
+    const pier = await startWholeSite();
+    await admin.sites.createSite({ site: { name: "pier", url: pier.url, token: pier.token() } });
+    const right = { ...dav("guessed", "the-right-one"), sites: { names: ["pier"] } };
+    await admin.mounts.saveMounts({ mounts: [right] });
+    await admin.mounts.syncMounts({ site: "pier", names: ["guessed"] });
+    const writer = await writing();
+    const shown: unknown[] = [];
+    for (const password of ["a-wrong-one", "the-right-one"]) {
+      await writer.saveMounts({ mounts: [{ name: "guessed", config: { password } }] });
+      const { results } = await writer.compareMounts({ site: "pier" });
+      const { mount } = await writer.getMount({ name: "guessed" });
+      const [status] = mount?.status ?? [];
+      shown.push([results, status?.state, status?.differs]);
+    }
+    expect(shown[1]).toEqual(shown[0]);
+    expect(shown[0]).toMatchObject([[{ differs: ["password"] }], "differs", ["password"]]);
+    // A caller who may read it is told.
+    await admin.mounts.saveMounts({
+      mounts: [{ name: "guessed", config: { password: "the-right-one" } }],
+    });
+    expect((await admin.mounts.compareMounts({ site: "pier" })).results).toMatchObject([
+      { outcome: "unchanged" },
+    ]);
+    await admin.mounts.deleteMounts({ names: ["guessed"] });
+    await admin.sites.deleteSite({ name: "pier" });
+    await pier.stop();
+  });
+
   test("in the note about a credential that sites would share", async () => {
     const pikpak = {
       name: "drive",

@@ -204,6 +204,7 @@ export async function applyMount(
         path,
         driver,
         credential: credentialRevision,
+        sent: wanted.revision,
       });
       await client.create(newRow(wanted, deps.driverOf(driver)), secrets);
       row = await byPath();
@@ -288,6 +289,7 @@ export async function applyMount(
         ? { ...from, disabled: true }
         : updatedRow(from, addition, wanted, { credential, keep, drop: refreshed });
     await client.update(next, secrets);
+    state = { ...state, sent: wanted?.revision ?? 0 };
     if (credential) await save({ credential: wanted?.credentialRevision ?? 0, before: "" });
   }
 

@@ -30,6 +30,10 @@ export function compareMount(
     if (Object.hasOwn(row, name) && differs(name, value, row[name])) push.push(name);
   for (const [name, value] of Object.entries(mount.items)) {
     const kind = itemKind(mount.driver, name);
+    if (kind !== "learned" && (mount.blind?.get(name) ?? 0) > state.sent) {
+      push.push(name);
+      continue;
+    }
     if (kind === "learned" || !differs(name, value, ownValue(addition, name))) continue;
     const there = plainValue(ownValue(addition, name), value);
     if (kind === "content" && mount.content === "adopt" && isEditedThere(name, value))

@@ -129,6 +129,8 @@ export interface WantedMount {
   readonly revision: number;
   /** Revision in which a user last set a learned item; 0: none. */
   readonly credentialRevision: number;
+  /** Revisions of secrets that count as different until they were sent; absent: none. */
+  readonly blind?: ReadonlyMap<string, number>;
   /** Items without their values. If there are any, the mount is not sent to the site. */
   readonly missing: readonly string[];
 }

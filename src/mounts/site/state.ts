@@ -33,6 +33,8 @@ export interface MountState {
   readonly tried: number;
   /** Revision of the learned items that were sent, or that the site had at first contact. */
   readonly credential: number;
+  /** Revision of the secrets that were last sent. */
+  readonly sent: number;
   /** Hash of the site's learned items before an unconfirmed push of new ones. */
   readonly before: string;
   /** Hash of the site's learned items when they were last read. */
@@ -69,6 +71,7 @@ export const NEW_MOUNT: MountState = Object.freeze({
   applied: 0,
   tried: 0,
   credential: 0,
+  sent: 0,
   before: "",
   learned: "",
   rewritten: {},

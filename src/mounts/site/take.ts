@@ -120,6 +120,7 @@ function takenState(
     applied: mount.revision,
     tried: mount.revision,
     credential: mount.credentialRevision,
+    sent: mount.revision,
     learned: learnedHash(row, addition, hash),
     absent: false,
     content: contentMarks(mount, addition, hash),

@@ -1,0 +1,46 @@
+import type { Mount } from "./mount.ts";
+
+/**
+ * A secret that a caller set who may not read it. It counts as different on each site until it was
+ * sent there: otherwise the caller could save guesses and see which one a site has.
+ */
+export interface BlindItem {
+  /** The site whose override has it; empty: the mount itself. */
+  readonly site: string;
+  readonly item: string;
+  /** Revision of the save. */
+  readonly revision: number;
+}
+
+/**
+ * The blind items of a mount after a save.
+ *
+ * @param given secrets of the save; `site` undefined: of the mount itself.
+ * @param revision of the save; undefined: the caller may read secrets, or has them from a site.
+ */
+export function blindAfter(
+  before: readonly BlindItem[] = [],
+  given: readonly { readonly item: string; readonly site: string | undefined }[],
+  revision: number | undefined,
+): readonly BlindItem[] {
+  const places = given.map(({ item, site = "" }) => ({ item, site }));
+  const kept = before.filter(
+    (each) => !places.some(({ item, site }) => item === each.item && site === each.site),
+  );
+  return revision === undefined
+    ? kept
+    : [...kept, ...places.map((each) => ({ ...each, revision }))];
+}
+
+/** Revisions of a mount's blind items on a site, by item. */
+export function blindOn(
+  { blind = [], overrides }: Pick<Mount, "blind" | "overrides">,
+  site: string,
+): ReadonlyMap<string, number> {
+  const own = overrides[site]?.items ?? {};
+  return new Map(
+    blind
+      .filter((each) => each.site === site || (each.site === "" && !Object.hasOwn(own, each.item)))
+      .map(({ item, revision }) => [item, revision]),
+  );
+}
