@@ -5,9 +5,9 @@ const MAX_QUOTED = 100;
 /** Quotes an external text: truncated, with control characters escaped. */
 export function quote(text: string): string {
   const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
-  // JSON escapes only control characters below space; terminals also interpret those above 7e.
+  // JSON escapes only control characters below space; terminals also interpret others.
   return JSON.stringify(cut).replace(
-    /[\x7f-\x9f]/g,
+    /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

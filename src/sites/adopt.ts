@@ -43,11 +43,11 @@ export async function adopt(
     readonly maxValueBytes: number;
     readonly origin: RevisionOrigin;
     readonly dryRun: boolean;
-    /** Whether the caller may read secrets. Default: false. */
+    /** Whether the caller may read secrets. Default: true. */
     readonly reveals?: boolean;
   },
 ): Promise<Changed<readonly Adopted[]>> {
-  const { engine, base, managedBy, maxValueBytes, origin, dryRun, reveals = false } = deps;
+  const { engine, base, managedBy, maxValueBytes, origin, dryRun, reveals = true } = deps;
   // A site with another address for a secret has the secret too if it differs here.
   const given = new Set(comparisons.map(({ key }) => key));
   const hides = ({ secret }: SettingItem): boolean => secret && !reveals;

@@ -66,23 +66,31 @@ export function siteImpl(
 ): ServiceImpl<typeof SiteServiceDesc> {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
+  const reveals = (context: HandlerContext): boolean => grantOf(context).has("settings:reveal");
+  /** A site for a caller: which of its secrets differ is for those who may read them. */
+  const visible = (view: SiteView, isRevealed: boolean): SiteView =>
+    isRevealed ? view : withoutSecrets(view, source.isSecret);
   const showIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (view: SiteView): SiteMessage =>
-      siteToProto(view, source.sites.revision(), source.isSecret, say);
+      siteToProto(visible(view, reveals(context)), source.sites.revision(), source.isSecret, say);
   };
-  const viewIn = memoize((language: Language) => {
-    const translate = translations(language);
-    const say = (text: Text): string => textIn(text, translate);
-    return createView<WatchedSites, SiteView, WatchSitesResponse>(
-      ({ changed, removed }, { snapshot: { revision } }) =>
-        create(WatchSitesResponseSchema, {
-          sites: changed.map((view) => siteToProto(view, revision, source.isSecret, say)),
-          removed: removed.map(({ site }) => site.name),
-          revision: BigInt(revision),
-        }),
-    );
-  });
+  const viewIn = memoize((language: Language) =>
+    memoize((isRevealed: boolean) => {
+      const translate = translations(language);
+      const say = (text: Text): string => textIn(text, translate);
+      return createView<WatchedSites, SiteView, WatchSitesResponse>(
+        ({ changed, removed }, { snapshot: { revision } }) =>
+          create(WatchSitesResponseSchema, {
+            sites: changed.map((view) =>
+              siteToProto(visible(view, isRevealed), revision, source.isSecret, say),
+            ),
+            removed: removed.map(({ site }) => site.name),
+            revision: BigInt(revision),
+          }),
+      );
+    }),
+  );
   const resultIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return ({ key, outcome, reason }: Result) =>
@@ -128,13 +136,15 @@ export function siteImpl(
     },
     compareSite: async ({ name, all }, context) => {
       const { comparisons } = await source.sites.compare(name);
-      const shown = all ? comparisons : comparisons.filter(({ sync }) => sync !== "same");
+      const shown = comparisons.filter(
+        ({ sync, secret }) => (all || sync !== "same") && (!secret || reveals(context)),
+      );
       return create(CompareSiteResponseSchema, { differences: shown.map(differenceIn(context)) });
     },
     adoptSite: async ({ name, keys, dryRun, reason }, context) => {
       const origin = originOf(context, reason);
-      const reveals = grantOf(context).has("settings:reveal");
-      const taken = await source.sites.adopt(name, { keys, dryRun, reveals }, origin);
+      const options = { keys, dryRun, reveals: reveals(context) };
+      const taken = await source.sites.adopt(name, options, origin);
       return create(AdoptSiteResponseSchema, {
         revision: BigInt(taken.revision),
         results: taken.results.map(resultIn(context)),
@@ -174,7 +184,28 @@ export function siteImpl(
       });
     },
     watchSites: (_request, context) =>
-      source.sites.watch(viewIn(languageOf(context, "")), context.signal),
+      source.sites.watch(viewIn(languageOf(context, ""))(reveals(context)), context.signal),
+  };
+}
+
+/**
+ * A site without marks of its secrets: a caller who may not read them could save guesses and see which
+ * one the site has.
+ */
+function withoutSecrets(view: SiteView, isSecret: (key: string) => boolean): SiteView {
+  const { state } = view;
+  const open = <T>(marks: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+    Object.fromEntries(Object.entries(marks).filter(([key]) => !isSecret(key)));
+  return {
+    ...view,
+    state: {
+      ...state,
+      drift: state.drift.filter((key) => !isSecret(key)),
+      refused: open(state.refused),
+      held: open(state.held),
+      rewritten: open(state.rewritten),
+      fights: open(state.fights),
+    },
   };
 }
 

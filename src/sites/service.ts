@@ -81,7 +81,7 @@ export interface SiteService {
     options: {
       readonly keys: readonly string[];
       readonly dryRun: boolean;
-      /** Whether the caller may read secrets. Default: false. */
+      /** Whether the caller may read secrets. Default: true. */
       readonly reveals?: boolean;
     },
     origin: RevisionOrigin,
@@ -248,7 +248,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const { comparisons } = await look(site);
       return { view: viewOf(site), comparisons };
     },
-    adopt: async (name, { keys, dryRun, reveals = false }, origin) => {
+    adopt: async (name, { keys, dryRun, reveals = true }, origin) => {
       const site = registry.byName(name);
       return mapSiteFailure(
         takeValues(deps, site, { keys: namedOf(site, keys), dryRun, reveals, origin }),

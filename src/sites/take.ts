@@ -31,7 +31,7 @@ export interface AdoptOptions {
   readonly keys: readonly string[];
   readonly dryRun: boolean;
   readonly origin: RevisionOrigin;
-  /** Whether the caller may read secrets. Default: false. */
+  /** Whether the caller may read secrets. Default: true. */
   readonly reveals?: boolean;
   /** Whether to adopt only changes made on the site, not values that are still to be pushed. */
   readonly onlyDrifted?: boolean;
@@ -49,12 +49,27 @@ export async function takeValuesIn(
   options: AdoptOptions,
 ): Promise<Taken> {
   const { registry, engine, managedBy, maxValueBytes } = deps;
-  const { keys, dryRun, origin, reveals = false, onlyDrifted = false } = options;
+  const { keys, dryRun, origin, reveals = true, onlyDrifted = false } = options;
   const base = engine.snapshot();
   const { comparisons } = await round({ aim: "look", actor: origin.actor });
   const asked = new Set(keys);
+  const isAsked = ({ key, row, overridden }: Comparison): boolean =>
+    row !== undefined && !overridden && (asked.size === 0 || asked.has(key));
+  // A caller who may not read secrets must not see which of them differ: all are named.
+  const withheld = reveals
+    ? []
+    : comparisons
+        .filter((one) => one.secret && isAsked(one))
+        .map(
+          ({ key }): Adopted => ({
+            key,
+            outcome: "skipped",
+            reason: message("SCOPE_MISSING", { scope: "settings:reveal" }),
+          }),
+        );
   const wanted = comparisons.filter(
-    ({ key, sync, drifted }) =>
+    ({ key, sync, drifted, secret }) =>
+      (reveals || !secret) &&
       (sync === "extra" || isDifferent(sync)) &&
       (asked.size === 0 || asked.has(key)) &&
       (!onlyDrifted || drifted || sync === "extra"),
@@ -68,9 +83,10 @@ export async function takeValuesIn(
     dryRun,
     reveals,
   });
-  if (dryRun) return { revision, results: result };
+  const results = [...result, ...withheld];
+  if (dryRun) return { revision, results };
   const skipped = result.some(({ outcome }) => outcome === "skipped");
-  const isWhole = keys.length === 0 && !onlyDrifted;
+  const isWhole = keys.length === 0 && !onlyDrifted && withheld.length === 0;
   for (let tries = 0; tries < 3; tries += 1) {
     const before = registry.state(site.id);
     const held = { ...before.held };
@@ -99,7 +115,7 @@ export async function takeValuesIn(
     if (result.length > 0) deps.onEvent(site, event);
     break;
   }
-  return { revision, results: result };
+  return { revision, results };
 }
 
 function isDifferent(sync: Comparison["sync"]): boolean {

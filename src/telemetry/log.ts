@@ -20,12 +20,12 @@ export async function createLogger(options: {
     level,
     base: worker === undefined ? null : { worker },
     timestamp: pino.stdTimeFunctions.isoTime,
-    hooks: { streamWrite: withoutControls },
   };
   if (format === "json" || (format === "auto" && !process.stdout.isTTY))
-    return pino(settings, jsonOutput());
+    return pino({ ...settings, hooks: { streamWrite: escapeInJson } }, jsonOutput());
   const { default: pretty } = await import("pino-pretty");
-  return pino(settings, pretty({ ignore: "pid,hostname", sync: true }));
+  const output = pretty({ ignore: "pid,hostname", sync: true });
+  return pino({ ...settings, hooks: { streamWrite: escapeForPeople } }, output);
 }
 
 /** Maximum number of pending bytes while stdout is not read; further lines are dropped. */
@@ -59,14 +59,31 @@ export function flushLog(log: Logger, limit: number): Promise<boolean> {
 }
 
 /**
- * Escapes DEL and the C1 controls, which JSON does not escape (RFC 8259, section 7) and terminals
- * interpret.
+ * DEL, the C1 controls, line separators and characters that change the direction of text: JSON does
+ * not escape them (RFC 8259, section 7), and terminals interpret them.
  */
-function withoutControls(line: string): string {
-  return line.replace(CONTROLS, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+const HOSTILE = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Escapes hostile characters in a line of JSON, which stays the same JSON. */
+export function escapeInJson(line: string): string {
+  return line.replace(HOSTILE, escaped);
 }
 
-const CONTROLS = /[\x7f-\x9f]/g;
+/**
+ * Escapes hostile characters and control characters in the texts of a line of JSON, so that they
+ * are escapes in the texts themselves: pretty output decodes JSON. Line breaks and tabs stay.
+ */
+export function escapeForPeople(line: string): string {
+  return line
+    .replace(/\\(?:u00[01][0-9a-f]|.)/gs, (sequence) =>
+      /^\\(?:u00|[bfr])/.test(sequence) ? `\\${sequence}` : sequence,
+    )
+    .replace(HOSTILE, (char) => `\\${escaped(char)}`);
+}
+
+function escaped(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
 
 /** Codes of server errors. */
 const FAULTS: ReadonlySet<Code> = new Set([Code.Internal, Code.Unknown, Code.DataLoss]);

@@ -115,6 +115,8 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
   ): Promise<void> => {
     const by = await adminOf(request, upstream, RESET_TOKEN);
     await pipe.pass(request, response, () => async (body) => {
+      // The former token must not be accepted from memory.
+      upstream.forget("all");
       const token = newToken(body);
       if (token !== undefined) await upstream.tokenReset(token, by);
     });

@@ -168,8 +168,12 @@ describe("an admin of the site", () => {
 
   test("resets the site's token, and Mooring continues with the new one", async () => {
     const token = await front.login();
+    const former = front.site.token();
+    // Used just before, so that its admin is remembered.
+    expect((await front.call("GET", "/api/admin/setting/list", { token: former })).code).toBe(200);
     const reply = await front.call("POST", "/api/admin/setting/reset_token", { token });
     expect(reply.data).toBe(front.site.token());
+    expect((await front.call("GET", "/api/admin/setting/list", { token: former })).code).toBe(401);
     await save(token, [{ key: "site_title", value: "after the reset" }]);
     expect(front.site.value("site_title")).toBe("after the reset");
     expect(textOf(await group(TOKEN, 0), "token")).toBe(TOKEN);
