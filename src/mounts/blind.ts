@@ -5,7 +5,7 @@ import type { Mount } from "./mount.ts";
  * sent there: otherwise the caller could save guesses and see which one a site has.
  */
 export interface BlindItem {
-  /** The site whose override has it; empty: the mount itself. */
+  /** Id of the site whose override has it; empty: the mount itself. */
   readonly site: string;
   readonly item: string;
   /** Revision of the save. */

@@ -49,7 +49,7 @@ describe("without mounts:reveal a kept secret goes to no other destination", () 
     ["another vendor", { config: { vendor: "sharepoint" } }],
     ["an override of a site", { overrides: { quay: { config: { address: ELSEWHERE } } } }],
     ["another site", { sites: { names: ["quay", "pier"] } }],
-    ["all sites", { sites: { names: [] } }],
+    ["all sites", { sites: { all: true } }],
   ])("%s", async (_, input) => {
     for (const dryRun of [true, false])
       await expect(save(writer, input, dryRun)).rejects.toThrow(/password is required again/);
