@@ -1,5 +1,3 @@
-import type { Mount } from "./mount.ts";
-
 /**
  * A secret that a caller set who may not read it. It counts as different on each site until it was
  * sent there: otherwise the caller could save guesses and see which one a site has.
@@ -32,12 +30,16 @@ export function blindAfter(
     : [...kept, ...places.map((each) => ({ ...each, revision }))];
 }
 
-/** Revisions of a mount's blind items on a site, by item. */
+/**
+ * Revisions of a mount's blind items on a site, by item.
+ *
+ * @param own items of the site's override, which replace those of the mount.
+ */
 export function blindOn(
-  { blind = [], overrides }: Pick<Mount, "blind" | "overrides">,
+  blind: readonly BlindItem[] = [],
   site: string,
+  own: Readonly<Record<string, unknown>>,
 ): ReadonlyMap<string, number> {
-  const own = overrides[site]?.items ?? {};
   return new Map(
     blind
       .filter((each) => each.site === site || (each.site === "" && !Object.hasOwn(own, each.item)))

@@ -319,7 +319,7 @@ export function wantedOn(mount: Mount, siteId: string): WantedMount {
     content,
     revision,
     credentialRevision,
-    blind: blindOn(mount, siteId),
+    blind: blindOn(mount.blind, siteId, override.items),
     path: pathOn(mount, siteId),
     items: { ...mount.items, ...override.items },
     members: { ...mount.members, ...override.members },
