@@ -375,7 +375,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
         const mount = need(caller.grant)(readDraftMount(draft, name), name);
         guard(name);
         if (newName === name) return;
-        if (readDraftMount(draft, newName) !== undefined)
+        const other = readDraftMount(draft, newName);
+        // As a save with the name of a mount outside of the limits: its name is not confirmed.
+        if (other !== undefined && !allowed(caller.grant)(other)) refuse(caller.grant)();
+        if (other !== undefined)
           throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name: newName }));
         deleteMount(draft, name);
         writeMount(draft, { ...mount, name: newName }, (item) => isSecret(mount.driver, item));

@@ -155,6 +155,25 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       expect(await call(method.copyMount, copy, limited)).toMatchObject(denied);
       const rename = { name: "outer", newName: "renamed" };
       expect(await call(method.renameMount, rename, limited)).toMatchObject(denied);
+      // Into a name outside of the limits: every call is refused in the same way, without a word about the other mount.
+      for (const newName of ["outer", "hidden"]) {
+        const onto = { name: "inner", newName, mountPath: "/team/mine" };
+        const answers = await Promise.all([
+          call(method.renameMount, { name: "inner", newName }, limited),
+          call(method.copyMount, onto, limited),
+          save(local(newName, "/team/mine")),
+          save({ ...local(newName, "/team/mine"), expectedRevision: 0n }),
+          call(
+            method.saveMounts,
+            { mounts: [local(newName, "/team/mine")], dryRun: true },
+            limited,
+          ),
+        ]);
+        for (const answer of answers) {
+          expect(answer).toMatchObject(denied);
+          expect(JSON.stringify(answer)).not.toContain("exists");
+        }
+      }
       for (const names of [["outer"], ["inner", "outer"], ["unknown"]])
         expect(await call(method.deleteMounts, { names }, limited)).toMatchObject(denied);
       const replace = { name: "inner", item: "root_folder_path", value: "/mine", dryRun: true };
