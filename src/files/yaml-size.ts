@@ -5,7 +5,7 @@ const MAX_TOKENS = 150_000;
 
 /**
  * Problem of a YAML text with more tokens than are parsed, whatever its length; undefined: none. A
- * key with its value has about six tokens.
+ * key with its value has about eight tokens.
  */
 export function yamlSizeProblem(text: string): string | undefined {
   // Shorter texts cannot have more tokens.
