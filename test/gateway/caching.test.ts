@@ -240,6 +240,15 @@ test.each([
   expect(reply.json).toEqual({ code: 409, message, data: null });
 });
 
+test("a text field is set from a tag of another service unchanged", async () => {
+  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const textual = (tag: string) =>
+    gateway.send("/textual", { method: "PUT", headers: { "if-match": tag } });
+  expect(echoed(await textual('"db.a"'))).toEqual({ seen: "a" });
+  expect(echoed(await textual('"other.a"'))).toEqual({ seen: "other.a" });
+  expect(echoed(await textual("a"))).toMatchObject({ code: 409 });
+});
+
 test("If-Match with several tags is refused", async () => {
   const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
   const sent = { method: "PUT", headers: { "if-match": '"1", "2"' } };

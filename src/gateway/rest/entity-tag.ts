@@ -66,9 +66,10 @@ export function matchNoneMatch(header: string, state: string): string | undefine
 
 /**
  * State in an If-Match header, for its request field; undefined for `*`. A weak tag is accepted:
- * proxies that compress a reply weaken its tag, and the state is the same.
+ * proxies that compress a reply weaken its tag, and the state is the same. A text field gets a tag of
+ * another service unchanged, which its rpc does not know.
  *
- * @throws ABORTED for a tag of another service, INVALID_ARGUMENT for several tags.
+ * @throws ABORTED for such a tag, for a number; INVALID_ARGUMENT for several tags.
  */
 export function readIfMatch(field: StateField, header: string, prefix: TagPrefix): unknown {
   if (header.trim() === "*") return undefined;
@@ -77,6 +78,7 @@ export function readIfMatch(field: StateField, header: string, prefix: TagPrefix
   const opaque = tags[0]?.[1];
   const value = opaque === undefined ? undefined : readStateText(field, opaque, prefix());
   if (value !== undefined) return value;
+  if (opaque !== undefined && !field.numeric) return opaque;
   throw new BadRequest(
     "HEADER_INVALID",
     `If-Match: ${quote(header)} is not a revision of this database: read again and send the new ETag`,

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
-import { describe, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { newDatabaseFolder } from "../../../store/folder.ts";
-import { nameOf } from "../../../store/postgres/opened.ts";
-import { serverOfFile } from "../../../store/postgres/server.ts";
+import { nameOf, SOON } from "../../../store/postgres/opened.ts";
+import { serverOfFile, startPostgres } from "../../../store/postgres/server.ts";
 import { describeRestored, serviceWith } from "../../../wire/restored.ts";
 
 const server = serverOfFile();
@@ -24,4 +24,35 @@ describe("PostgreSQL, restored from a copy of the database", () => {
       },
     };
   });
+});
+
+describe("PostgreSQL, after a standby without the last commits took over", () => {
+  describeRestored(
+    async () => {
+      server();
+      const folder = newDatabaseFolder();
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const primary = await startPostgres();
+      onTestFinished(() => primary.remove());
+      const standby = await primary.standby();
+      onTestFinished(() => standby.remove());
+      let current = primary;
+      return {
+        start: () => serviceWith(folder, { MOORING_DATABASE_URL: current.url() }),
+        copy: async () => {
+          const [written] = await primary.query("select pg_current_wal_lsn() as at");
+          const has = `select pg_last_wal_replay_lsn() >= '${written?.["at"]}' as has`;
+          await expect.poll(() => standby.query(has), SOON).toEqual([{ has: true }]);
+          await standby.kill("SIGKILL");
+        },
+        putBack: async () => {
+          await primary.kill("SIGKILL");
+          await standby.start();
+          await standby.promote();
+          current = standby;
+        },
+      };
+    },
+    { isPromotion: true },
+  );
 });
