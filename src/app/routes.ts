@@ -80,7 +80,7 @@ export function createRoutes(
     serve(PublicService, { ...publicImpl(publicReads), watchPublicSettings });
     serve(DriverService, driverImpl(drivers, translations));
     serve(SettingService, {
-      ...settingImpl(settings, audit, translations),
+      ...settingImpl(settings, audit, translations, services.pendingSites),
       ...historyImpl(history, settings, createHistoryView(services.siteNames)),
       ...backupImpl(backup, settings.snapshot, audit, translations),
       watchSettings,

@@ -144,6 +144,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   return {
     ...services,
     sites: sites.service,
+    pendingSites: sites.service.pending,
     mounts,
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,

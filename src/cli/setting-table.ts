@@ -1,6 +1,11 @@
 // Settings and their changes as text for people.
 
-import type { Setting, SettingChange, SettingChanges } from "../../gen/mooring/v1/setting_pb.js";
+import type {
+  PendingSite,
+  Setting,
+  SettingChange,
+  SettingChanges,
+} from "../../gen/mooring/v1/setting_pb.js";
 import { quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
 import { suggestion } from "../suggestion.ts";
@@ -136,4 +141,13 @@ export async function writeSaved(output: Output, saved: Saved): Promise<void> {
   const changes = preview?.changes ?? [];
   if (changes.length > 0) await writeChanges(output, changes);
   await output.write(`dry run: ${counted(changes.length, "setting")} would change\n`);
+}
+
+/** Names sites that follow and do not get a change now. */
+export function noticePending(
+  { notice }: { notice(text: string): void },
+  sites: readonly PendingSite[],
+): void {
+  for (const { site, reason } of sites)
+    notice(printableLine(`${site} does not have it yet: ${reason}`));
 }

@@ -69,6 +69,8 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
    * @throws INVALID_ARGUMENT for a path of several mounts.
    */
   nameOf(text: string, grant: Grant): string;
+  /** Mounts of these names. */
+  saved(names: ReadonlySet<string>): readonly Mount[];
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
   /** What is known about the mounts of a site as a whole. The same object until it changes. */

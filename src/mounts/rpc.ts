@@ -48,6 +48,7 @@ import { createView } from "../state-feed.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
 import {
   isAllowed,
+  isOnSite,
   type Mount,
   missingFields,
   overridesByName,
@@ -65,6 +66,10 @@ export interface MountSource {
   driverOf(name: string): DriverInfo | undefined;
   /** Names of the sites that this process knows. */
   siteNames(): SiteNames;
+  /** Sites that follow and get no change now. @param isAsked by id. */
+  pendingSites(
+    isAsked?: (siteId: string) => boolean,
+  ): readonly { readonly site: string; readonly reason: Text }[];
 }
 
 /** Implements MountService. */
@@ -141,6 +146,19 @@ export function mountImpl(
     const say = sayIn(context);
     return (status: Status) => statusToProto(status, say);
   };
+  /** Sites of changed mounts that do not get the change now. */
+  const pending = (results: readonly Result[], context: HandlerContext) => {
+    const grant = grantOf(context);
+    if (!grant.has("sites:read")) return [];
+    const names = new Set(
+      results.flatMap(({ name, outcome }) => (outcome === "unchanged" ? [] : [name])),
+    );
+    const changed = mounts.saved(names);
+    const say = sayIn(context);
+    return source
+      .pendingSites((siteId) => changed.some((mount) => isOnSite(mount, siteId)))
+      .map(({ site, reason }) => ({ site, reason: say(reason) }));
+  };
   return {
     listMounts: async ({ site, pageSize, pageToken, reveal }, context) => {
       const limit = pageLimit(pageSize, { usual: 1_000, beyond: "invalid" });
@@ -177,6 +195,7 @@ export function mountImpl(
       return create(SaveMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
+        pendingSites: dryRun ? [] : pending(saved.results, context),
       });
     },
     replaceCredential: async ({ name, item, site, value, dryRun, reason }, context) => {

@@ -270,6 +270,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         { field: "name", description: message("PATH_OF_MOUNTS", { names: names.join(", ") }) },
       ]);
     },
+    saved: (names) => [...names].flatMap((name) => all().get(name) ?? []),
     get: (name, grant) => need(grant)(all().get(name), name),
     ofSite: summaries.ofSite,
     looked: (siteId) => {

@@ -17,12 +17,13 @@ import {
   SetQbittorrentResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { grantOf } from "../access/grant.ts";
 import { auditOriginOf, optionalNumber, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
-import { message } from "../messages/message.ts";
+import { message, type Text } from "../messages/message.ts";
 import { describeChange } from "./commit.ts";
 import { etagOf } from "./etag.ts";
 import type { SettingItem, Skipped } from "./item.ts";
@@ -57,11 +58,18 @@ type SettingImpl = Pick<
   | "setQbittorrent"
 >;
 
+/** Site that does not get a change now. */
+export interface PendingSite {
+  readonly site: string;
+  readonly reason: Text;
+}
+
 /** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */
 export function settingImpl(
   service: SettingService,
   audit: Pick<Recorder, "note">,
   translations: (language: Language) => Translate = createTranslations(),
+  pendingSites: () => readonly PendingSite[] = () => [],
 ): SettingImpl {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
@@ -74,6 +82,10 @@ export function settingImpl(
     ...originOf(context, reason),
     rights: rights(context),
   });
+  const pending = (context: HandlerContext) => {
+    const say = sayIn(context);
+    return pendingSites().map(({ site, reason }) => ({ site, reason: say(reason) }));
+  };
   /** The revision that a request expects; both of its members must agree. */
   const expectedOf = async ({
     expectedRevision,
@@ -220,6 +232,7 @@ export function settingImpl(
         etag: await etagAfter(changed),
         skipped: skipped(changed.result, context),
         notice: noticeOf(changed.result, dryRun, context),
+        pendingSites: dryRun || !grantOf(context).has("sites:read") ? [] : pending(context),
       });
       if (!dryRun) return reply;
       reply.preview = create(SettingChangesSchema, { changes: changesOf(changed) });

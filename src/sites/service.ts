@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
+import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import type { Engine } from "../settings/engine.ts";
@@ -17,6 +17,7 @@ import type { Pushed } from "./push.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import type { Round } from "./round.ts";
 import {
+  errorOf,
   type MountsOfSite,
   NEW_STATE,
   NO_MOUNTS,
@@ -99,6 +100,14 @@ export interface SiteService {
   log(name: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
   /** Streams all sites, then each one that changes. @throws UNAVAILABLE at the end. */
   watch<M>(view: View<WatchedSites, M>, signal: AbortSignal): AsyncIterable<M>;
+  /**
+   * Sites that follow and get no change now: they are paused, or could not be read.
+   *
+   * @param isAsked by id; default: all sites.
+   */
+  pending(
+    isAsked?: (siteId: string) => boolean,
+  ): readonly { readonly site: string; readonly reason: Text }[];
   /** Wakes streams after a change of the mounts of sites. */
   changed(): void;
 }
@@ -275,6 +284,13 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     },
     log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),
     watch: feed.watch,
+    pending: (isAsked = () => true) =>
+      registry.sites().flatMap((site) => {
+        if (site.mode !== "follow" || !isAsked(site.id)) return [];
+        const error = errorOf(viewOf(site));
+        if (site.paused) return [{ site: site.name, reason: message("SITE_IS_PAUSED") }];
+        return error === undefined ? [] : [{ site: site.name, reason: error.message }];
+      }),
     changed: feed.changed,
   };
   return service;

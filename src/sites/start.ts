@@ -181,7 +181,7 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
       return work(...args);
     };
   // No spread of the service: the compiler reports a method that is in neither list.
-  const { revision, list, get, create, log, watch, changed } = service;
+  const { revision, list, get, create, log, watch, pending, changed } = service;
   return {
     revision,
     list,
@@ -189,6 +189,7 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
     create,
     log,
     watch,
+    pending,
     changed,
     update: first(service.update),
     delete: first(service.delete),

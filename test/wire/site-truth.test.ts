@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
-import { as } from "./access-client.ts";
+import { as, give } from "./access-client.ts";
 import { FOLLOWING, local, startFollowed, stateOf } from "./following.ts";
 import { startService } from "./service.ts";
 
@@ -88,4 +88,32 @@ describe("a server that cannot be read", () => {
     await expect.poll(async () => (await site())?.health).toBe("ok");
     await expect.poll(() => stateOf(admin, "films")).toBe("ok");
   });
+});
+
+test("the reply of a save names sites that do not get it now", async () => {
+  const save = async (at = admin) => {
+    const { pendingSites } = await at.settings.saveSettings({
+      settings: [{ key: "site_title", value: `title ${Math.random()}` }],
+    });
+    return pendingSites;
+  };
+  const saveMount = async (sites: string[]) => {
+    const { pendingSites } = await admin.mounts.saveMounts({
+      mounts: [{ ...local("late", `/srv/${Math.random()}`), sites: { names: sites } }],
+    });
+    return pendingSites;
+  };
+  expect(await save()).toEqual([]);
+  expect(await saveMount(["one"])).toEqual([]);
+  await admin.sites.updateSite({ name: "one", site: { paused: true } });
+  expect(await save()).toMatchObject([{ site: "one", reason: "paused" }]);
+  expect(await saveMount(["one"])).toMatchObject([{ site: "one", reason: "paused" }]);
+  const writer = as(service.port, (await give(admin, ["settings:write"])).text);
+  expect(await save(writer)).toEqual([]);
+  await admin.sites.updateSite({ name: "one", site: { paused: false } });
+  await one.stop();
+  await expect.poll(async () => (await site())?.health).toBe("failing");
+  const [pending] = await save();
+  expect(pending).toMatchObject({ site: "one" });
+  expect(pending?.reason).toContain("refused");
 });

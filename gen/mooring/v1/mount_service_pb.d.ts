@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Mount, MountInput, MountResult, MountSites, MountStatus, MountTest } from "./mount_pb.js";
+import type { PendingSite } from "./setting_pb.js";
 
 /**
  * Describes the file mooring/v1/mount_service.proto.
@@ -193,6 +194,14 @@ export declare type SaveMountsResponse = Message<"mooring.v1.SaveMountsResponse"
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
   results: MountResult[];
+
+  /**
+   * Sites of these mounts that follow and do not get the change now, for callers with `sites:read`.
+   * They get it when they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 3;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**

@@ -421,6 +421,33 @@ export declare type Revision = Message<"mooring.v1.Revision"> & {
 export declare const RevisionSchema: GenMessage<Revision>;
 
 /**
+ * Site that follows and does not have a change yet, because it is paused or does not answer.
+ *
+ * @generated from message mooring.v1.PendingSite
+ */
+export declare type PendingSite = Message<"mooring.v1.PendingSite"> & {
+  /**
+   * Name of the site.
+   *
+   * @generated from field: string site = 1;
+   */
+  site: string;
+
+  /**
+   * Reason, in the language of the call.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.PendingSite.
+ * Use `create(PendingSiteSchema)` to create a new message.
+ */
+export declare const PendingSiteSchema: GenMessage<PendingSite>;
+
+/**
  * Kind of a change.
  *
  * @generated from enum mooring.v1.ChangeKind

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Revision, Setting, SettingChange, SettingChanges, SettingInput } from "./setting_pb.js";
+import type { PendingSite, Revision, Setting, SettingChange, SettingChanges, SettingInput } from "./setting_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -381,6 +381,14 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
    * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
    */
   skipped: SkippedSetting[];
+
+  /**
+   * Sites that follow and do not get the change now, for callers with `sites:read`. They get it when
+   * they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 6;
+   */
+  pendingSites: PendingSite[];
 
   /**
    * Names the settings whose newer values of another caller stay, for people.

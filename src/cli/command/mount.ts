@@ -41,6 +41,7 @@ import { agreeToEffects, confirmed } from "../mount-effect.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { askPassphrase, givenPassphrase } from "../secret.ts";
+import { noticePending } from "../setting-table.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, act: list },
@@ -182,6 +183,7 @@ async function save(run: CommandRun, input: MountInput): Promise<void> {
   if (args.is("json")) return output.json(SaveMountsResponseSchema, reply);
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
+  noticePending(run, reply.pendingSites);
 }
 
 async function replace(

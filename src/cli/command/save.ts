@@ -17,7 +17,7 @@ import type { Command } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue } from "../file.ts";
-import { writeSaved } from "../setting-table.ts";
+import { noticePending, writeSaved } from "../setting-table.ts";
 import type { World } from "../world.ts";
 
 export const setCommand: Command = {
@@ -51,6 +51,7 @@ export const setCommand: Command = {
     const reply = dryRun ? preview : await client.saveSettings(request);
     if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
     await writeSaved(output, { ...reply, dryRun, before });
+    noticePending(run, reply.pendingSites);
   },
 };
 

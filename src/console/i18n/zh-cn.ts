@@ -376,6 +376,7 @@ export const zhCn: Messages = {
   "review.nothing": "没有待查看的修改。",
   "review.refused": "{count} 个值被拒绝",
   "review.save": "保存 {count} 处改动",
+  "review.pending": "{site} 尚未收到：{reason}。",
   "review.saved": "{count} 处改动已保存为版本 {revision}。",
   "review.saving": "正在保存…",
 

@@ -56,8 +56,11 @@ export default function ReviewPage() {
     refused.value = undefined;
     const count = of.size;
     try {
-      const made = await save(of, reason.value.trim());
-      say(t("review.saved", { count, revision: String(made) }));
+      const { revision, pendingSites } = await save(of, reason.value.trim());
+      const pending = pendingSites.map(({ site, reason: why }) =>
+        t("review.pending", { site, reason: why }),
+      );
+      say([t("review.saved", { count, revision: String(revision) }), ...pending].join(" "));
       go(href("settings"));
     } catch (thrown) {
       const why = thrown as Failure;

@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { effect } from "@preact/signals";
 import type { SettingChange } from "../../../gen/mooring/v1/setting_pb.js";
+import type { SaveSettingsResponse } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { settingService } from "../api/client.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, connection, reached } from "../api/live.ts";
@@ -28,13 +29,13 @@ export async function preview(of: Edits): Promise<readonly SettingChange[]> {
  *
  * @throws Failure
  */
-export async function save(of: Edits, reason: string): Promise<bigint> {
+export async function save(of: Edits, reason: string): Promise<SaveSettingsResponse> {
   try {
     const saving = settingService.saveSettings({ settings: inputs(of), reason });
-    const { revision } = await asOwn(withOutcome(of, saving));
-    if (connection.peek() === "live") await reached(revision);
+    const reply = await asOwn(withOutcome(of, saving));
+    if (connection.peek() === "live") await reached(reply.revision);
     discard([...of.keys()]);
-    return revision;
+    return reply;
   } catch (thrown) {
     throw understood(of, thrown);
   }

@@ -66,6 +66,7 @@ export const settingsTexts = {
   },
   "review.nothing": "There are no edits to review.",
   "review.save": { one: "Save 1 change", other: "Save {count} changes" },
+  "review.pending": "{site} does not have it yet: {reason}.",
   "review.saved": {
     one: "1 change is saved as revision {revision}.",
     other: "{count} changes are saved as revision {revision}.",
