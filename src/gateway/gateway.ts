@@ -395,7 +395,8 @@ class NodeHttp implements Http {
     if (stream.readableDidRead)
       throw new Error("the body was read before the gateway, by a hook or another plugin");
     if (this.#waitsForContinue) this.#response.writeContinue();
-    return { stream, peer, signal, hasEnded: (bytes) => this.#isWhole(bytes) };
+    const isDerived = stream !== this.#request.raw;
+    return { stream, peer, signal, isDerived, hasEnded: (bytes) => this.#isWhole(bytes) };
   }
 
   /** The body as hooks have left it. Fastify does not parse the bodies of some methods. */

@@ -48,10 +48,12 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   };
   const onEnd = (): void => finish(incoming.hasEnded(received) ? undefined : new RequestAborted());
   const onGone = (): void => finish(new RequestAborted());
+  const onError = (error: unknown): void =>
+    finish(incoming.isDerived ? error : new RequestAborted());
   const onAbort = (): void => finish(signal?.reason);
   const start = (): void => {
     started = true;
-    stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
+    stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onError);
     if (stream.readableEnded) onEnd();
     else if (stream.destroyed) onGone();
     if (signal?.aborted) onAbort();
@@ -68,7 +70,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
     release(held);
     queue.length = 0;
     if (!started) return;
-    stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onGone);
+    stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onError);
     signal?.removeEventListener("abort", onAbort);
   };
   const next = async (): Promise<IteratorResult<Buffer, undefined>> => {

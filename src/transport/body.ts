@@ -154,6 +154,8 @@ export interface Incoming {
   hasEnded(bytes: number): boolean;
   /** Ends the wait, with its reason. */
   readonly signal?: AbortSignal | undefined;
+  /** The stream is not the request itself: its errors are problems of the body. */
+  readonly isDerived?: boolean;
 }
 
 /**
@@ -189,9 +191,13 @@ export async function readBody<T>(
     else reject(new RequestAborted());
   };
   const onGone = (): void => reject(new RequestAborted());
+  const onError = (error: unknown): void =>
+    reject(incoming.isDerived ? error : new RequestAborted());
   const onAbort = (): void => reject(signal?.reason);
   const timer = setTimeout(() => reject(bodyLate(timeoutMs)), timeoutMs);
-  stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
+  stream.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onError);
+  // A hook may have paused the stream that it has put in the place of the request.
+  if (incoming.isDerived) stream.resume();
   // Past events are not emitted again: an HTTP/2 stream without a body has ended already.
   if (stream.readableEnded) onEnd();
   else if (stream.destroyed) onGone();
@@ -201,7 +207,7 @@ export async function readBody<T>(
     return await useBody(buffered, await promise, use);
   } finally {
     clearTimeout(timer);
-    stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onGone);
+    stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onError);
     // No-op: later errors do not matter, and the request may continue without its body.
     stream.on("error", ignore);
     signal?.removeEventListener("abort", onAbort);

@@ -351,9 +351,9 @@ describe("bodies that hooks handle", () => {
       for await (const piece of payload) pieces.push(piece as Buffer);
       const bytes = Buffer.concat(pieces);
       if (request.headers["content-encoding"] !== "gzip") return Readable.from([bytes]);
-      return Object.assign(Readable.from([gunzipSync(bytes)]), {
-        receivedEncodedLength: bytes.length,
-      });
+      // As @fastify/compress does.
+      const plain = Readable.from([gunzipSync(bytes)]).pause();
+      return Object.assign(plain, { receivedEncodedLength: bytes.length });
     });
     await app.register(restGateway, { routes: serviceRoutes(same) });
     const headers = { "content-type": "application/json" };
@@ -362,6 +362,22 @@ describe("bodies that hooks handle", () => {
     const gzip = { ...headers, "content-encoding": "gzip" };
     const reply = await app.inject({ ...plain, headers: gzip, payload: gzipSync('{"text":"b"}') });
     expect(reply.json()).toMatchObject({ word: "b" });
+  });
+
+  test("a body that a hook cannot read is refused with the hook's error", async () => {
+    const app = application();
+    app.addHook("preParsing", async () => {
+      const broken = new Readable({ read: () => undefined });
+      const error = Object.assign(new Error("not valid gzip"), { statusCode: 400 });
+      setImmediate(() => broken.destroy(error));
+      return broken;
+    });
+    await app.register(restGateway, { routes: serviceRoutes(same) });
+    const headers = { "content-type": "application/json" };
+    for (const url of ["/v1/post", "/v1/send", "/test.v1.ThingService/Post"]) {
+      const reply = await app.inject({ method: "POST", url, headers, payload: "{}" });
+      expect([url, reply.statusCode]).toEqual([url, 400]);
+    }
   });
 
   test("a body that a hook has read and not passed on is an error that the log explains", async () => {
