@@ -105,6 +105,19 @@ export const hostileLists: Readonly<
       mounts: () => Array.from({ length: 85_000 }, (_, at) => failingRow(at, `e${Math.random()}`)),
     },
   },
+  crowd: {
+    title: "a site with 9,500 failing mounts, each with another message and other secrets",
+    lists: {
+      mounts: () =>
+        Array.from({ length: 9_500 }, (_, at) => ({
+          ...failingRow(
+            at,
+            `failed: ${Buffer.from(`${Math.random()} ${"v".repeat(300)}`).toString("base64")}`,
+          ),
+          addition: values(10, 20),
+        })),
+    },
+  },
   settings: {
     title: "a site with 80,000 settings",
     lists: {
