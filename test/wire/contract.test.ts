@@ -40,6 +40,7 @@ const ITEM = {
     "fraction",
     "families",
     "required_unless",
+    "destination",
   ],
 };
 const DRIVER = {
