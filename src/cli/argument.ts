@@ -27,7 +27,7 @@ export const flags = {
   actor: { value: "NAME", help: "Only changes by this actor" },
   classes: {
     value: "LIST",
-    help: "Only these classes of incidents: credential,person (also unknown ones, except with -unknown); or all",
+    help: "Classes of incidents, such as credential,person; -unknown; or all",
   },
   "ca-file": { value: "PATH", help: "PEM file with the authority of the site's certificate" },
   comment: { value: "TEXT", help: "Purpose of a token; comment of an acknowledgement" },

@@ -309,7 +309,7 @@ describe.each(posting)("the messages in replies over $name", ({ name, open }) =>
     const back = { to: revision, keys: ["aria2_secret"] };
     expect(await read(method.rollback, back)).toContain("历史不保存它的值");
     const document = { format: "mooring-settings", version: 1, settings };
-    expect(await read(method.importSettings, { document })).toContain("由每台服务器自己写入");
+    expect(await read(method.importSettings, { document })).toContain("属于备份所在的服务器");
   });
 });
 
