@@ -96,8 +96,6 @@ export function settingImpl(
     const known = await service.line.require(expectedEtag);
     return revision === undefined ? known : Math.min(known, revision);
   };
-  const etagAfter = ({ revision, commit }: Changed<unknown>): string | Promise<string> =>
-    commit?.revision === revision ? etagOf(commit) : service.line.at(revision);
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
     if (settings.length === 0) return [];
     const say = sayIn(context);
@@ -229,7 +227,6 @@ export function settingImpl(
       });
       const reply = create(SaveSettingsResponseSchema, {
         revision: BigInt(changed.revision),
-        etag: await etagAfter(changed),
         skipped: skipped(changed.result, context),
         notice: noticeOf(changed.result, dryRun, context),
         pendingSites: dryRun || !grantOf(context).has("sites:read") ? [] : pending(context),
@@ -249,7 +246,6 @@ export function settingImpl(
       });
       return create(DeleteSettingResponseSchema, {
         revision: BigInt(changed.revision),
-        etag: await etagAfter(changed),
       });
     },
     rollback: async (request, context) => {
@@ -261,7 +257,6 @@ export function settingImpl(
       );
       return create(RollbackResponseSchema, {
         revision: BigInt(changed.revision),
-        etag: await etagAfter(changed),
         changes: changesOf(changed),
         skipped: skipped(changed.result, context),
       });

@@ -398,13 +398,6 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
    * @generated from field: string notice = 4;
    */
   notice: string;
-
-  /**
-   * Identifies the state at this revision, as the etag of reads does.
-   *
-   * @generated from field: string etag = 5;
-   */
-  etag: string;
 };
 
 /**
@@ -468,13 +461,6 @@ export declare type DeleteSettingResponse = Message<"mooring.v1.DeleteSettingRes
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
-
-  /**
-   * Identifies the state at this revision, as the etag of reads does.
-   *
-   * @generated from field: string etag = 2;
-   */
-  etag: string;
 };
 
 /**
@@ -1066,13 +1052,6 @@ export declare type RollbackResponse = Message<"mooring.v1.RollbackResponse"> & 
    * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
    */
   skipped: SkippedSetting[];
-
-  /**
-   * Identifies the state at this revision, as the etag of reads does.
-   *
-   * @generated from field: string etag = 4;
-   */
-  etag: string;
 };
 
 /**
