@@ -30,8 +30,11 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
   const { place, tokenSource, timeout, offline } = connection;
   const violations = error
     .findDetails(BadRequestSchema)
-    .flatMap(({ fieldViolations }) => fieldViolations.map(({ description }) => description));
-  const { code, rawMessage: message } = error;
+    .flatMap(({ fieldViolations }) =>
+      fieldViolations.map(({ description }) => asArgument(description)),
+    );
+  const { code } = error;
+  const message = asArgument(error.rawMessage);
   const fail = (text: string, lines: readonly string[] = []): CliFailure =>
     new CliFailure(EXIT_OF[code], text, lines);
   // A single violation is the message itself.
@@ -52,6 +55,13 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
   if (code === Code.ResourceExhausted) return fail(`the request is too large (${message})`);
   if (isBroken(error)) return new CliFailure(EXIT.unavailable, explainBroken(error, place));
   return fail(`${place} sent a reply that is not from Mooring (${message}): check the address`);
+}
+
+/** Names a value of the mount in a save as the command line does: `order`, `address@home`. */
+function asArgument(text: string): string {
+  return text
+    .replace(/^mounts\[0\]\.overrides\.(\S+)\.(?:config|members)\.(\w+)/, "$2@$1")
+    .replace(/^mounts\[0\]\.(?:config\.|members\.)?/, "");
 }
 
 /** Reports whether the service answered: each of its replies has this header. */

@@ -285,7 +285,7 @@ export const MESSAGES = {
   // Mounts
   FIELD_IMMUTABLE: "{field} cannot be changed: delete the mount and create another one",
   FIELD_REQUIRED: "{field} is missing",
-  DRIVER_UNKNOWN: "{field} is not a driver of this service.{hint}",
+  DRIVER_UNKNOWN: "{field}: there is no driver {name}.{hint}",
   SITES_REQUIRED:
     "{field} must be chosen, because there are several sites: name sites, or choose all",
   SITES_INVALID: "{field} must have either names, or all, or none",

@@ -122,7 +122,10 @@ export function withMountInput(
       "driver",
       driverName === ""
         ? message("FIELD_REQUIRED")
-        : message("DRIVER_UNKNOWN", { hint: didYouMean(driverName, options.driverNames()) }),
+        : message("DRIVER_UNKNOWN", {
+            name: JSON.stringify(driverName),
+            hint: didYouMean(driverName, options.driverNames()),
+          }),
     );
   if (before === undefined && input.path === undefined)
     look("mount_path", message("FIELD_REQUIRED"));

@@ -174,6 +174,17 @@ test("an import of a document without mounts is reported", async () => {
   }
 });
 
+test("wrong values are named as they are given", async () => {
+  const wrong = await mount("create", "w", "/w", "Local", "sites=all", "order=x", "thumbnail=y");
+  expect(wrong).toMatchObject({ code: 4 });
+  expect(wrong.err).toMatch(/^ {2}order must be a whole number/m);
+  expect(wrong.err).toMatch(/^ {2}thumbnail must be true or false/m);
+  const unknown = await mount("create", "w", "/w", "Local", "sites=harbor");
+  expect(unknown.err).toMatch(/mount: sites: there is no site "harbor".*"harbour"/);
+  const own = await mount("create", "w", "/w", "Local", "sites=all", "thumbnail@quay=y");
+  expect(own.err).toMatch(/mount: thumbnail@quay must be true or false/);
+});
+
 test("invalid commands are reported", async () => {
   expect((await mount("create", "a", "/a", "Lokal")).err).toContain('Did you mean "Local"?');
   expect((await mount("create", "a", "/a", "Local", "rot_folder_path=/x")).err).toContain(

@@ -133,7 +133,10 @@ describe("an invalid file fails the start with the place of each error", () => {
     ["", ':1:1: "mounts:" is missing'],
     ["mount: {}\n", ':1:1: "mounts:" is missing'],
     ["mounts:\n  a: text\n", ':2:3: "a" must be a mapping'],
-    ["mounts:\n  a:\n    path: /a\n    driver: Lokal\n", ":4:5: a.driver is not a driver"],
+    [
+      "mounts:\n  a:\n    path: /a\n    driver: Lokal\n",
+      ':4:5: a.driver: there is no driver "Lokal". Did you mean "Local"?',
+    ],
     ["mounts:\n  a:\n    driver: Local\n", ":2:3: path must be text"],
     [
       "mounts:\n  a:\n    path: /a\n    driver: Local\n    conifg: {}\n",
