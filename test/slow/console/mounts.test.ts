@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
+import { SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { startWholeSite } from "../../mounts/whole-site.ts";
 import { consoleTest, visit } from "./console.ts";
@@ -161,5 +162,42 @@ describe("mounts", () => {
     const page = await console.enter("mounts", { token });
     await page.getByRole("heading", { name: "Mounts" }).waitFor();
     expect(await page.getByRole("link", { name: "New mount" }).count()).toBe(0);
+  });
+
+  test("are put on sites by checkboxes, and a change that removes one from a running server is confirmed", async () => {
+    const [home, pier] = await Promise.all([startWholeSite(), startWholeSite()]);
+    const [sites, mounts] = [console.client(SiteService), console.client(MountService)];
+    try {
+      for (const [name, { url, token }] of Object.entries({ home, pier })) {
+        await sites.createSite({ site: { name, url, token: token() } });
+        await sites.syncSite({ name });
+      }
+      await sites.updateSite({ name: "home", site: { mode: SiteMode.FOLLOW } });
+      const page = await console.enter("mount?new=Local");
+      await page.getByLabel("Name", { exact: true }).fill("rest");
+      await page.locator("#item-mount_path").fill("/rest");
+      await page.locator("#item-root_folder_path").fill("/srv");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("must be chosen, because there are several sites").first().waitFor();
+      await page.getByLabel("home").check();
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("heading", { name: "rest" }).waitFor();
+      await expect.poll(() => home.storages.row("/rest")?.status).toBe("work");
+      await page.getByLabel("home").uncheck();
+      await page.getByLabel("pier").check();
+      await page.getByRole("button", { name: "Save" }).click();
+      const dialog = page.getByRole("dialog", { name: "Effects on running servers" });
+      await dialog.getByText("On home, /rest is removed.").waitFor();
+      await dialog.getByRole("button", { name: "Cancel" }).click();
+      expect((await mounts.getMount({ name: "rest" })).mount?.sites?.names).toEqual(["home"]);
+      await page.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await expect.poll(() => home.storages.row("/rest")).toBeUndefined();
+      expect((await mounts.getMount({ name: "rest" })).mount?.sites?.names).toEqual(["pier"]);
+    } finally {
+      await mounts.deleteMounts({ names: ["rest"] }).catch(() => undefined);
+      for (const name of ["home", "pier"]) await sites.deleteSite({ name }).catch(() => undefined);
+      await Promise.all([home.stop(), pier.stop()]);
+    }
   });
 });
