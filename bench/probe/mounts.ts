@@ -103,6 +103,7 @@ async function callsBetween(lab: Lab): Promise<{
     name: `m${at}`,
     mount_path: `/m/${at}`,
     driver: "Local",
+    sites: { all: true },
     members: { order: 1 },
     config: { root_folder_path: `/srv/${at}` },
   }));

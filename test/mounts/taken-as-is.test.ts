@@ -346,7 +346,7 @@ describe("a document", () => {
     [{ mount_path: "", driver: 7 }, "row 1 skipped: is not a mount: it has no mount_path, driver"],
     [{ ...local, disabled: "yes" }, "/m skipped: disabled must be true or false"],
     [{ ...local, addition: "VTJGc2RHVmtY" }, "/m skipped: its addition is not a JSON object: .*"],
-    [{ ...local, driver: "Nothing" }, "/m skipped: driver .*"],
+    [{ ...local, driver: "Nothing" }, "/m skipped: driver.*"],
     [{ ...local, order: "first" }, "m created: not kept: order"],
     [{ ...local, addition: '{"root_folder_path":["/"]}' }, "m created: .*config.root_folder_path"],
     [{ ...local, label: "x", rank: 0 }, "m created: not kept: label"],

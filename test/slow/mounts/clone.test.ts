@@ -59,7 +59,7 @@ test("the mounts of one server are adopted, and another one becomes its copy", a
     "films created",
   ]);
   await admin().mounts.saveMounts({
-    mounts: ["films", "books"].map((name) => ({ name, sites: { names: [] } })),
+    mounts: ["films", "books"].map((name) => ({ name, sites: { all: true } })),
   });
   const { status } = await admin().mounts.syncMounts({ site: "quay" });
   expect(status.map(({ state }) => state)).toEqual(["ok", "ok"]);
