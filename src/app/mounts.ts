@@ -86,6 +86,7 @@ export async function openMounts(
     mountAt: (siteId, path) => mounts.nameAt(siteId, path),
     lister,
     listings: registry,
+    rowsOf: async ({ id }) => (await follow.look(id)).rows,
     record: (site, row, error) => follow.record(site.id, row, error, classify),
     onStatus: () => mounts.changed(),
     probeInterval: probeIntervalMs,

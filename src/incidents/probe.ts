@@ -2,6 +2,7 @@ import type { Listed } from "../mounts/site/listing.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
 import { type Listing, listingForm } from "../mounts/site/state.ts";
 import { hasCome } from "../periodic.ts";
+import { SiteFailure } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
 import { createTicks } from "../ticks.ts";
 
@@ -20,6 +21,8 @@ export interface ProbeDeps {
     row: StorageRow,
     others: readonly string[],
   ) => Promise<Listed | undefined>;
+  /** Reads the rows of a site now. @throws SiteFailure. */
+  readonly rowsOf: (site: Site) => Promise<readonly StorageRow[]>;
   /** Last listing of a mount, by a probe or by a user. */
   readonly lastOf: (siteId: string, path: string) => Listing | undefined;
   /** Stores the result of a listing. @param error empty: the listing worked. */
@@ -74,13 +77,25 @@ export function createProbes(deps: ProbeDeps): Probes {
       hasCome(turn.first, { now: time, longest: 1.5 * interval })
     );
   };
+  const isThere = async ({ site, row, form }: Turn): Promise<boolean> => {
+    try {
+      const rows = await deps.rowsOf(site);
+      const now = rows.find(({ mount_path: path }) => path === row.mount_path);
+      return now !== undefined && !now.disabled && listingForm(now) === form;
+    } catch (failure) {
+      if (failure instanceof SiteFailure) return false;
+      throw failure;
+    }
+  };
   const probe = async (key: string, turn: Turn): Promise<void> => {
     const { site, row } = turn;
     const listed = await deps.list(site, row, turn.others);
+    // A mount that was deleted, disabled or changed after the site was read is no failing mount.
+    const isOutdated = listed?.outcome === "fails" && !(await isThere(turn));
     // The row was changed meanwhile: the result does not apply to it.
     const current = turns.get(key);
     if (current === undefined || current.form !== turn.form) return;
-    if (listed === undefined || listed.outcome === "unknown") {
+    if (listed === undefined || listed.outcome === "unknown" || isOutdated) {
       turns.set(key, { ...current, first: now() + Math.round(interval * (0.5 + random())) });
       return;
     }

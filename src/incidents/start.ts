@@ -44,6 +44,8 @@ export interface IncidentsDeps {
   readonly lister: Pick<Lister, "isFree" | "list">;
   /** Results of listings, by probes and by users. */
   readonly listings: Pick<MountRegistry, "listings" | "onListing">;
+  /** Reads the rows of a site now. */
+  readonly rowsOf: ProbeDeps["rowsOf"];
   /** Stores the result of a probe. */
   readonly record: ProbeDeps["onResult"];
   /** Milliseconds between two listings of a mount; 0: none. */
@@ -128,6 +130,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     interval: deps.probeInterval,
     isFree: deps.lister.isFree,
     list: deps.lister.list,
+    rowsOf: deps.rowsOf,
     lastOf: (siteId, path) => deps.listings.listings(siteId).get(path),
     onResult: deps.record,
     now,

@@ -76,16 +76,17 @@ export function decideState(facts: StateFacts): State {
   if (!facts.disabled) {
     const found = facts.incident ?? facts.listing;
     if (found !== undefined || isErrorStatus(status)) {
-      const { cause, remedy, since } = found ?? {
-        cause: status,
-        remedy: facts.statusRemedy,
-        since: statusSince,
-      };
+      const { cause, remedy } = found ?? { cause: status, remedy: facts.statusRemedy };
+      const times = [
+        facts.incident?.since ?? 0,
+        facts.listing?.since ?? 0,
+        isErrorStatus(status) ? statusSince : 0,
+      ].filter((time) => time > 0);
       return {
         state: "failing",
         cause,
         remedy: message("DO_THEN", { remedy, next: sync() }),
-        since,
+        since: times.length === 0 ? 0 : Math.min(...times),
       };
     }
   }

@@ -35,9 +35,12 @@ function desk() {
   const results: [path: string, error: string][] = [];
   const failures: unknown[] = [];
   const listings = new Map<string, Listing>();
+  const now: { rows: readonly StorageRow[] | undefined } = { rows: undefined };
+  let read: readonly StorageRow[] = [];
   const lister = createLister({ driverOf: driverByName, clientOf: () => client });
-  const start = () =>
-    createProbes({
+  const start = () => {
+    const probes = createProbes({
+      rowsOf: async () => now.rows ?? read,
       interval: INTERVAL,
       isFree: lister.isFree,
       list: lister.list,
@@ -54,7 +57,13 @@ function desk() {
       },
       onError: (error) => failures.push(error),
     });
-  return { clock, results, failures, listings, start, probes: start() };
+    const listed: typeof probes.listed = (one, rows) => {
+      read = rows;
+      probes.listed(one, rows);
+    };
+    return { ...probes, listed };
+  };
+  return { clock, now, results, failures, listings, start, probes: start() };
 }
 
 /** Paths that were listed with a refresh, in order. */
@@ -76,6 +85,21 @@ test("a mount is listed with a refresh once per interval", async () => {
   clock.now += 1;
   await probes.run();
   expect(refreshed()).toHaveLength(2);
+});
+
+test.each([
+  ["deleted", []],
+  ["disabled", [row(1, "/a", { disabled: true })]],
+  ["changed", [row(1, "/a", { modified: "2" })]],
+])("a mount that was %s since the last read does not fail", async (_name, rows) => {
+  const { clock, now, results, failures, probes } = desk();
+  server.folders.set("/a", "failed get storage: storage not found; rawPath: /a");
+  probes.listed(site, [row(1, "/a")]);
+  now.rows = rows;
+  clock.now += INTERVAL;
+  await probes.run();
+  expect(refreshed()).toEqual(["/a"]);
+  expect([results, failures]).toEqual([[], []]);
 });
 
 test("a message of a listing has no secret of the mount, also beyond its cut", async () => {

@@ -137,6 +137,15 @@ test.each<[name: string, facts: Partial<StateFacts>, state: string, cause: strin
   expect(String(decided.remedy)).toContain(remedy);
 });
 
+test("a mount fails since its first trouble, also when an incident is opened later", () => {
+  const failing = { ...WORKS, ...NO_FOLDER };
+  expect(decideState(failing).since).toBe(5);
+  expect(decideState({ ...failing, incident: trouble("cookie") }).since).toBe(5);
+  const listing = { ...trouble("refused"), since: 6 };
+  expect(decideState({ ...WORKS, listing, incident: trouble("refused") }).since).toBe(6);
+  expect(decideState({ ...failing, statusSince: 0, incident: trouble("cookie") }).since).toBe(7);
+});
+
 test("no source of trouble is hidden by the others: with any of them, the state is not ok", () => {
   const sources: Partial<StateFacts>[] = [
     { missing: ["password"] },
