@@ -90,8 +90,8 @@ export type Observation =
 
 /**
  * Updates the signals of a mount after an observation.
- * Servers keep the status `work` while listings fail, so it clears only the signal of a status. A
- * successful listing clears both. A changed row clears the signals of listings of the former row.
+ * Servers keep the status `work` while listings fail, and an error while they work again: each source
+ * clears only its own signal. A changed row clears the signals of listings of the former row.
  *
  * @param plain removes secrets from a message and shortens it to its first line.
  */
@@ -123,7 +123,7 @@ export function observe(
     }
     case "probe":
       return observation.error === ""
-        ? keep("expiry")
+        ? keep("status", "expiry")
         : add("probe", observation.error, keep("status", "expiry"));
     case "expiry": {
       const rest = keep("probe", "status");

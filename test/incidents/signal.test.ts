@@ -106,10 +106,10 @@ describe("the signals of a mount", () => {
     expect(lead(signalsAfter(probe("login failed"), status("work", true)))).toBeUndefined();
   });
 
-  test("a successful listing closes a status incident, and not that of a token's expiry", () => {
+  test("a successful listing does not close the incident of a status, which servers keep, or of a token's expiry", () => {
     const ends: Observation = { kind: "expiry", error: "token ends" };
-    expect(lead(signalsAfter(status("login failed"), probe("")))).toBeUndefined();
-    expect(lead(signalsAfter(status("login failed"), ends, probe("")))).toBe("expiry");
+    expect(lead(signalsAfter(status("login failed"), probe("")))).toBe("status");
+    expect(lead(signalsAfter(probe("login failed"), ends, probe("")))).toBe("expiry");
     expect(lead(signalsAfter(ends, { kind: "expiry", error: undefined }))).toBeUndefined();
   });
 
