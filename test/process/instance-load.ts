@@ -129,7 +129,7 @@ export function startWatcher(
       text = events.pop() ?? "";
       for (const event of events) {
         // A bookmark has no changes.
-        const [, revision] = /^id: .*?(\d+)$/m.exec(event) ?? [];
+        const [, revision] = /^id: [^\n]*?(\d+)(?:\.[0-9a-f]{16})?$/m.exec(event) ?? [];
         if (revision === undefined || !event.includes('"changes"')) continue;
         revisions.push(Number(revision));
         times.push(performance.now());
