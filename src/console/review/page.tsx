@@ -159,5 +159,5 @@ async function catchUp(): Promise<void> {
   if (read === undefined || known === undefined) return;
   const byKey = new Map(known.byKey);
   for (const setting of read.settings) byKey.set(setting.key, setting);
-  settings.value = { revision: known.revision, byKey };
+  settings.value = { ...known, byKey };
 }
