@@ -53,7 +53,10 @@ function sitesText(sites: MountSites | undefined): string {
 /** Reads `all`, `none`, or names of sites with commas. */
 export function readSites(text: string): MountSites {
   if (text === "all" || text === "none") return create(MountSitesSchema, { [text]: true });
-  return create(MountSitesSchema, { names: text.split(",").map((site) => site.trim()) });
+  const names = text.split(",").map((site) => site.trim());
+  if (names.includes(""))
+    throw usage("the name of a site is empty: write names separated by commas, all or none");
+  return create(MountSitesSchema, { names });
 }
 
 /** State of a mount in a few words, such as `ok` or `one: failing (login failed)`. */

@@ -185,7 +185,23 @@ test("wrong values are named as they are given", async () => {
   expect(own.err).toMatch(/mount: thumbnail@quay must be true or false/);
 });
 
+test("a sync of a site without mounts says so", async () => {
+  const { out } = await mount("list", "--site", "quay");
+  const names = out
+    .split("\n")
+    .slice(1, -1)
+    .map((line) => line.split(" ")[0] ?? "");
+  for (const name of names) await mount("set", name, "sites=harbour", "--yes");
+  expect(await mount("sync", "quay", "--yes")).toMatchObject({
+    code: 0,
+    out: "",
+    err: expect.stringContaining("no mount is assigned to quay"),
+  });
+});
+
 test("invalid commands are reported", async () => {
+  expect((await mount("set", "films", "sites=harbour,")).err).toContain("name of a site is empty");
+  expect((await mount("set", "films", "sites=")).err).toContain("name of a site is empty");
   expect((await mount("create", "a", "/a", "Lokal")).err).toContain('Did you mean "Local"?');
   expect((await mount("create", "a", "/a", "Local", "rot_folder_path=/x")).err).toContain(
     "did you mean root_folder_path?",

@@ -250,7 +250,7 @@ async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise
 }
 
 async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {
-  const { args, output } = run;
+  const { args, output, notice } = run;
   const mounts = await client(run);
   const plan = args.is("yes") ? [] : (await mounts.compareMounts({ site }, patience(run))).results;
   await agreeToEffects(
@@ -260,6 +260,7 @@ async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): 
   );
   const reply = await mounts.syncMounts({ site, names }, patience(run));
   if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
+  else if (reply.status.length === 0) notice(`no mount is assigned to ${site}`);
   else await writeStatus(output, reply.status);
   if (reply.status.some(({ state }) => state !== "ok"))
     throw new CliFailure(
