@@ -71,7 +71,7 @@ export function createRoutes(
   health?: HealthStatus,
   translations = createTranslations(),
 ) {
-  const { access, audit, backup, drivers, history, publicReads, settings, webhooks } = services;
+  const { access, audit, backup, drivers, history, publicReads, settings } = services;
   const { watchSettings, watchPublicSettings } = watchImpl(services, translations);
   return (router: ConnectRouter): void => {
     // The router's own types accept an implementation with missing methods.
@@ -88,7 +88,7 @@ export function createRoutes(
     serve(SiteService, siteImpl(services, translations));
     serve(MountService, mountImpl(services, audit, translations));
     serve(IncidentService, incidentImpl(services, translations));
-    serve(WebhookService, webhookImpl(webhooks, translations));
+    serve(WebhookService, webhookImpl(services, translations));
     serve(AccessService, accessImpl(access));
     serve(AuditService, auditImpl(audit));
     serve(StatusService, statusImpl(services));

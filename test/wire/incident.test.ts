@@ -255,6 +255,20 @@ describe("webhooks", () => {
     await expect(admin.webhooks.createWebhook({ webhook })).rejects.toThrow(message);
   });
 
+  test("follow a site to its new name", async () => {
+    const { webhooks, sites } = admin;
+    await webhooks.createWebhook({
+      webhook: { name: "of-one", url: targetUrl, sites: { names: ["one"] } },
+    });
+    const shown = async () =>
+      (await webhooks.listWebhooks({})).webhooks.find(({ name }) => name === "of-one")?.sites;
+    await sites.updateSite({ name: "one", site: { name: "first" } });
+    expect(await shown()).toEqual(["first"]);
+    await sites.updateSite({ name: "first", site: { name: "one" } });
+    expect(await shown()).toEqual(["one"]);
+    await webhooks.deleteWebhook({ name: "of-one" });
+  });
+
   test("do not return their secrets", async () => {
     const webhooks = admin.webhooks;
     const { secret } = await webhooks.createWebhook({

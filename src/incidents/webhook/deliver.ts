@@ -147,14 +147,13 @@ export function createAnnounce(deps: AnnounceDeps) {
     return JSON.stringify({ type: `incident.${event}`, timestamp, data });
   };
   return (event: IncidentEvent, incident: Incident): StoredDelivery[] => {
-    const site = deps.siteName(incident.siteId);
     return deps
       .webhooks()
       .filter(
-        ({ disabled, sites, ...webhook }) =>
+        ({ disabled, siteIds, ...webhook }) =>
           !disabled &&
           wantsClass(webhook, incident.class) &&
-          (sites.length === 0 || sites.includes(site)),
+          (siteIds.length === 0 || siteIds.includes(incident.siteId)),
       )
       .map(({ id: webhookId, language }) => ({
         id: deps.newId(),

@@ -24,8 +24,8 @@ export interface Webhook {
   readonly classes: readonly IncidentClass[];
   /** Whether incidents of the class `unknown` are not sent, unless it is listed. */
   readonly withoutUnknown: boolean;
-  /** Names of sites. Empty: all. */
-  readonly sites: readonly string[];
+  /** Ids of sites. Empty: all. */
+  readonly siteIds: readonly string[];
   readonly language: string;
   readonly disabled: boolean;
   /** Milliseconds since 1970 UTC. */
@@ -41,9 +41,11 @@ export type WebhookInput = {
     | "secret"
     | "classes"
     | "withoutUnknown"
-    | "sites"
     | "language"
     | "disabled"]?: Webhook[M] | undefined;
+} & {
+  /** Names of sites. Empty: all. */
+  readonly sites?: readonly string[] | undefined;
 };
 
 /**
@@ -74,13 +76,14 @@ function redirectionProblem({ url }: Webhook, input: WebhookInput): Message | un
  */
 export function withWebhookInput(
   webhook: Webhook,
-  input: WebhookInput,
-  sites: Pick<SiteNames, "problemOf">,
+  { sites: siteNames, ...input }: WebhookInput,
+  sites: Pick<SiteNames, "problemOf" | "idOf">,
 ): Webhook {
   const given = Object.fromEntries(
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
-  const next: Webhook = Object.freeze({ ...webhook, ...given });
+  const siteIds = siteNames?.map((name) => sites.idOf(name) ?? "") ?? webhook.siteIds;
+  const next: Webhook = Object.freeze({ ...webhook, ...given, siteIds });
   const problems: [field: string, problem: Message | undefined][] = [
     ["name", NAME.test(next.name) ? undefined : message("NAME_INVALID")],
     ["url", urlProblem(next.url)],
@@ -93,11 +96,11 @@ export function withWebhookInput(
     ],
     [
       "sites",
-      next.sites.length <= MAX_SITES
+      next.siteIds.length <= MAX_SITES
         ? undefined
         : message("SITE_NAMES_INVALID", { most: MAX_SITES }),
     ],
-    ...(input.sites ?? [])
+    ...(siteNames ?? [])
       .slice(0, MAX_SITES)
       .map((site): [string, Message | undefined] => ["sites", sites.problemOf(site)]),
     [

@@ -43,7 +43,7 @@ export function createWebhookRegistry({
         url: sealer.open(keyOf(row.id, "url"), url),
         secret: sealer.open(keyOf(row.id, "secret"), secret),
         ...readClasses(classes),
-        sites: JSON.parse(sites) as string[],
+        siteIds: JSON.parse(sites) as string[],
       });
     } catch (error) {
       // Reported once instead of each second.
@@ -85,13 +85,13 @@ export function createWebhookRegistry({
     webhook: Webhook,
     options: Parameters<IncidentStore["putWebhook"]>[1],
   ): Promise<WebhookPut> {
-    const { url, secret, classes, withoutUnknown, sites, ...rest } = webhook;
+    const { url, secret, classes, withoutUnknown, siteIds, ...rest } = webhook;
     const row: StoredWebhook = {
       ...rest,
       url: sealer.seal(keyOf(webhook.id, "url"), url),
       secret: sealer.seal(keyOf(webhook.id, "secret"), secret),
       classes: JSON.stringify(withoutUnknown ? [...classes, WITHOUT_UNKNOWN] : classes),
-      sites: JSON.stringify(sites),
+      sites: JSON.stringify(siteIds),
     };
     const result = await store.putWebhook(row, options);
     if (result === "stored") webhooks.set(webhook.id, { row, open: Object.freeze(webhook) });

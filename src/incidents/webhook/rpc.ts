@@ -34,10 +34,18 @@ import type { NamedDelivery, WebhookService } from "./service.ts";
 
 /** Implements WebhookService. */
 export function webhookImpl(
-  webhooks: WebhookService,
+  {
+    webhooks,
+    siteName,
+  }: {
+    readonly webhooks: WebhookService;
+    /** Name of a site; its id if the site was removed. */
+    readonly siteName: (siteId: string) => string;
+  },
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof WebhookServiceDesc> {
   const sayIn = createSayIn(translations);
+  const toProto = (webhook: Webhook) => webhookToProto(webhook, siteName);
   const deliveryIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (delivery: NamedDelivery) => deliveryToProto(delivery, say);
@@ -116,15 +124,15 @@ function classFromProto(value: ClassProto): IncidentClass {
   ]);
 }
 
-function toProto(webhook: Webhook): WebhookMessage {
-  const { name, sites, language, disabled, createdBy, withoutUnknown } = webhook;
+function webhookToProto(webhook: Webhook, siteName: (siteId: string) => string): WebhookMessage {
+  const { name, siteIds, language, disabled, createdBy, withoutUnknown } = webhook;
   return create(WebhookSchema, {
     name,
     withoutUnknown,
     language,
     disabled,
     createdBy,
-    sites: [...sites],
+    sites: siteIds.map(siteName),
     target: new URL(webhook.url).origin,
     classes: webhook.classes.map((each) => CLASS_VALUES[each]),
     createTime: timestampFromMs(webhook.createdAt),

@@ -127,7 +127,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         secret: newKey(),
         classes: [],
         withoutUnknown: false,
-        sites: [],
+        siteIds: [],
         language: "en",
         disabled: false,
         createdAt: now(),
