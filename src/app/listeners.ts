@@ -33,7 +33,7 @@ import {
 import { createGrpcServer } from "./grpc-server.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
-import { misspeltParameter } from "./misspelt-parameter.ts";
+import { misspeltMember, misspeltParameter } from "./misspelt-parameter.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
@@ -95,6 +95,7 @@ export async function createServers(
   await fastify.register(restGateway, {
     ...restContract,
     unknownParameters: misspeltParameter,
+    unknownMembers: misspeltMember,
     ...common,
     ...explanation,
     slowReaders,

@@ -1,7 +1,7 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { nearest } from "../suggestion.ts";
 
-/** Parameters that restrict what a call does: without them it would do more than its client asked. */
+/** Fields that restrict what a call does: without them it would do more than its client asked. */
 const RESTRICTING = ["dry_run", "expected_revision", "mask_secrets"];
 
 /** Shortest name that is compared: pages add short ones of their own, such as `_` or `t`. */
@@ -31,6 +31,28 @@ export function misspeltParameter(parameter: {
   if (field !== undefined) return `no such parameter; did you mean ${field}?`;
   const [restriction] = isWrite ? nearest(name, RESTRICTING) : [];
   return restriction === undefined ? undefined : `${method.name} has no ${restriction}`;
+}
+
+/**
+ * Refuses a member of a JSON body that is close to a restriction of its message, such as `dry-run`:
+ * the call would be made without it. Other unknown members are ignored, as legacy clients expect.
+ *
+ * @returns the problem; undefined: the member is ignored.
+ */
+export function misspeltMember({
+  name,
+  message,
+}: {
+  readonly name: string;
+  readonly message: DescMessage;
+}): string | undefined {
+  const restrictions = message.fields.map((field) => field.name).filter(isRestricting);
+  const [restriction] = letters(name).length < SHORTEST ? [] : nearest(name, restrictions);
+  return restriction === undefined ? undefined : `no such member; did you mean ${restriction}?`;
+}
+
+function isRestricting(field: string): boolean {
+  return RESTRICTING.includes(field);
 }
 
 function letters(name: string): string {

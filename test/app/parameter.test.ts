@@ -1,6 +1,6 @@
 import { create, type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { misspeltParameter } from "../../src/app/misspelt-parameter.ts";
+import { misspeltMember, misspeltParameter } from "../../src/app/misspelt-parameter.ts";
 import { restContract, servedServices } from "../../src/app/routes.ts";
 import { createMethods, isRead } from "../../src/gateway/method.ts";
 import { type Binding, createBindings } from "../../src/gateway/rest/binding.ts";
@@ -170,4 +170,35 @@ test("parameters that mean no field are ignored by every call, and other near mi
     if (!one.isWrite && !one.isInBody && one.field.name !== "mask_secrets")
       expect([one.place, problem(one, `${one.name}zz=1`)]).toEqual([one.place, ""]);
   }
+});
+
+describe("a member of a JSON body that is close to a restriction", () => {
+  const requests = servedServices.flatMap(({ methods }) => methods).map(({ input }) => input);
+  const restricted = requests.flatMap((message) =>
+    message.fields
+      .map(({ name }) => name)
+      .filter((name) => ["dry_run", "expected_revision", "mask_secrets"].includes(name))
+      .map((name) => [`${message.typeName}.${name}`, message, name] as const),
+  );
+
+  test.each(restricted)("is refused: %s", (_, message, name) => {
+    const [first = "", second = ""] = name.split("_");
+    const misspelt = [
+      `${first}-${second}`,
+      `${first}${second}s`,
+      `${name.slice(0, -1)}m`,
+      `x${name}`,
+    ];
+    for (const wrong of misspelt)
+      expect([wrong, misspeltMember({ name: wrong, message })]).toEqual([
+        wrong,
+        `no such member; did you mean ${name}?`,
+      ]);
+  });
+
+  test("is the only one that is refused", () => {
+    for (const message of requests)
+      for (const name of ["index", "PreDefault", "id", "status", "modified", "driver", "_"])
+        expect(misspeltMember({ name, message })).toBeUndefined();
+  });
 });

@@ -57,8 +57,9 @@ export function fitMembers(
     const field = findField(desc, name) ?? findExtension(desc, name, rules);
     const at = path === "" ? name : `${path}.${name}`;
     if (field === undefined) {
-      if (rules.reading.unknownMembers === "ignore") continue;
-      return `${at}: no such member`;
+      const problem = problemOfUnknown(name, desc, rules);
+      if (problem === undefined) continue;
+      return `${at}: ${problem}`;
     }
     if (json[name] === null && !holdsNull(field)) {
       delete json[name];
@@ -71,6 +72,15 @@ export function fitMembers(
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+function problemOfUnknown(
+  name: string,
+  message: DescMessage,
+  { reading: { unknownMembers } }: JsonRules,
+): string | undefined {
+  if (typeof unknownMembers === "function") return unknownMembers({ name, message });
+  return unknownMembers === "refuse" ? "no such member" : undefined;
 }
 
 /** The extension that a member such as `[acme.v1.note]` names; its value has the form of a field's. */

@@ -1,4 +1,4 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 
 /**
  * Accepted requests outside of google.api.http and protobuf's JSON mapping, for older contracts.
@@ -34,6 +34,12 @@ export type UnknownParameters = (parameter: {
   readonly isTaken: boolean;
 }) => string | undefined;
 
+/** Decides on a JSON member that names no field of its message. */
+export type UnknownMembers = (member: {
+  readonly name: string;
+  readonly message: DescMessage;
+}) => string | undefined;
+
 /** Options for reading requests. */
 export interface ReadingOptions {
   /** Accepted requests outside of google.api.http and protobuf's JSON mapping. Default: none. */
@@ -44,8 +50,11 @@ export interface ReadingOptions {
    * refused, or undefined to ignore the parameter.
    */
   readonly unknownParameters?: "ignore" | "refuse" | UnknownParameters | undefined;
-  /** JSON members that name no field. Default `ignore`. */
-  readonly unknownMembers?: "ignore" | "refuse" | undefined;
+  /**
+   * JSON members that name no field. Default `ignore`. A function decides for each: it returns a
+   * problem, with which the request is refused, or undefined to ignore the member.
+   */
+  readonly unknownMembers?: "ignore" | "refuse" | UnknownMembers | undefined;
   /** Enum values in JSON by a name that the enum does not have. Default `refuse`. */
   readonly unknownEnums?: "ignore" | "refuse" | undefined;
   /**
