@@ -150,7 +150,9 @@ export class HttpCall extends Call {
 
   /** Trailers that it has set, as headers of a whole reply (Connect protocol, "Unary-Trailers"). */
   replyTrailers(): Record<string, string | string[]> {
-    const trailers = Object.entries(this.#passing(this.setTrailer ?? new Headers()));
+    const { setTrailer } = this;
+    if (setTrailer === undefined) return {};
+    const trailers = Object.entries(this.#passing(setTrailer));
     return Object.fromEntries(trailers.map(([name, value]) => [`trailer-${name}`, value]));
   }
 

@@ -72,7 +72,8 @@ export class RestReply {
   readonly #text: Buffer | string;
   /** Headers of all variants and of 304. */
   readonly #common: Headers;
-  readonly #variants = new Map<Coding, Promise<Variant>>();
+  /** Compressed variants, from the first one on. */
+  #variants: Map<Coding, Promise<Variant>> | undefined;
   #identity: Variant | undefined;
 
   /** @throws UnencodableReply, and RESOURCE_EXHAUSTED for a reply over writeMaxBytes. */
@@ -104,9 +105,9 @@ export class RestReply {
     };
   }
 
-  /** The reply in a coding; undefined: uncompressed. */
-  variant(coding: Coding | undefined): Variant | Promise<Variant> {
-    if (coding === undefined || !this.isCompressible) return this.#uncompressed();
+  /** The reply in a coding, or uncompressed if that is not smaller. */
+  compressed(coding: Coding): Promise<Variant> {
+    this.#variants ??= new Map();
     const known = this.#variants.get(coding);
     if (known !== undefined) return known;
     const variant = this.#compress(coding);
@@ -119,7 +120,7 @@ export class RestReply {
     return { headers: { etag: tag, ...this.#common }, body: "" };
   }
 
-  #uncompressed(): Variant {
+  uncompressed(): Variant {
     const text = this.#text;
     const isShort = typeof text === "string" && text.length <= SHORT;
     this.#identity ??= this.#variant(isShort ? text : Buffer.from(text), this.#size);
@@ -129,7 +130,7 @@ export class RestReply {
   async #compress(coding: Coding): Promise<Variant> {
     const bytes = Buffer.from(this.#text);
     const body = await new Encoded(bytes).compress(coding);
-    if (body === bytes) return this.#uncompressed();
+    if (body === bytes) return this.uncompressed();
     return this.#variant(body, body.length, coding);
   }
 

@@ -39,6 +39,7 @@ import {
   rawStream,
   STREAM_TYPES,
   streamFormat,
+  type Variant,
 } from "./reply.ts";
 import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
 import { createRouter, type Router, type Url } from "./router.ts";
@@ -342,26 +343,31 @@ class RestExchange implements Exchange {
   }
 
   #encodeReply(message: Message): RestReply {
+    const { binding } = this.#choice;
+    if (!this.settings.isImmutable) return this.#replies.reply(binding, message);
     const [known, reply] = this.#encoded ?? [];
-    if (reply !== undefined && known === message && this.settings.isImmutable) return reply;
-    const made = this.#replies.reply(this.#choice.binding, message);
+    if (reply !== undefined && known === message) return reply;
+    const made = this.#replies.reply(binding, message);
     this.#encoded = [message, made];
     return made;
   }
 
   /** Sends 304 when the client has the reply already. */
-  async send(message: Message): Promise<void> {
+  send(message: Message): void | Promise<void> {
     const { call } = this;
     const reply = this.#encodeReply(message);
-    const own = { ...call.replyHeaders(), ...call.replyTrailers() };
+    const own = headersSetBy(call);
     const seen = seenTag(call, reply, this.#replies.gateway.seesWhole);
     if (seen !== undefined) {
       call.http.respond(304, combine(reply.unchanged(seen).headers, own), "");
-      return;
+      return undefined;
     }
-    const { headers, body } = await reply.variant(this.#codingOf(reply, own));
     const isHead = call.requestMethod === "HEAD";
-    call.http.respond(reply.status, combine(headers, own), isHead ? "" : body);
+    const respond = ({ headers, body }: Variant): void =>
+      call.http.respond(reply.status, combine(headers, own), isHead ? "" : body);
+    const coding = this.#codingOf(reply, own);
+    if (coding === undefined) return respond(reply.uncompressed());
+    return reply.compressed(coding).then(respond);
   }
 
   /** The coding of a reply; none for one that the rpc has encoded itself. */
@@ -396,14 +402,23 @@ class RestExchange implements Exchange {
 
   fail(error: unknown): void {
     const { call } = this;
-    const headers = { ...call.replyHeaders(), ...call.replyTrailers() };
+    const headers = headersSetBy(call);
     const ofError = error instanceof ConnectError ? call.errorHeaders(error) : {};
     this.#replies.fail(error, this.#choice.binding, call.http, combine(headers, ofError));
   }
 }
 
+const NOTHING: ReplyHeaders = Object.freeze({});
+
+/** Headers of a whole reply that an rpc has set, its trailers included; most set none. */
+function headersSetBy(call: HttpCall): ReplyHeaders {
+  if (call.setHeader === undefined && call.setTrailer === undefined) return NOTHING;
+  return { ...call.replyHeaders(), ...call.replyTrailers() };
+}
+
 /** Headers with others, which take precedence; `Vary` of both is combined. */
 function combine(headers: ReplyHeaders, others: ReplyHeaders): ReplyHeaders {
+  if (others === NOTHING) return headers;
   const { vary } = headers;
   if (vary === undefined || others["vary"] === undefined) return { ...headers, ...others };
   return { ...headers, ...others, vary: `${vary}, ${others["vary"]}` };
