@@ -1,10 +1,12 @@
 import {
   createRegistry,
+  type DescEnum,
   type DescFile,
   type DescMethod,
   type DescService,
   type Registry,
 } from "@bufbuild/protobuf";
+import { NullValueSchema } from "@bufbuild/protobuf/wkt";
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
 import { type PeerOf, plainAddress } from "../transport/address.ts";
@@ -399,11 +401,17 @@ function checkSelectors({ rules = [], methods }: GatewayOptions): void {
  * this one writes: values of enums would become numbers.
  */
 function checkVersion(file: DescFile): void {
+  if (!namesEnumValues(NullValueSchema)) return;
   const enums = [...file.enums, ...file.messages.flatMap(({ nestedEnums }) => nestedEnums)];
-  if (enums.some(({ values: [first] }) => first !== undefined && first.jsonName === undefined))
+  if (!enums.every(namesEnumValues))
     throw new Error(
       `${file.name}.proto: its descriptors are of another version of @bufbuild/protobuf: install one version, 2.12 or later`,
     );
+}
+
+/** Whether values have their names in JSON: this copy of the library may be too old for them. */
+function namesEnumValues({ values: [first] }: DescEnum): boolean {
+  return first === undefined || first.jsonName !== undefined;
 }
 
 function registryOf(methods: readonly Method[]): Registry {
