@@ -19,6 +19,11 @@ export interface Bounds {
   readonly ping?: number;
   /** Median time of a save, as a multiple of that before the attack. Undefined: not checked. */
   readonly save?: number;
+  /**
+   * Memory in MB of the mounts, incidents and sites that the attack stores: the service has them
+   * afterwards too, and the next attack begins with a new server. Undefined: it stores nothing.
+   */
+  readonly stored?: number;
 }
 
 /** Attack with the bounds that must hold. */
@@ -45,6 +50,8 @@ const MEMORY = { memory: 60 };
 const STEADY = { ...MEMORY, ping: 250 };
 /** Bounds for messages that are decoded, several at a time, in ticks of at most 20 ms. */
 const WORK = { memory: 100, ping: 250 };
+/** Memory of 2,000 mounts with texts of 1 kB, their history, and 1,000 incidents, in MB. */
+const STORED = 40;
 
 /** Flood at full speed. @param memory see Bounds; higher for attacks that cause much garbage. */
 function flooding(name: string, title: string, attack: Attack, { memory } = MEMORY): AttackCase {
@@ -167,7 +174,7 @@ export const attacks: readonly AttackCase[] = [
       title: `100 streams of ${method.name} of one token, 2,000 mounts, 1,000 incidents`,
       attack: manyStreams(method),
       token: true as const,
-      bounds: WORK,
+      bounds: { ...WORK, stored: STORED },
       seconds: [15, 30] as const,
     })),
   ...Object.entries(hostileLists).map(([name, { title, lists }]) => ({
@@ -175,7 +182,7 @@ export const attacks: readonly AttackCase[] = [
     title,
     attack: hostileSite(lists),
     token: true as const,
-    bounds: { memory: 128, ping: 250 },
+    bounds: { memory: 128, ping: 250, stored: STORED },
     seconds: [10, 60] as const,
   })),
   ...servedServices.map((service) => ({

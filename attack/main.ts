@@ -62,14 +62,15 @@ async function main(args: readonly string[]): Promise<number> {
       `npm run attack -- ${[...args].join(" ")}${values.seed === undefined ? ` --seed ${seed}` : ""}\n\n${headText}`,
     );
     for (const attack of chosen) {
-      const { publicBytes } = attack;
+      const { publicBytes, bounds } = attack;
       let outcome: Outcome | undefined;
       // A bound may break because of other work on the machine, so an attack fails only after two
       // attempts.
       for (let attempt = 0; attempt < 2 && outcome?.broken.length !== 0; attempt += 1) {
         scene ??= await openScene({ ...plan, server }, publicBytes);
         outcome = await scene.attack(attack);
-        if (outcome.broken.length === 0 && publicBytes === undefined) continue;
+        const keepsServer = publicBytes === undefined && bounds.stored === undefined;
+        if (outcome.broken.length === 0 && keepsServer) continue;
         // Each attempt has a new server.
         await scene.close();
         scene = undefined;
