@@ -44,7 +44,7 @@ const gates: readonly Gate[] = [
 const attacks: Gate = {
   name: "attacks",
   command: ["node", "attack/main.ts", "--quick", "--shared"],
-  minutes: 10,
+  minutes: 20,
 };
 
 /** Runs a gate within its time limit. @returns whether it passed, and its output. */
