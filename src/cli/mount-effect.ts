@@ -36,8 +36,8 @@ export async function confirmed<R extends { readonly results: readonly MountResu
  * Asks before a change that removes, disables or mounts again mounts of running servers.
  *
  * @param question asked also without such mounts; undefined: then there is no question.
- * @throws CliFailure (refused) when mounts would be removed or disabled, nobody can be asked, and
- *   `--yes` is absent; CliFailure (failed) when the answer is no.
+ * @throws CliFailure (refused) without a terminal and `--yes`, when mounts would be removed or
+ *   disabled; CliFailure (failed) when the answer is no.
  */
 export async function agreeToEffects(
   { args, world, notice }: CommandRun,

@@ -14,7 +14,7 @@ import type { Sink, StreamReply } from "./stream.ts";
 /** Headers of a reply by lower-case name. */
 export type ReplyHeaders = Readonly<Record<string, string | number | string[]>>;
 
-/** What a request is by its path and method: a call, one with another method, or something else. */
+/** Kind of a request by its path and method: a call, a call with another method, or no call. */
 export type Found = "call" | "refusal" | "unknown";
 
 /** Reading of a request body. */

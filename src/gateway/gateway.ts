@@ -139,7 +139,7 @@ export function frameworkErrors(
     .send(failureBody(failure));
 }
 
-/** What Fastify's router ignores in paths. */
+/** Differences of paths that Fastify's router ignores, such as a trailing slash. */
 function pathTolerance({ initialConfig }: FastifyInstance): PathTolerance {
   // Fastify before 5.5 has the options of the router among its own.
   const { routerOptions = {}, ...own } = initialConfig as RouterConfig & {

@@ -192,7 +192,7 @@ export interface Gateway extends GatewayOptions {
   readonly registry: Registry;
   readonly memberNames: MemberNames;
   readonly bounds: BodyBounds;
-  /** What the router of the mount ignores in paths. */
+  /** Differences of paths that the router of the mount ignores. */
   readonly paths: PathTolerance;
   /** All options that hold for the calls of a method. */
   readonly settingsOf: (method: Method) => MethodSettings;

@@ -19,7 +19,7 @@ export interface UnreadSite {
   readonly readAt: number;
 }
 
-/** What the list of open incidents is based on. */
+/** Basis of the list of open incidents: how many mounts were listed, and when. */
 export interface Coverage {
   readonly mounts: readonly LookedMount[];
   readonly unread: readonly UnreadSite[];

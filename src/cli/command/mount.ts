@@ -270,7 +270,7 @@ async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): 
     );
 }
 
-/** What to do about mounts that do not work, each once. */
+/** Remedies of mounts that do not work, each once. */
 function remedies(statuses: readonly MountStatus[]): readonly string[] {
   return [...new Set(statuses.map(({ remedy }) => remedy).filter((text) => text !== ""))];
 }

@@ -60,7 +60,7 @@ export default function MountsPage() {
   );
 }
 
-/** What a list without incidents is based on. */
+/** Sentence about the basis of a list without incidents. */
 function Coverage() {
   const { data } = useCall(
     async (signal) =>

@@ -12,7 +12,7 @@ const EFFECTS: Readonly<Record<string, MessageKey>> = {
   remount: "effect.remount",
 };
 
-/** What a change does to mounts on running servers. */
+/** List of the mounts that a change removes, disables or remounts on running servers. */
 export function Effects({ effects }: { readonly effects: readonly MountEffect[] }) {
   return effects.map(({ action, site, mountPath }) => (
     <p key={`${site} ${mountPath}`} class="wrong small">
