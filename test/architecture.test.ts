@@ -38,12 +38,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "gateway",
     "transport/body.ts",
   ],
-  backup: ["audit", "files", "messages", "settings"],
+  archive: ["audit", "files", "messages", "settings"],
   sites: ["access", "audit", "database", "messages", "secrets", "settings"],
   mounts: [
     "access",
     "audit",
-    "backup/page-encryption.ts",
+    "archive/page-encryption.ts",
     "config/family.ts",
     "database",
     "drivers",
@@ -67,7 +67,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "client",
     "config",
     "files",
-    "backup",
+    "archive",
     "audit/checkpoint.ts",
     "messages/error.ts",
     "transport/listen.ts",
@@ -174,7 +174,7 @@ test("only database, queries of nouns and their stores contain SQL", () => {
   const others = files
     .filter((file) => !/^(?:database|store)\//.test(file))
     // The database of another server is read as a foreign file.
-    .filter((file) => !/(?:query|transaction)\.ts$|^backup\//.test(file))
+    .filter((file) => !/(?:query|transaction)\.ts$|^archive\//.test(file))
     .filter((file) => database.test(textOf(file)));
   expect(others).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { ConnectError, createRouterTransport, type Interceptor } from "@connectrpc/connect";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { backupImpl } from "../archive/rpc.ts";
 import { auditImpl } from "../audit/rpc.ts";
-import { backupImpl } from "../backup/rpc.ts";
 import type { Offline } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type BackupService, createBackupService } from "../backup/backup.ts";
-import { type Cost, createPassphraseCipher } from "../backup/passphrase.ts";
+import { type BackupService, createBackupService } from "../archive/backup.ts";
+import { type Cost, createPassphraseCipher } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import { createAria2Client } from "../downloaders/aria2.ts";
 import { createQbittorrentClient } from "../downloaders/qbittorrent.ts";

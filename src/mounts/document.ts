@@ -1,4 +1,4 @@
-import { checkPagePassphrase, decryptEntry } from "../backup/page-encryption.ts";
+import { checkPagePassphrase, decryptEntry } from "../archive/page-encryption.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { defaultOf, type Scalar, scalarOf } from "../drivers/item-value.ts";
 import { isObject } from "../files/json-source.ts";

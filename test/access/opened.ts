@@ -7,7 +7,7 @@ import { createAccessService } from "../../src/access/rpc.ts";
 import type { AccessStore } from "../../src/access/store.ts";
 import { Message } from "../../src/messages/message.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { allRows } from "../store/audit-contract.ts";
 
 export const START = Date.UTC(2026, 0, 1);

@@ -8,7 +8,7 @@ import { Call } from "../../src/gateway/call.ts";
 import { createMethods, type Method } from "../../src/gateway/method.ts";
 import { createTranslations } from "../../src/messages/language.ts";
 import { createLocalize } from "../../src/messages/localize.ts";
-import { CHEAP } from "../backup/text.ts";
+import { CHEAP } from "../archive/text.ts";
 import { configOf, TOKEN, VERSION } from "../wire/service.ts";
 
 /** A call without a transport. */

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { beforeAll, describe, expect, test } from "vitest";
-import { encrypt } from "../backup/page-encryption.ts";
+import { encrypt } from "../archive/page-encryption.ts";
 import { service, useService } from "./service.ts";
 
 useService();

@@ -7,7 +7,7 @@ import type { IncidentStore } from "../../src/incidents/store.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { startedForEach } from "../started.ts";
 import { temporaryPaths } from "../store/folder.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
 import { createMountService } from "../../src/mounts/service.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { tester, testParts } from "../settings/parts.ts";
 import { fixedSites } from "../sites/names.ts";
 import { temporaryPaths } from "../store/folder.ts";

@@ -7,7 +7,7 @@ import { decideSave, findClash, type SaveRules } from "../../src/mounts/save.ts"
 import { freeName } from "../../src/mounts/site/take.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
 import { createDraft } from "../../src/settings/draft.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { siteNames } from "../sites/names.ts";
 
 const COUNT = 300;

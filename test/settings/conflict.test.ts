@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { setting } from "../store/sample.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../src/settings/save.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
 import { checkValue, MASK } from "../../src/settings/value.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { defined } from "./parts.ts";
 import { baseOf, customItem, item } from "./staged.ts";
 

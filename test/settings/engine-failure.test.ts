@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { startProcess } from "../store/process.ts";
 import { canMount, mountSmallDisk } from "../store/sqlite/small-disk.ts";

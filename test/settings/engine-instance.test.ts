@@ -5,7 +5,7 @@ import { StoreError } from "../../src/database/error.ts";
 import type { Draft } from "../../src/settings/draft.ts";
 import { decideValue } from "../../src/settings/save.ts";
 import type { SettingStore, StoredDelta } from "../../src/settings/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { save, tester, testParts } from "./parts.ts";
 

@@ -4,7 +4,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { FLAG } from "../../src/settings/item.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { allRows, expectChain } from "../store/audit-contract.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { definitions, openParts, save, tester, testParts } from "./parts.ts";

@@ -16,7 +16,7 @@ import type { SettingInput } from "../../src/settings/save.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
 import type { RevisionSummary, SettingStore } from "../../src/settings/store.ts";
 import { MASK } from "../../src/settings/value.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { changed, commit } from "../store/sample.ts";
 import { baseOf, customItem, item } from "./staged.ts";
 

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createFeed, type Feed } from "../../src/settings/feed.ts";
 import type { RevisionCommit } from "../../src/settings/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { changed, commit } from "../store/sample.ts";
 
 afterEach(() => vi.useRealTimers());

@@ -5,7 +5,7 @@ import type { Draft } from "../../src/settings/draft.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import type { SettingStore } from "../../src/settings/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";
 import { customItem } from "./staged.ts";

@@ -7,7 +7,7 @@ import { mountItem } from "../../src/settings/mount-key.ts";
 import { changesAfter } from "../../src/settings/rollback.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
 import type { RevisionSummary } from "../../src/settings/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { changed, commit } from "../store/sample.ts";
 import { baseOf } from "./staged.ts";
 

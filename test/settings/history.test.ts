@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { describeChange } from "../../src/settings/commit.ts";
 import { MASK } from "../../src/settings/value.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { type Parts, type PartsOptions, save, tester, testParts } from "./parts.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { type BackupService, createBackupService } from "../../src/backup/backup.ts";
-import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import { type BackupService, createBackupService } from "../../src/archive/backup.ts";
+import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
@@ -16,7 +16,7 @@ import { createSettingService, type SettingService } from "../../src/settings/se
 import type { SettingLimits } from "../../src/settings/snapshot.ts";
 import type { RevisionOrigin, SettingStore } from "../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
-import { CHEAP } from "../backup/text.ts";
+import { CHEAP } from "../archive/text.ts";
 
 export const definitions = loadSettingDefinitions();
 

@@ -5,7 +5,7 @@ import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { defined, definitions, type Parts, save, tester, testParts } from "./parts.ts";
 

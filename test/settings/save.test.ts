@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { FLAG, type SettingItem } from "../../src/settings/item.ts";
 import type { SettingInput } from "../../src/settings/save.ts";
 import { MASK } from "../../src/settings/value.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";
 

@@ -4,7 +4,7 @@ import { refuseMoved, retryWhileMoved } from "../../src/settings/conflict.ts";
 import { createDraft } from "../../src/settings/draft.ts";
 import { knownItem } from "../../src/settings/item.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { defined, type Parts, save, tester, testParts } from "./parts.ts";
 

@@ -1,7 +1,7 @@
 // Large changes are decided and written in many ticks of the event loop. The clock advances by a
 // millisecond at each read, so that the count depends on the work alone.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";
 

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { SettingStore } from "../../src/settings/store.ts";
-import { failureOf } from "../backup/setting.ts";
+import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";
 

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { pino } from "pino";
 import { type Mooring, type MooringDeps, startMooring } from "../../src/app/mooring.ts";
 import { type Config, parseConfig } from "../../src/config/config.ts";
-import { CHEAP } from "../backup/text.ts";
+import { CHEAP } from "../archive/text.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 
 /** The admin token at the start of every test service. */

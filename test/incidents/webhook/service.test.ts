@@ -8,7 +8,7 @@ import type { Attempt } from "../../../src/incidents/webhook/send.ts";
 import { createWebhookService } from "../../../src/incidents/webhook/service.ts";
 import { createSealer } from "../../../src/secrets/sealer.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
-import { failureOf } from "../../backup/setting.ts";
+import { failureOf } from "../../archive/setting.ts";
 import { siteNames } from "../../sites/names.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";

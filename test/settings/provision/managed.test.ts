@@ -5,7 +5,7 @@ import {
   createManagedSettings,
   type ManagedSettings,
 } from "../../../src/settings/provision/managed.ts";
-import { failureOf } from "../../backup/setting.ts";
+import { failureOf } from "../../archive/setting.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { definitions, save, testParts } from "../parts.ts";
 

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ReadOptions, SecretsMode } from "../../src/backup/mooring.ts";
-import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import type { ReadOptions, SecretsMode } from "../../src/archive/mooring.ts";
+import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { failureOf, setting } from "./setting.ts";
 import { CHEAP, readBackup, writeBackup } from "./text.ts";
 

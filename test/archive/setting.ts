@@ -1,4 +1,4 @@
-import type { BackupSetting } from "../../src/backup/setting.ts";
+import type { BackupSetting } from "../../src/archive/setting.ts";
 import { ServiceError } from "../../src/messages/error.ts";
 import { thrown } from "../thrown.ts";
 

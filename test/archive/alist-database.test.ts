@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterAll, describe, expect, test } from "vitest";
-import { readImport } from "../../src/backup/backup.ts";
-import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import { readImport } from "../../src/archive/backup.ts";
+import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { failureOf, setting } from "./setting.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mooring-alist-"));

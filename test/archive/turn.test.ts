@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
-import { createTurns } from "../../src/backup/turn.ts";
+import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
+import { createTurns } from "../../src/archive/turn.ts";
 import { failureOf } from "./setting.ts";
 import { CHEAP } from "./text.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type CurrentSetting, planImport } from "../../src/backup/plan.ts";
-import type { BackupSetting } from "../../src/backup/setting.ts";
+import { type CurrentSetting, planImport } from "../../src/archive/plan.ts";
+import type { BackupSetting } from "../../src/archive/setting.ts";
 import { setting } from "./setting.ts";
 
 const token = "t".repeat(109);

@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import { Code } from "@connectrpc/connect";
 import SQLite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import type { SecretsMode } from "../../src/backup/mooring.ts";
-import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import type { SecretsMode } from "../../src/archive/mooring.ts";
+import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import {
   definitions,

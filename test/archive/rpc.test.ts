@@ -5,8 +5,8 @@ import {
   ExportSettingsRequestSchema,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import type { BackupService } from "../../src/backup/backup.ts";
-import { backupImpl } from "../../src/backup/rpc.ts";
+import type { BackupService } from "../../src/archive/backup.ts";
+import { backupImpl } from "../../src/archive/rpc.ts";
 import { createSnapshot } from "../../src/settings/snapshot.ts";
 
 test("exports that are recorded together are answered in a tick each", async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { createPassphraseCipher } from "../../src/backup/passphrase.ts";
+import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { readBackup, writeBackup } from "./text.ts";
 
 const doc = readFileSync(new URL("../../docs/backup.md", import.meta.url), "utf8");

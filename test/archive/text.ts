@@ -1,6 +1,6 @@
-import { readImport } from "../../src/backup/backup.ts";
-import { createBackup, type ReadDocument, type ReadOptions } from "../../src/backup/mooring.ts";
-import type { PassphraseCipher } from "../../src/backup/passphrase.ts";
+import { readImport } from "../../src/archive/backup.ts";
+import { createBackup, type ReadDocument, type ReadOptions } from "../../src/archive/mooring.ts";
+import type { PassphraseCipher } from "../../src/archive/passphrase.ts";
 
 /** The minimum cost of scrypt in a document. */
 export const CHEAP = { n: 2 ** 14, r: 8, p: 1 };
