@@ -14,7 +14,7 @@ import type { Site } from "../../sites/site.ts";
 import { isWaiting } from "./apply.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
 import type { MountRegistry, MountRequest } from "./registry.ts";
-import { LeaseLost, type MountRound, runMountRound } from "./round.ts";
+import { LeaseLost, type MountRound, type MountRoundOptions, runMountRound } from "./round.ts";
 import type { StorageRow, WantedMount } from "./row.ts";
 import { listingForm, nextListing, type SiteMounts } from "./state.ts";
 
@@ -129,7 +129,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
   };
   const roundOf = (
     site: Site,
-    aim: "look" | "push",
+    aim: MountRoundOptions["aim"],
     insist: readonly string[],
     on: MountRegistry = registry,
   ) =>
@@ -164,9 +164,10 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     if (site === undefined || site.paused || !lease.isHeld() || closed) return;
     await pace();
     const { insist } = registry.site(siteId);
-    const isPushing = site.mode === "follow" || insist.length > 0;
+    // Of an observed site, a sync writes only the mounts that it names.
+    const aim = site.mode === "follow" ? "push" : "insisted";
     try {
-      const round = await roundOf(site, isPushing ? "push" : "look", insist);
+      const round = await roundOf(site, aim, insist);
       failed.delete(siteId);
       await deps.onList?.(site, round.rows);
       const states = [...registry.mounts(siteId).values()];

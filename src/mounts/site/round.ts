@@ -46,8 +46,8 @@ export interface MountRoundDeps {
 
 export interface MountRoundOptions {
   readonly siteId: string;
-  /** `look`: a round without writes. */
-  readonly aim: "look" | "push";
+  /** `look`: a round without writes. `insisted`: only the mounts of `insist` are written. */
+  readonly aim: "look" | "insisted" | "push";
   /** Names of mounts that are tried despite earlier failures. */
   readonly insist: readonly string[];
 }
@@ -123,7 +123,9 @@ export async function runMountRound(
   const ticks = createTicks();
   for (const job of jobs.toSorted((a, b) => failures(a.name) - failures(b.name))) {
     if (ticks.isDue()) await ticks.next();
-    const isWriting = aim === "push" && met && job.problem === "";
+    const isAsked = asked.has(job.name);
+    const isChosen = aim === "push" || (aim === "insisted" && isAsked);
+    const isWriting = isChosen && met && job.problem === "";
     const before = stateOf(job, registry, siteId);
     if (job.wanted === undefined && job.row === undefined) {
       if (!mayReturn(before, now())) setOwn(states, job.name, undefined);
@@ -133,7 +135,6 @@ export async function runMountRound(
     const wanted = byName(deps.wanted()).get(job.name);
     if ((wanted === undefined) !== (job.wanted === undefined)) continue;
     const looked = lookAt(wanted, job, before, deps);
-    const isAsked = asked.has(job.name);
     const isRemount = isAsked && wanted?.disabled === false && isFailing(job.row, listings);
     if (!isWriting || !(looked.isOpen || isRemount)) {
       const isThere = wanted !== undefined && job.row !== undefined && looked.isEqual;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { type MountFollow, startMountFollow } from "../../../src/mounts/site/follow.ts";
+import { type MountFollow, startMountFollow, syncSite } from "../../../src/mounts/site/follow.ts";
 import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../../src/mounts/site/round.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
@@ -44,6 +44,7 @@ interface Process {
   readonly follow: MountFollow;
   readonly rounds: [string, MountRound][];
   readonly registry: ReturnType<typeof createMountRegistry>;
+  readonly store: MountStateStore;
   /** Mounts by the id of their site. */
   set(wanted: Readonly<Record<string, WantedMount[]>>): void;
 }
@@ -85,6 +86,7 @@ async function start(
     follow,
     rounds,
     registry,
+    store,
     set: (next) => {
       wanted = next;
       for (const listener of listeners) listener();
@@ -130,7 +132,7 @@ test("mounts of a site are written one at a time, with the newest revision", asy
     await new Promise((resolve) => setTimeout(resolve, 3));
   }
   await expect
-    .poll(() => [...site.rows.values()].map(({ order }) => order), { timeout: 5_000 })
+    .poll(() => [...site.rows.values()].map(({ order }) => order))
     .toEqual([6, 6, 6, 6, 6]);
   expect(most).toBe(1);
 });
@@ -147,6 +149,34 @@ test("a site that is observed or paused is not written to", async () => {
   expect(writes(seen)).toEqual([]);
   expect(paused.calls).toEqual([]);
   expect(registry.site("seen").readAt).toBeGreaterThan(0);
+});
+
+test("a sync of one mount of an observed site writes that mount only, and removes no other", async () => {
+  const site = await storages();
+  const names = ["films", "books", "songs"];
+  const all = (order: number) =>
+    names.map((name) => mount({ name, path: `/${name}`, revision: order, members: { order } }));
+  const first = await start([siteOf(site, "a")]);
+  first.set({ a: all(1) });
+  await expect
+    .poll(() => [...site.rows.values()].map(({ status }) => status))
+    .toEqual(["work", "work", "work"]);
+  await first.follow.close();
+  const { set, follow, registry } = await start([siteOf(site, "a", { mode: "observe" })], {
+    store: first.store,
+  });
+  set({ a: all(2).filter(({ name }) => name !== "songs") });
+  await syncSite("a", ["films"], { follow, registry });
+  await follow.follow("a");
+  expect([...site.rows.values()].map(({ mount_path: path, order }) => [path, order])).toEqual([
+    ["/films", 2],
+    ["/books", 1],
+    ["/songs", 1],
+  ]);
+  // Removed mounts can be named as well.
+  await follow.ask("a", { insist: ["songs"], states: {} });
+  await expect.poll(() => site.row("/songs")).toBeUndefined();
+  expect(site.row("/books")?.order).toBe(1);
 });
 
 test("a mount that an observed site has already is up to date after each of its changes", async () => {
@@ -173,7 +203,7 @@ test("a site that cannot be reached is tried again after a pause", async () => {
   set({ a: [mount()] });
   await expect.poll(() => registry.site("a").errorKind).toBe("unreachable");
   await site.start();
-  await expect.poll(() => site.row("/films")?.status, { timeout: 5_000 }).toBe("work");
+  await expect.poll(() => site.row("/films")?.status).toBe("work");
   expect(registry.site("a")).toMatchObject({ error: "", failures: 0 });
 });
 
