@@ -39,7 +39,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "transport/body.ts",
   ],
   archive: ["audit", "files", "messages", "settings"],
-  sites: ["access", "audit", "database", "messages", "secrets", "settings"],
+  sync: ["database", "messages", "secrets"],
+  sites: ["access", "audit", "database", "messages", "secrets", "settings", "sync"],
   mounts: [
     "access",
     "audit",
@@ -52,10 +53,21 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "settings",
     "sites",
+    "sync",
   ],
-  incidents: ["audit", "database", "drivers", "messages", "mounts", "secrets", "sites"],
+  incidents: ["audit", "database", "drivers", "messages", "mounts", "secrets", "sites", "sync"],
   // In front of a server.
-  upstream: ["access", "audit", "messages", "settings", "sites", "gateway", "proxy", "transport"],
+  upstream: [
+    "access",
+    "audit",
+    "messages",
+    "settings",
+    "sites",
+    "sync",
+    "gateway",
+    "proxy",
+    "transport",
+  ],
   // Above the nouns: their stores on one connection, and the process.
   store: ["access", "audit", "database", "incidents", "mounts", "settings", "sites"],
   telemetry: ["gateway", "transport"],

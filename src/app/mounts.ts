@@ -20,9 +20,9 @@ import { createMountRegistry, type MountStateStore } from "../mounts/site/regist
 import { createSealer } from "../secrets/sealer.ts";
 import { followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
-import { createBatches } from "../sites/batch.ts";
 import type { Sites } from "../sites/start.ts";
 import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
+import { createBatches } from "../sync/batch.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { SettingServices } from "./settings.ts";
 

@@ -2,8 +2,8 @@ import type { Listed } from "../mounts/site/listing.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
 import { type Listing, listingForm } from "../mounts/site/state.ts";
 import { hasCome } from "../periodic.ts";
-import { SiteFailure } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
+import { SiteFailure } from "../sync/failure.ts";
 import { createTicks } from "../ticks.ts";
 
 /** Longest pause after failures, in milliseconds. */

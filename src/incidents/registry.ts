@@ -2,8 +2,8 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import { secretsOf } from "../mounts/site/plain.ts";
 import { readAddition, type StorageRow } from "../mounts/site/row.ts";
 import type { Listing } from "../mounts/site/state.ts";
-import { plainMessage } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
+import { plainMessage } from "../sync/failure.ts";
 import { createTicks } from "../ticks.ts";
 import {
   type Incident,

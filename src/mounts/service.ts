@@ -22,12 +22,12 @@ import { isMountChange, MOUNT_PREFIX, readMountKey } from "../settings/mount-key
 import { createDeclared } from "../settings/provision/managed.ts";
 import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
-import { SiteFailure } from "../sites/failure.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { siteError } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createStateFeed } from "../state-feed.ts";
+import { SiteFailure } from "../sync/failure.ts";
 import { adoptRound, compareResults, takeContent } from "./adopt.ts";
 import { readDocument } from "./document.ts";
 import { type DecideMounts, decideWithEffects, effectsOfFollowing, isRunning } from "./effect.ts";

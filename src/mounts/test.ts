@@ -1,6 +1,6 @@
 import { message, type Text } from "../messages/message.ts";
-import { SiteFailure } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
+import { SiteFailure } from "../sync/failure.ts";
 import { type Mount, pathOn } from "./mount.ts";
 import type { Listed, Lister } from "./site/listing.ts";
 import type { StorageRow } from "./site/row.ts";

@@ -6,7 +6,7 @@ import { didYouMean } from "../messages/nearest.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { checkText, checkValue, MASK, normalizeValue } from "../settings/value.ts";
-import { keyPolicyOf } from "./key-policy.ts";
+import { keyPolicyOf } from "./settings/key-policy.ts";
 import { checkPattern, type Site, type SiteMode } from "./site.ts";
 
 /** Input for a site. Undefined members stay unchanged. */

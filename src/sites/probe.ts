@@ -1,6 +1,6 @@
 import { hasCome } from "../periodic.ts";
-import { createSiteClient } from "./client.ts";
-import { isLasting, SiteFailure } from "./failure.ts";
+import { createSiteClient } from "../sync/client.ts";
+import { isLasting, SiteFailure } from "../sync/failure.ts";
 import type { Site, SiteState } from "./site.ts";
 
 /** Time between two probes of one site, in milliseconds. */

@@ -5,7 +5,7 @@ import { createReplica } from "../database/replica.ts";
 import { memoize } from "../memoize.ts";
 import { ServiceError } from "../messages/error.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import { createBatches } from "./batch.ts";
+import { createBatches } from "../sync/batch.ts";
 import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
 import { createSiteNames, type SiteNames } from "./site-names.ts";
 import {

@@ -9,13 +9,14 @@ import type { Engine } from "../settings/engine.ts";
 import type { Snapshot } from "../settings/snapshot.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
-import type { Comparison } from "./compare.ts";
-import { type SiteFailure, SiteFailure as SiteFailureClass } from "./failure.ts";
+import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { EffectsOnMounts, MountResult } from "./mount-effect.ts";
-import type { Pushed } from "./push.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
-import type { Round } from "./round.ts";
+import type { Comparison } from "./settings/compare.ts";
+import type { Pushed } from "./settings/push.ts";
+import type { Round } from "./settings/round.ts";
+import { type Taken, takeValues } from "./settings/take.ts";
 import {
   errorOf,
   type MountsOfSite,
@@ -26,7 +27,6 @@ import {
   type SiteView,
 } from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
-import { type Taken, takeValues } from "./take.ts";
 import type { Workers } from "./worker.ts";
 
 /** Result of a sync, or of its dry run. */

@@ -5,11 +5,11 @@ import { hasCome } from "../periodic.ts";
 import { createRateLimit } from "../rate-limit.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Engine } from "../settings/engine.ts";
-import { takeBack } from "./adopt.ts";
-import { createSiteClient, type SiteClient } from "./client.ts";
-import { isLasting, SiteFailure } from "./failure.ts";
+import { createSiteClient, type SiteClient } from "../sync/client.ts";
+import { isLasting, SiteFailure } from "../sync/failure.ts";
 import type { SiteRegistry } from "./registry.ts";
-import { type Round, type RoundOptions, runRound } from "./round.ts";
+import { takeBack } from "./settings/adopt.ts";
+import { type Round, type RoundOptions, runRound } from "./settings/round.ts";
 import type { Site, SiteState } from "./site.ts";
 import type { SiteEvent } from "./store.ts";
 

@@ -1,6 +1,6 @@
 import { waitAtMost } from "../pause.ts";
 import type { Engine } from "../settings/engine.ts";
-import { keyPolicyOf } from "../sites/key-policy.ts";
+import { keyPolicyOf } from "../sites/settings/key-policy.ts";
 import type { Site, TakenBack } from "../sites/site.ts";
 import type { Sites } from "../sites/start.ts";
 

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { message } from "../messages/message.ts";
 import type { Engine } from "../settings/engine.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
-import { readPermanentToken, type SiteClient } from "../sites/client.ts";
-import { SiteFailure } from "../sites/failure.ts";
 import { addressOf } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import type { Sites } from "../sites/start.ts";
 import type { Turn } from "../sites/worker.ts";
+import { readPermanentToken, type SiteClient } from "../sync/client.ts";
+import { SiteFailure } from "../sync/failure.ts";
 import type { Sessions } from "./session.ts";
 import { ADOPTION, type UpstreamSite } from "./upstream-site.ts";
 

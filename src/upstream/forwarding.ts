@@ -1,10 +1,10 @@
 import type { AuditOrigin } from "../audit/entry.ts";
 import { waitAtMost } from "../pause.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
-import { SiteFailure } from "../sites/failure.ts";
 import type { Site } from "../sites/site.ts";
 import type { Sites } from "../sites/start.ts";
 import type { Turn } from "../sites/worker.ts";
+import { SiteFailure } from "../sync/failure.ts";
 import { VISITOR_ACTOR } from "./session.ts";
 import { ADOPTION } from "./upstream-site.ts";
 

@@ -13,7 +13,7 @@ import type { Call } from "../gateway/call.ts";
 import type { Violation } from "../messages/error.ts";
 import { denied, errorDetails, failedPrecondition } from "../messages/error.ts";
 import { message as sentence, type Text } from "../messages/message.ts";
-import { SiteFailure } from "../sites/failure.ts";
+import { SiteFailure } from "../sync/failure.ts";
 import { Fault } from "../transport/body.ts";
 import type { UpstreamRefusedValue } from "./delivery.ts";
 import { OWN_ROWS } from "./own-rows.ts";

@@ -1,6 +1,6 @@
 import { hasCome } from "../periodic.ts";
-import type { SiteRow } from "../sites/client.ts";
-import { SiteFailure } from "../sites/failure.ts";
+import type { SiteRow } from "../sync/client.ts";
+import { SiteFailure } from "../sync/failure.ts";
 
 /**
  * Settings whose rows only the upstream knows: the value of `index_progress`, which its indexer writes,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { hasCome } from "../periodic.ts";
-import type { SiteClient } from "../sites/client.ts";
-import { SiteFailure } from "../sites/failure.ts";
+import type { SiteClient } from "../sync/client.ts";
+import { SiteFailure } from "../sync/failure.ts";
 
 /** Validity of a visitor's identity, in milliseconds. */
 const KEPT = 3_000;

@@ -1,12 +1,12 @@
 import { waitAtMost } from "../pause.ts";
 import type { RevisionOrigin } from "../settings/store.ts";
-import { createSiteClient } from "../sites/client.ts";
-import { SiteFailure } from "../sites/failure.ts";
 import { answers } from "../sites/probe.ts";
+import { takeValuesIn } from "../sites/settings/take.ts";
 import type { Site } from "../sites/site.ts";
 import type { Sites, SitesDeps } from "../sites/start.ts";
-import { takeValuesIn } from "../sites/take.ts";
 import type { Turn } from "../sites/worker.ts";
+import { createSiteClient } from "../sync/client.ts";
+import { SiteFailure } from "../sync/failure.ts";
 import { type Delivery, waitForDelivery } from "./delivery.ts";
 import { createFirstContact, type FirstContact, type FirstContactDeps } from "./first-contact.ts";
 import { type ForwardedCall, forwardChange, originOf } from "./forwarding.ts";

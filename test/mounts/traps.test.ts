@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createStorageClient } from "../../src/mounts/site/client.ts";
 import { sharedCredentials } from "../../src/mounts/site/item-kind.ts";
-import { createSiteClient } from "../../src/sites/client.ts";
+import { createSiteClient } from "../../src/sync/client.ts";
 import { type Desk, driverByName, mount, openDesk, writes } from "./site/desk.ts";
 import { type Storages, startStorages } from "./site/stand-in.ts";
 import type { Family } from "./site/stand-in-row.ts";

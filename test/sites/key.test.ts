@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { createSiteClient } from "../../src/sites/client.ts";
-import { push } from "../../src/sites/push.ts";
+import { push } from "../../src/sites/settings/push.ts";
+import { createSiteClient } from "../../src/sync/client.ts";
 import { ALL, ORIGIN } from "./follower.ts";
 import {
   add,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createSiteClient, type SiteClient } from "../../src/sites/client.ts";
+import { createSiteClient, type SiteClient } from "../../src/sync/client.ts";
 import { createSessions, type Sessions } from "../../src/upstream/session.ts";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 

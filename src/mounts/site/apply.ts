@@ -3,7 +3,7 @@ import type { Scalar } from "../../drivers/item-value.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { hasCome } from "../../periodic.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import { isUncertain, plainMessage, SiteFailure } from "../../sites/failure.ts";
+import { isUncertain, plainMessage, SiteFailure } from "../../sync/failure.ts";
 import { NO_SECRETS, type OwnSecrets, ownSecretsOf } from "../destination.ts";
 import { MOUNT_LIMIT, refusalOf, type StorageClient } from "./client.ts";
 import { compareMount, contentMarks, type Difference, learnedHash, marksOf } from "./compare.ts";

@@ -1,6 +1,6 @@
 import { message } from "../../messages/message.ts";
-import type { SiteClient } from "../../sites/client.ts";
-import { SiteFailure } from "../../sites/failure.ts";
+import type { SiteClient } from "../../sync/client.ts";
+import { SiteFailure } from "../../sync/failure.ts";
 import { isStorageRow, type StorageRow } from "./row.ts";
 
 /** Time limit of a call that mounts, in milliseconds: a hanging provider takes 121 s. */

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
-import { createSiteClient, type SiteClient } from "../../sites/client.ts";
-import { SiteFailure } from "../../sites/failure.ts";
 import type { Site } from "../../sites/site.ts";
+import { createSiteClient, type SiteClient } from "../../sync/client.ts";
+import { SiteFailure } from "../../sync/failure.ts";
 import { secretsOf } from "./plain.ts";
 import type { StorageRow } from "./row.ts";
 

@@ -1,5 +1,5 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
-import { plainMessage } from "../../sites/failure.ts";
+import { plainMessage } from "../../sync/failure.ts";
 import { itemKind } from "./item-kind.ts";
 import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { reviveText } from "../../messages/message.ts";
-import { createBatches } from "../../sites/batch.ts";
+import { createBatches } from "../../sync/batch.ts";
 import {
   type Listing,
   type MountState,

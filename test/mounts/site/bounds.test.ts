@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createStorageClient } from "../../../src/mounts/site/client.ts";
 import { readAddition } from "../../../src/mounts/site/row.ts";
-import { createSiteClient, type SiteClient } from "../../../src/sites/client.ts";
+import { createSiteClient, type SiteClient } from "../../../src/sync/client.ts";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { startedForAll } from "../../started.ts";
 

@@ -9,7 +9,7 @@ import { type MountRound, runMountRound } from "../../../src/mounts/site/round.t
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
-import { createSiteClient } from "../../../src/sites/client.ts";
+import { createSiteClient } from "../../../src/sync/client.ts";
 import { builtIn } from "../../drivers/sample.ts";
 import type { Storages } from "./stand-in.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { createSiteClient } from "../../../src/sites/client.ts";
+import { createSiteClient } from "../../../src/sync/client.ts";
 import { type Certificate, makeCertificate } from "../../downloaders/certificate.ts";
 import { needs } from "../../downloaders/program.ts";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { FLAG } from "../../src/settings/item.ts";
-import { adopt } from "../../src/sites/adopt.ts";
-import type { SiteRow } from "../../src/sites/client.ts";
-import type { Comparison } from "../../src/sites/compare.ts";
-import { type Parts, save, tester, testParts } from "../settings/parts.ts";
-import { temporaryPaths } from "../store/folder.ts";
+import { FLAG } from "../../../src/settings/item.ts";
+import { adopt } from "../../../src/sites/settings/adopt.ts";
+import type { Comparison } from "../../../src/sites/settings/compare.ts";
+import type { SiteRow } from "../../../src/sync/client.ts";
+import { type Parts, save, tester, testParts } from "../../settings/parts.ts";
+import { temporaryPaths } from "../../store/folder.ts";
 
 const newPath = temporaryPaths();
 

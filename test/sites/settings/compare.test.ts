@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createFingerprint } from "../../src/secrets/fingerprint.ts";
-import { knownItem, type SettingItem } from "../../src/settings/item.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
-import type { SiteRow } from "../../src/sites/client.ts";
-import { type Comparison, compare } from "../../src/sites/compare.ts";
-import { NEW_STATE, type Site, type SiteState } from "../../src/sites/site.ts";
-import { defined } from "../settings/parts.ts";
+import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
+import { knownItem, type SettingItem } from "../../../src/settings/item.ts";
+import { createSnapshot } from "../../../src/settings/snapshot.ts";
+import { type Comparison, compare } from "../../../src/sites/settings/compare.ts";
+import { NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
+import type { SiteRow } from "../../../src/sync/client.ts";
+import { defined } from "../../settings/parts.ts";
 
 const hash = createFingerprint(Buffer.alloc(32, 7));
 const everything: Site = {

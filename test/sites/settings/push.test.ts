@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { message } from "../../src/messages/message.ts";
-import type { SiteClient, SiteRow } from "../../src/sites/client.ts";
-import { SiteFailure, type SiteFailureKind } from "../../src/sites/failure.ts";
-import { push, type Wanted } from "../../src/sites/push.ts";
+import { message } from "../../../src/messages/message.ts";
+import { push, type Wanted } from "../../../src/sites/settings/push.ts";
+import type { SiteClient, SiteRow } from "../../../src/sync/client.ts";
+import { SiteFailure, type SiteFailureKind } from "../../../src/sync/failure.ts";
 
 type Values = Readonly<Record<string, string>>;
 

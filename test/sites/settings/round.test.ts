@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
-import { createFingerprint } from "../../src/secrets/fingerprint.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
-import type { SiteClient, SiteRow } from "../../src/sites/client.ts";
-import { type RoundOptions, runRound } from "../../src/sites/round.ts";
-import { type Fight, NEW_STATE, type Site, type SiteState } from "../../src/sites/site.ts";
-import { item } from "../settings/staged.ts";
+import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
+import { createSnapshot } from "../../../src/settings/snapshot.ts";
+import { type RoundOptions, runRound } from "../../../src/sites/settings/round.ts";
+import { type Fight, NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
+import type { SiteClient, SiteRow } from "../../../src/sync/client.ts";
+import { item } from "../../settings/staged.ts";
 
 const NOW = 10_000_000;
 const WINDOW = 600_000;

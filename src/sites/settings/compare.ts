@@ -1,12 +1,12 @@
-import { message, type Text } from "../messages/message.ts";
-import { ownValue } from "../own-value.ts";
-import type { Fingerprint } from "../secrets/fingerprint.ts";
-import { FLAG, type SettingItem } from "../settings/item.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
-import { normalizeStoredValue } from "../settings/value.ts";
-import type { SiteRow } from "./client.ts";
+import { message, type Text } from "../../messages/message.ts";
+import { ownValue } from "../../own-value.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { FLAG, type SettingItem } from "../../settings/item.ts";
+import type { Snapshot } from "../../settings/snapshot.ts";
+import { normalizeStoredValue } from "../../settings/value.ts";
+import type { SiteRow } from "../../sync/client.ts";
+import { createSelection, type Site, type SiteState } from "../site.ts";
 import { keyPolicyOf } from "./key-policy.ts";
-import { createSelection, type Site, type SiteState } from "./site.ts";
 
 /**
  * Sync status of a setting at a site.

@@ -1,5 +1,5 @@
-import { message, type Text } from "../messages/message.ts";
-import { SERVER_OWN_KEYS } from "../settings/server-own.ts";
+import { message, type Text } from "../../messages/message.ts";
+import { SERVER_OWN_KEYS } from "../../settings/server-own.ts";
 
 /** Key policy: handling of a key of a site that differs from the default. */
 export interface KeyPolicy {

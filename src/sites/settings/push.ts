@@ -1,6 +1,6 @@
-import { message, type Text } from "../messages/message.ts";
-import type { SiteClient, SiteRow } from "./client.ts";
-import { isUncertain, SiteFailure } from "./failure.ts";
+import { message, type Text } from "../../messages/message.ts";
+import type { SiteClient, SiteRow } from "../../sync/client.ts";
+import { isUncertain, SiteFailure } from "../../sync/failure.ts";
 import { keyPolicyOf, loneOrder } from "./key-policy.ts";
 
 /** Value to push to a site. */

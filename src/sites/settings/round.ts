@@ -1,12 +1,12 @@
-import { message, type Text } from "../messages/message.ts";
-import { ownValue, setOwn } from "../own-value.ts";
-import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
-import type { SiteClient, SiteRow } from "./client.ts";
+import { message, type Text } from "../../messages/message.ts";
+import { ownValue, setOwn } from "../../own-value.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import type { Snapshot } from "../../settings/snapshot.ts";
+import type { SiteClient, SiteRow } from "../../sync/client.ts";
+import type { Fight, Refused, Site, SiteKind, SiteState } from "../site.ts";
+import type { SiteEvent } from "../store.ts";
 import { type Comparison, compare, isKnown } from "./compare.ts";
 import { type Pushed, push, type Wanted } from "./push.ts";
-import type { Fight, Refused, Site, SiteKind, SiteState } from "./site.ts";
-import type { SiteEvent } from "./store.ts";
 
 /** A key is flapping after MAX_CORRECTIONS corrections within this time, in milliseconds. */
 const FIGHT_WINDOW = 600_000;

@@ -1,13 +1,13 @@
-import { message } from "../messages/message.ts";
-import { setOwn } from "../own-value.ts";
-import type { Engine } from "../settings/engine.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
+import { message } from "../../messages/message.ts";
+import { setOwn } from "../../own-value.ts";
+import type { Engine } from "../../settings/engine.ts";
+import type { RevisionOrigin } from "../../settings/store.ts";
+import type { SiteRegistry } from "../registry.ts";
+import type { Site, SiteState } from "../site.ts";
+import type { SiteEvent } from "../store.ts";
+import type { Turn, Workers } from "../worker.ts";
 import { type Adopted, adopt } from "./adopt.ts";
 import type { Comparison } from "./compare.ts";
-import type { SiteRegistry } from "./registry.ts";
-import type { Site, SiteState } from "./site.ts";
-import type { SiteEvent } from "./store.ts";
-import type { Turn, Workers } from "./worker.ts";
 
 /** Result of adopting a site's values. */
 export interface Taken {

@@ -1,20 +1,20 @@
-import { message, type Text } from "../messages/message.ts";
-import { ownValue, setOwn } from "../own-value.ts";
-import { redirectedSecrets } from "../settings/destination.ts";
-import { createTrial } from "../settings/draft.ts";
-import type { Engine } from "../settings/engine.ts";
-import { FLAG, type SettingItem } from "../settings/item.ts";
-import { decideItems, problemOf, redirection, type SettingInput } from "../settings/save.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
-import { normalizeStoredValue } from "../settings/value.ts";
-import type { Changed } from "../settings/writer.ts";
-import { createTicks } from "../ticks.ts";
-import type { SiteRow } from "./client.ts";
+import { message, type Text } from "../../messages/message.ts";
+import { ownValue, setOwn } from "../../own-value.ts";
+import { redirectedSecrets } from "../../settings/destination.ts";
+import { createTrial } from "../../settings/draft.ts";
+import type { Engine } from "../../settings/engine.ts";
+import { FLAG, type SettingItem } from "../../settings/item.ts";
+import { decideItems, problemOf, redirection, type SettingInput } from "../../settings/save.ts";
+import type { Snapshot } from "../../settings/snapshot.ts";
+import type { RevisionOrigin } from "../../settings/store.ts";
+import { normalizeStoredValue } from "../../settings/value.ts";
+import type { Changed } from "../../settings/writer.ts";
+import type { SiteRow } from "../../sync/client.ts";
+import { createTicks } from "../../ticks.ts";
+import type { SiteState, TakenBack } from "../site.ts";
+import type { SiteEvent } from "../store.ts";
 import type { Comparison } from "./compare.ts";
 import type { Round } from "./round.ts";
-import type { SiteState, TakenBack } from "./site.ts";
-import type { SiteEvent } from "./store.ts";
 
 /** Result for one setting of a site. */
 export interface Adopted {

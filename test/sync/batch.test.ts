@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createBatches } from "../../src/sites/batch.ts";
 import type { SiteRecord, SiteStore } from "../../src/sites/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { createBatches } from "../../src/sync/batch.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { storedSite } from "../store/site-contract.ts";
 
