@@ -2,7 +2,7 @@ import { type AuditService, createAuditService } from "../audit/audit.ts";
 import { type Checkpoints, startCheckpoints } from "../audit/checkpoint.ts";
 import { createRecorder, type Recorder } from "../audit/recorder.ts";
 import type { Config } from "../config/config.ts";
-import { startCompaction } from "../settings/compaction.ts";
+import { startCompaction } from "../ledger/compaction.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 

@@ -9,11 +9,11 @@ import type { EndingToken } from "../access/ending.ts";
 import { grantOf } from "../access/grant.ts";
 import { StoreError } from "../database/error.ts";
 import type { IncidentService } from "../incidents/service.ts";
+import type { Engine } from "../ledger/engine.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { SettingStore } from "../ledger/store.ts";
 import { hasCome } from "../periodic.ts";
-import type { Engine } from "../settings/engine.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
-import type { SettingStore } from "../settings/store.ts";
 
 /** Readiness check. `problem` is undefined if it passes. */
 export interface Check {

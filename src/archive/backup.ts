@@ -1,16 +1,16 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isObject } from "../files/json-source.ts";
+import { createTrial, type Draft } from "../ledger/draft.ts";
+import type { Engine } from "../ledger/engine.ts";
+import type { Changed, ChangeOptions, ChangeOrigin } from "../ledger/writer.ts";
 import { invalid, notFound, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { createTrial, type Draft } from "../settings/draft.ts";
-import type { Engine } from "../settings/engine.ts";
 import { isRetired } from "../settings/item.ts";
 import type { Rights } from "../settings/rights.ts";
 import { decideItems, isHidden, problemOf, type SaveRules } from "../settings/save.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
 import { normalizeStoredValue } from "../settings/value.ts";
-import type { Changed, ChangeOptions, ChangeOrigin } from "../settings/writer.ts";
 import { isAlistBackup, readAlistBackup } from "./alist-backup.ts";
 import { readAlistDatabase } from "./alist-database.ts";
 import {

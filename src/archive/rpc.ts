@@ -11,12 +11,12 @@ import {
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
 import { createTicks } from "../ticks.ts";
 import type { BackupService } from "./backup.ts";
 import type { SecretsMode } from "./mooring.ts";

@@ -1,11 +1,11 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
+import type { Draft } from "../ledger/draft.ts";
+import type { Engine } from "../ledger/engine.ts";
+import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Draft } from "../settings/draft.ts";
-import type { Engine } from "../settings/engine.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { decideWithEffects } from "./effect.ts";

@@ -1,4 +1,4 @@
-import type { Draft } from "../settings/draft.ts";
+import type { Draft } from "../ledger/draft.ts";
 import type { MountEffect } from "../sites/mount-effect.ts";
 import type { Site } from "../sites/site.ts";
 import {

@@ -1,8 +1,8 @@
 import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
+import type { RevisionOrigin } from "../ledger/store.ts";
+import type { ChangeOrigin } from "../ledger/writer.ts";
 import type { Text } from "../messages/message.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
-import type { ChangeOrigin } from "../settings/writer.ts";
 import type { EffectsOnMounts } from "../sites/mount-effect.ts";
 import type { MountsOfSite, Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";

@@ -1,8 +1,8 @@
 import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
+import type { Draft } from "../ledger/draft.ts";
 import { memoize } from "../memoize.ts";
 import { setOwn } from "../own-value.ts";
-import type { Draft } from "../settings/draft.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";

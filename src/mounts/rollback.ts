@@ -1,6 +1,6 @@
+import type { Draft } from "../ledger/draft.ts";
 import { failedPrecondition } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { Draft } from "../settings/draft.ts";
 import { readMountKey } from "../settings/mount-key.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";

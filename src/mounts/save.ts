@@ -1,10 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
+import type { Draft } from "../ledger/draft.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
-import type { Draft } from "../settings/draft.ts";
 import { mountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
 import type { MountResult } from "../sites/mount-effect.ts";

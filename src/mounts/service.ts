@@ -3,6 +3,8 @@ import { type Grant, outsideLimits, ROOT } from "../access/grant.ts";
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { Engine } from "../ledger/engine.ts";
+import type { History } from "../ledger/history.ts";
 import { memoize } from "../memoize.ts";
 import {
   denied,
@@ -15,8 +17,6 @@ import {
 import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Engine } from "../settings/engine.ts";
-import type { History } from "../settings/history.ts";
 import type { SettingItem } from "../settings/item.ts";
 import { isMountChange, MOUNT_PREFIX, readMountKey } from "../settings/mount-key.ts";
 import { createDeclared } from "../settings/provision/managed.ts";

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
+import type { Draft } from "../ledger/draft.ts";
 import { invalid, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
-import type { Draft } from "../settings/draft.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import type { MountInput } from "./input.ts";

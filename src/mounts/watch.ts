@@ -1,5 +1,5 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Site } from "../sites/site.ts";
 import type { Collection } from "../state-feed.ts";
 import { createTicks } from "../ticks.ts";

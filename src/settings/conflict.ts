@@ -1,12 +1,12 @@
 import { Code } from "@connectrpc/connect";
+import type { Draft } from "../ledger/draft.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { RevisionSummary, SettingStore } from "../ledger/store.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Draft } from "./draft.ts";
 import type { Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { RevisionSummary, SettingStore } from "./store.ts";
 import { MASK } from "./value.ts";
 
 /** Maximum number of changes that the message names. */

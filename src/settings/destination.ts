@@ -1,4 +1,4 @@
-import type { Draft } from "./draft.ts";
+import type { Draft } from "../ledger/draft.ts";
 import type { SettingItem } from "./item.ts";
 
 /** Rule of changes by callers who may not read all secrets. */

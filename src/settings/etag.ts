@@ -1,9 +1,9 @@
 import { Code } from "@connectrpc/connect";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { SettingStore } from "../ledger/store.ts";
 import { errorDetails } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
 import { Fault } from "../transport/body.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { SettingStore } from "./store.ts";
 
 /** Revision with the random mark of its commit. */
 interface Marked {

@@ -7,14 +7,14 @@ import {
   ListRevisionsResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { describeChange } from "../ledger/commit.ts";
+import type { History } from "../ledger/history.ts";
+import type { RevisionSummary, StoredChange } from "../ledger/store.ts";
 import { invalidPageToken } from "../messages/page.ts";
-import { describeChange } from "./commit.ts";
 import { type Line, readEtag } from "./etag.ts";
-import type { History } from "./history.ts";
 import { changeToProto, revisionToProto } from "./message.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
 import type { SettingService } from "./setting.ts";
-import type { RevisionSummary, StoredChange } from "./store.ts";
 
 /** History methods of SettingService. */
 type HistoryImpl = Pick<

@@ -1,8 +1,8 @@
+import type { StoredSetting } from "../ledger/store.ts";
 import type { Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { createSealer, type Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "./definition.ts";
-import type { StoredSetting } from "./store.ts";
 
 /** Flags of a setting (docs/rest-contract.md, section 2.4). */
 export const FLAG = { public: 0, private: 1, readonly: 2, deprecated: 3 } as const;

@@ -10,11 +10,11 @@ import {
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
 import { tokenIdOf } from "../audit/entry.ts";
+import type { Change } from "../ledger/commit.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { RevisionSummary } from "../ledger/store.ts";
 import type { Translate } from "../messages/language.ts";
-import type { Change } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { RevisionSummary } from "./store.ts";
 import { MASK } from "./value.ts";
 
 /** Data of a setting's message in addition to the item. */

@@ -1,5 +1,5 @@
+import type { StoredChange } from "../ledger/store.ts";
 import { FLAG, type SettingItem } from "./item.ts";
-import type { StoredChange } from "./store.ts";
 
 /** Prefix of the keys of mounts, which share rows, revisions and history with settings. */
 export const MOUNT_PREFIX = "mount:";

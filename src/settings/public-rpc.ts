@@ -5,11 +5,11 @@ import {
   PingResponseSchema,
   type PublicService as PublicServiceDesc,
 } from "../../gen/mooring/v1/public_service_pb.js";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "../ledger/engine.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
 import { etagOf } from "./etag.ts";
 import { isPublic } from "./item.ts";
 import { memoizePerSnapshot } from "./reply.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 /** Read methods of PublicService. */
 type PublicImpl = Pick<ServiceImpl<typeof PublicServiceDesc>, "ping" | "getPublicSettings">;

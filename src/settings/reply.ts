@@ -1,4 +1,4 @@
-import type { Snapshot } from "./snapshot.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
 
 /**
  * Caches a reply per snapshot: all calls at a revision share the message object and its encoded

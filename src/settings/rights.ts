@@ -1,13 +1,13 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { type Grant, grantOf, outsideLimits, shareOf } from "../access/grant.ts";
+import { parseDefinition } from "../ledger/commit.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { StoredChange } from "../ledger/store.ts";
 import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { parseDefinition } from "./commit.ts";
 import type { SettingItem } from "./item.ts";
 import { mountDefinition, mountKey, pathsOfChange, readMountKey } from "./mount-key.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { StoredChange } from "./store.ts";
 import { TOKEN_KEY } from "./token.ts";
 
 /** Rights of a caller on single settings, derived from the grant. */

@@ -1,14 +1,14 @@
+import { parseDefinition, toChange } from "../ledger/commit.ts";
+import type { Draft } from "../ledger/draft.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { StoredChange } from "../ledger/store.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { createTicks } from "../ticks.ts";
-import { parseDefinition, toChange } from "./commit.ts";
 import { type RedirectRules, redirectedSecrets } from "./destination.ts";
-import type { Draft } from "./draft.ts";
 import { FLAG, type Skipped } from "./item.ts";
 import { isMountChange } from "./mount-key.ts";
 import { redirection } from "./save.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { StoredChange } from "./store.ts";
 
 export interface RollbackRules {
   readonly fingerprint: Fingerprint;

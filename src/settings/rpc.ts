@@ -21,10 +21,12 @@ import { grantOf } from "../access/grant.ts";
 import { auditOriginOf, optionalNumber, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
+import { describeChange } from "../ledger/commit.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { Changed, ChangeOrigin } from "../ledger/writer.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
-import { describeChange } from "./commit.ts";
 import { etagOf } from "./etag.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { changeToProto, createSettingView } from "./message.ts";
@@ -32,10 +34,8 @@ import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget }
 import { type Rights, rightsOfCaller } from "./rights.ts";
 import { isHidden } from "./save.ts";
 import type { SettingService } from "./setting.ts";
-import type { Snapshot } from "./snapshot.ts";
 import { TOKEN_KEY } from "./token.ts";
 import { MASK } from "./value.ts";
-import type { Changed, ChangeOrigin } from "./writer.ts";
 
 /** Options of every request that reads settings. */
 interface Reading {

@@ -1,6 +1,11 @@
 import { Code } from "@connectrpc/connect";
 import type { Aria2Client } from "../downloaders/aria2.ts";
 import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
+import type { Draft } from "../ledger/draft.ts";
+import type { Engine } from "../ledger/engine.ts";
+import { explained, type History, type HistoryStore } from "../ledger/history.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "../ledger/writer.ts";
 import {
   failedPrecondition,
   invalid,
@@ -22,10 +27,7 @@ import {
   type Settled,
   withoutStale,
 } from "./conflict.ts";
-import type { Draft } from "./draft.ts";
-import type { Engine } from "./engine.ts";
 import { createLine, type Line } from "./etag.ts";
-import { explained, type History, type HistoryStore } from "./history.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import { changesAfter, decideRollback } from "./rollback.ts";
@@ -38,9 +40,7 @@ import {
   type SaveRules,
   type SettingInput,
 } from "./save.ts";
-import type { Snapshot } from "./snapshot.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
-import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "./writer.ts";
 
 export interface SettingServiceDeps extends SaveRules, Downloaders {
   readonly engine: Engine;

@@ -1,6 +1,6 @@
-import type { Engine } from "./engine.ts";
+import type { Engine } from "../ledger/engine.ts";
+import type { RevisionOrigin } from "../ledger/store.ts";
 import { decideValue } from "./save.ts";
-import type { RevisionOrigin } from "./store.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
 
 export interface StartOptions {

@@ -13,23 +13,23 @@ import {
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { optionalNumber, tokenIdOf } from "../audit/entry.ts";
+import { describeChange, publicChange } from "../ledger/commit.ts";
+import type { Feed } from "../ledger/feed.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { RevisionCommit, StoredChange } from "../ledger/store.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
-import { describeChange, publicChange } from "./commit.ts";
 import type { SettingDefinition } from "./definition.ts";
 import { etagOf } from "./etag.ts";
-import type { Feed } from "./feed.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { isMountChange } from "./mount-key.ts";
 import type { PublicService } from "./public-rpc.ts";
 import { createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOfCaller } from "./rights.ts";
 import type { SettingService } from "./setting.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { RevisionCommit, StoredChange } from "./store.ts";
 
 /** State that the streams read from. */
 export interface WatchSource {

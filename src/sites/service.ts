@@ -1,13 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import type { Engine } from "../ledger/engine.ts";
+import type { Snapshot } from "../ledger/snapshot.ts";
+import type { RevisionOrigin } from "../ledger/store.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
-import type { Engine } from "../settings/engine.ts";
-import type { Snapshot } from "../settings/snapshot.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";

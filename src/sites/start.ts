@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { mapWriteError } from "../database/error.ts";
 import { createLease } from "../database/job.ts";
+import type { Engine } from "../ledger/engine.ts";
+import { type Feed, followFeed } from "../ledger/feed.ts";
 import type { ServiceError } from "../messages/error.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
-import type { Engine } from "../settings/engine.ts";
-import { type Feed, followFeed } from "../settings/feed.ts";
 import { isMountChange } from "../settings/mount-key.ts";
 import { type EffectsOnMounts, NO_EFFECTS } from "./mount-effect.ts";
 import { createProbes } from "./probe.ts";

@@ -1,10 +1,10 @@
 import { oneAtATime } from "../database/replica.ts";
+import type { Engine } from "../ledger/engine.ts";
 import { message } from "../messages/message.ts";
 import { waitAtMost } from "../pause.ts";
 import { hasCome } from "../periodic.ts";
 import { createRateLimit } from "../rate-limit.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Engine } from "../settings/engine.ts";
 import { createSiteClient, type SiteClient } from "../sync/client.ts";
 import { isLasting, SiteFailure } from "../sync/failure.ts";
 import type { SiteRegistry } from "./registry.ts";

@@ -2,7 +2,7 @@ import type { Transaction } from "kysely";
 import { createVerifier } from "../audit/chain.ts";
 import { readAuditFloor, readAuditRows, readPublished } from "../audit/query.ts";
 import type { Database } from "../database/schema.ts";
-import { newestRevision } from "../settings/query.ts";
+import { newestRevision } from "../ledger/query.ts";
 import type { OpenDatabase } from "./copy.ts";
 
 /** Maximum number of reported problems of one kind. */

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
 import { StoreError } from "../database/error.ts";
 import type { Database } from "../database/schema.ts";
-import { newestRevision } from "../settings/query.ts";
+import { newestRevision } from "../ledger/query.ts";
 
 /** Database opened for a copy or a check, with a current schema. */
 export interface OpenDatabase {

@@ -7,8 +7,6 @@ import type { LockRows } from "../database/row-lock.ts";
 import type { Database } from "../database/schema.ts";
 import { createIncidentStore } from "../incidents/query.ts";
 import type { IncidentStore } from "../incidents/store.ts";
-import { createMountStateStore } from "../mounts/site/query.ts";
-import type { MountStateStore } from "../mounts/site/registry.ts";
 import {
   type KeysOf,
   type RevisionsOf,
@@ -20,8 +18,10 @@ import {
   readMark,
   readOldestRevision,
   readRevisions,
-} from "../settings/history-query.ts";
-import type { SettingStore } from "../settings/store.ts";
+} from "../ledger/history-query.ts";
+import type { SettingStore } from "../ledger/store.ts";
+import { createMountStateStore } from "../mounts/site/query.ts";
+import type { MountStateStore } from "../mounts/site/registry.ts";
 import { createSiteStore } from "../sites/query.ts";
 import type { SiteStore } from "../sites/store.ts";
 

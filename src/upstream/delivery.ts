@@ -1,5 +1,5 @@
+import type { Engine } from "../ledger/engine.ts";
 import { waitAtMost } from "../pause.ts";
-import type { Engine } from "../settings/engine.ts";
 import { keyPolicyOf } from "../sites/settings/key-policy.ts";
 import type { Site, TakenBack } from "../sites/site.ts";
 import type { Sites } from "../sites/start.ts";

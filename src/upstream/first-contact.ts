@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Engine } from "../ledger/engine.ts";
+import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
-import type { Engine } from "../settings/engine.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
 import { addressOf } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import type { Sites } from "../sites/start.ts";

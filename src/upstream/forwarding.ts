@@ -1,6 +1,6 @@
 import type { AuditOrigin } from "../audit/entry.ts";
+import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
 import type { Site } from "../sites/site.ts";
 import type { Sites } from "../sites/start.ts";
 import type { Turn } from "../sites/worker.ts";

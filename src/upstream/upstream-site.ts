@@ -1,5 +1,5 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
+import type { RevisionOrigin } from "../ledger/store.ts";
 import { changedMembers, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 

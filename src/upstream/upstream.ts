@@ -1,5 +1,5 @@
+import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
-import type { RevisionOrigin } from "../settings/store.ts";
 import { answers } from "../sites/probe.ts";
 import { takeValuesIn } from "../sites/settings/take.ts";
 import type { Site } from "../sites/site.ts";

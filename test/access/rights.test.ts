@@ -1,12 +1,12 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
+import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import { denied } from "../../src/messages/error.ts";
 import { message } from "../../src/messages/message.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
 import { type Rights, rightsOf } from "../../src/settings/rights.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
 import { TOKEN_KEY } from "../../src/settings/token.ts";
 
 const GROUP = 9;

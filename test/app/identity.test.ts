@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { makeToken } from "../../src/access/token-text.ts";
 import { identityBy } from "../../src/app/access.ts";
-import type { Engine } from "../../src/settings/engine.ts";
+import type { Engine } from "../../src/ledger/engine.ts";
 
 const engineOf = (token: string): Pick<Engine, "look" | "snapshot"> =>
   ({ snapshot: () => new Map([["token", { value: token }]]) }) as never;

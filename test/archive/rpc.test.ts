@@ -7,7 +7,7 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import type { BackupService } from "../../src/archive/backup.ts";
 import { backupImpl } from "../../src/archive/rpc.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
+import { createSnapshot } from "../../src/ledger/snapshot.ts";
 
 test("exports that are recorded together are answered in a tick each", async () => {
   const recorded = Promise.withResolvers<void>();

@@ -1,12 +1,12 @@
 // Cost of requests on mounts, counted: the largest and the most repetitive form.
 import { describe, expect, test, vi } from "vitest";
+import { createDraft } from "../../src/ledger/draft.ts";
 import { readDocument } from "../../src/mounts/document.ts";
 import { nameProblem } from "../../src/mounts/input.ts";
 import { type Mount, MountIndex, writeMount } from "../../src/mounts/mount.ts";
 import { decideSave, findClash, type SaveRules } from "../../src/mounts/save.ts";
 import { freeName } from "../../src/mounts/site/take.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
-import { createDraft } from "../../src/settings/draft.ts";
 import { failureOf } from "../archive/setting.ts";
 import { siteNames } from "../sites/names.ts";
 

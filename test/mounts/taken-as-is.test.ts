@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import { COMMON_NAMES } from "../../src/drivers/common-items.ts";
 import type { ConfigItem, DriverInfo } from "../../src/drivers/driver-info.ts";
+import { createDraft, type Draft } from "../../src/ledger/draft.ts";
 import { foundInput } from "../../src/mounts/adopt.ts";
 import { readDocument } from "../../src/mounts/document.ts";
 import { writeDocument } from "../../src/mounts/exported-row.ts";
@@ -15,7 +16,6 @@ import { readMount } from "../../src/mounts/site/read.ts";
 import { readAddition, type StorageRow } from "../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
-import { createDraft, type Draft } from "../../src/settings/draft.ts";
 import { siteNames } from "../sites/names.ts";
 import { hash } from "./site/desk.ts";
 

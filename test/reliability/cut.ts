@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { SettingStore, StoredState, StoredWrite } from "../../src/settings/store.ts";
+import type { SettingStore, StoredState, StoredWrite } from "../../src/ledger/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { deleting, setting } from "../store/sample.ts";
 import { type Random, seeded } from "./random.ts";

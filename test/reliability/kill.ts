@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createVerifier } from "../../src/audit/chain.ts";
 import type { AuditStore } from "../../src/audit/store.ts";
-import type { RevisionCommit, SettingStore } from "../../src/settings/store.ts";
+import type { RevisionCommit, SettingStore } from "../../src/ledger/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { type Random, seeded } from "./random.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { describeChange, isVoid, publicChange } from "../../src/settings/commit.ts";
+import { describeChange, isVoid, publicChange } from "../../src/ledger/commit.ts";
+import type { StoredChange } from "../../src/ledger/store.ts";
 import { FLAG } from "../../src/settings/item.ts";
-import type { StoredChange } from "../../src/settings/store.ts";
 import { defined, tester } from "./parts.ts";
 
 const change = (members: Partial<StoredChange>): StoredChange => ({

@@ -1,8 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { createDraft } from "../../src/ledger/draft.ts";
+import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import { RevisionConflict } from "../../src/settings/conflict.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
-import { createDraft } from "../../src/settings/draft.ts";
 import { FLAG, type SettingItem } from "../../src/settings/item.ts";
 import {
   decideItems,
@@ -12,7 +13,6 @@ import {
   type SaveRules,
   type SettingInput,
 } from "../../src/settings/save.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
 import { checkValue, MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
 import { defined } from "./parts.ts";

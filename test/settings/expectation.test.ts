@@ -1,5 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
+import { createDraft } from "../../src/ledger/draft.ts";
+import { createSnapshot } from "../../src/ledger/snapshot.ts";
+import type { RevisionSummary, SettingStore } from "../../src/ledger/store.ts";
 import {
   type Expectation,
   expectsAbsent,
@@ -10,11 +13,8 @@ import {
   refuseDeletedSince,
   withoutStale,
 } from "../../src/settings/conflict.ts";
-import { createDraft } from "../../src/settings/draft.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
 import type { SettingInput } from "../../src/settings/save.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
-import type { RevisionSummary, SettingStore } from "../../src/settings/store.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
 import { changed, commit } from "../store/sample.ts";

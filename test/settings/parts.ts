@@ -4,17 +4,17 @@ import { type BackupService, createBackupService } from "../../src/archive/backu
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
+import { createEngine, type Engine } from "../../src/ledger/engine.ts";
+import { createFeed, type Feed } from "../../src/ledger/feed.ts";
+import { createHistory, type History } from "../../src/ledger/history.ts";
+import type { SettingLimits } from "../../src/ledger/snapshot.ts";
+import type { RevisionOrigin, SettingStore } from "../../src/ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
-import { createEngine, type Engine } from "../../src/settings/engine.ts";
-import { createFeed, type Feed } from "../../src/settings/feed.ts";
-import { createHistory, type History } from "../../src/settings/history.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
-import type { SettingLimits } from "../../src/settings/snapshot.ts";
-import type { RevisionOrigin, SettingStore } from "../../src/settings/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { CHEAP } from "../archive/text.ts";
 

@@ -1,7 +1,7 @@
 // Cost of requests, counted in queries and items: the largest and the most repetitive form.
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import type { SettingStore } from "../../src/settings/store.ts";
+import type { SettingStore } from "../../src/ledger/store.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { save, tester, testParts } from "./parts.ts";

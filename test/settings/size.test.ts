@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { NO_LIMITS, type SettingLimits } from "../../src/ledger/snapshot.ts";
 import { createManagedSettings } from "../../src/settings/provision/managed.ts";
-import { NO_LIMITS, type SettingLimits } from "../../src/settings/snapshot.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { definitions, type Parts, save, tester, testParts } from "./parts.ts";

@@ -1,6 +1,6 @@
-import type { Base } from "../../src/settings/draft.ts";
+import type { Base } from "../../src/ledger/draft.ts";
+import type { Snapshot } from "../../src/ledger/snapshot.ts";
 import { FLAG, knownItem, type SettingItem } from "../../src/settings/item.ts";
-import type { Snapshot } from "../../src/settings/snapshot.ts";
 import { defined } from "./parts.ts";
 
 /** A snapshot as the base of a draft. */

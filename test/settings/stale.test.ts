@@ -1,9 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { createDraft } from "../../src/ledger/draft.ts";
+import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import { refuseMoved, retryWhileMoved } from "../../src/settings/conflict.ts";
-import { createDraft } from "../../src/settings/draft.ts";
 import { knownItem } from "../../src/settings/item.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { defined, type Parts, save, tester, testParts } from "./parts.ts";

@@ -1,7 +1,7 @@
 /** Contract of every implementation of SettingStore; each dialect runs all of it. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
-import type { SettingStore, StoredWrite } from "../../src/settings/store.ts";
+import type { SettingStore, StoredWrite } from "../../src/ledger/store.ts";
 import { describeHistory } from "./history-contract.ts";
 import { changed, commit, deleting, setting, stored, writing } from "./sample.ts";
 

@@ -3,7 +3,7 @@ import type {
   StoredChange,
   StoredSetting,
   StoredWrite,
-} from "../../src/settings/store.ts";
+} from "../../src/ledger/store.ts";
 
 /** A stored setting with defaults for members that a test does not need. */
 export function stored(members: Partial<StoredSetting> & { key: string }): StoredSetting {

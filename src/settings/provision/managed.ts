@@ -1,10 +1,10 @@
 import { readBoundedFile } from "../../files/bounded-file.ts";
 import { watchContent } from "../../files/file-watch.ts";
+import type { Engine } from "../../ledger/engine.ts";
+import type { RevisionOrigin } from "../../ledger/store.ts";
 import type { SettingDefinition } from "../definition.ts";
-import type { Engine } from "../engine.ts";
 import { FLAG } from "../item.ts";
 import { decideValue } from "../save.ts";
-import type { RevisionOrigin } from "../store.ts";
 import { checkToken, TOKEN_KEY } from "../token.ts";
 import { checkValue, normalizeValue } from "../value.ts";
 import type { Provision, ProvisionSetting } from "./provision.ts";

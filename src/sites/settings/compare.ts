@@ -1,8 +1,8 @@
+import type { Snapshot } from "../../ledger/snapshot.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { FLAG, type SettingItem } from "../../settings/item.ts";
-import type { Snapshot } from "../../settings/snapshot.ts";
 import { normalizeStoredValue } from "../../settings/value.ts";
 import type { SiteRow } from "../../sync/client.ts";
 import { createSelection, type Site, type SiteState } from "../site.ts";

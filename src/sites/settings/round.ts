@@ -1,7 +1,7 @@
+import type { Snapshot } from "../../ledger/snapshot.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import type { Snapshot } from "../../settings/snapshot.ts";
 import type { SiteClient, SiteRow } from "../../sync/client.ts";
 import type { Fight, Refused, Site, SiteKind, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";

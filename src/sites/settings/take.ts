@@ -1,7 +1,7 @@
+import type { Engine } from "../../ledger/engine.ts";
+import type { RevisionOrigin } from "../../ledger/store.ts";
 import { message } from "../../messages/message.ts";
 import { setOwn } from "../../own-value.ts";
-import type { Engine } from "../../settings/engine.ts";
-import type { RevisionOrigin } from "../../settings/store.ts";
 import type { SiteRegistry } from "../registry.ts";
 import type { Site, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";

@@ -14,8 +14,8 @@ import {
   type KeysOf,
   type RevisionsOf,
   rehashRows,
-} from "../../settings/history-query.ts";
-import { readState, rewriteValues } from "../../settings/query.ts";
+} from "../../ledger/history-query.ts";
+import { readState, rewriteValues } from "../../ledger/query.ts";
 import { createStores, type Store } from "../stores.ts";
 import { appendAudit } from "./audit.ts";
 import { Follower } from "./follow.ts";

@@ -10,7 +10,7 @@ import {
   type SettingRow,
   settingColumns,
 } from "../../database/schema.ts";
-import { MAX_COMMITS, readState } from "../../settings/query.ts";
+import { MAX_COMMITS, readState } from "../../ledger/query.ts";
 import {
   changeFromRow,
   changeToRow,
@@ -18,8 +18,8 @@ import {
   revisionToRow,
   settingFromRow,
   settingToRow,
-} from "../../settings/row.ts";
-import type { SettingTransaction, StoredDelta, StoredWrite } from "../../settings/store.ts";
+} from "../../ledger/row.ts";
+import type { SettingTransaction, StoredDelta, StoredWrite } from "../../ledger/store.ts";
 import { auditParameters, auditParts } from "./audit.ts";
 import type { Follower } from "./follow.ts";
 

@@ -15,9 +15,9 @@ import {
   settingColumns,
 } from "../../database/schema.ts";
 import { START } from "../../database/tables.ts";
-import { newestRevision, readDelta, readState } from "../../settings/query.ts";
-import { changeToRow, revisionToRow, settingToRow } from "../../settings/row.ts";
-import type { SettingTransaction, StoredWrite } from "../../settings/store.ts";
+import { newestRevision, readDelta, readState } from "../../ledger/query.ts";
+import { changeToRow, revisionToRow, settingToRow } from "../../ledger/row.ts";
+import type { SettingTransaction, StoredWrite } from "../../ledger/store.ts";
 import { createTicks } from "../../ticks.ts";
 
 /** Runs work in a transaction; rejects with what the work or SQLite throws. */

@@ -9,7 +9,7 @@ import {
   WatchSettingsRequestSchema,
   type WatchSettingsResponse,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import type { SettingStore } from "../../../src/settings/store.ts";
+import type { SettingStore } from "../../../src/ledger/store.ts";
 import { watchImpl } from "../../../src/settings/watch-rpc.ts";
 import { definitions, type Parts } from "../parts.ts";
 import type { Recorded, Truth, Values } from "./guarantee.ts";

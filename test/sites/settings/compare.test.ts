@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { createSnapshot } from "../../../src/ledger/snapshot.ts";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 import { knownItem, type SettingItem } from "../../../src/settings/item.ts";
-import { createSnapshot } from "../../../src/settings/snapshot.ts";
 import { type Comparison, compare } from "../../../src/sites/settings/compare.ts";
 import { NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
 import type { SiteRow } from "../../../src/sync/client.ts";

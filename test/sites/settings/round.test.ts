@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
+import { createSnapshot } from "../../../src/ledger/snapshot.ts";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
-import { createSnapshot } from "../../../src/settings/snapshot.ts";
 import { type RoundOptions, runRound } from "../../../src/sites/settings/round.ts";
 import { type Fight, NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
 import type { SiteClient, SiteRow } from "../../../src/sync/client.ts";

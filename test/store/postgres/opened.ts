@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from "vitest";
 import { StoreError } from "../../../src/database/error.ts";
 import { postgresServer } from "../../../src/database/postgres/server.ts";
-import type { SettingStore } from "../../../src/settings/store.ts";
+import type { SettingStore } from "../../../src/ledger/store.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { thrown } from "../../thrown.ts";
 import { setting } from "../sample.ts";

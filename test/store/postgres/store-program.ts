@@ -1,6 +1,6 @@
 /** A store in a separate process: see ../process.ts. */
 import { postgresServer } from "../../../src/database/postgres/server.ts";
-import type { SettingStore } from "../../../src/settings/store.ts";
+import type { SettingStore } from "../../../src/ledger/store.ts";
 import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
 import { serve } from "../served.ts";
 

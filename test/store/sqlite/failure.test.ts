@@ -5,7 +5,7 @@ import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../../../src/database/sqlite/file.ts";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
-import type { SettingStore } from "../../../src/settings/store.ts";
+import type { SettingStore } from "../../../src/ledger/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
 import { failureOf as failureOfAction } from "../postgres/opened.ts";

@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
-import type { SettingStore } from "../../../src/settings/store.ts";
+import type { SettingStore } from "../../../src/ledger/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
 import { setting } from "../sample.ts";

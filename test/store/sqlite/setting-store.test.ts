@@ -4,7 +4,7 @@ import type { Database } from "../../../src/database/schema.ts";
 import { createSqliteDialect } from "../../../src/database/sqlite/dialect.ts";
 import { openSqlite } from "../../../src/database/sqlite/open.ts";
 import { revisionsOf } from "../../../src/database/sqlite/segment.ts";
-import { readRevisions } from "../../../src/settings/history-query.ts";
+import { readRevisions } from "../../../src/ledger/history-query.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { describeSettingStore } from "../contract.ts";
 import { temporaryPaths } from "../folder.ts";

@@ -1,6 +1,6 @@
 /** A store, or a bare connection, in a separate process: see ./process.ts. */
 import SQLite from "better-sqlite3";
-import type { SettingStore } from "../../../src/settings/store.ts";
+import type { SettingStore } from "../../../src/ledger/store.ts";
 import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
 import { setting } from "../sample.ts";
 import { say, serve } from "../served.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { createEngine } from "../../../../src/ledger/engine.ts";
 import { createFingerprint } from "../../../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../../../src/secrets/sealer.ts";
-import { createEngine } from "../../../../src/settings/engine.ts";
 import { decideValue } from "../../../../src/settings/save.ts";
 import { definitions, tester } from "../../../settings/parts.ts";
 import { opened } from "../../../store/postgres/opened.ts";

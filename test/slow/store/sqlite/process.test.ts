@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { SettingStore } from "../../../../src/settings/store.ts";
+import type { SettingStore } from "../../../../src/ledger/store.ts";
 import { openSqliteSettingStore } from "../../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../../../store/folder.ts";
 import { startProcess, type TestProcess } from "../../../store/process.ts";

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
-import type { SettingStore } from "../../src/settings/store.ts";
+import type { SettingStore } from "../../src/ledger/store.ts";
 import { failureOf } from "../archive/setting.ts";
+import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 

@@ -1,15 +1,15 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
-import { startCompaction } from "../../src/settings/compaction.ts";
-import { createDraft } from "../../src/settings/draft.ts";
-import { createHistory, type HistoryStore } from "../../src/settings/history.ts";
+import { startCompaction } from "../../src/ledger/compaction.ts";
+import { createDraft } from "../../src/ledger/draft.ts";
+import { createHistory, type HistoryStore } from "../../src/ledger/history.ts";
+import { createSnapshot } from "../../src/ledger/snapshot.ts";
+import type { RevisionSummary } from "../../src/ledger/store.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
 import { changesAfter } from "../../src/settings/rollback.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
-import type { RevisionSummary } from "../../src/settings/store.ts";
 import { failureOf } from "../archive/setting.ts";
+import { baseOf } from "../settings/staged.ts";
 import { changed, commit } from "../store/sample.ts";
-import { baseOf } from "./staged.ts";
 
 /** A history at revision 1,000 on a store whose replies the test defines. */
 function historyOf(store: Partial<HistoryStore>) {

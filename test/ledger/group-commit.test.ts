@@ -1,14 +1,14 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
-import type { Draft } from "../../src/settings/draft.ts";
+import type { Draft } from "../../src/ledger/draft.ts";
+import type { SettingStore } from "../../src/ledger/store.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
-import type { SettingStore } from "../../src/settings/store.ts";
 import { failureOf } from "../archive/setting.ts";
+import { type Parts, save, tester, testParts } from "../settings/parts.ts";
+import { customItem } from "../settings/staged.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { type Parts, save, tester, testParts } from "./parts.ts";
-import { customItem } from "./staged.ts";
 
 const newPath = temporaryPaths();
 

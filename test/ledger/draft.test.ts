@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createDraft, createTrial } from "../../src/settings/draft.ts";
+import { createDraft, createTrial } from "../../src/ledger/draft.ts";
+import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import { knownItem, type SettingItem } from "../../src/settings/item.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
-import { createSnapshot } from "../../src/settings/snapshot.ts";
-import { defined } from "./parts.ts";
-import { baseOf } from "./staged.ts";
+import { defined } from "../settings/parts.ts";
+import { baseOf } from "../settings/staged.ts";
 
 function item(key: string, value = "", position = 0): SettingItem {
   return { ...knownItem(defined({ key }), value), position };

@@ -4,8 +4,9 @@ import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import type { SettingDefinition } from "./definition.ts";
-import { createItemCodec } from "./item.ts";
+import type { SettingDefinition } from "../settings/definition.ts";
+import { createItemCodec } from "../settings/item.ts";
+import { TOKEN_KEY } from "../settings/token.ts";
 import { loadSealed } from "./sealing.ts";
 import { NO_LIMITS, restoreSnapshot, type SettingLimits, type Snapshot } from "./snapshot.ts";
 import type {
@@ -15,7 +16,6 @@ import type {
   StoredDelta,
   StoredState,
 } from "./store.ts";
-import { TOKEN_KEY } from "./token.ts";
 import {
   type Changed,
   type ChangeOptions,

@@ -1,9 +1,10 @@
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import type { SettingDefinition } from "../settings/definition.ts";
+import { FLAG, type ItemCodec, isDescribedAs, type SettingItem } from "../settings/item.ts";
+import { isMountChange, mountDefinition } from "../settings/mount-key.ts";
+import { MASK } from "../settings/value.ts";
 import { createTicks } from "../ticks.ts";
-import type { SettingDefinition } from "./definition.ts";
-import { FLAG, type ItemCodec, isDescribedAs, type SettingItem } from "./item.ts";
-import { isMountChange, mountDefinition } from "./mount-key.ts";
 import type {
   RevisionCommit,
   RevisionOrigin,
@@ -11,7 +12,6 @@ import type {
   StoredSetting,
   StoredWrite,
 } from "./store.ts";
-import { MASK } from "./value.ts";
 
 /** Change of a draft: the item before and after. */
 export interface ItemReplacement {

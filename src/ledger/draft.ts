@@ -1,4 +1,4 @@
-import { isDescribedAs, type SettingItem } from "./item.ts";
+import { isDescribedAs, type SettingItem } from "../settings/item.ts";
 import type { ItemChange } from "./snapshot.ts";
 
 /** State below a draft: a snapshot, or earlier drafts of the same commit. */

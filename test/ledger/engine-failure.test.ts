@@ -2,10 +2,10 @@ import { Code } from "@connectrpc/connect";
 import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../archive/setting.ts";
+import { save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { startProcess } from "../store/process.ts";
 import { canMount, mountSmallDisk } from "../store/sqlite/small-disk.ts";
-import { save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 

@@ -2,8 +2,8 @@
 // millisecond at each read, so that the count depends on the work alone.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { failureOf } from "../archive/setting.ts";
+import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FLAG } from "../../src/settings/item.ts";
+import { defined, definitions, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { defined, definitions, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 

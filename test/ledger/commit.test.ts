@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { toChange, toCommit, toWrite } from "../../src/settings/commit.ts";
+import { toChange, toCommit, toWrite } from "../../src/ledger/commit.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
-import { tester } from "./parts.ts";
-import { customItem, item } from "./staged.ts";
+import { tester } from "../settings/parts.ts";
+import { customItem, item } from "../settings/staged.ts";
 
 const codec = { hash: (value: string) => `#${value}` };
 const change = (before: SettingItem | undefined, after: SettingItem | undefined) =>

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { setImmediate as afterIo } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import type { ItemCodec, SettingItem } from "../settings/item.ts";
+import { mountKey, readMountKey } from "../settings/mount-key.ts";
+import type { Rights } from "../settings/rights.ts";
 import { createTicks, type Ticks } from "../ticks.ts";
 import { type ItemReplacement, toChange, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./draft.ts";
-import type { ItemCodec, SettingItem } from "./item.ts";
-import { mountKey, readMountKey } from "./mount-key.ts";
-import type { Rights } from "./rights.ts";
 import {
   checkTotals,
   replaceIn,

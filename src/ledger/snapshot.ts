@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
-import type { SettingDefinition } from "./definition.ts";
-import { type ItemCodec, isPublic, type SettingItem } from "./item.ts";
+import type { SettingDefinition } from "../settings/definition.ts";
+import { type ItemCodec, isPublic, type SettingItem } from "../settings/item.ts";
 import type { StoredState } from "./store.ts";
 
 /** Items of a chunk: a change copies one chunk and the list of chunks instead of all items. */

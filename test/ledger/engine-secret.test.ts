@@ -5,9 +5,9 @@ import { describe, expect, test } from "vitest";
 import { FLAG } from "../../src/settings/item.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { failureOf } from "../archive/setting.ts";
+import { definitions, openParts, save, tester, testParts } from "../settings/parts.ts";
 import { allRows, expectChain } from "../store/audit-contract.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { definitions, openParts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 const newKey = () => randomBytes(32).toString("hex");

@@ -1,10 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { describeChange } from "../../src/settings/commit.ts";
+import { describeChange } from "../../src/ledger/commit.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
+import { type Parts, type PartsOptions, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { type Parts, type PartsOptions, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 

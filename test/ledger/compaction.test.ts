@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
-import { startCompaction } from "../../src/settings/compaction.ts";
-import type { SettingStore } from "../../src/settings/store.ts";
+import { startCompaction } from "../../src/ledger/compaction.ts";
+import type { SettingStore } from "../../src/ledger/store.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { commit } from "../store/sample.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { createSnapshot, type Snapshot } from "../../src/ledger/snapshot.ts";
 import { knownItem, type SettingItem } from "../../src/settings/item.ts";
-import { createSnapshot, type Snapshot } from "../../src/settings/snapshot.ts";
-import { defined } from "./parts.ts";
+import { defined } from "../settings/parts.ts";
 
 function item(key: string, value = "", revision = 1, position = 0): SettingItem {
   return { ...knownItem(defined({ key }), value, revision), position };

@@ -2,12 +2,12 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
-import type { Draft } from "../../src/settings/draft.ts";
+import type { Draft } from "../../src/ledger/draft.ts";
+import type { SettingStore, StoredDelta } from "../../src/ledger/store.ts";
 import { decideValue } from "../../src/settings/save.ts";
-import type { SettingStore, StoredDelta } from "../../src/settings/store.ts";
 import { failureOf } from "../archive/setting.ts";
+import { save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 

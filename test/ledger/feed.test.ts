@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { createFeed, type Feed } from "../../src/settings/feed.ts";
-import type { RevisionCommit } from "../../src/settings/store.ts";
+import { createFeed, type Feed } from "../../src/ledger/feed.ts";
+import type { RevisionCommit } from "../../src/ledger/store.ts";
 import { failureOf } from "../archive/setting.ts";
 import { changed, commit } from "../store/sample.ts";
 
