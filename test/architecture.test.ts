@@ -52,8 +52,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "transport/body.ts",
   ],
   archive: ["audit", "files", "ledger", "messages", "settings"],
-  sync: ["database", "messages", "secrets"],
-  sites: ["access", "audit", "database", "messages", "secrets", "settings", "sync"],
+  sync: ["database", "ledger", "messages", "secrets"],
+  sites: ["access", "audit", "database", "ledger", "messages", "secrets", "settings", "sync"],
   mounts: [
     "access",
     "audit",
@@ -84,6 +84,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   upstream: [
     "access",
     "audit",
+    "ledger",
     "messages",
     "settings",
     "sites",
