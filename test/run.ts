@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
+import { installDevelopment } from "../tools/development.ts";
 import { DATABASES, RUN_FOLDER } from "./once.ts";
 
 /** Linux file system in memory, and the space that it needs, in bytes. */
@@ -13,6 +14,7 @@ const ENOUGH = 512 * 2 ** 20;
 export default function startRun(project: TestProject): void {
   // An invalid driver file is reported once, and not by each test that starts a service.
   readBuiltIn();
+  installPrograms();
   let remove = newFolders();
   project.onTestsRerun(async () => {
     remove();
@@ -20,6 +22,15 @@ export default function startRun(project: TestProject): void {
   });
   // Not in a teardown: the processes of the tests end after it, and write what they have compiled.
   process.once("exit", () => remove());
+}
+
+/** Without a network, only the tests that need one of the programs fail. */
+function installPrograms(): void {
+  try {
+    installDevelopment();
+  } catch (error) {
+    process.stderr.write(`programs for developers are not installed: ${error}\n`);
+  }
 }
 
 /** Programs built there find their packages, and users without rights can read the files. */

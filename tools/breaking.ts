@@ -22,7 +22,9 @@ function compareWith(ref: string): number {
   // Modules are matched by names and paths, so the current configuration is used.
   copyFileSync("buf.yaml", join(folder, "buf.yaml"));
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
-  const { status } = spawnSync("buf", ["breaking", "--against", folder], { stdio: "inherit" });
+  const { status } = spawnSync("node", ["tools/buf.ts", "breaking", "--against", folder], {
+    stdio: "inherit",
+  });
   rmSync(folder, { recursive: true });
   return status ?? 1;
 }

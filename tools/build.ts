@@ -1,9 +1,9 @@
 // Builds a package: the program in a few JavaScript files with its data and the console, in dist/
 // or a given folder. Code of other packages is bundled, because finding and reading a thousand
 // small files takes longer than the rest of a start. Packages with native code or threads are not
-// bundled. With --when-changed nothing is done while the package is newer than its sources; no
-// other package is needed then.
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// bundled. With --when-changed nothing is done while the package is newer than its sources, or if
+// the packages of the build are not installed (`npm prune --omit=dev`): then it runs as it was built.
+import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Plugin } from "rolldown";
@@ -60,9 +60,16 @@ const sources = [
   "src/**",
   "gen/**",
 ];
-if (!values["when-changed"] || isStale(LAST, root, sources)) {
+if (values["when-changed"] && !canBuild()) {
+  if (!existsSync(LAST))
+    throw new Error('dist/ is not built, and the packages of the build are missing: run "npm ci"');
+} else if (!values["when-changed"] || isStale(LAST, root, sources)) {
   rmSync(target, { recursive: true, force: true });
   await build();
+}
+
+function canBuild(): boolean {
+  return existsSync(join(root, "node_modules/rolldown"));
 }
 
 /** Builds the package without type checks, which `npm run check` does. */

@@ -20,8 +20,11 @@ const forCi = process.argv.includes("--ci");
 const mark = `RUN_OF_CHECKS=${randomUUID()}`;
 
 const gates: readonly Gate[] = [
-  { name: "contract: lint", command: ["buf", "lint"] },
-  { name: "contract: format", command: ["buf", "format", "--diff", "--exit-code", "proto"] },
+  { name: "contract: lint", command: ["node", "tools/buf.ts", "lint"] },
+  {
+    name: "contract: format",
+    command: ["node", "tools/buf.ts", "format", "--diff", "--exit-code", "--path", "proto/mooring"],
+  },
   { name: "contract: no breaking change", command: ["node", "tools/breaking.ts"] },
   { name: "generated code is up to date", command: ["node", "tools/generated.ts"] },
   { name: "format and lint", command: ["biome", "ci", "--error-on-warnings", "."] },

@@ -13,7 +13,9 @@ export const FILE = join(import.meta.dirname, "../src/data/contract-comments.jso
 /** Comments by full name, such as `mooring.v1.Setting.key`. */
 export function readComments(): Readonly<Record<string, string>> {
   const image = ["build", "--as-file-descriptor-set", "--path", "proto/mooring/v1", "-o", "-"];
-  const { stdout, stderr, status } = spawnSync("buf", image, { maxBuffer: 64 * 2 ** 20 });
+  const { stdout, stderr, status } = spawnSync("node", ["tools/buf.ts", ...image], {
+    maxBuffer: 64 * 2 ** 20,
+  });
   if (status !== 0) throw new Error(`buf build: ${stderr}`);
   const { file } = fromBinary(FileDescriptorSetSchema, stdout);
   return readOf(file.filter((one) => one.package.startsWith("mooring.v")));

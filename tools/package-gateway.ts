@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { build, type ModuleFormat } from "rolldown";
-import { modules, readManifest, root, run } from "./package-step.ts";
+import { readManifest, root, run } from "./package-step.ts";
 
 /** Packages that a program with the gateway provides, and the oldest version that works. */
 const PEERS: Readonly<Record<string, string>> = {
@@ -105,12 +105,8 @@ function copyDeclaration(from: string, to: string, file: string): void {
 
 function addProtos(folder: string): void {
   for (const file of PROTOS) {
-    const [from = ""] = [
-      join(root, "proto", file),
-      join(modules, "google-proto-files", file),
-    ].filter((path) => existsSync(path));
     mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
-    copyFileSync(from, join(folder, "proto", file));
+    copyFileSync(join(root, "proto", file), join(folder, "proto", file));
   }
 }
 

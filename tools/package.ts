@@ -99,7 +99,6 @@ function makeNpmPackage(): void {
   rmSync(folder, { recursive: true, force: true });
   makeProgram(folder);
   copyPapers(folder);
-  copyContract(folder);
   run("npm", ["pack", "--pack-destination", target], folder);
   rmSync(folder, { recursive: true });
 }
@@ -115,7 +114,6 @@ function makeLinuxFolder(): void {
   makeProgram(lib);
   for (const one of closure(EXTERNAL)) copyModule(one, join(lib, "node_modules"));
   copyPapers(folder);
-  copyContract(folder);
   for (const paper of ["LICENSES.txt", "sbom.cdx.json"])
     renameSync(join(lib, paper), join(folder, paper));
   copyFileSync(join(root, "packaging/linux/mooring"), join(folder, "mooring"));
@@ -170,14 +168,6 @@ function makeProgram(folder: string): void {
 function copyPapers(folder: string): void {
   for (const paper of PAPERS)
     cpSync(join(root, paper), join(folder, paper), { recursive: true, force: true });
-}
-
-/** Copies the proto files imported by the contract, so that `protoc -I proto` finds all of them. */
-function copyContract(folder: string): void {
-  for (const file of ["google/api/annotations.proto", "google/api/http.proto"]) {
-    mkdirSync(dirname(join(folder, "proto", file)), { recursive: true });
-    copyFileSync(join(modules, "google-proto-files", file), join(folder, "proto", file));
-  }
 }
 
 /** Folders of packages and their dependencies, below node_modules. */

@@ -2,10 +2,11 @@
 // whose packages are no part of Mooring's own. With --when-changed nothing is done while the site
 // is newer than its sources.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { isStale } from "./built.ts";
+import { installLocked } from "./install.ts";
 import { writeContent } from "./site/content.ts";
 import { MANIFEST, publish } from "./site/publish.ts";
 
@@ -27,19 +28,10 @@ const sources = [
 ];
 if (!values["when-changed"] || isStale(join(built, MANIFEST), root, sources)) {
   rmSync(built, { recursive: true, force: true });
-  install();
+  installLocked(site);
   writeContent(root, join(site, "content"));
   run(join(site, "node_modules/.bin/vitepress"), ["build"]);
   await publish(built);
-}
-
-/** Installs the versions of the lock file, unless installed. Scripts of packages are not run. */
-function install(): void {
-  const lock = join(site, "package-lock.json");
-  const done = join(site, "node_modules/.installed-lock.json");
-  if (existsSync(done) && readFileSync(done, "utf8") === readFileSync(lock, "utf8")) return;
-  run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
-  copyFileSync(lock, done);
 }
 
 function run(command: string, args: readonly string[]): void {

@@ -41,7 +41,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   developers: ["calls", "errors", "languages", "rest-contract"],
 };
 
-const INTERNALS = ["architecture", "contributing", "attack", "performance"];
+const INTERNALS = ["architecture", "contributing", "attack", "dependencies", "performance"];
 
 const WORDS: Readonly<Record<Language, Words>> = {
   en: {
@@ -82,6 +82,7 @@ const WORDS: Readonly<Record<Language, Words>> = {
     architecture: "Architecture",
     contributing: "Contributing",
     attack: "Attacks",
+    dependencies: "Dependencies",
     performance: "Performance",
     "driver list": "All drivers",
     "setting list": "All settings",
@@ -124,6 +125,7 @@ const WORDS: Readonly<Record<Language, Words>> = {
     architecture: "架构",
     contributing: "参与开发",
     attack: "攻击测试",
+    dependencies: "依赖",
     performance: "性能",
     "driver list": "全部驱动",
     "setting list": "全部设置",

@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFileRegistry, type FileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { developmentProgram } from "../../../tools/development.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const GOOGLE = join(ROOT, "node_modules/google-proto-files/google/api");
-const PROTOS = ["annotations", "http", "httpbody", "field_behavior"];
+const GOOGLE = join(ROOT, "proto/google");
 
 /** A compiled contract. */
 export interface Compiled {
@@ -30,13 +30,11 @@ export function compileProtos(from: string, asked: readonly string[] = []): Comp
   const folder = mkdtempSync(join(tmpdir(), "mooring-proto-"));
   try {
     cpSync(from, folder, { recursive: true });
-    mkdirSync(join(folder, "google/api"), { recursive: true });
-    for (const name of PROTOS)
-      cpSync(join(GOOGLE, `${name}.proto`), join(folder, `google/api/${name}.proto`));
+    cpSync(GOOGLE, join(folder, "google"), { recursive: true });
     const out = join(folder, "out.binpb");
     const paths = asked.flatMap((path) => ["--path", path]);
     const { status, stderr } = spawnSync(
-      join(ROOT, "node_modules/.bin/buf"),
+      developmentProgram("buf"),
       ["build", ".", ...paths, "-o", out],
       { cwd: folder, encoding: "utf8" },
     );

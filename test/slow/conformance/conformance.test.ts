@@ -1,6 +1,7 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, test } from "vitest";
+import { developmentEnvironment, developmentProgram } from "../../../tools/development.ts";
 import { needs } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
 
@@ -22,7 +23,7 @@ interface Ended {
 
 /** Runs a program in this folder to its end; it is killed at a time limit. */
 function run(command: string, args: readonly string[], timeout: number): Promise<Ended> {
-  const env = { ...process.env, ...quickGo };
+  const env = { ...developmentEnvironment(), ...quickGo };
   const bounds = { timeout, killSignal: "SIGTERM", maxBuffer: 64 * 2 ** 20 } as const;
   return new Promise((resolve) => {
     execFile(
@@ -47,7 +48,13 @@ test("every case of the suite passes", { timeout: BUILD_TIMEOUT + RUN_TIMEOUT },
   const runner = "connectrpc.com/conformance/cmd/connectconformance";
   await succeed("go", "build", "-o", "build/", runner);
   const module = await succeed("go", "list", "-m", "-f", "{{.Dir}}", "connectrpc.com/conformance");
-  await succeed("buf", "generate", `${module}/proto`, "--template", "buf.gen.yaml");
+  await succeed(
+    developmentProgram("buf"),
+    "generate",
+    `${module}/proto`,
+    "--template",
+    "buf.gen.yaml",
+  );
   const { startServers } = await import("./server.ts");
   const servers = await startServers();
   const options = ["--mode", "server", "--conf", "features.yaml", "--max-servers", "2"];

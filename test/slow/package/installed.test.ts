@@ -21,6 +21,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { developmentProgram } from "../../../tools/development.ts";
 import { builtSite } from "../../built-site.ts";
 import { temporaryFolder } from "../../temporary.ts";
 import { startService, TOKEN } from "../../wire/service.ts";
@@ -165,7 +166,9 @@ test("the contract in the folder is complete for a compiler", async () => {
   expect(readFileSync(join(proto, "google/api/annotations.proto"), "utf8")).toContain("http");
   const archive = `${join(out, `mooring-${version}-linux-x64.tar.gz`)}#strip_components=1,subdir=proto`;
   for (const input of [proto, archive]) {
-    const built = spawnSync("buf", ["build", input, "-o", "/dev/null"], { encoding: "utf8" });
+    const built = spawnSync(developmentProgram("buf"), ["build", input, "-o", "/dev/null"], {
+      encoding: "utf8",
+    });
     expect(built.status, built.stderr).toBe(0);
   }
 });

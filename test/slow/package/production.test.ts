@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync } from "node:fs";
+import { cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,19 +17,25 @@ const SOURCES = [
   "tools",
 ];
 
-test("npm ci --omit=dev and npm start serve, with any Node of the machine", async () => {
+/** Limit of an installation, in bytes. */
+const MOST = 450e6;
+
+test("npm ci needs less than 450 MB; built and pruned, npm start serves on any Node of the machine", async () => {
   const folder = temporaryFolder();
   for (const path of SOURCES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+  rmSync(join(folder, "tools/development/node_modules"), { recursive: true, force: true });
   // Without additions of this repository's scripts: its own Node and tools.
   const path = (process.env["PATH"] ?? "").split(":").filter((one) => !one.includes(ROOT));
   const env = { PATH: path.join(":"), HOME: process.env["HOME"] ?? folder };
-  const quick = ["--prefer-offline", "--no-audit", "--no-fund"];
-  execFileSync("npm", ["ci", "--omit=dev", ...quick], {
-    cwd: folder,
-    env,
-    stdio: "pipe",
-    timeout: 240_000,
-  });
+  const npm = (...args: readonly string[]): void => {
+    execFileSync("npm", args, { cwd: folder, env, stdio: "pipe", timeout: 240_000 });
+  };
+  npm("ci", "--prefer-offline", "--no-audit", "--no-fund");
+  const counted = execFileSync("du", ["-s", "--block-size=1", "node_modules"], { cwd: folder });
+  expect(Number.parseInt(counted.toString(), 10)).toBeLessThan(MOST);
+  npm("run", "build");
+  npm("prune", "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund");
+  expect(existsSync(join(folder, "node_modules/rolldown"))).toBe(false);
   const service = spawn("npm", ["start", "--", "--listen=127.0.0.1:0", "--log-format=json"], {
     cwd: folder,
     env,

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { developmentProgram } from "../../../tools/development.ts";
 import { startService, type TestService, TOKEN, VERSION } from "../../wire/service.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const BUF = join(ROOT, "node_modules/.bin/buf");
+const BUF = developmentProgram("buf");
 
 interface Ran {
   /** 0, or the gRPC code times 8. */

@@ -3,11 +3,12 @@ import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { developmentProgram } from "../../../../tools/development.ts";
 import { quickGo } from "../../../go.ts";
 
 const folder = import.meta.dirname;
 const root = join(folder, "../../../..");
-const protos = join(root, "node_modules/google-proto-files/google/api");
+const protos = join(root, "proto/google/api");
 const env = { ...process.env, ...quickGo };
 
 /** Call that reached the upstream of a gateway. */
@@ -57,10 +58,10 @@ export async function buildPeers(): Promise<string> {
   await cp(join(folder, "proto/peer"), join(folder, "build/proto/peer"), { recursive: true });
   await mkdir(join(folder, "build/bin"), { recursive: true });
   await run("go", "build", "-o", "build/bin/", "tool");
-  await run("buf", "generate", "build/proto", "--path", "build/proto/peer");
+  await run(developmentProgram("buf"), "generate", "build/proto", "--path", "build/proto/peer");
   await run("go", "build", "-o", "build/peers", ".");
   const descriptors = join(folder, "build/contract.binpb");
-  await run("buf", "build", "build/proto", "-o", descriptors);
+  await run(developmentProgram("buf"), "build", "build/proto", "-o", descriptors);
   return descriptors;
 }
 

@@ -15,9 +15,9 @@ import {
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { http } from "../../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../../gen/google/api/http_pb.js";
+import { developmentModules, developmentProgram } from "../../../../tools/development.ts";
 
-const root = join(import.meta.dirname, "../../../..");
-const protos = join(root, "node_modules/google-proto-files");
+const protos = join(developmentModules, "google-proto-files");
 const build = join(import.meta.dirname, "build");
 
 /**
@@ -43,7 +43,7 @@ export async function readGoogleProtos(): Promise<FileRegistry> {
     await mkdir(build, { recursive: true });
     const config = JSON.stringify(MODULES);
     await promisify(execFile)(
-      join(root, "node_modules/.bin/buf"),
+      developmentProgram("buf"),
       ["build", ".", "--config", config, "--exclude-source-info", "-o", path],
       // The compiler retains a few hundred megabytes: collecting them takes a third of its time.
       { cwd: protos, env: { ...process.env, GOGC: "500" } },
