@@ -142,6 +142,7 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
         client: createStorageClient(clientOf(site), call),
         wanted: () => deps.wantedOf(site),
         mayWrite: () => lease.isHeld() && !closed && sites.byId(site.id)?.paused === false,
+        follows: () => sites.byId(site.id)?.mode === "follow",
       },
     );
   const turns = new Map<string, Promise<void>>();
@@ -164,10 +165,8 @@ export async function startMountFollow(deps: MountFollowDeps): Promise<MountFoll
     if (site === undefined || site.paused || !lease.isHeld() || closed) return;
     await pace();
     const { insist } = registry.site(siteId);
-    // Of an observed site, a sync writes only the mounts that it names.
-    const aim = site.mode === "follow" ? "push" : "insisted";
     try {
-      const round = await roundOf(site, aim, insist);
+      const round = await roundOf(site, "push", insist);
       failed.delete(siteId);
       await deps.onList?.(site, round.rows);
       const states = [...registry.mounts(siteId).values()];

@@ -42,12 +42,14 @@ export interface MountRoundDeps {
   readonly pace: () => Promise<void>;
   /** Reports whether this process may still write to the site. */
   readonly mayWrite: () => boolean;
+  /** Reports whether the site follows now, so that mounts are written without a request. */
+  readonly follows: () => boolean;
 }
 
 export interface MountRoundOptions {
   readonly siteId: string;
-  /** `look`: a round without writes. `insisted`: only the mounts of `insist` are written. */
-  readonly aim: "look" | "insisted" | "push";
+  /** `look`: a round without writes. `push`: writes the mounts of `insist`, and all if the site follows. */
+  readonly aim: "look" | "push";
   /** Names of mounts that are tried despite earlier failures. */
   readonly insist: readonly string[];
 }
@@ -124,7 +126,8 @@ export async function runMountRound(
   for (const job of jobs.toSorted((a, b) => failures(a.name) - failures(b.name))) {
     if (ticks.isDue()) await ticks.next();
     const isAsked = asked.has(job.name);
-    const isChosen = aim === "push" || (aim === "insisted" && isAsked);
+    // The site may have been set to observe since the round began.
+    const isChosen = aim === "push" && (isAsked || deps.follows());
     const isWriting = isChosen && met && job.problem === "";
     const before = stateOf(job, registry, siteId);
     if (job.wanted === undefined && job.row === undefined) {

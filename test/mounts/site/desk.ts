@@ -64,6 +64,8 @@ export interface DeskOptions {
   /** Wraps the calls, for failures in between. */
   readonly wrap?: (client: StorageClient) => StorageClient;
   readonly mayWrite?: () => boolean;
+  /** Whether the site follows. Default: it does. */
+  readonly follows?: () => boolean;
 }
 
 /** One process of Mooring with one site. */
@@ -98,6 +100,7 @@ export async function openDesk(
           now: options.now ?? Date.now,
           wanted: () => desk.wanted,
           mayWrite: options.mayWrite ?? (() => true),
+          follows: options.follows ?? (() => true),
         },
       ),
     state: (name = "films") => registry.mounts("s").get(name),

@@ -151,6 +151,34 @@ test("a site that is observed or paused is not written to", async () => {
   expect(registry.site("seen").readAt).toBeGreaterThan(0);
 });
 
+test("a site set to observe during a round: the mount in progress is finished, no other is written or removed", async () => {
+  const site = await storages();
+  const names = ["films", "books", "songs"];
+  const all = (order: number) =>
+    names.map((name) => mount({ name, path: `/${name}`, revision: order, members: { order } }));
+  const sites = [siteOf(site, "a")];
+  const { set, follow } = await start(sites);
+  set({ a: all(1) });
+  await expect
+    .poll(() => [...site.rows.values()].map(({ status }) => status))
+    .toEqual(["work", "work", "work"]);
+  const gate = Promise.withResolvers<void>();
+  const isUpdate = (call: string): boolean => call.endsWith("/update");
+  site.hold = (stage) => (isUpdate(stage) ? gate.promise : undefined);
+  set({ a: all(2).filter(({ name }) => name !== "songs") });
+  await expect.poll(() => site.calls.some(({ call }) => isUpdate(call))).toBe(true);
+  sites[0] = siteOf(site, "a", { mode: "observe" });
+  gate.resolve();
+  await follow.follow("a");
+  expect(
+    [...site.rows.values()].map(({ mount_path: path, order, status }) => [path, order, status]),
+  ).toEqual([
+    ["/films", 2, "work"],
+    ["/books", 1, "work"],
+    ["/songs", 1, "work"],
+  ]);
+});
+
 test("a sync of one mount of an observed site writes that mount only, and removes no other", async () => {
   const site = await storages();
   const names = ["films", "books", "songs"];
