@@ -37,6 +37,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "settings/rights.ts",
     "settings/token.ts",
     "settings/value.ts",
+    "transport/body.ts",
   ],
   settings: [
     "access",

@@ -11,9 +11,9 @@ import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import type { Call } from "../gateway/call.ts";
 import type { Engine } from "../ledger/engine.ts";
+import { type Line, readEtag } from "../ledger/etag.ts";
 import { invalid, ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { type Line, readEtag } from "../settings/etag.ts";
 
 /** Methods of the engine for the current revision. */
 type Instance = Pick<Engine, "snapshot" | "refresh">;

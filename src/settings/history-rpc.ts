@@ -8,10 +8,10 @@ import {
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { describeChange } from "../ledger/commit.ts";
+import { type Line, readEtag } from "../ledger/etag.ts";
 import type { History } from "../ledger/history.ts";
 import type { RevisionSummary, StoredChange } from "../ledger/store.ts";
 import { invalidPageToken } from "../messages/page.ts";
-import { type Line, readEtag } from "./etag.ts";
 import { changeToProto, revisionToProto } from "./message.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
 import type { SettingService } from "./setting.ts";

@@ -6,8 +6,8 @@ import {
   type PublicService as PublicServiceDesc,
 } from "../../gen/mooring/v1/public_service_pb.js";
 import type { Engine } from "../ledger/engine.ts";
+import { etagOf } from "../ledger/etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import { etagOf } from "./etag.ts";
 import { isPublic } from "./item.ts";
 import { memoizePerSnapshot } from "./reply.ts";
 

@@ -1,9 +1,10 @@
 import { Code } from "@connectrpc/connect";
+import { RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
-import { type Expectation, RevisionConflict } from "./conflict.ts";
+import type { Expectation } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
 import { redirectedSecrets } from "./destination.ts";
 import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";

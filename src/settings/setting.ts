@@ -1,8 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import type { Aria2Client } from "../downloaders/aria2.ts";
 import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
+import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { Engine } from "../ledger/engine.ts";
+import { createLine, type Line } from "../ledger/etag.ts";
 import { explained, type History, type HistoryStore } from "../ledger/history.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "../ledger/writer.ts";
@@ -17,9 +19,7 @@ import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import {
   expectsAbsent,
-  explainConflict,
   hasStale,
-  RevisionConflict,
   refuseDeleted,
   refuseDeletedSince,
   refuseMoved,
@@ -27,7 +27,6 @@ import {
   type Settled,
   withoutStale,
 } from "./conflict.ts";
-import { createLine, type Line } from "./etag.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import type { Rights } from "./rights.ts";
 import { changesAfter, decideRollback } from "./rollback.ts";

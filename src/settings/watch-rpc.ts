@@ -14,6 +14,7 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { optionalNumber, tokenIdOf } from "../audit/entry.ts";
 import { describeChange, publicChange } from "../ledger/commit.ts";
+import { etagOf } from "../ledger/etag.ts";
 import type { Feed } from "../ledger/feed.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { RevisionCommit, StoredChange } from "../ledger/store.ts";
@@ -23,7 +24,6 @@ import { createTranslations, type Language, type Translate } from "../messages/l
 import { createLanguageOf } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "./definition.ts";
-import { etagOf } from "./etag.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { isMountChange } from "./mount-key.ts";
 import type { PublicService } from "./public-rpc.ts";

@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { RevisionConflict } from "../../src/ledger/conflict.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { createSnapshot } from "../../src/ledger/snapshot.ts";
-import { RevisionConflict } from "../../src/settings/conflict.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { FLAG, type SettingItem } from "../../src/settings/item.ts";
 import {

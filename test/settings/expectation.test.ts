@@ -1,14 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
+import { explainConflict, RevisionConflict } from "../../src/ledger/conflict.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import type { RevisionSummary, SettingStore } from "../../src/ledger/store.ts";
 import {
   type Expectation,
   expectsAbsent,
-  explainConflict,
   hasStale,
-  RevisionConflict,
   refuseDeleted,
   refuseDeletedSince,
   withoutStale,

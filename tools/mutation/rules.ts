@@ -32,7 +32,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     tests: [setting],
   },
   commit: { files: ["src/settings/{commit,writer,engine}.ts"], tests: [setting, store] },
-  conflict: { files: ["src/settings/conflict.ts"], tests: [setting] },
+  conflict: { files: ["src/ledger/conflict.ts", "src/settings/conflict.ts"], tests: [setting] },
   rollback: { files: ["src/settings/rollback.ts"], tests: [setting] },
   history: { files: ["src/settings/{history,compaction}.ts"], tests: [setting, store] },
   sealing: {
