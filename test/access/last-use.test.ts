@@ -66,7 +66,7 @@ test("a use during a write is written by the next one", async () => {
   );
   lastUse.note("a", 1, "::1");
   const closing = lastUse.close();
-  await vi.waitFor(() => expect(recordUses).toHaveBeenCalledOnce());
+  await expect.poll(() => recordUses).toHaveBeenCalledOnce();
   lastUse.note("a", 2, "::2");
   written.resolve(undefined);
   await closing;

@@ -26,14 +26,12 @@ test("the status and its checks report a deleted database, and the status is ans
     (await local.services.status.checks()).find(({ name }) => name === "store")?.problem;
   expect(await problem()).toBeUndefined();
   renameSync(path, `${path}-away`);
-  await expect
-    .poll(problem, { timeout: 5_000 })
-    .toBe("the files of the database were deleted or replaced");
+  await expect.poll(problem).toBe("the files of the database were deleted or replaced");
   await expect(local.call("GetStatus")).resolves.toMatchObject({
     checks: expect.arrayContaining([
       expect.objectContaining({ name: "store", problem: expect.stringContaining("deleted") }),
     ]),
   });
   renameSync(`${path}-away`, path);
-  await expect.poll(problem, { timeout: 5_000 }).toBeUndefined();
+  await expect.poll(problem).toBeUndefined();
 });

@@ -115,7 +115,7 @@ test("compaction that is stopped ends after the step in progress", async () => {
     onError: (error) => expect.unreachable(String(error)),
   });
   const run = job.run();
-  await vi.waitFor(() => expect(forget).toHaveBeenCalled());
+  await expect.poll(() => forget).toHaveBeenCalled();
   const stopped = job.stop();
   step.resolve(200);
   await Promise.all([run, stopped]);

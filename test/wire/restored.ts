@@ -251,7 +251,7 @@ export function describeRestored(
     const [a, b] = [await started(database), await started(database)];
     await a.client.save("by a");
     const known = await a.client.known();
-    await expect.poll(() => b.client.known(), { timeout: 10_000 }).toEqual(known);
+    await expect.poll(() => b.client.known()).toEqual(known);
     await b.client.save("by b");
     const c = await started(database);
     for (const { client } of [a, b, c])

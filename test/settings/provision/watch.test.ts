@@ -209,7 +209,7 @@ test("a failure after a recovery is logged again", async () => {
     writeFileSync(path, `change ${writes}`);
     return errors.length;
   };
-  await expect.poll(write, { interval: 20 }).toBe(2);
+  await expect.poll(write).toBe(2);
   expect(errors).toEqual([new Error("the file is locked"), new Error("the disk is full")]);
 });
 

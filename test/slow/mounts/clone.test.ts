@@ -113,8 +113,6 @@ test("a mount whose folder is missing is an incident, and closes when it is rest
   await expect.poll(async () => (await open()).length).toBe(0);
   await admin().mounts.deleteMounts({ names: ["broken"] });
   await expect
-    .poll(async () => (await rows(quay)).map(({ mount_path: path }) => path).sort(), {
-      timeout: 20_000,
-    })
+    .poll(async () => (await rows(quay)).map(({ mount_path: path }) => path).sort())
     .toEqual(["/books", "/films"]);
 });

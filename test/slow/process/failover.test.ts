@@ -103,8 +103,7 @@ test(
     await call(one, "site/update?name=one", { paused: false });
     const save = (by: Instance, value: string) =>
       call(by, "setting/save", [{ key: "site_title", value }]);
-    const pushed = (value: string) =>
-      expect.poll(() => site.value("site_title"), { timeout: 60_000 }).toBe(value);
+    const pushed = (value: string) => expect.poll(() => site.value("site_title")).toBe(value);
     await save(one, "by either");
     await pushed("by either");
     // In sequence: the leader is among them.

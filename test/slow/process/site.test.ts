@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 
-const soon = <T>(look: () => T, message = "") => expect.poll(look, { timeout: 30_000, message });
+const soon = <T>(look: () => T, message = "") => expect.poll(look, { message });
 /**
  * By the next check of a site, at the latest: on a busy machine the one soon after a push has
  * passed.
