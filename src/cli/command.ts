@@ -4,8 +4,9 @@ import { quote } from "../config/complaint.ts";
 import { nearest } from "../suggestion.ts";
 import { type Arguments, counted, type FlagName } from "./argument.ts";
 import type { SettingClient } from "./connection.ts";
-import { usage } from "./failure.ts";
+import { CliFailure, EXIT, usage } from "./failure.ts";
 import type { Output } from "./output.ts";
+import { canAsk } from "./prompt.ts";
 import type { World } from "./world.ts";
 
 /** Command of the command line: its help and its implementation. */
@@ -58,6 +59,8 @@ export interface Action {
   readonly count: number | readonly [min: number, max: number];
   /** Accepted flags of its command. Default: all. */
   readonly flags?: readonly FlagName[];
+  /** It removes or ends something: without a terminal it needs `--yes`. */
+  readonly removes?: true;
   readonly act: (run: CommandRun, rest: readonly string[]) => Promise<void>;
 }
 
@@ -92,7 +95,21 @@ export async function runAction(
           .join(`, ${command} `)} only`,
       );
   check?.(name);
+  if (action.removes === true) requireYes(run, `${command} ${name}`);
   await action.act(run, rest);
+}
+
+/**
+ * Refuses a removal that nobody can be asked about.
+ *
+ * @param what the command, as it was given. @throws CliFailure (refused).
+ */
+export function requireYes({ args, world }: CommandRun, what: string): void {
+  if (args.is("yes") || args.is("dry-run") || canAsk(world)) return;
+  throw new CliFailure(
+    EXIT.refused,
+    `nothing was changed: ${what} needs --yes where no terminal can ask`,
+  );
 }
 
 /** @throws CliFailure (usage), naming the nearest action, when a command has no such action. */

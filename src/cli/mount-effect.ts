@@ -36,8 +36,8 @@ export async function confirmed<R extends { readonly results: readonly MountResu
  * Asks before a change that removes, disables or mounts again mounts of running servers.
  *
  * @param question asked also without such mounts; undefined: then there is no question.
- * @throws CliFailure (refused) without a terminal and `--yes`, when mounts would be removed or
- *   disabled; CliFailure (failed) when the answer is no.
+ * @throws CliFailure (refused) without a terminal and `--yes`, when mounts would be deleted here, or
+ *   removed or disabled there; CliFailure (failed) when the answer is no.
  */
 export async function agreeToEffects(
   { args, world, notice }: CommandRun,
@@ -49,10 +49,17 @@ export async function agreeToEffects(
   const lines = effects.map(effectLine);
   if (!canAsk(world)) {
     const ended = effects.filter(({ action }) => action !== "remount").length;
-    if (ended === 0) return;
+    const deleted = results.filter(({ outcome }) => outcome === "deleted").map(({ name }) => name);
+    if (ended + deleted.length === 0) return;
+    const parts = [
+      ...(ended > 0
+        ? [`${counted(ended, "mount")} of running servers would be removed or disabled`]
+        : []),
+      ...(deleted.length > 0 ? [`${deleted.join(", ")} would be deleted`] : []),
+    ];
     throw new CliFailure(
       EXIT.refused,
-      `nothing was changed: ${counted(ended, "mount")} of running servers would be removed or disabled; --yes confirms it`,
+      `nothing was changed: ${parts.join(", ")}; --yes confirms it`,
       lines,
     );
   }

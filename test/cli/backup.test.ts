@@ -191,7 +191,7 @@ describe("import", () => {
     expect(ended.err).toContain("the admin token is now that of the backup");
     expect((await cli(["list"])).code).toBe(5);
     const back = { env: { MOORING_TOKEN: token }, stdin: TOKEN };
-    expect((await cli(["token", "set"], back)).code).toBe(0);
+    expect((await cli(["token", "set", "--yes"], back)).code).toBe(0);
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { service, useService } from "./service.ts";
 
@@ -33,7 +33,9 @@ beforeAll(async () => {
   await writeFile(urlFile, `http://127.0.0.1:${(target.address() as AddressInfo).port}/key\n`);
   await writeFile(tokenFile, site.token());
   await service.cli(["site", "add", "one", site.url, "--site-token-file", tokenFile]);
-  await expect.poll(async () => (await service.cli(["incident", "list"])).out).not.toBe("");
+  await vi.waitFor(async () => expect((await service.cli(["incident", "list"])).out).not.toBe(""), {
+    timeout: 60_000,
+  });
 });
 
 afterAll(async () => {

@@ -200,7 +200,7 @@ describe("set", () => {
     expect((await cli(["set", "my_key=1", "--new"])).code).toBe(0);
     expect((await cli(["set", "my_key=2"])).code).toBe(0);
     expect((await cli(["get", "my_key"])).out).toBe("2\n");
-    await cli(["unset", "my_key"]);
+    await cli(["unset", "my_key", "--yes"]);
   });
 
   test.each([
@@ -227,7 +227,7 @@ describe("unset", () => {
 
   test("deletes a custom setting, also one with a value that looks like a flag", async () => {
     await cli(["set", "my_key=********", "--new"]);
-    expect((await cli(["unset", "my_key"])).code).toBe(0);
+    expect((await cli(["unset", "my_key", "--yes"])).code).toBe(0);
     expect((await cli(["get", "my_key"])).code).toBe(3);
   });
 
@@ -238,7 +238,7 @@ describe("unset", () => {
     expect(out).toMatch(/my_key +1 +–\n/);
     expect(out).toMatch(/site_title +x +OpenList\n/);
     expect(await newest()).toBe(revision);
-    await cli(["unset", "my_key"]);
+    await cli(["unset", "my_key", "--yes"]);
   });
 
   test("refuses a setting without a permitted default", async () => {

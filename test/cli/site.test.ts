@@ -153,7 +153,7 @@ test("an unreachable site is listed at once, with its settings", async () => {
 
 test("a removed site is left unchanged", async () => {
   const title = site.value("site_title");
-  expect((await cli("remove", "home")).out).toContain("home: removed");
+  expect((await cli("remove", "home", "--yes")).out).toContain("home: removed");
   expect(site.value("site_title")).toBe(title);
   expect((await cli("check", "home")).code).toBe(3);
 });

@@ -9,7 +9,7 @@ const OTHER = "another-token-0123456789-0123456789";
 let stopped = false;
 useService();
 beforeEach(async () => {
-  const args = ["token", "set", "--database", service.database];
+  const args = ["token", "set", "--yes", "--database", service.database];
   expect((await run(args, { stdin: TOKEN })).code).toBe(0);
 });
 afterEach(async () => {
@@ -32,7 +32,7 @@ describe("token", () => {
   });
 
   test("reset prints the new token, and the old one is refused at once", async () => {
-    const { code, out } = await cli(["token", "reset"]);
+    const { code, out } = await cli(["token", "reset", "--yes"]);
     expect(code).toBe(0);
     expect(out).toMatch(/^mooring-[\w-]{43}\n$/);
     expect((await cli(["list"])).code).toBe(5);
@@ -43,7 +43,7 @@ describe("token", () => {
     const file = join(service.folder, "token-file");
     await writeFile(file, TOKEN);
     const env = { MOORING_TOKEN: "", MOORING_TOKEN_FILE: file };
-    const ended = await cli(["token", "reset", "--output", "token-file"], { env });
+    const ended = await cli(["token", "reset", "--yes", "--output", "token-file"], { env });
     expect(ended).toMatchObject({ code: 0, out: "" });
     expect(await readFile(file, "utf8")).toMatch(/^mooring-[\w-]{43}\n$/);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -51,7 +51,7 @@ describe("token", () => {
   });
 
   test("reset changes nothing when its file cannot be created", async () => {
-    const ended = await cli(["token", "reset", "--output", "/nowhere/token"]);
+    const ended = await cli(["token", "reset", "--yes", "--output", "/nowhere/token"]);
     expect(ended).toMatchObject({ code: 3, out: "" });
     expect((await cli(["list"])).code).toBe(0);
     expect((await cli(["token", "show", "--output", "x"])).code).toBe(2);
@@ -61,7 +61,7 @@ describe("token", () => {
     const file = join(service.folder, "emptied");
     await writeFile(file, "");
     const env = { MOORING_TOKEN: "", MOORING_TOKEN_FILE: file };
-    const { code, err } = await cli(["token", "reset"], { env });
+    const { code, err } = await cli(["token", "reset", "--yes"], { env });
     expect(code).toBe(2);
     expect(err).toContain("a shell redirection empties the file");
   });
@@ -75,19 +75,22 @@ describe("token", () => {
   });
 
   test("set reads a new token from standard input or a file, never from an argument", async () => {
-    expect((await cli(["token", "set", OTHER])).code).toBe(2);
-    expect((await cli(["token", "set"], { stdin: `${OTHER}\n` })).code).toBe(0);
+    expect((await cli(["token", "set", "--yes", OTHER])).code).toBe(2);
+    expect((await cli(["token", "set", "--yes"], { stdin: `${OTHER}\n` })).code).toBe(0);
     await writeFile(join(service.folder, "token"), TOKEN);
     const env = { MOORING_TOKEN: OTHER };
-    expect((await cli(["token", "set", "--from-file", "token"], { env })).code).toBe(0);
+    expect((await cli(["token", "set", "--yes", "--from-file", "token"], { env })).code).toBe(0);
     expect((await cli(["list"])).code).toBe(0);
   });
 
   test("set prompts on a terminal, twice and without echo", async () => {
-    const ended = await cli(["token", "set"], { terminal: 80, answers: [OTHER, OTHER, "y"] });
+    const ended = await cli(["token", "set", "--yes"], {
+      terminal: 80,
+      answers: [OTHER, OTHER, "y"],
+    });
     expect(ended.code).toBe(0);
     expect(ended.err).not.toContain(OTHER);
-    const differs = await cli(["token", "set"], {
+    const differs = await cli(["token", "set", "--yes"], {
       env: { MOORING_TOKEN: OTHER },
       terminal: 80,
       answers: [TOKEN, `${TOKEN}x`],
@@ -96,10 +99,10 @@ describe("token", () => {
   });
 
   test("set refuses a token that is too short, without repeating it", async () => {
-    const { code, err } = await cli(["token", "set"], { stdin: "short-one" });
+    const { code, err } = await cli(["token", "set", "--yes"], { stdin: "short-one" });
     expect(code).toBe(4);
     expect(err).not.toContain("short-one");
-    expect((await cli(["token", "set"], { stdin: "" })).code).toBe(2);
+    expect((await cli(["token", "set", "--yes"], { stdin: "" })).code).toBe(2);
   });
 
   test("suggests the nearest action", async () => {
@@ -112,7 +115,7 @@ describe("--database", () => {
   test("prints and resets the token of a stopped service", async () => {
     await stop();
     expect((await offline("token", "show")).out).toBe(`${TOKEN}\n`);
-    const { out } = await offline("token", "reset");
+    const { out } = await offline("token", "reset", "--yes");
     await service.start();
     stopped = false;
     expect((await cli(["list"])).code).toBe(5);
@@ -120,7 +123,7 @@ describe("--database", () => {
   });
 
   test("works beside a running service, which refuses the old token at once", async () => {
-    const { out } = await offline("token", "reset");
+    const { out } = await offline("token", "reset", "--yes");
     expect((await cli(["list"])).code).toBe(5);
     expect((await cli(["list"], { env: { MOORING_TOKEN: out.trim() } })).code).toBe(0);
   });

@@ -83,7 +83,7 @@ describe("with a real service", () => {
   test("ends with 5 when its token is replaced and the connection breaks", async () => {
     const watching = watch([], service.env);
     await watching.until("settings");
-    await service.cli(["token", "reset"]);
+    await service.cli(["token", "reset", "--yes"]);
     await service.stop();
     await service.start();
     expect((await watching.running).code).toBe(5);

@@ -19,7 +19,7 @@ import { canAsk, confirm } from "../prompt.ts";
 const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, flags: ["limit"], act: listPrincipals },
   create: { count: 1, flags: ["kind"], act: createPrincipal },
-  disable: { count: 1, flags: ["yes"], act: disablePrincipal },
+  disable: { count: 1, flags: ["yes"], removes: true, act: disablePrincipal },
 };
 
 const KINDS: Readonly<Record<string, PrincipalKind>> = {

@@ -13,10 +13,11 @@ import {
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { type Arguments, revisionNumber } from "../argument.ts";
 import { isNotFound, withNearestKey } from "../call-failure.ts";
-import type { Command } from "../command.ts";
+import { type Command, type CommandRun, requireYes } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue } from "../file.ts";
+import { confirm } from "../prompt.ts";
 import { noticePending, writeSaved } from "../setting-table.ts";
 import type { World } from "../world.ts";
 
@@ -124,18 +125,20 @@ const DEPRECATED = 3;
 
 export const unsetCommand: Command = {
   name: "unset",
-  usage: ["unset KEY..."],
+  usage: ["unset KEY... [--dry-run] [--yes]"],
   summary: "Restore defaults of settings, or delete custom ones",
   details: [
     "Known settings get their default values, all keys in one revision. Custom and",
     "deprecated settings are deleted. A custom one takes two revisions, because only",
     "deprecated settings can be deleted. After an interruption between them, run the",
-    "command again.",
+    "command again. Deletions are confirmed: on a terminal it asks, elsewhere they need",
+    "--yes.",
   ],
-  flags: ["dry-run", "reason"],
+  flags: ["dry-run", "reason", "yes"],
   offline: true,
   positionals: [1, 1_000],
-  run: async ({ args, output, connect }) => {
+  run: async (run) => {
+    const { args, output, connect } = run;
     const keys = [...new Set(args.positionals)];
     const reason = args.text("reason") ?? "";
     const client = await connect();
@@ -146,11 +149,20 @@ export const unsetCommand: Command = {
     const dryRun = args.is("dry-run");
     const preview = await previewUnset(client, plan);
     refuseSkipped(preview);
+    if (!dryRun) await agreeToDelete(run, [...plan.custom, ...plan.deprecated]);
     const reply = dryRun ? preview : await unset(client, plan, reason);
     if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
     await writeSaved(output, { ...reply, dryRun, before });
   },
 };
+
+async function agreeToDelete(run: CommandRun, settings: readonly Setting[]): Promise<void> {
+  if (settings.length === 0 || run.args.is("yes")) return;
+  const keys = settings.map(({ key }) => key).join(", ");
+  requireYes(run, `the deletion of ${keys}`);
+  if (!(await confirm(run.world, `Delete ${keys}?`)))
+    throw new CliFailure(EXIT.failed, "nothing was changed");
+}
 
 interface Plan {
   /** Known settings, which are reset to their defaults. */

@@ -43,7 +43,7 @@ const actions: Readonly<Record<string, Action>> = {
   set: { count: [1, 100], act: set },
   log: { count: 1, act: log },
   watch: { count: 0, act: watch },
-  remove: { count: 1, act: remove },
+  remove: { count: 1, removes: true, act: remove },
 };
 
 export const siteCommand: Command = {

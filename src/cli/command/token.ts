@@ -19,8 +19,8 @@ const CONSEQUENCE =
 
 const actions: Readonly<Record<string, Action>> = {
   show: { count: 0, flags: [], act: showToken },
-  reset: { count: 0, flags: ["output", "yes", "reason"], act: resetToken },
-  set: { count: 0, flags: ["from-file", "yes", "reason"], act: setToken },
+  reset: { count: 0, flags: ["output", "yes", "reason"], removes: true, act: resetToken },
+  set: { count: 0, flags: ["from-file", "yes", "reason"], removes: true, act: setToken },
   create: {
     count: 1,
     flags: ["scopes", "limits", "expires", "comment", "output"],
@@ -28,7 +28,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
   list: { count: 0, flags: ["all", "limit"], act: listTokens },
   rotate: { count: 1, flags: ["overlap", "output"], act: rotateToken },
-  revoke: { count: 1, flags: ["yes"], act: revokeToken },
+  revoke: { count: 1, flags: ["yes"], removes: true, act: revokeToken },
 };
 
 /** Actions on the permanent token, which work on a database without a service. */
@@ -39,7 +39,7 @@ export const tokenCommand: Command = {
   usage: [
     "token show",
     "token reset [--yes] [--output PATH]",
-    "token set [--from-file PATH]",
+    "token set [--from-file PATH] [--yes]",
     "token create PRINCIPAL --scopes LIST [--limits LIST] [--expires WHEN] ...",
     "token list [--all] [-n N]",
     "token rotate ID [--overlap DURATION] [--output PATH]",

@@ -29,7 +29,7 @@ const actions: Readonly<Record<string, Action>> = {
   test: { count: 1, flags: [], act: test },
   deliveries: { count: 1, flags: ["limit"], act: deliveries },
   resend: { count: 1, flags: [], act: resend },
-  remove: { count: 1, flags: ["yes"], act: remove },
+  remove: { count: 1, flags: ["yes"], removes: true, act: remove },
 };
 
 export const webhookCommand: Command = {
