@@ -312,6 +312,8 @@ function lookAt(
     return {
       state: {
         ...before,
+        // The row may have been created by a call without an answer.
+        ...(row !== undefined && { id: row.id, path: row.mount_path, driver: row.driver }),
         absent: row === undefined,
         error: problem || before.error,
         ...(moved !== undefined && { differs: ["mount_path"] }),
