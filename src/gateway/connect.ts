@@ -20,7 +20,14 @@ import { BadRequest, bodyTooLarge } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import { type Coding, decompressionFor } from "./coding.ts";
 import { type Encoded, encode, encodeOnce, type Format } from "./encoded.ts";
-import { type Exchange, type Found, type Http, HttpCall, type ReplyHeaders } from "./exchange.ts";
+import {
+  type Dialect,
+  type Exchange,
+  type Found,
+  type Http,
+  HttpCall,
+  type ReplyHeaders,
+} from "./exchange.ts";
 import { ownHeaders, tooLargeReply, wellFormed } from "./failure.ts";
 import { COMPRESSED, PREFIX_LENGTH, prefixed, unwrap, unwrapEach, wrap } from "./length-prefix.ts";
 import { isRead, type Method } from "./method.ts";
@@ -38,18 +45,18 @@ const MAX_URLS = 512;
  * Connect and gRPC-Web: a POST to `/package.Service/Method`, or a GET for a read of Connect. Error
  * JSON, the end of a stream, trailers and time limits have the forms of the library.
  */
-export class ConnectDialect {
+export class ConnectDialect implements Dialect {
   readonly urls: readonly Url[];
-  readonly #gateway: Gateway;
-  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #methods: ReadonlyMap<string, ConnectMethod>;
 
   constructor(gateway: Gateway) {
-    this.#gateway = gateway;
     const methods = gateway.methods.filter((method) => {
       const { servesConnect, servesGrpcWeb } = gateway.settingsOf(method);
       return servesConnect || servesGrpcWeb;
     });
-    this.#methods = new Map(methods.map((method) => [pathOf(method), method]));
+    this.#methods = new Map(
+      methods.map((method) => [pathOf(method), new ConnectMethod(gateway, method)]),
+    );
     this.urls =
       methods.length > MAX_URLS
         ? [...new Set(methods.map(({ desc }) => `/${desc.parent.typeName}/*`))].map((url) => ({
@@ -57,52 +64,58 @@ export class ConnectDialect {
             methods: new Set(["GET", "POST"]),
             isWild: true,
           }))
-        : [...this.#methods].map(([url, method]) => ({
+        : [...this.#methods].map(([url, { httpMethods }]) => ({
             url,
-            methods: new Set(this.#httpMethods(method)),
+            methods: new Set(httpMethods),
             isWild: false,
           }));
   }
 
-  /** Finds the outcome of a request by its path and method. */
-  find(path: string, httpMethod: string): Found {
+  find(path: string, httpMethod: string): Found | undefined {
     const method = this.#methods.get(path);
-    if (method === undefined) return "unknown";
-    return this.#httpMethods(method).includes(httpMethod) ? "call" : "refusal";
+    return method?.httpMethods.includes(httpMethod) === false ? method.refusal : method;
   }
+}
 
-  /** The HTTP methods of an rpc: GET for a read of Connect. */
-  #httpMethods(method: Method): readonly string[] {
-    const { servesConnect } = this.#gateway.settingsOf(method);
+/** A method over Connect and gRPC-Web. */
+class ConnectMethod implements Found {
+  readonly isCall = true;
+  /** GET for a read of Connect. */
+  readonly httpMethods: readonly string[];
+  /** Answer to the other methods. */
+  readonly refusal: Found;
+  readonly #gateway: Gateway;
+  readonly #method: Method;
+
+  constructor(gateway: Gateway, method: Method) {
+    const { servesConnect } = gateway.settingsOf(method);
     const mayGet = servesConnect && method.kind === "unary" && isRead(method.desc);
-    return mayGet ? ["GET", "POST"] : ["POST"];
+    this.httpMethods = mayGet ? ["GET", "POST"] : ["POST"];
+    this.#gateway = gateway;
+    this.#method = method;
+    const headers = { allow: this.httpMethods.join(", "), "content-length": 0 };
+    this.refusal = { isCall: false, open: (http) => answer(http, 405, headers) };
   }
 
-  /** @param problem error of the framework; sent after the admission. */
-  open(http: Http, problem?: unknown): Exchange | "answered" | "unknown" {
-    const method = this.#methods.get(http.path);
-    if (method === undefined) return "unknown";
+  open(http: Http, problem?: unknown): Exchange | undefined {
+    const method = this.#method;
     const settings = this.#gateway.settingsOf(method);
-    const allowed = this.#httpMethods(method);
-    if (!allowed.includes(http.method)) {
-      http.respond(405, { allow: allowed.join(", "), "content-length": 0 }, "");
-      return "answered";
-    }
     // Connect protocol: a client that believes to be full-duplex would wait for ever.
-    if (method.kind === "bidi_streaming" && http.isHttp1) {
-      http.respond(505, { connection: "close", "content-length": 0 }, "");
-      return "answered";
-    }
+    if (method.kind === "bidi_streaming" && http.isHttp1)
+      return answer(http, 505, { connection: "close", "content-length": 0 });
     const isGet = http.method === "GET";
     const form = (isGet ? openGet : openPost)(this.#gateway, method, http);
     const isServed =
       form?.call.transport === "grpc-web" ? settings.servesGrpcWeb : settings.servesConnect;
-    if (form === undefined || !isServed) {
-      http.respond(415, { "accept-post": typesOf(method, settings), "content-length": 0 }, "");
-      return "answered";
-    }
+    if (form === undefined || !isServed)
+      return answer(http, 415, { "accept-post": typesOf(method, settings), "content-length": 0 });
     return new ConnectExchange(this.#gateway, { ...form, method, settings, problem });
   }
+}
+
+/** Answers a request that opens no exchange. */
+function answer(http: Http, status: number, headers: ReplyHeaders): undefined {
+  http.respond(status, headers, "");
 }
 
 function pathOf({ desc }: Method): string {

@@ -14,8 +14,23 @@ import type { Sink, StreamReply } from "./stream.ts";
 /** Headers of a reply by lower-case name. */
 export type ReplyHeaders = Readonly<Record<string, string | number | string[]>>;
 
-/** Kind of a request by its path and method: a call, a call with another method, or no call. */
-export type Found = "call" | "refusal" | "unknown";
+/** An rpc in one protocol, found by the path and the method of a request. */
+export interface Found {
+  /** Whether the rpc has this method; a request with another one is answered with 405. */
+  readonly isCall: boolean;
+  /**
+   * Opens the exchange of the request; undefined: it was answered.
+   *
+   * @param problem an error of the framework, such as a malformed Content-Type: it becomes the reply
+   * after the admission.
+   */
+  open(http: Http, problem?: unknown): Exchange | undefined;
+}
+
+/** A protocol of the gateway: finds the rpc of a request; undefined for an unknown path. */
+export interface Dialect {
+  find(path: string, httpMethod: string): Found | undefined;
+}
 
 /** Reading of a request body. */
 export interface BodyReading {

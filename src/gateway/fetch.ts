@@ -10,7 +10,7 @@ import {
 } from "../transport/body.ts";
 import type { BodyPieces } from "../transport/body-pieces.ts";
 import { ConnectDialect } from "./connect.ts";
-import { type BodyReading, type Http, type ReplyHeaders, serve } from "./exchange.ts";
+import { type BodyReading, type Dialect, type Http, type ReplyHeaders, serve } from "./exchange.ts";
 import { HttpFault } from "./failure.ts";
 import { createPathBelow, type PathBelow } from "./mount-path.ts";
 import {
@@ -67,6 +67,8 @@ export function restHandler(options: RestHandlerOptions): (request: Request) => 
   });
   const rest = new RestDialect(gateway);
   const connect = new ConnectDialect(gateway);
+  const find: Dialect["find"] = (path, method) =>
+    connect.find(path, method) ?? rest.find(path, method);
   const below = createPathBelow(options.prefix ?? "");
   return (request) => {
     const http = new FetchHttp(request, options, below);
@@ -75,10 +77,10 @@ export function restHandler(options: RestHandlerOptions): (request: Request) => 
       return http.response;
     }
     const isInside = http.path.startsWith("/");
-    let opened = isInside ? connect.open(http) : "unknown";
-    if (opened === "unknown" && isInside) opened = rest.open(http);
-    if (opened === "unknown") rest.refusePath(http);
-    else if (opened !== "answered") void serve(gateway, opened);
+    const found = isInside ? find(http.path, http.method) : undefined;
+    const exchange = found?.open(http);
+    if (found === undefined) rest.refusePath(http);
+    else if (exchange !== undefined) void serve(gateway, exchange);
     return http.response;
   };
 }

@@ -19,16 +19,9 @@ import { type BodyPieces, readPieces } from "../transport/body-pieces.ts";
 import { announcesBody, drainUnreadBody, hasEnded, withoutOrigin } from "../transport/request.ts";
 import { replyIsMade, type SlowReaderBounds, SlowReaders } from "../transport/slow-reader.ts";
 import { ConnectDialect } from "./connect.ts";
-import {
-  type BodyReading,
-  type Exchange,
-  type Found,
-  type Http,
-  type ReplyHeaders,
-  serve,
-} from "./exchange.ts";
+import { type BodyReading, type Found, type Http, type ReplyHeaders, serve } from "./exchange.ts";
 import { describeFailure, failureBody } from "./failure.ts";
-import { createPathBelow, type PathBelow, type PathTolerance } from "./mount-path.ts";
+import { createPathBelow, type PathTolerance } from "./mount-path.ts";
 import {
   checkOptions,
   complete,
@@ -102,25 +95,19 @@ export async function restGateway(
   const rest = new RestDialect(gateway);
   const connect = new ConnectDialect(gateway);
   const below = createPathBelow(fastify.prefix, paths);
-  const find = ({ url = "", method = "" }: IncomingMessage): Found => {
-    const path = below(splitTarget(url).path);
-    if (path === undefined) return "unknown";
-    const found = connect.find(path, method);
-    return found === "unknown" ? rest.find(path, method) : found;
+  const locate: Locate = ({ url = "", method = "" }) => {
+    const { path: whole, query } = splitTarget(url);
+    const path = below(whole);
+    const found =
+      path === undefined ? undefined : (connect.find(path, method) ?? rest.find(path, method));
+    return { url, method, path: path ?? whole, query, found, locate };
   };
-  const constraints = addConstraint(fastify, find);
-  const mount = createMount(fastify, gateway, options, below);
-  for (const url of rest.urls) mount(url, rest, url.isWild ? constraints.call : {});
-  for (const url of connect.urls) mount(url, connect, url.isWild ? constraints.call : {});
+  const constraints = addConstraint(fastify, locate);
+  const mount = createMount(fastify, gateway, options, locate);
+  for (const url of [...rest.urls, ...connect.urls]) mount(url, url.isWild ? constraints.call : {});
   // One route for known paths with other methods.
-  const refuse: Dialect = {
-    open: (http) => {
-      const opened = connect.open(http);
-      return opened === "unknown" ? rest.open(http) : opened;
-    },
-  };
   const methods = new Set(fastify.supportedMethods);
-  for (const url of ["/", "/*"]) mount({ url, methods }, refuse, constraints.refusal);
+  for (const url of ["/", "/*"]) mount({ url, methods }, constraints.refusal);
 }
 
 /**
@@ -178,11 +165,22 @@ function endCallsOnClose(
   });
 }
 
-/** Finds the outcome of a request in one gateway. */
-type Find = (request: IncomingMessage) => Found;
+/** The place of a request in a gateway. */
+interface Located {
+  readonly url: string;
+  readonly method: string;
+  /** The path below the mount of the gateway. */
+  readonly path: string;
+  readonly query: string;
+  readonly found: Found | undefined;
+  /** The gateway that has searched. */
+  readonly locate: Locate;
+}
+
+type Locate = (request: IncomingMessage) => Located;
 
 /** The gateways of each server. */
-const gatewaysOf = new WeakMap<object, Find[]>();
+const gatewaysOf = new WeakMap<object, Locate[]>();
 
 /** Name of the constraint of routes; Fastify makes it part of a program. */
 const CONSTRAINT = "restGateway";
@@ -194,7 +192,7 @@ const CONSTRAINT = "restGateway";
  *
  * @returns the constraints of the routes of calls and of refusals.
  */
-function addConstraint(fastify: FastifyInstance, find: Find) {
+function addConstraint(fastify: FastifyInstance, locate: Locate) {
   const gateways = gatewaysOf.get(fastify.server) ?? [];
   if (gateways.length === 0) {
     gatewaysOf.set(fastify.server, gateways);
@@ -202,24 +200,43 @@ function addConstraint(fastify: FastifyInstance, find: Find) {
       name: CONSTRAINT,
       storage: createStorage,
       validate: () => undefined,
-      deriveConstraint: (request) => findGateway(gateways, request as IncomingMessage),
+      deriveConstraint: (request) => chooseGateway(gateways, request as LocatedRequest),
     });
   }
-  const number = gateways.push(find) - 1;
+  const number = gateways.push(locate) - 1;
   return {
     call: { [CONSTRAINT]: `call ${number}` },
     refusal: { [CONSTRAINT]: `refusal ${number}` },
   };
 }
 
-function findGateway(gateways: readonly Find[], request: IncomingMessage): string | undefined {
+const LOCATED = Symbol("located");
+
+/** A request with the result of the search that has chosen its route. */
+type LocatedRequest = IncomingMessage & { [LOCATED]?: Located };
+
+function chooseGateway(gateways: readonly Locate[], request: LocatedRequest): string | undefined {
   let refusal: string | undefined;
-  for (const [number, find] of gateways.entries()) {
-    const found = find(request);
-    if (found === "call") return `call ${number}`;
-    if (found === "refusal") refusal ??= `refusal ${number}`;
+  for (const [number, locate] of gateways.entries()) {
+    const located = locate(request);
+    if (located.found === undefined) continue;
+    if (located.found.isCall) {
+      request[LOCATED] = located;
+      return `call ${number}`;
+    }
+    if (refusal !== undefined) continue;
+    request[LOCATED] = located;
+    refusal = `refusal ${number}`;
   }
   return refusal;
+}
+
+/** The place of a request; it is searched again if a hook has changed the URL since the first search. */
+function placeOf(request: LocatedRequest, locate: Locate): Located {
+  const known = request[LOCATED];
+  const isSame =
+    known?.locate === locate && known.url === request.url && known.method === request.method;
+  return isSame ? known : locate(request);
 }
 
 /** Handlers by the value of the constraint, as Fastify's router keeps them. */
@@ -231,17 +248,6 @@ function createStorage() {
   };
 }
 
-/** The protocol of a route. */
-interface Dialect {
-  /**
-   * Finds the rpc of a request.
-   *
-   * @param problem an error of the framework, such as a malformed Content-Type: it becomes the reply
-   * after the admission.
-   */
-  open(http: Http, problem?: unknown): Exchange | "answered" | "unknown";
-}
-
 /**
  * Registers routes with one handler, which runs after all hooks of the application up to
  * `preHandler`. It writes the reply itself, with the headers set by hooks; `onSend` hooks and
@@ -251,23 +257,23 @@ function createMount(
   fastify: FastifyInstance,
   gateway: Gateway,
   options: RestGatewayOptions,
-  below: PathBelow,
+  locate: Locate,
 ) {
   const { slowReaders = { together: 64 * 2 ** 20, patienceMs: 30_000 }, contextValues } = options;
   const slow = slowReaders instanceof SlowReaders ? slowReaders : new SlowReaders(slowReaders);
-  const parts = { slow, below, contextValues };
+  const parts = { slow, contextValues };
   return (
     { url, methods }: Omit<Url, "isWild">,
-    dialect: Dialect,
     constraints: Readonly<Record<string, string>>,
   ): void => {
     const method = supported(fastify, methods);
     if (method.length === 0) return;
     const handle = (request: FastifyRequest, reply: FastifyReply, problem?: FastifyError): void => {
       drainUnreadBody(request.raw, reply.raw);
-      const exchange = dialect.open(new NodeHttp(request, reply, parts), problem);
-      if (exchange === "unknown") reply.callNotFound();
-      else if (exchange !== "answered") void serve(gateway, exchange);
+      const located = placeOf(request.raw, locate);
+      if (located.found === undefined) return void reply.callNotFound();
+      const exchange = located.found.open(new NodeHttp(request, reply, located, parts), problem);
+      if (exchange !== undefined) void serve(gateway, exchange);
     };
     fastify.route({
       method,
@@ -307,7 +313,6 @@ const CONTENT_TYPE_ERRORS: ReadonlySet<string> = new Set([
 interface MountParts {
   readonly contextValues: RestGatewayOptions["contextValues"];
   readonly slow: SlowReaders;
-  readonly below: PathBelow;
 }
 
 /** A request and a response of Fastify, over HTTP/1.1 or HTTP/2. */
@@ -319,12 +324,16 @@ class NodeHttp implements Http {
   readonly #parts: MountParts;
   #pieces: BodyPieces | undefined;
 
-  constructor(request: FastifyRequest, reply: FastifyReply, parts: MountParts) {
+  constructor(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { path, query }: Located,
+    parts: MountParts,
+  ) {
     this.#request = request;
     this.#reply = reply;
     this.#parts = parts;
-    const { path, query } = pathAndQuery(request);
-    this.path = parts.below(path) ?? path;
+    this.path = path;
     this.query = query;
   }
 

@@ -5,6 +5,7 @@ import { BadRequest } from "../../transport/body.ts";
 import { type Framing, readFrames } from "../../transport/body-pieces.ts";
 import { type Coding, type Decompress, decompressionFor } from "../coding.ts";
 import {
+  type Dialect,
   type Exchange,
   type Found,
   type Http,
@@ -69,7 +70,7 @@ export function listRoutes({
 }
 
 /** REST by `google.api.http` rules. @internal */
-export class RestDialect {
+export class RestDialect implements Dialect {
   /** Paths to register, in the notation of Fastify's router. */
   readonly urls: readonly Url[];
   readonly #router: Router;
@@ -86,32 +87,17 @@ export class RestDialect {
     this.urls = this.#router.urls;
   }
 
-  /** Finds the outcome of a request by its path and method. */
-  find(path: string, httpMethod: string): Found {
+  find(path: string, httpMethod: string): Found | undefined {
     const match = this.#router.search(path, httpMethod);
-    if (match === undefined) return "unknown";
-    return match.bindings === undefined ? "refusal" : "call";
-  }
-
-  /**
-   * Finds the rpc of a request; `answered`: the path does not support its method.
-   *
-   * @param problem error of the framework; sent after the admission.
-   */
-  open(http: Http, problem?: unknown): Exchange | "answered" | "unknown" {
-    const match = this.#router.search(http.path, http.method);
-    if (match === undefined) return "unknown";
-    if (match.bindings === undefined) {
-      this.#refuseMethod(http, match.allow);
-      return "answered";
-    }
-    const choice = choose(match.bindings, match.parts, http.query);
-    if (problem !== undefined) choice.problem = problem;
-    return new RestExchange(this.#replies, choice, http);
+    if (match === undefined) return undefined;
+    const { bindings, parts, allow } = match;
+    if (bindings === undefined)
+      return { isCall: false, open: (http) => this.#refuseMethod(http, allow) };
+    return new RestRoute(this.#replies, bindings, parts);
   }
 
   /** Answers a method that a known path does not support (RFC 9110, sections 9.3.7 and 15.5.6). */
-  #refuseMethod(http: Http, methods: readonly string[]): void {
+  #refuseMethod(http: Http, methods: readonly string[]): undefined {
     const allow = methods.join(", ");
     if (http.method === "OPTIONS") http.respond(204, { allow }, "");
     else this.refuse(http, new HttpFault(405, `use ${allow} here`, { allow }));
@@ -126,6 +112,26 @@ export class RestDialect {
   refuse(http: Http, fault: HttpFault): void {
     this.#replies.gateway.explained(fault, http);
     this.#replies.fail(fault, undefined, http);
+  }
+}
+
+/** The bindings of a path and method. */
+class RestRoute implements Found {
+  readonly isCall = true;
+  readonly #replies: RestReplies;
+  readonly #bindings: readonly Binding[];
+  readonly #parts: PathParts | undefined;
+
+  constructor(replies: RestReplies, bindings: readonly Binding[], parts: PathParts | undefined) {
+    this.#replies = replies;
+    this.#bindings = bindings;
+    this.#parts = parts;
+  }
+
+  open(http: Http, problem?: unknown): Exchange {
+    const choice = choose(this.#bindings, this.#parts, http.query);
+    if (problem !== undefined) choice.problem = problem;
+    return new RestExchange(this.#replies, choice, http);
   }
 }
 
