@@ -1,14 +1,6 @@
 // Endless frames that are cheap to send and expensive to process.
 import type { Socket } from "node:net";
-import {
-  END_HEADERS,
-  END_STREAM,
-  FRAME,
-  fields,
-  frame,
-  text,
-  uint32,
-} from "../../bench/load/frame.ts";
+import { END_HEADERS, END_STREAM, FRAME, fields, frame, text, uint32 } from "../../load/frame.ts";
 import {
   type Attack,
   add,

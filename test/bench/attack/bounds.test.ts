@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { attacks } from "../../attack/attacks.ts";
-import { brokenBounds } from "../../attack/run.ts";
+import { attacks } from "../../../bench/attack/attacks.ts";
+import { brokenBounds } from "../../../bench/attack/run.ts";
 
 const times = (p50: number, p99 = p50) => ({ p50, p99 });
 const calm = { ping: times(1, 2), save: times(15), control: times(1, 2), failed: 0 };
@@ -56,7 +56,7 @@ describe("an attack on a shared machine", () => {
 
 describe("npm run attack", () => {
   const run = (...args: string[]) => {
-    const program = join(import.meta.dirname, "../../attack/main.ts");
+    const program = join(import.meta.dirname, "../../../bench/attack/main.ts");
     return spawnSync(process.execPath, [program, ...args], { encoding: "utf8", timeout: 60_000 });
   };
 

@@ -1,4 +1,4 @@
-import { servedServices } from "../src/app/routes.ts";
+import { servedServices } from "../../src/app/routes.ts";
 import * as body from "./kind/body.ts";
 import * as flood from "./kind/flood.ts";
 import { costlyRequests } from "./kind/request.ts";

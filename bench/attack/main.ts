@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { makePackage, SOURCE } from "../bench/mooring.ts";
-import { createRunStage } from "../bench/stage.ts";
+import { makePackage, SOURCE } from "../mooring.ts";
+import { createRunStage } from "../stage.ts";
 import { type AttackCase, attacks } from "./attacks.ts";
 import { headText, outcomeText } from "./report.ts";
 import { type Outcome, openScene, type Scene } from "./run.ts";

@@ -15,7 +15,7 @@ import {
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
-import { http } from "../../gen/google/api/annotations_pb.js";
+import { http } from "../../../gen/google/api/annotations_pb.js";
 
 export const TRANSPORTS = ["rest", "connect-json", "connect-proto", "grpc-web", "grpc"] as const;
 export type Transport = (typeof TRANSPORTS)[number];

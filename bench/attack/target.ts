@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Writable } from "node:stream";
-import { preface } from "../bench/load/frame.ts";
+import { preface } from "../load/frame.ts";
 
 /** Target of an attack. */
 export interface Target {

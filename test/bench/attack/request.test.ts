@@ -1,11 +1,11 @@
 import { type DescMessage, type DescMethod, ScalarType, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { attacks } from "../../attack/attacks.ts";
-import { ACCEPTED, type Form, formsOf, wholeSize } from "../../attack/request/form.ts";
-import { nameOf, TRANSPORTS, wireOf } from "../../attack/request/send.ts";
-import { createMessageLimits } from "../../src/app/request-limits.ts";
-import { servedServices } from "../../src/app/routes.ts";
-import { decodeBinary } from "../../src/transport/decode.ts";
+import { attacks } from "../../../bench/attack/attacks.ts";
+import { ACCEPTED, type Form, formsOf, wholeSize } from "../../../bench/attack/request/form.ts";
+import { nameOf, TRANSPORTS, wireOf } from "../../../bench/attack/request/send.ts";
+import { createMessageLimits } from "../../../src/app/request-limits.ts";
+import { servedServices } from "../../../src/app/routes.ts";
+import { decodeBinary } from "../../../src/transport/decode.ts";
 
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 

@@ -1,4 +1,4 @@
-import { decimal } from "../bench/report.ts";
+import { decimal } from "../report.ts";
 import type { AttackCase } from "./attacks.ts";
 import type { Outcome } from "./run.ts";
 

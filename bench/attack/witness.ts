@@ -1,5 +1,5 @@
 import { Agent, request } from "node:http";
-import { quantile } from "../bench/statistics.ts";
+import { quantile } from "../statistics.ts";
 
 /** Address of the well-behaved client, which no attacker has. */
 const ADDRESS = "127.0.0.2";

@@ -1,7 +1,7 @@
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { openSession, send } from "../../attack/request/send.ts";
+import { openSession, send } from "../../../bench/attack/request/send.ts";
 
 test("four requests of the longest body are sent at a time", async () => {
   const size = 8 * 2 ** 20;

@@ -9,7 +9,7 @@ import {
   type MessageInitShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { createBodyLimit, createMessageLimits } from "../../src/app/request-limits.ts";
+import { createBodyLimit, createMessageLimits } from "../../../src/app/request-limits.ts";
 
 /** Filling of a field: as large as possible, repetitive, or with extreme values. */
 export type Kind = "largest" | "repetitive" | "extreme";

@@ -1,7 +1,7 @@
 // Requests in their most expensive forms, with a token for only this method.
 import type { ClientHttp2Session } from "node:http2";
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
-import { access } from "../../gen/mooring/access/v1/access_pb.js";
+import { access } from "../../../gen/mooring/access/v1/access_pb.js";
 import { ACCEPTED, type Form, formsOf, type Size, wholeSize } from "../request/form.ts";
 import {
   nameOf,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { SaveSettingsRequestSchema } from "../../gen/mooring/v1/setting_service_pb.js";
+import { SaveSettingsRequestSchema } from "../../../gen/mooring/v1/setting_service_pb.js";
 import {
   type Attack,
   add,
