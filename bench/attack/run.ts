@@ -93,7 +93,7 @@ export async function openScene(
   { stage, server, quick, seed, machine }: Plan,
   publicBytes = 0,
 ): Promise<Scene> {
-  const options = { plan: fullPlan, nodeFlags: [], everything: false, etcd: false };
+  const options = { plan: fullPlan, nodeFlags: [] };
   const lab: Lab = { ...options, stage, server, quick };
   // As in the units and the supervisor: otherwise glibc would keep the memory of a flood.
   const environment = {
