@@ -33,6 +33,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "settings/definition.ts",
     "settings/item.ts",
+    "settings/kind.ts",
     "settings/mount-key.ts",
     "settings/rights.ts",
     "settings/token.ts",

@@ -16,6 +16,7 @@ import type { Engine } from "../ledger/engine.ts";
 import type { SettingStore } from "../ledger/store.ts";
 import type { Localize } from "../messages/localize.ts";
 import { startPeriodic } from "../periodic.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { admitVisitor } from "../upstream/interceptor.ts";
@@ -77,7 +78,7 @@ export async function openAccess({
   });
   const authentication = createAccess(identityBy(engine, registry, upstream), throttle, localize);
   const rightsNow = (): string =>
-    `${registry.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
+    `${registry.readings()} ${engine.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
   const look = async (): Promise<void> => {
     await refresh(engine, log);
@@ -170,7 +171,7 @@ export function identityBy(
   const equals = createTokenComparison();
   // A permanent token may have the form of a principal's token.
   const admin = (sent: string): Caller | undefined =>
-    equals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
+    equals(engine.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
   return {
     // Refreshes both replicas: settings with the permanent token, and principals with their tokens.
     fresh: oncePerTick(() => {

@@ -7,6 +7,7 @@ import { createDriverService, openCatalogue } from "../drivers/driver.ts";
 import type { Engine } from "../ledger/engine.ts";
 import type { Localize } from "../messages/localize.ts";
 import { createHistoryView } from "../mounts/history-view.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import { NO_MOUNTS } from "../sites/site.ts";
 import { createSiteNames } from "../sites/site-names.ts";
@@ -158,7 +159,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     access: manager,
     audit,
     checkpoints,
-    isSecret: (key) => engine.snapshot().get(key)?.secret === true,
+    isSecret: (key) => engine.snapshot().get(SETTINGS, key)?.secret === true,
     databaseId: () => store.databaseId,
     databaseAwayFor: store.awayFor,
     drivers: createDriverService({ live: drivers, stopping: stopping.signal }),

@@ -14,6 +14,7 @@ import { createFingerprint, type Fingerprint } from "../secrets/fingerprint.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { loadSettingDefinitions } from "../settings/definition-file.ts";
+import { settingLimits } from "../settings/kind.ts";
 import { createManagedSettings } from "../settings/provision/managed.ts";
 import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../settings/setting.ts";
@@ -84,11 +85,11 @@ export async function startSettingServices(
     definitions,
     sealer: createSealer(config.secretKeys),
     fingerprint,
-    limits: {
+    limits: settingLimits({
       custom: config.maxCustomSettings,
       bytes: config.maxSettings,
       publicBytes: config.maxPublicSettings,
-    },
+    }),
     collect: createCollector(),
     now: Date.now,
     showKey,

@@ -13,6 +13,7 @@ import type { Engine } from "../ledger/engine.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { SettingStore } from "../ledger/store.ts";
 import { hasCome } from "../periodic.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
 
 /** Readiness check. `problem` is undefined if it passes. */
@@ -95,7 +96,7 @@ export function createStatusService(deps: StatusDeps): StatusService {
       version,
       startTime,
       revision: engine.snapshot().revision,
-      settings: engine.snapshot().size,
+      settings: engine.snapshot().of(SETTINGS).size,
       drivers: drivers(),
       database,
       databaseId: store.databaseId,
@@ -153,7 +154,9 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
         startTime: timestampFromMs(startTime),
         processId: process.pid,
         revision: BigInt(revision),
-        ...(isLimited ? { settings: [...snapshot().items()].filter(canReadItem).length } : {}),
+        ...(isLimited
+          ? { settings: [...snapshot().of(SETTINGS).items()].filter(canReadItem).length }
+          : {}),
         openIncidentCount: incidents.length,
         endingTokenCount: ending.length,
         endingTokens: named.map(({ principal, tokenId, until }) => ({

@@ -5,6 +5,7 @@ import { FLAG, type ItemCodec, isDescribedAs, type SettingItem } from "../settin
 import { isMountChange, mountDefinition } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { createTicks } from "../ticks.ts";
+import type { Item, Kind } from "./kind.ts";
 import type {
   RevisionCommit,
   RevisionOrigin,
@@ -15,6 +16,7 @@ import type {
 
 /** Change of a draft: the item before and after. */
 export interface ItemReplacement {
+  readonly kind: Kind<Item>;
   readonly key: string;
   readonly before: SettingItem | undefined;
   readonly after: SettingItem | undefined;

@@ -5,10 +5,13 @@ import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
-import { createItemCodec } from "../settings/item.ts";
+import { createItemCodec, type ItemCodec, type SettingItem } from "../settings/item.ts";
+import { SETTINGS, type SettingRules, settingRules } from "../settings/kind.ts";
+import { MOUNT_PREFIX, MOUNTS, mountRules } from "../settings/mount-key.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
+import type { Limit } from "./limit.ts";
 import { loadSealed } from "./sealing.ts";
-import { NO_LIMITS, restoreSnapshot, type SettingLimits, type Snapshot } from "./snapshot.ts";
+import { createSnapshot, type ItemChange, type Snapshot } from "./snapshot.ts";
 import type {
   RevisionCommit,
   SettingStore,
@@ -32,8 +35,8 @@ export interface EngineDeps {
   readonly sealer: Sealer;
   /** Hashes secret values for the history. */
   readonly fingerprint: Fingerprint;
-  /** Bounds of all settings together. Default: none. */
-  readonly limits?: SettingLimits;
+  /** Bounds of all records together. Default: none. */
+  readonly limits?: readonly Limit[];
   /** Called between large changes, to collect their garbage. Default: none. */
   readonly collect?: () => void | Promise<void>;
   /** Milliseconds since 1970 UTC. */
@@ -92,7 +95,13 @@ export interface Engine {
 export async function createEngine(deps: EngineDeps): Promise<Engine> {
   const { store, definitions } = deps;
   const codec = createItemCodec(deps);
-  const restored = (state: StoredState) => restoreSnapshot(state, definitions, codec);
+  const rules = settingRules(definitions);
+  const restored = (state: StoredState) => restoreSnapshot(state, rules, codec);
+  const changeOf = (key: string, item: SettingItem | undefined): ItemChange => ({
+    kind: key.startsWith(MOUNT_PREFIX) ? MOUNTS : SETTINGS,
+    key,
+    item,
+  });
   let snapshot = restored(await loadSealed({ ...deps, isSecret: codec.isSecret }));
   let listener: CommitListener | undefined;
   let { databaseId } = store;
@@ -111,8 +120,8 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     snapshot = snapshot.with(
       news.revision,
       [
-        ...news.changed.map((row) => [row.key, codec.fromStored(row)] as const),
-        ...news.deleted.map((key) => [key, codec.absent(key)] as const),
+        ...news.changed.map((row) => changeOf(row.key, codec.fromStored(row))),
+        ...news.deleted.map((key) => changeOf(key, codec.absent(key))),
       ],
       news.mark ?? "",
     );
@@ -127,7 +136,9 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     if (last !== undefined)
       snapshot = snapshot.with(
         last.revision,
-        news.flatMap(({ items }) => items.map(({ key, after }) => [key, after] as const)),
+        news.flatMap(({ items }) =>
+          items.map(({ kind, key, after }) => ({ kind, key, item: after })),
+        ),
         last.mark ?? "",
       );
     listener?.append(committed.map(({ commit }) => commit));
@@ -144,7 +155,7 @@ export async function createEngine(deps: EngineDeps): Promise<Engine> {
     store,
     codec,
     showKey: deps.showKey ?? ((key) => key),
-    limits: deps.limits ?? NO_LIMITS,
+    limits: deps.limits ?? [],
     now: deps.now,
     snapshot: () => snapshot,
     catchUp,
@@ -204,4 +215,31 @@ function countCharacters(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; count += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
   return count;
+}
+
+/**
+ * Creates the first snapshot of a process, or the one after the database was replaced, from stored
+ * rows: known settings without a row have their defaults.
+ */
+function restoreSnapshot(
+  { revision, mark, settings }: StoredState,
+  rules: SettingRules,
+  { fromStored, absent }: Pick<ItemCodec, "fromStored" | "absent">,
+): Snapshot {
+  const stored = new Map(settings.map((row) => [row.key, row]));
+  const known = rules.known.map((key) => {
+    const row = stored.get(key);
+    return row === undefined ? absent(key) : fromStored(row);
+  });
+  const keys = new Set(rules.known);
+  const others = settings.filter((row) => !keys.has(row.key)).map(fromStored);
+  const items = [...known, ...others].filter((item) => item !== undefined);
+  return createSnapshot(
+    revision,
+    [
+      { rules, items: items.filter(({ origin }) => origin !== "mount") },
+      { rules: mountRules, items: items.filter(({ origin }) => origin === "mount") },
+    ],
+    mark,
+  );
 }

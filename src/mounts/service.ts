@@ -5,6 +5,7 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Engine } from "../ledger/engine.ts";
 import type { History } from "../ledger/history.ts";
+import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import {
   denied,
@@ -18,7 +19,7 @@ import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SettingItem } from "../settings/item.ts";
-import { isMountChange, MOUNT_PREFIX, readMountKey } from "../settings/mount-key.ts";
+import { isMountChange, MOUNT_PREFIX, MOUNTS, readMountKey } from "../settings/mount-key.ts";
 import { createDeclared } from "../settings/provision/managed.ts";
 import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
@@ -97,8 +98,8 @@ const MAX_SUBJECTS = 100;
 
 export function createMountService(deps: MountServiceDeps): MountService {
   const { engine, registry, driverOf } = deps;
-  const readAll = memoize((rows: ReadonlyMap<string, SettingItem>) => readMounts(rows));
-  const all = (): ReadonlyMap<string, Mount> => readAll(engine.snapshot().mounts);
+  const readAll = memoize((rows: View<SettingItem>) => readMounts(rows.items()));
+  const all = (): ReadonlyMap<string, Mount> => readAll(engine.snapshot().of(MOUNTS));
   const byPath = memoize((mounts: ReadonlyMap<string, Mount>) => {
     const pairs = [...mounts.values()].flatMap((mount) =>
       [...new Set(pathsOf(mount))].map((path) => ({ path, mount })),
@@ -514,7 +515,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
               Code.Aborted,
               message("SAVED_AT_SAME_TIME", { revision: draft.revision }),
             );
-          const later = changesAfter(base, draft, deps.fingerprint, "mounts");
+          const later = changesAfter(base, draft, deps.fingerprint, MOUNTS);
           const free = [...changes, ...later.filter(({ key }) => !known.has(key))].filter(
             ({ key }) => declared.by(readMountKey(key)?.name ?? "") === undefined,
           );

@@ -15,6 +15,7 @@ import type { Snapshot } from "../ledger/snapshot.ts";
 import type { RevisionSummary } from "../ledger/store.ts";
 import type { Translate } from "../messages/language.ts";
 import type { SettingItem } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { MASK } from "./value.ts";
 
 /** Data of a setting's message in addition to the item. */
@@ -123,7 +124,7 @@ export function createSettingView(
   const own = new WeakMap<SettingItem, Setting>();
   return (snapshot, item) => {
     const made = isSameForAll(item) ? shared : own;
-    const index = snapshot.indexOf(item.key);
+    const index = snapshot.of(SETTINGS).indexOf(item.key);
     const managed = managedBy(item.key) !== undefined;
     const known = made.get(item);
     if (known?.index === index && known.managed === managed) return known;

@@ -1,8 +1,20 @@
+import { type KindRules, kindNamed } from "../ledger/kind.ts";
 import type { StoredChange } from "../ledger/store.ts";
-import { FLAG, type SettingItem } from "./item.ts";
+import { FLAG, isDescribedAs, type SettingItem } from "./item.ts";
 
 /** Prefix of the keys of mounts, which share rows, revisions and history with settings. */
 export const MOUNT_PREFIX = "mount:";
+
+/** Mounts and their secret items in the ledger. */
+export const MOUNTS = kindNamed<SettingItem>("mount");
+
+export const mountRules: KindRules<SettingItem> = {
+  kind: MOUNTS,
+  keyOf: ({ key }) => key,
+  positionOf: () => 0,
+  isSame: (a, b) => a.value === b.value && isDescribedAs(a, b),
+  amountsOf: ({ key, value }) => ({ bytes: Buffer.byteLength(key) + Buffer.byteLength(value) }),
+};
 
 /** Parsed key of a mount. */
 export interface MountKey {

@@ -9,6 +9,7 @@ import type { Engine } from "../ledger/engine.ts";
 import { etagOf } from "../ledger/etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import { isPublic } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { memoizePerSnapshot } from "./reply.ts";
 
 /** Read methods of PublicService. */
@@ -43,7 +44,9 @@ export function createPublicService({ engine }: { engine: Engine }): PublicServi
     snapshot: engine.snapshot,
     fresh: engine.fresh,
     settings: (snapshot) => {
-      const open = [...snapshot.items()].filter(isPublic).map(({ key, value }) => [key, value]);
+      const open = [...snapshot.of(SETTINGS).items()]
+        .filter(isPublic)
+        .map(({ key, value }) => [key, value]);
       return Object.fromEntries(open.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
     },
   };

@@ -7,7 +7,8 @@ import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { SettingItem } from "./item.ts";
-import { mountDefinition, mountKey, pathsOfChange, readMountKey } from "./mount-key.ts";
+import { SETTINGS } from "./kind.ts";
+import { MOUNTS, mountDefinition, mountKey, pathsOfChange, readMountKey } from "./mount-key.ts";
 import { TOKEN_KEY } from "./token.ts";
 
 /** Rights of a caller on single settings, derived from the grant. */
@@ -49,7 +50,7 @@ export interface Rights {
 
 export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const isLimited = grant.limits.length > 0;
-  const groupOf = (key: string): number | undefined => snapshot().get(key)?.group;
+  const groupOf = (key: string): number | undefined => snapshot().get(SETTINGS, key)?.group;
   /** A change without paths was stored by a version that did not record them. */
   const seesPaths = (paths: readonly string[]): boolean =>
     !isLimited || (paths.length > 0 && paths.every(grant.allowsMount));
@@ -57,7 +58,7 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     grant.allows(key, isLimited ? groupOf(key) : undefined) || seesMount(key);
   const seesMount = (key: string): boolean => {
     const name = readMountKey(key)?.name;
-    const mount = name === undefined ? undefined : snapshot().mounts.get(mountKey(name));
+    const mount = name === undefined ? undefined : snapshot().of(MOUNTS).get(mountKey(name));
     const change = { key, oldDefinition: null, newDefinition: mountDefinition(mount) };
     return grant.has("mounts:read") && seesPaths(pathsOfChange(change) ?? []);
   };

@@ -1,12 +1,14 @@
 import { parseDefinition, toChange } from "../ledger/commit.ts";
 import type { Draft } from "../ledger/draft.ts";
+import type { Kind } from "../ledger/kind.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { createTicks } from "../ticks.ts";
 import { type RedirectRules, redirectedSecrets } from "./destination.ts";
-import { FLAG, type Skipped } from "./item.ts";
+import { FLAG, type SettingItem, type Skipped } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { isMountChange } from "./mount-key.ts";
 import { redirection } from "./save.ts";
 
@@ -23,24 +25,18 @@ export interface RollbackRules {
 /**
  * Changes between a snapshot and a draft, one per key. A rollback reads the history up to the
  * snapshot before it is decided, while other saves continue.
- *
- * @param of kind of the items: `settings`, or `mounts` with their secret items.
  */
 export function changesAfter(
   base: Snapshot,
   draft: Draft,
   fingerprint: Fingerprint,
-  of: "settings" | "mounts" = "settings",
+  kind: Kind<SettingItem> = SETTINGS,
 ): StoredChange[] {
   if (base.revision === draft.revision) return [];
   const codec = { hash: fingerprint.of };
-  const [before, after, keys] =
-    of === "mounts"
-      ? [base.mounts.get.bind(base.mounts), draft.mount.bind(draft), new Set(draft.mountKeys())]
-      : [base.get.bind(base), draft.get.bind(draft), new Set(draft.keys())];
-  for (const { key } of of === "mounts" ? base.mounts.values() : base.items()) keys.add(key);
+  const keys = new Set([...draft.keys(kind), ...base.of(kind).keys()]);
   return [...keys]
-    .map((key) => ({ key, before: before(key), after: after(key) }))
+    .map((key) => ({ kind, key, before: base.get(kind, key), after: draft.get(kind, key) }))
     .filter((one) => one.before?.revision !== one.after?.revision)
     .map((replacement) => toChange(replacement, codec));
 }
@@ -77,7 +73,7 @@ export async function decideRollback(
 
 /** Reports whether a setting has the value again that it had before a change. */
 function isUndone(draft: Draft, { key, oldValue }: StoredChange): boolean {
-  const current = draft.get(key);
+  const current = draft.get(SETTINGS, key);
   return current?.value === (oldValue ?? current?.definition?.default);
 }
 
@@ -90,7 +86,7 @@ function undo(
   manager: string | undefined,
 ): Text | undefined {
   const { key, oldHash } = change;
-  const current = draft.get(key);
+  const current = draft.get(SETTINGS, key);
   if (oldHash !== null)
     return current !== undefined && fingerprint.isOf(oldHash, current.value) === true
       ? undefined
@@ -102,21 +98,21 @@ function undo(
   if (manager !== undefined)
     return current?.value === oldValue ? undefined : message("MANAGED_BY_FILE", { file: manager });
   if (oldValue === undefined) {
-    draft.delete(key);
+    draft.delete(SETTINGS, key);
     return undefined;
   }
   if (current?.origin === "known") {
-    draft.put({ ...current, value: oldValue });
+    draft.put(SETTINGS, { ...current, value: oldValue });
     return undefined;
   }
   const definition = parseDefinition(change.oldDefinition);
   if (definition === undefined) return message("SETTING_OF_EARLIER_VERSION");
-  draft.put({
+  draft.put(SETTINGS, {
     key,
     value: oldValue,
     ...definition,
     secret: false,
-    position: current?.position ?? draft.nextPosition(),
+    position: current?.position ?? draft.nextPosition(SETTINGS),
     revision: 0,
     origin: "custom",
     definition: undefined,

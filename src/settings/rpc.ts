@@ -29,6 +29,7 @@ import { createTranslations, type Language, type Translate } from "../messages/l
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { SettingItem, Skipped } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
@@ -234,7 +235,9 @@ export function settingImpl(
       if (!dryRun) return reply;
       reply.preview = create(SettingChangesSchema, { changes: changesOf(changed) });
       const subjects = inputs
-        .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).isMasked))
+        .filter(({ key, value }) =>
+          isHidden(snapshot().get(SETTINGS, key), value, rights(context).isMasked),
+        )
         .map(({ key }) => key);
       if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
       return reply;
@@ -321,7 +324,7 @@ function maskOf({ isMasked }: Rights): Mask {
  */
 function createGroupsOf() {
   const present = memoizePerSnapshot(
-    (snapshot) => new Set([...snapshot.items()].map(({ group }) => group)),
+    (snapshot) => new Set([...snapshot.of(SETTINGS).items()].map(({ group }) => group)),
   );
   return (snapshot: Snapshot, asked: readonly number[]): readonly number[] | undefined => {
     if (asked.length === 0) return undefined;

@@ -28,6 +28,7 @@ import {
   withoutStale,
 } from "./conflict.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import type { Rights } from "./rights.ts";
 import { changesAfter, decideRollback } from "./rollback.ts";
 import {
@@ -125,7 +126,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   const { snapshot } = engine;
   const store = explained(deps.store);
   const get = (key: string): SettingItem => {
-    const item = snapshot().get(key);
+    const item = snapshot().get(SETTINGS, key);
     if (item === undefined) throw unknownSetting(key);
     return item;
   };
@@ -178,7 +179,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     change(origin, options, (draft) => {
       for (const [key, value] of Object.entries(values)) {
         const hides = origin.rights?.hides;
-        const now = draft.get(key);
+        const now = draft.get(SETTINGS, key);
         if (isHidden(now, value, hides) || now?.value !== value) checkManaged(key, managedBy(key));
         decideValue(draft, key, value, hides);
       }
@@ -265,7 +266,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
  * compared.
  */
 function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hides"]): SettingInput {
-  if (!isHidden(base.get(input.key), input.value, hides)) return input;
+  if (!isHidden(base.get(SETTINGS, input.key), input.value, hides)) return input;
   const { seenRevision: _seen, ...rest } = input;
   return rest;
 }
@@ -284,7 +285,7 @@ async function checkKnown(
   base: Snapshot,
   store: HistoryStore,
 ): Promise<void> {
-  const absent = keys.filter((key) => base.get(key) === undefined);
+  const absent = keys.filter((key) => base.get(SETTINGS, key) === undefined);
   if (absent.length === 0) return;
   const known = await store.knownKeys(absent);
   const unknown = absent.find((key) => !known.has(key));
@@ -292,12 +293,12 @@ async function checkKnown(
 }
 
 function decideDelete(draft: Draft, key: string, expected: number | undefined): void {
-  const item = draft.get(key);
+  const item = draft.get(SETTINGS, key);
   if (item === undefined) throw unknownSetting(key);
   if (expected !== undefined && (item.revision > expected || expected > draft.revision))
     throw new RevisionConflict(expected, key);
   if (item.flag !== FLAG.deprecated) throw failedPrecondition(message("SETTING_IN_USE", { key }));
-  draft.delete(key);
+  draft.delete(SETTINGS, key);
 }
 
 function defaultOf(item: SettingItem): SettingItem[] {
@@ -307,7 +308,7 @@ function defaultOf(item: SettingItem): SettingItem[] {
 }
 
 function listOf(snapshot: Snapshot, groups: readonly number[]): readonly SettingItem[] {
-  const items = [...snapshot.items()];
+  const items = [...snapshot.of(SETTINGS).items()];
   if (groups.length === 0) return items;
   const asked = new Set(groups);
   return items.filter((item) => asked.has(item.group));

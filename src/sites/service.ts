@@ -8,6 +8,7 @@ import { failedPrecondition, ServiceError, unavailable } from "../messages/error
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
@@ -158,7 +159,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     mounts: deps.mountsOf?.(site) ?? NO_MOUNTS,
   });
   const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
-    new Set([...Array.from(engine.snapshot().items(), ({ key }) => key), ...known]);
+    new Set([...Array.from(engine.snapshot().of(SETTINGS).items(), ({ key }) => key), ...known]);
   const known = (state: SiteState) => ({
     definitionOf: deps.definitionOf,
     maxValueBytes: deps.maxValueBytes,
@@ -324,7 +325,7 @@ function tooEarly({ name }: Site): ServiceError {
 /** Makes the site connect its download managers with Mooring's values. */
 async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
   const value = (key: string): string =>
-    ownValue(site.overrides, key) ?? engine.snapshot().get(key)?.value ?? "";
+    ownValue(site.overrides, key) ?? engine.snapshot().get(SETTINGS, key)?.value ?? "";
   const managers = [
     ["set_aria2", "aria2_uri", { uri: value("aria2_uri"), secret: value("aria2_secret") }],
     [

@@ -1,5 +1,6 @@
 import type { Engine } from "../ledger/engine.ts";
 import { waitAtMost } from "../pause.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { keyPolicyOf } from "../sites/settings/key-policy.ts";
 import type { Site, TakenBack } from "../sites/site.ts";
 import type { Sites } from "../sites/start.ts";
@@ -42,7 +43,7 @@ export async function waitForDelivery(
 ): Promise<Delivery> {
   const { registry } = sites;
   const isDelivered = (): boolean => registry.state(site.id).appliedRevision >= revision;
-  const isChecked = Array.from(engine.snapshot().items()).some(
+  const isChecked = Array.from(engine.snapshot().of(SETTINGS).items()).some(
     (item) => item.revision === revision && keyPolicyOf(item.key).alone,
   );
   const began = now();

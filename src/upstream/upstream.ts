@@ -1,5 +1,6 @@
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { answers } from "../sites/probe.ts";
 import { takeValuesIn } from "../sites/settings/take.ts";
 import type { Site } from "../sites/site.ts";
@@ -110,7 +111,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     },
     token: () => upstream.find()?.token ?? "",
     version: () => registry.state(upstream.find()?.id ?? "").version,
-    lacks: (key) => !knownKeys().has(key) && engine.snapshot().get(key)?.definition !== undefined,
+    lacks: (key) =>
+      !knownKeys().has(key) && engine.snapshot().get(SETTINGS, key)?.definition !== undefined,
     known: knownKeys,
     ownRows: createOwnRows(readOwnRows, now, ownRowsAge),
     identify: sessions.identify,

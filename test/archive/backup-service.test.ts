@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { SecretsMode } from "../../src/archive/mooring.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { FLAG } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import {
   definitions,
   type Parts,
@@ -74,7 +75,7 @@ describe("a backup imported into a new database", () => {
       token: "changed",
       aria2_secret: "changed",
     });
-    expect(result).toHaveLength(from.engine.snapshot().size);
+    expect(result).toHaveLength(from.engine.snapshot().of(SETTINGS).size);
   });
 
   test("restores the settings when the secrets are plain text in it", async () => {

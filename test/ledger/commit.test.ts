@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { toChange, toCommit, toWrite } from "../../src/ledger/commit.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
-import { mountItem } from "../../src/settings/mount-key.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { tester } from "../settings/parts.ts";
 import { customItem, item } from "../settings/staged.ts";
 
 const codec = { hash: (value: string) => `#${value}` };
 const change = (before: SettingItem | undefined, after: SettingItem | undefined) =>
-  toChange({ key: "a", before, after }, codec);
+  toChange({ kind: SETTINGS, key: "a", before, after }, codec);
 
 const custom = customItem("a", "1");
 const described = JSON.stringify({ type: "string", options: "", help: "", group: 0, flag: 1 });
@@ -64,7 +65,7 @@ test("a mount has its paths in the history, before and after", () => {
     mountItem("mount:m", JSON.stringify({ path, overrides: {} }), false);
   const [before, after] = [mount("/a"), mount("/b")];
   expect(
-    toChange({ key: "mount:m", before, after, mount: { before, after } }, codec),
+    toChange({ kind: MOUNTS, key: "mount:m", before, after, mount: { before, after } }, codec),
   ).toMatchObject({
     oldDefinition: '{"paths":["/a"]}',
     newDefinition: '{"paths":["/b"]}',
@@ -79,8 +80,8 @@ test("a write has the last state of each key, and an audit row for each revision
       { ...change(custom, after), key: "b" },
     ]),
     items: [
-      { key: "a", before: custom, after },
-      { key: "b", before: custom, after: undefined },
+      { kind: SETTINGS, key: "a", before: custom, after },
+      { kind: SETTINGS, key: "b", before: custom, after: undefined },
     ],
   });
   const commits = [committed(1, "", custom), committed(2, "why", { ...custom, value: "2" })];

@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { failureOf } from "../archive/setting.ts";
 import { save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -37,8 +38,8 @@ describe("when the database is restored to an older state while in use", () => {
     restore(path, copy);
     const snapshot = await parts.engine.fresh();
     expect(snapshot).toMatchObject({ revision: 1 });
-    expect(snapshot.get("site_title")?.value).toBe("old");
-    expect(snapshot.get("c")).toBeUndefined();
+    expect(snapshot.get(SETTINGS, "site_title")?.value).toBe("old");
+    expect(snapshot.get(SETTINGS, "c")).toBeUndefined();
     expect(await failure).toMatchObject({ code: Code.Unavailable });
     expect(
       (await failureOf(() => parts.feed.read(4, signal)[Symbol.asyncIterator]().next())).code,
@@ -72,7 +73,7 @@ test("while another program holds the lock, a save is UNAVAILABLE and reads cont
   const other = startProcess(new URL("../store/sqlite/store-program.ts", import.meta.url));
   await other.call("lock", path, "begin immediate");
   const failed = failureOf(() => save(parts, { site_title: "never" }));
-  expect((await parts.engine.fresh()).get("site_title")?.value).toBe("kept");
+  expect((await parts.engine.fresh()).get(SETTINGS, "site_title")?.value).toBe("kept");
   expect(await parts.history.list({ pageSize: 0 })).toMatchObject({ revisions: [{ revision: 1 }] });
   const { code, message } = await failed;
   expect(code).toBe(Code.Unavailable);

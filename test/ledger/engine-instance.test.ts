@@ -1,9 +1,11 @@
 /** The engine on a database that several instances share. */
+
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { Draft } from "../../src/ledger/draft.ts";
 import type { SettingStore, StoredDelta } from "../../src/ledger/store.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { decideValue } from "../../src/settings/save.ts";
 import { failureOf } from "../archive/setting.ts";
 import { save, tester, testParts } from "../settings/parts.ts";
@@ -128,7 +130,7 @@ describe("a commit of another process", () => {
       deleted: [],
       commits: undefined,
     }));
-    expect((await engine.refresh()).get("site_title")?.value).toBe("theirs");
+    expect((await engine.refresh()).get(SETTINGS, "site_title")?.value).toBe("theirs");
     expect(calls).toEqual([[1], "skip to 7"]);
   });
 
@@ -139,7 +141,7 @@ describe("a commit of another process", () => {
       deleted: [],
       commits: [],
     }));
-    expect((await engine.refresh()).get("site_title")?.value).toBe("Harbour");
+    expect((await engine.refresh()).get(SETTINGS, "site_title")?.value).toBe("Harbour");
     expect(calls).toEqual([[1]]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FLAG } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { defined, definitions, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
@@ -9,7 +10,7 @@ describe("a new database", () => {
   test("has every setting with a definition at its default, in their order, at revision 0", async () => {
     const { engine } = await testParts(newPath());
     const snapshot = engine.snapshot();
-    const items = [...snapshot.items()];
+    const items = [...snapshot.of(SETTINGS).items()];
     expect(snapshot.revision).toBe(0);
     expect(items.map(({ key, value }) => [key, value])).toEqual(
       definitions.map((definition) => [definition.key, definition.default]),
@@ -34,10 +35,10 @@ describe("a change", () => {
     const parts = await testParts(newPath());
     const before = parts.engine.snapshot();
     await save(parts, { site_title: "Harbour", mine: "custom" });
-    expect(before.get("site_title")?.value).not.toBe("Harbour");
-    expect(before.get("mine")).toBeUndefined();
-    expect([...before.items()]).toHaveLength(before.size);
-    expect(parts.engine.snapshot().size).toBe(before.size + 1);
+    expect(before.get(SETTINGS, "site_title")?.value).not.toBe("Harbour");
+    expect(before.get(SETTINGS, "mine")).toBeUndefined();
+    expect([...before.of(SETTINGS).items()]).toHaveLength(before.of(SETTINGS).size);
+    expect(parts.engine.snapshot().of(SETTINGS).size).toBe(before.of(SETTINGS).size + 1);
   });
 
   test("that changes nothing creates no revision", async () => {
@@ -95,7 +96,7 @@ describe("changes of another process", () => {
     held.resolve();
     await late;
     expect(parts.engine.snapshot().revision).toBe(2);
-    expect(parts.engine.snapshot().get("site_title")?.value).toBe("Here");
+    expect(parts.engine.snapshot().get(SETTINGS, "site_title")?.value).toBe("Here");
     expect(events).toEqual([1, 2]);
   });
 });

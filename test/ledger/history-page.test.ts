@@ -3,12 +3,14 @@ import { describe, expect, test, vi } from "vitest";
 import { startCompaction } from "../../src/ledger/compaction.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { createHistory, type HistoryStore } from "../../src/ledger/history.ts";
-import { createSnapshot } from "../../src/ledger/snapshot.ts";
+import type { Kind } from "../../src/ledger/kind.ts";
 import type { RevisionSummary } from "../../src/ledger/store.ts";
-import { mountItem } from "../../src/settings/mount-key.ts";
+import type { SettingItem } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { changesAfter } from "../../src/settings/rollback.ts";
 import { failureOf } from "../archive/setting.ts";
-import { baseOf } from "../settings/staged.ts";
+import { baseOf, snapshotOf } from "../settings/staged.ts";
 import { changed, commit } from "../store/sample.ts";
 
 /** A history at revision 1,000 on a store whose replies the test defines. */
@@ -127,24 +129,16 @@ test("changes of mounts since a revision are the mounts that were set, replaced 
     ...mountItem(`mount:${name}`, JSON.stringify({ path, overrides: {} }), false),
     revision,
   });
-  const base = createSnapshot(
-    2,
-    [],
-    [mount("a", "/a", 1), mount("b", "/b", 1), mount("c", "/c", 1)],
-  );
-  const now = createSnapshot(
-    3,
-    [],
-    [mount("b", "/b2", 3), mount("c", "/c", 1), mount("d", "/d", 3)],
-  );
-  const changes = (of: "mounts" | "settings") =>
-    changesAfter(base, createDraft(baseOf(now)), { of: String } as never, of).map(
+  const base = snapshotOf(2, [], [mount("a", "/a", 1), mount("b", "/b", 1), mount("c", "/c", 1)]);
+  const now = snapshotOf(3, [], [mount("b", "/b2", 3), mount("c", "/c", 1), mount("d", "/d", 3)]);
+  const changes = (kind: Kind<SettingItem>) =>
+    changesAfter(base, createDraft(baseOf(now)), { of: String } as never, kind).map(
       ({ key, oldValue, newValue }) => [key, oldValue !== null, newValue !== null],
     );
-  expect(changes("mounts").sort()).toEqual([
+  expect(changes(MOUNTS).sort()).toEqual([
     ["mount:a", true, false],
     ["mount:b", true, true],
     ["mount:d", false, true],
   ]);
-  expect(changes("settings")).toEqual([]);
+  expect(changes(SETTINGS)).toEqual([]);
 });

@@ -1,6 +1,8 @@
 // Large changes are decided and written in many ticks of the event loop. The clock advances by a
 // millisecond at each read, so that the count depends on the work alone.
+
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { failureOf } from "../archive/setting.ts";
 import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -93,7 +95,7 @@ describe("a change of many settings", () => {
     const seen = new Set<string>();
     let isOver = false;
     const check = (): void => {
-      const items = [...parts.engine.snapshot().items()];
+      const items = [...parts.engine.snapshot().of(SETTINGS).items()];
       seen.add(
         `${parts.engine.snapshot().revision}: ${items.filter(({ key }) => key.startsWith("many_")).length}`,
       );

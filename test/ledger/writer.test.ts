@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { SettingStore } from "../../src/ledger/store.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { failureOf } from "../archive/setting.ts";
 import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -122,8 +123,8 @@ describe("changes that wait at the same time", () => {
     const parts = await testParts(newPath());
     const append = (letter: string) =>
       parts.engine.change(tester, (draft) => {
-        const item = draft.get("site_title");
-        if (item !== undefined) draft.put({ ...item, value: `${item.value}${letter}` });
+        const item = draft.get(SETTINGS, "site_title");
+        if (item !== undefined) draft.put(SETTINGS, { ...item, value: `${item.value}${letter}` });
         return `${draft.revision}${letter}`;
       });
     await save(parts, { site_title: "-" });
@@ -141,7 +142,7 @@ describe("changes that wait at the same time", () => {
     await Promise.all([save(parts, { c: "1", b: "1" }), save(parts, { a: "1" })]);
     const again = await testParts(path);
     for (const { engine } of [parts, again])
-      expect([...engine.snapshot().items()].slice(-3).map(({ key }) => key)).toEqual([
+      expect([...engine.snapshot().of(SETTINGS).items()].slice(-3).map(({ key }) => key)).toEqual([
         "c",
         "b",
         "a",
@@ -181,8 +182,8 @@ describe("changes that wait at the same time", () => {
     const parts = await testParts(newPath(), { wrap });
     const inDraft = (value: string) =>
       parts.engine.change(tester, (draft) => {
-        const item = draft.get("site_title");
-        if (item !== undefined) draft.put({ ...item, value });
+        const item = draft.get(SETTINGS, "site_title");
+        if (item !== undefined) draft.put(SETTINGS, { ...item, value });
       });
     const results = await Promise.allSettled([
       save(parts, { site_title: "one" }),
@@ -266,7 +267,7 @@ describe("two engines on one database", () => {
     const revisions = (await Promise.all(saves)).map(({ revision }) => revision);
     expect(revisions.sort((a, b) => a - b)).toEqual(Array.from({ length: 80 }, (_, at) => at + 1));
     const [a, b] = await Promise.all(engines.map(({ engine }) => engine.fresh()));
-    expect([...(a?.items() ?? [])]).toEqual([...(b?.items() ?? [])]);
+    expect([...(a?.of(SETTINGS).items() ?? [])]).toEqual([...(b?.of(SETTINGS).items() ?? [])]);
     expect(a?.revision).toBe(80);
   });
 
@@ -286,7 +287,7 @@ describe("two engines on one database", () => {
       const { token } = await a.settings.resetToken(tester);
       const asked: Promise<string | undefined>[] = [];
       for (let step = 0; step < 400; step += 1) {
-        asked.push(b.engine.fresh().then((now) => now.get("token")?.value));
+        asked.push(b.engine.fresh().then((now) => now.get(SETTINGS, "token")?.value));
         // The next caller comes one step of the read later, or one tick of the event loop.
         await (step % 20 === 0 ? nextTurn() : Promise.resolve());
       }
@@ -314,9 +315,9 @@ test("while the database cannot be read, reads continue from memory and the fail
   await save(parts, { site_title: "kept" });
   broken = new StoreError("failed", "the disk is gone");
   const asked = await Promise.all([parts.engine.fresh(), parts.engine.fresh()]);
-  for (const snapshot of asked) expect(snapshot.get("site_title")?.value).toBe("kept");
+  for (const snapshot of asked) expect(snapshot.get(SETTINGS, "site_title")?.value).toBe("kept");
   expect(failures).toContain(broken);
   broken = undefined;
   await save(parts, { site_title: "again" });
-  expect((await parts.engine.fresh()).get("site_title")?.value).toBe("again");
+  expect((await parts.engine.fresh()).get(SETTINGS, "site_title")?.value).toBe("again");
 });

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -180,7 +181,7 @@ test("a custom setting with a key that is invalid today can be changed and delet
   await save(parts, { [key]: "2" });
   await parts.settings.save([{ key, value: "2", flag: FLAG.deprecated }], tester);
   await parts.settings.delete(key, tester);
-  expect(parts.engine.snapshot().get(key)).toBeUndefined();
+  expect(parts.engine.snapshot().get(SETTINGS, key)).toBeUndefined();
   const again = await failureOf(() => save(parts, { [key]: "1" }));
   expect(again.code).toBe(Code.InvalidArgument);
 });

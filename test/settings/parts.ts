@@ -7,18 +7,24 @@ import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
 import { createEngine, type Engine } from "../../src/ledger/engine.ts";
 import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import { createHistory, type History } from "../../src/ledger/history.ts";
-import type { SettingLimits } from "../../src/ledger/snapshot.ts";
 import type { RevisionOrigin, SettingStore } from "../../src/ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
+import { type SettingLimits, settingLimits } from "../../src/settings/kind.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
 import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { CHEAP } from "../archive/text.ts";
 
 export const definitions = loadSettingDefinitions();
+
+const NO_LIMITS: SettingLimits = {
+  custom: Number.POSITIVE_INFINITY,
+  bytes: Number.POSITIVE_INFINITY,
+  publicBytes: Number.POSITIVE_INFINITY,
+};
 
 /** Actor of the changes of a test. */
 export const tester: RevisionOrigin = {
@@ -35,7 +41,7 @@ export interface PartsOptions {
   /** Sealing keys. */
   readonly keys?: readonly string[];
   readonly now?: () => number;
-  readonly limits?: SettingLimits;
+  readonly limits?: Partial<SettingLimits>;
   /** Called between large changes. */
   readonly collect?: () => void;
   readonly managedBy?: (key: string) => string | undefined;
@@ -81,7 +87,9 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
       fingerprint,
       ...(options.collect && { collect: options.collect }),
       now,
-      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.limits === undefined
+        ? {}
+        : { limits: settingLimits({ ...NO_LIMITS, ...options.limits }) }),
       onReadFailure: options.onReadFailure ?? (() => undefined),
     });
     const { revision } = engine.snapshot();
@@ -112,7 +120,9 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         engine,
         cipher: createPassphraseCipher(randomBytes, CHEAP),
         databaseId: store.databaseId,
-        ...(options.limits === undefined ? {} : { maxCustomSettings: options.limits.custom }),
+        ...(options.limits === undefined
+          ? {}
+          : { maxCustomSettings: options.limits.custom ?? Number.POSITIVE_INFINITY }),
         now,
         managedBy,
       }),

@@ -3,7 +3,8 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
-import { mountItem } from "../../src/settings/mount-key.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -97,9 +98,9 @@ describe("a rollback", () => {
   test("leaves mounts unchanged", async () => {
     const parts = await testParts(newPath());
     const mount = mountItem("mount:m", JSON.stringify({ path: "/m", overrides: {} }), false);
-    await parts.engine.change(tester, (draft) => draft.putMount(mount));
+    await parts.engine.change(tester, (draft) => draft.put(MOUNTS, mount));
     expect(await back(parts, 0)).toMatchObject({ commit: undefined, result: [] });
-    expect(parts.engine.snapshot().mounts.has("mount:m")).toBe(true);
+    expect(parts.engine.snapshot().get(MOUNTS, "mount:m")).toBeDefined();
   });
 
   test("skips a changed secret with a reason, and restores the rest", async () => {
@@ -181,8 +182,8 @@ describe("a rollback", () => {
     const write = (values: Record<string, string>) =>
       parts.engine.change(tester, (draft) => {
         for (const [key, value] of Object.entries(values)) {
-          const item = draft.get(key);
-          if (item !== undefined) draft.put({ ...item, value });
+          const item = draft.get(SETTINGS, key);
+          if (item !== undefined) draft.put(SETTINGS, { ...item, value });
         }
       });
     await write({ version: "v1", logo: "1" });

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { startSettings } from "../../src/settings/start.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -40,7 +41,8 @@ describe("the first start", () => {
     const all = await Promise.all([1, 2, 3].map(() => testParts(path)));
     const shown = (await Promise.all(all.map((parts) => start(parts)))).filter(Boolean);
     expect(shown).toHaveLength(1);
-    for (const { engine } of all) expect((await engine.fresh()).get("token")?.value).toBe(shown[0]);
+    for (const { engine } of all)
+      expect((await engine.fresh()).get(SETTINGS, "token")?.value).toBe(shown[0]);
   });
 });
 

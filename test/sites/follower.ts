@@ -5,6 +5,7 @@ import { type SettingServices, startSettingServices } from "../../src/app/settin
 import { parseConfig } from "../../src/config/config.ts";
 import type { RevisionOrigin } from "../../src/ledger/store.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { type Sites, type SitesDeps, startSites } from "../../src/sites/start.ts";
 import type { SiteEvent, SiteStore } from "../../src/sites/store.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
@@ -94,7 +95,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
       const { revision } = await settings.settings.save([{ key, value }], ORIGIN);
       return revision;
     },
-    value: (key) => settings.engine.snapshot().get(key)?.value,
+    value: (key) => settings.engine.snapshot().get(SETTINGS, key)?.value,
     close: async () => {
       clearInterval(timer);
       await sites.close();

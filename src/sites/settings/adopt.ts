@@ -7,6 +7,7 @@ import { message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import { redirectedSecrets } from "../../settings/destination.ts";
 import { FLAG, type SettingItem } from "../../settings/item.ts";
+import { SETTINGS } from "../../settings/kind.ts";
 import { decideItems, problemOf, redirection, type SettingInput } from "../../settings/save.ts";
 import { normalizeStoredValue } from "../../settings/value.ts";
 import type { SiteRow } from "../../sync/client.ts";
@@ -61,8 +62,8 @@ export async function adopt(
         const { key, item, row } = comparison;
         if (row === undefined || comparison.overridden) return [];
         const refuse = (reason: Text): Adopted[] => [{ key, outcome: "refused", reason }];
-        const now = draft.get(key);
-        if (now?.revision !== base.get(key)?.revision)
+        const now = draft.get(SETTINGS, key);
+        if (now?.revision !== base.get(SETTINGS, key)?.revision)
           return [{ key, outcome: "skipped", reason: message("CHANGED_MEANWHILE") }];
         const manager = managedBy(key);
         if (manager !== undefined) return refuse(message("MANAGED_BY_FILE", { file: manager }));
@@ -159,7 +160,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
     if (outcome === "skipped") continue;
     delete stillRefused[key];
     if (outcome === "refused")
-      setOwn(held, key, { revision: snapshot.get(key)?.revision ?? 0, reason });
+      setOwn(held, key, { revision: snapshot.get(SETTINGS, key)?.revision ?? 0, reason });
   }
   const keys = result.flatMap(({ key, outcome }) => (outcome === "changed" ? [key] : []));
   const event: SiteEvent = {
@@ -210,7 +211,7 @@ function refusalOf(
     revision,
     reason: note,
     code: ownValue(state.refused, key)?.code ?? 0,
-    isPart: Array.from(snapshot.items()).some(isOther),
+    isPart: Array.from(snapshot.of(SETTINGS).items()).some(isOther),
   };
 }
 

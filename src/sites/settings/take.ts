@@ -2,6 +2,7 @@ import type { Engine } from "../../ledger/engine.ts";
 import type { RevisionOrigin } from "../../ledger/store.ts";
 import { message } from "../../messages/message.ts";
 import { setOwn } from "../../own-value.ts";
+import { SETTINGS } from "../../settings/kind.ts";
 import type { SiteRegistry } from "../registry.ts";
 import type { Site, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
@@ -92,7 +93,7 @@ export async function takeValuesIn(
     const held = { ...before.held };
     for (const { key, outcome, reason } of result)
       if (outcome === "refused")
-        setOwn(held, key, { revision: base.get(key)?.revision ?? 0, reason });
+        setOwn(held, key, { revision: base.get(SETTINGS, key)?.revision ?? 0, reason });
       else delete held[key];
     const done = result.filter(({ outcome }) => outcome === "changed" || outcome === "added");
     const event: SiteEvent = {

@@ -37,7 +37,7 @@ describe("a site's values that would exceed a bound of all settings together", (
     expect(failure.message).toContain(Object.keys(env)[0]);
     const { revision, totals } = mooring.settings.engine.snapshot();
     expect(revision).toBe(before);
-    expect(totals.custom).toBe(0);
+    expect(totals["custom"]).toBe(0);
     expect(mooring.value("announcement")).not.toBe(site.value("announcement"));
   });
 
@@ -45,6 +45,6 @@ describe("a site's values that would exceed a bound of all settings together", (
     await addRows(3);
     const { adopt } = await adopting({ MOORING_MAX_CUSTOM_SETTINGS: "3" });
     await adopt();
-    expect(mooring.settings.engine.snapshot().totals.custom).toBe(3);
+    expect(mooring.settings.engine.snapshot().totals["custom"]).toBe(3);
   });
 });

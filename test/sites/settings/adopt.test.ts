@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { FLAG } from "../../../src/settings/item.ts";
+import { SETTINGS } from "../../../src/settings/kind.ts";
 import { adopt } from "../../../src/sites/settings/adopt.ts";
 import type { Comparison } from "../../../src/sites/settings/compare.ts";
 import type { SiteRow } from "../../../src/sync/client.ts";
@@ -38,7 +39,7 @@ async function adopted(
     sync: "differs",
     wanted: undefined,
     row: there,
-    item: base.get(key),
+    item: base.get(SETTINGS, key),
     secret: false,
     overridden,
     drifted: false,
@@ -77,7 +78,7 @@ test.each<[string, SiteRow, Parameters<typeof adopted>[2], string, RegExp]>([
     reason: expect.stringMatching(reason),
     isSaved: outcome === "changed" || outcome === "added",
   });
-  expect(parts.engine.snapshot().get(there.key)?.value === there.value).toBe(
+  expect(parts.engine.snapshot().get(SETTINGS, there.key)?.value === there.value).toBe(
     found.isSaved && there.key !== "allow_indexed",
   );
 });

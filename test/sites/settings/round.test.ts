@@ -1,10 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { createSnapshot } from "../../../src/ledger/snapshot.ts";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 import { type RoundOptions, runRound } from "../../../src/sites/settings/round.ts";
 import { type Fight, NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
 import type { SiteClient, SiteRow } from "../../../src/sync/client.ts";
-import { item } from "../../settings/staged.ts";
+import { item, snapshotOf } from "../../settings/staged.ts";
 
 const NOW = 10_000_000;
 const WINDOW = 600_000;
@@ -48,7 +47,7 @@ async function round(
       client: client as SiteClient,
       hash,
       now: () => NOW,
-      snapshot: createSnapshot(9, items),
+      snapshot: snapshotOf(9, items),
     },
   );
 }
