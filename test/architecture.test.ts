@@ -109,6 +109,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "archive",
     "audit/checkpoint.ts",
     "messages/error.ts",
+    "settings/server-own.ts",
     "transport/listen.ts",
   ],
 };
