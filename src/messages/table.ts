@@ -171,6 +171,7 @@ export const MESSAGES = {
   SITE_TOKEN_UNKNOWN: "Mooring does not have its token yet",
 
   // Sites
+  SITE_NAME_RESERVED: "must not be all or none: mounts have these words in place of names",
   SITE_NAME_INVALID:
     "{field} must have 1 to 64 letters, digits, dots, underscores or hyphens, and begin with a letter or digit",
   SITE_URL_INVALID:
@@ -289,6 +290,7 @@ export const MESSAGES = {
   SITES_REQUIRED:
     "{field} must be chosen, because there are several sites: name sites, or choose all",
   SITES_INVALID: "{field} must have either names, or all, or none",
+  SITE_CHOICE_ALONE: "{field}: {name} is a choice of its own: give all, none, or names of sites",
   SITE_UNKNOWN: "{field}: there is no site {name}.{hint}",
   MOUNT_TOO_LARGE: "{field} has more than {most} KiB together with the other values of the mount",
   ITEM_NOT_IN_FORM: "{field} is not a member of the form of a mount",
@@ -360,6 +362,7 @@ export const MESSAGES = {
     "the mount is enabled and not mounted: store it as disabled by an update, then enable it",
   KEY_PREFIX_RESERVED: "must not begin with {prefix}, which is reserved for mounts",
   MOUNT_NOT_THERE: "the site has no mount of this driver at {path}",
+  LISTED_BUT_FAILING: "listed now, but the server keeps the error of its last mount: {status}",
   MOUNT_IS_DISABLED_THERE: "not listed: the mount is disabled on the site",
   ACCOUNT_REFUSED:
     "not listed: another mount with this account was refused, and each further attempt may lock the account",

@@ -57,6 +57,7 @@ import { decideDelete, decideSave, redirectedOf, resultAs } from "./save.ts";
 import { type MountFollow, syncSite } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { Lister } from "./site/listing.ts";
+import { plainStatus } from "./site/plain.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
 import { cleanPath, type WantedMount } from "./site/row.ts";
@@ -154,13 +155,16 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const refuse = (grant: Grant) => (): never => {
     throw outsideLimits(grant);
   };
+  const unknownMount = (name: string): ServiceError => {
+    const near = didYouMean(name, all().keys());
+    return notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint: near }));
+  };
   const need =
     (grant: Grant) =>
     (mount: Mount | undefined, name: string): Mount => {
       if (mount !== undefined && allowed(grant)(mount)) return mount;
       if (grant.limits.length > 0) refuse(grant)();
-      const near = didYouMean(name, all().keys());
-      throw notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint: near }));
+      throw unknownMount(name);
     };
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
     driverOf,
@@ -242,6 +246,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       lister: deps.lister,
       rowsOf: async ({ id }) => (await deps.follow().look(id)).rows,
       record: ({ id }, row, error) => deps.follow().record(id, row, error, deps.health.classOf),
+      statusOf: (row) => plainStatus(row, undefined, deps),
       remedyFor: deps.health.remedyFor,
       isRefusal: (error) => deps.health.isRefusal(deps.health.classOf(error)),
       now: () => performance.now(),
@@ -430,7 +435,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const known = new Set(wanted.map((mount) => mount.name));
       const asked = names.length === 0 ? [...known] : [...new Set(names)];
       for (const one of asked)
-        if (!known.has(one))
+        if (!all().has(one)) throw unknownMount(one);
+        else if (!known.has(one))
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
       const asks = asked.map((one) => `mount:${one}`);
       await deps.audit(doneEntry(origin, Date.now(), [name, ...asks.slice(0, MAX_SUBJECTS)], {}));

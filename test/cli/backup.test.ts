@@ -153,7 +153,7 @@ describe("import", () => {
     const storages = [{ mount_path: "/films", driver: "Local", addition: "{}" }];
     const own = ["token", "version", "index_progress"].map((key) => ({
       key,
-      value: key === "token" ? TOKEN : "",
+      value: key === "token" ? TOKEN : "{}",
     }));
     const content = { encrypted: "", settings: [title, ...own], users: [{}], storages };
     await writeFile(inFolder("page.json"), JSON.stringify(content));

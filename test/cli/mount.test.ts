@@ -185,6 +185,42 @@ test("wrong values are named as they are given", async () => {
   expect(own.err).toMatch(/mount: thumbnail@quay must be true or false/);
 });
 
+test("a change of a mount that does not exist says so, with the nearest name", async () => {
+  for (const args of [
+    ["set", "film"],
+    ["set", "film", "order=1"],
+    ["get", "film"],
+    ["copy", "film", "other", "/other"],
+    ["rename", "film", "other"],
+    ["replace", "film", "order=1"],
+    ["delete", "film", "--yes"],
+    ["test", "film"],
+    ["sync", "harbour", "film", "--yes"],
+    ["export", "film"],
+  ])
+    expect(await mount(...args), args.join(" ")).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/"film".*"films"/),
+    });
+  expect(await mount("set", "films")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("mount set: ITEM=VALUE is missing"),
+  });
+});
+
+test("all and none are no names of sites", async () => {
+  for (const sites of ["all,harbour", "harbour,none"])
+    expect(await mount("set", "films", `sites=${sites}`)).toMatchObject({
+      code: 4,
+      err: expect.stringMatching(/sites: (all|none) is a choice of its own/),
+    });
+  for (const name of ["all", "none", "All"])
+    expect(await site("set", "quay", `name=${name}`)).toMatchObject({
+      code: 4,
+      err: expect.stringContaining("must not be all or none"),
+    });
+});
+
 test("a sync of a site without mounts says so", async () => {
   const { out } = await mount("list", "--site", "quay");
   const names = out

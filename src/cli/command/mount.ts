@@ -47,7 +47,7 @@ const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, act: list },
   get: { count: 1, act: get },
   create: { count: [3, 500], act: createOne },
-  set: { count: [2, 500], act: set },
+  set: { count: [1, 500], act: set },
   replace: { count: 2, act: replace },
   copy: { count: 3, act: copy },
   rename: { count: 2, act: rename },
@@ -114,7 +114,7 @@ export const mountCommand: Command = {
   ],
   offline: false,
   positionals: [1, 502],
-  run: (run) => runAction("mount", actions, { run, flags: mountCommand.flags }),
+  run: (run) => runAction(mountCommand, actions, run),
 };
 
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */
@@ -165,7 +165,9 @@ async function createOne(
 }
 
 async function set(run: CommandRun, [name = "", ...members]: readonly string[]): Promise<void> {
+  // Before the values: their names depend on the driver of the mount.
   const { mount } = await (await client(run)).getMount({ name });
+  if (members.length === 0) throw usage("mount set: ITEM=VALUE is missing");
   const input = create(MountInputSchema, { name });
   await readMountMembers(run, input, members, mount?.driver ?? "", mount);
   await save(run, input);
@@ -285,7 +287,7 @@ async function test(run: CommandRun, names: readonly string[]): Promise<void> {
   if (args.is("json")) await output.json(TestMountsResponseSchema, reply);
   else if (tests.length === 0) notice("there are no mounts on sites");
   else await writeTests(output, tests);
-  const bad = tests.filter(({ outcome }) => outcome !== "works" && outcome !== "disabled");
+  const bad = tests.filter(({ outcome, error }) => error !== "" && outcome !== "disabled");
   if (bad.length > 0)
     throw new CliFailure(EXIT.refused, `${bad.length} of ${tests.length} mounts do not work`);
 }

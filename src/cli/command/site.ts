@@ -84,7 +84,7 @@ export const siteCommand: Command = {
   ],
   offline: false,
   positionals: [1, 1_001],
-  run: (run) => runAction("site", actions, { run, flags: siteCommand.flags }),
+  run: (run) => runAction(siteCommand, actions, run),
 };
 
 /** Longer default time limit than that of other commands, because a site may be slow. */
