@@ -11,7 +11,7 @@ import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import { NO_MOUNTS } from "../sites/site.ts";
 import { createSiteNames } from "../sites/site-names.ts";
-import type { SitesDeps } from "../sites/start.ts";
+import type { SitesDeps } from "../sites/sites.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -118,6 +118,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(closeMounts);
   mountService = mounts;
+  await sites.start();
   const upstream = openUpstream(config, {
     services,
     sites,

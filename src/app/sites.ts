@@ -13,7 +13,7 @@ import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { SiteService } from "../sites/service.ts";
 import { errorOf, healthOf, type Site } from "../sites/site.ts";
-import { type Sites, type SitesDeps, startSites } from "../sites/start.ts";
+import { createSites, type Sites, type SitesDeps } from "../sites/sites.ts";
 import type { SiteEvent, SiteStore } from "../sites/store.ts";
 import { passingReason } from "../sync/failure.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -60,7 +60,7 @@ export async function openSites(
     const level = action === "fight" ? "error" : TROUBLE.has(action) ? "warn" : "info";
     log[level]({ site: site.name, action, actor, revision, keys, result }, "site");
   };
-  const sites = await startSites({
+  const sites = await createSites({
     ...services,
     isHeld: (site) => site.upstream && !isMet,
     store: store.sites,

@@ -235,7 +235,7 @@ export interface AdoptRoundOptions {
  * Adopts the result of a read of a site: mounts that only the site has, those that differ, and
  * deletions, in one revision.
  *
- * @returns the revision with the result for each mount, and the states to be stored by `MountFollow.ask`.
+ * @returns the revision with the result for each mount, and the states to be stored by `MountSync.request`.
  */
 export async function adoptRound(
   round: MountRound,

@@ -54,13 +54,13 @@ import {
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, redirectedOf, resultAs } from "./save.ts";
-import { type MountFollow, syncSite } from "./site/follow.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { Lister } from "./site/listing.ts";
 import { plainStatus } from "./site/plain.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
 import { cleanPath, type WantedMount } from "./site/row.ts";
+import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf, unreadSite } from "./status.ts";
 import { createSummaries } from "./summary.ts";
 import { type Target, type TestResult, testMounts } from "./test.ts";
@@ -72,10 +72,7 @@ export interface MountServiceDeps {
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: Pick<SiteRegistry, "sites" | "names" | "load" | "state">;
-  readonly follow: () => Pick<
-    MountFollow,
-    "look" | "ask" | "follow" | "isLeader" | "passing" | "record"
-  >;
+  readonly sync: () => Pick<MountSync, "read" | "request" | "push" | "forward" | "record">;
   readonly registry: MountRegistry;
   /** Listings of mounts at their providers. */
   readonly lister: Pick<Lister, "list" | "accountOf">;
@@ -244,8 +241,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const test = (targets: readonly Target[], signal: AbortSignal): Promise<readonly TestResult[]> =>
     testMounts(targets, {
       lister: deps.lister,
-      rowsOf: async ({ id }) => (await deps.follow().look(id)).rows,
-      record: ({ id }, row, error) => deps.follow().record(id, row, error, deps.health.classOf),
+      rowsOf: async ({ id }) => (await deps.sync().read(id)).rows,
+      record: ({ id }, row, error) => deps.sync().record(id, row, error, deps.health.classOf),
       statusOf: (row) => plainStatus(row, undefined, deps),
       remedyFor: deps.health.remedyFor,
       isRefusal: (error) => deps.health.isRefusal(deps.health.classOf(error)),
@@ -395,8 +392,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       for (const site of deps.sites.sites()) {
         const state = registry.mounts(site.id).get(name);
         if (state !== undefined && newName !== name)
-          await deps.follow().ask(site.id, {
-            insist: [],
+          await deps.sync().request(site.id, {
+            forced: [],
             states: { [newName]: { ...state, applied: renamed.revision, tried: renamed.revision } },
             forget: [name],
           });
@@ -426,7 +423,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     compare: async (name) => {
       const site = await siteNamed(name);
-      const round = await onSite(deps.follow().look(site.id));
+      const round = await onSite(deps.sync().read(site.id));
       return compareResults(round, site, wantedOf(site), registry.mounts(site.id));
     },
     sync: async (name, names, origin) => {
@@ -440,12 +437,12 @@ export function createMountService(deps: MountServiceDeps): MountService {
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
       const asks = asked.map((one) => `mount:${one}`);
       await deps.audit(doneEntry(origin, Date.now(), [name, ...asks.slice(0, MAX_SUBJECTS)], {}));
-      const { rows } = await onSite(deps.follow().look(site.id));
+      const { rows } = await onSite(deps.sync().read(site.id));
       const listings = registry.listings(site.id);
       const failing = new Set(
         rows.filter((row) => isFailing(row, listings)).map(({ mount_path: path }) => path),
       );
-      await onSite(syncSite(site.id, asked, { follow: deps.follow(), registry }));
+      await onSite(deps.sync().push(site.id, asked));
       const mounts = asked.flatMap((one) => all().get(one) ?? []);
       // The status of a mount that was mounted again does not show whether the provider answers.
       const again = mounts.filter(
@@ -487,13 +484,14 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     adopt: async (name, names, caller, options = {}) => {
       const site = await siteNamed(name);
-      const round = await onSite(deps.follow().look(site.id));
+      const round = await onSite(deps.sync().read(site.id));
       const { saved, states } = await takeRound(round, site, names, caller, options);
-      if (options.dryRun !== true) await onSite(deps.follow().ask(site.id, { insist: [], states }));
+      if (options.dryRun !== true)
+        await onSite(deps.sync().request(site.id, { forced: [], states }));
       return saved;
     },
     passing: async (site, pass, origin) => {
-      await deps.follow().passing(site.id, pass, async (round) => {
+      await deps.sync().forward(site.id, pass, async (round) => {
         // Before the first adoption, Mooring does not manage the site's mounts.
         if (!registry.site(site.id).met) return {};
         return (await takeRound(round, site, [], { grant: ROOT, origin }, {})).states;

@@ -17,6 +17,7 @@ import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import type { Comparison } from "./settings/compare.ts";
 import type { Pushed } from "./settings/push.ts";
 import type { Round } from "./settings/round.ts";
+import type { SettingSync } from "./settings/sync.ts";
 import { type Taken, takeValues } from "./settings/take.ts";
 import {
   errorOf,
@@ -28,7 +29,6 @@ import {
   type SiteView,
 } from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
-import type { Workers } from "./worker.ts";
 
 /** Result of a sync, or of its dry run. */
 interface Synced {
@@ -115,7 +115,7 @@ export interface SiteService {
 
 export interface SiteServiceDeps {
   readonly registry: SiteRegistry;
-  readonly workers: Workers;
+  readonly settings: SettingSync;
   readonly engine: Engine;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   readonly managedBy: (key: string) => string | undefined;
@@ -152,7 +152,7 @@ const EMPTY: Site = Object.freeze({
 });
 
 export function createSiteService(deps: SiteServiceDeps): SiteService {
-  const { registry, workers, engine } = deps;
+  const { registry, settings, engine } = deps;
   const viewOf = (site: Site): SiteView => ({
     site,
     state: registry.state(site.id),
@@ -183,8 +183,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   };
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
     doneEntry(origin, deps.now(), [name], detail);
-  const look = (site: Site): Promise<Round> =>
-    mapSiteFailure(workers.round(site, { aim: "look", actor: "sites" }));
+  const read = (site: Site): Promise<Round> =>
+    mapSiteFailure(settings.round(site, { aim: "read", actor: "sites" }));
   const feed = createStateFeed<WatchedSites>({
     read: (before) => readSites(before, registry.sites().map(viewOf), engine.snapshot()),
     isCurrent: ({ snapshot }) => snapshot === engine.snapshot(),
@@ -211,7 +211,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const { url, mode } = site;
       if (!(await registry.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
       try {
-        await look(site);
+        await read(site);
       } catch (error) {
         await registry.delete(site.id, [
           noted(origin, site, { undone: "the site was not reached" }),
@@ -244,18 +244,18 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const site = registry.byName(name);
       const mounts = await deps.effects.leave(site, origin, { dryRun: true });
       if (dryRun) return mounts;
-      await workers.alone(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));
+      await settings.exclusive(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));
       // Only now: a mount that leaves an existing site is removed from its server.
       return deps.effects.leave(site, origin, { dryRun: false });
     },
     check: async (name) => {
       const site = registry.byName(name);
-      await look(site);
+      await read(site);
       return viewOf(site);
     },
     compare: async (name) => {
       const site = registry.byName(name);
-      const { comparisons } = await look(site);
+      const { comparisons } = await read(site);
       return { view: viewOf(site), comparisons };
     },
     adopt: async (name, { keys, dryRun, reveals = true }, origin) => {
@@ -268,9 +268,9 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const site = registry.byName(name);
       const asked = keys.length === 0 ? undefined : namedOf(site, keys);
       const { revision } = engine.snapshot();
-      const aim = dryRun ? "look" : "push";
+      const aim = dryRun ? "read" : "push";
       const round = await mapSiteFailure(
-        workers.round(site, { aim, actor, insist: !dryRun, ...(asked && { keys: asked }) }),
+        settings.round(site, { aim, actor, force: !dryRun, ...(asked && { keys: asked }) }),
       );
       const chosen = asked && new Set(asked);
       const isAsked = (key: string): boolean => chosen?.has(key) ?? true;
@@ -323,7 +323,7 @@ function tooEarly({ name }: Site): ServiceError {
 }
 
 /** Makes the site connect its download managers with Mooring's values. */
-async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
+async function connect({ settings, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
   const value = (key: string): string =>
     ownValue(site.overrides, key) ?? engine.snapshot().get(SETTINGS, key)?.value ?? "";
   const managers = [
@@ -343,7 +343,7 @@ async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promis
   for (const [call, key, body] of managers) {
     if (value(key) === "") continue;
     const secrets = Object.values(body);
-    await workers.alone(site.id, ({ client }) =>
+    await settings.exclusive(site.id, ({ client }) =>
       client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 }),
     );
     connected.push(call.slice("set_".length));

@@ -3,7 +3,7 @@ import { waitAtMost } from "../pause.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { keyPolicyOf } from "../sites/settings/key-policy.ts";
 import type { Site, TakenBack } from "../sites/site.ts";
-import type { Sites } from "../sites/start.ts";
+import type { Sites } from "../sites/sites.ts";
 
 /**
  * Maximum wait for values that the upstream checks, whose refusal is reported to the caller, in
@@ -27,7 +27,7 @@ export type Delivery =
   | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
 
 export interface DeliveryDeps {
-  readonly sites: Pick<Sites, "registry" | "isLeader" | "follow">;
+  readonly sites: Pick<Sites, "registry" | "sync" | "settings">;
   readonly engine: Pick<Engine, "snapshot">;
   readonly now: () => number;
   /** Maximum wait for other values, in milliseconds. */
@@ -41,7 +41,7 @@ export async function waitForDelivery(
   site: Site,
   revision: number,
 ): Promise<Delivery> {
-  const { registry } = sites;
+  const { registry, settings, sync } = sites;
   const isDelivered = (): boolean => registry.state(site.id).appliedRevision >= revision;
   const isChecked = Array.from(engine.snapshot().of(SETTINGS).items()).some(
     (item) => item.revision === revision && keyPolicyOf(item.key).alone,
@@ -52,10 +52,10 @@ export async function waitForDelivery(
     const answers = registry.state(site.id).error === undefined;
     return began + (isChecked && answers ? CHECKED_PATIENCE : patience) - now();
   };
-  if (sites.isLeader()) void sites.follow(site.id).catch(onError);
+  if (sync.isLeader()) void settings.reconcile(site.id).catch(onError);
   while (!isDelivered() && left() > 0) {
-    await nextChange(registry, sites.isLeader() ? left() : Math.min(READ_INTERVAL, left()));
-    if (!sites.isLeader()) await registry.load();
+    await nextChange(registry, sync.isLeader() ? left() : Math.min(READ_INTERVAL, left()));
+    if (!sync.isLeader()) await registry.load();
   }
   if (!isDelivered()) return { outcome: "pending" };
   const refusals = Object.entries(registry.state(site.id).takenBack)

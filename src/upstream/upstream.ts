@@ -1,11 +1,11 @@
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
 import { SETTINGS } from "../settings/kind.ts";
-import { answers } from "../sites/probe.ts";
+import { createSettingClient } from "../sites/settings/client.ts";
+import type { SettingJob } from "../sites/settings/sync.ts";
 import { takeValuesIn } from "../sites/settings/take.ts";
 import type { Site } from "../sites/site.ts";
-import type { Sites, SitesDeps } from "../sites/start.ts";
-import type { Turn } from "../sites/worker.ts";
+import { isAnswering, type Sites, type SitesDeps } from "../sites/sites.ts";
 import { createSiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { type Delivery, waitForDelivery } from "./delivery.ts";
@@ -76,13 +76,13 @@ export interface Upstream
 export function startUpstream(deps: UpstreamDeps): Upstream {
   const { sites, url, engine, now, onError, forwardMounts } = deps;
   const { patience = PATIENCE, ownRows: ownRowsAge } = deps.times ?? {};
-  const { registry, workers } = sites;
+  const { registry, settings } = sites;
   const client = createSiteClient({ url, token: "", ca: "", pin: "" }, CONNECTIONS);
   const sessions = createSessions(client, now);
   const upstream = createUpstreamSite(registry, now);
-  const adopt = (turn: Turn, origin: RevisionOrigin, onlyDrifted: boolean) =>
+  const adopt = (job: SettingJob, origin: RevisionOrigin, onlyDrifted: boolean) =>
     takeValuesIn(
-      turn,
+      job,
       { ...deps, registry },
       { keys: [], dryRun: false, origin, reveals: true, onlyDrifted },
     );
@@ -96,7 +96,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   const knownKeys = createKnownKeys(() => registry.state(upstream.find()?.id ?? "").known);
   const readOwnRows = () => {
     const token = upstream.find()?.token ?? "";
-    return client.list({
+    return createSettingClient(client).list({
       headers: { authorization: token },
       secrets: [token],
       limit: OWN_ROWS_LIMIT,
@@ -129,7 +129,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     forwardChange: async (forward, by) => {
       const site = upstream.find();
       if (site === undefined || registry.state(site.id).appliedRevision === 0) return forward();
-      await forwardChange({ workers, adopt, onError }, site, forward, by);
+      await forwardChange({ settings, adopt, onError }, site, forward, by);
     },
     forwardMountChange: async (forward, by) => {
       const site = upstream.find();
@@ -142,7 +142,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       const site = upstream.find();
       if (site === undefined) return;
       const secrets = Object.values(body).filter((value) => typeof value === "string");
-      await workers.alone(site.id, ({ client }) =>
+      await settings.exclusive(site.id, ({ client }) =>
         client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 }),
       );
     },
@@ -155,15 +155,15 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
 
 /** Availability check of the upstream; concurrent calls share one. */
 function createProbe(
-  { sites: { registry, workers }, onError }: Pick<UpstreamDeps, "sites" | "onError">,
+  { sites: { registry, settings }, onError }: Pick<UpstreamDeps, "sites" | "onError">,
   find: () => Site | undefined,
 ): () => Promise<void> {
   let running: Promise<void> | undefined;
   const probeOnce = async (): Promise<void> => {
     const site = find();
     const isKnownToFail = site === undefined || registry.state(site.id).error !== undefined;
-    if (isKnownToFail || site.paused || (await answers(site, PROBE_TIMEOUT))) return;
-    await workers.round(site, { aim: "look", actor: "sites" }).catch((error: unknown) => {
+    if (isKnownToFail || site.paused || (await isAnswering(site, PROBE_TIMEOUT))) return;
+    await settings.round(site, { aim: "read", actor: "sites" }).catch((error: unknown) => {
       if (!(error instanceof SiteFailure)) throw error;
     });
   };

@@ -48,7 +48,7 @@ async function opened(meanwhile: {
     driverNames: () => [],
     sites: fixedSites(),
     stopping: new AbortController().signal,
-    follow: noSites,
+    sync: noSites,
     audit: noSites,
     lister: { list: noSites, accountOf: noSites },
     health: {

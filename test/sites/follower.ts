@@ -6,7 +6,7 @@ import { parseConfig } from "../../src/config/config.ts";
 import type { RevisionOrigin } from "../../src/ledger/store.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { type Sites, type SitesDeps, startSites } from "../../src/sites/start.ts";
+import { createSites, type Sites, type SitesDeps } from "../../src/sites/sites.ts";
 import type { SiteEvent, SiteStore } from "../../src/sites/store.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import type { StandIn } from "./stand-in.ts";
@@ -65,7 +65,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     showToken: () => undefined,
   });
   const events: SiteEvent[] = [];
-  const sites = await startSites({
+  const sites = await createSites({
     store: observed(store.sites, options.onQuery),
     engine: settings.engine,
     feed: settings.feed,
@@ -82,8 +82,9 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     onError: (error) => {
       throw error;
     },
-    times: { beat: 25, lookAgain: 100, look: 250, pace: 0, ...options.times },
+    times: { tick: 25, reread: 100, read: 250, batch: 0, ...options.times },
   });
+  await sites.start();
   // Like the wiring: commits of other processes are polled continuously.
   const timer = setInterval(() => void settings.engine.fresh(), 50);
   return {

@@ -154,12 +154,15 @@ export interface SiteMounts {
   /** Time of the last read of the list, in milliseconds since 1970 UTC; 0: never. */
   readonly readAt: number;
   readonly extra: readonly ExtraMount[];
+  /** The reason for which the mounts can't be read; empty: none. */
   readonly error: Text;
   readonly errorKind: string;
+  /** Time of the first failure of this kind in a row, in milliseconds since 1970 UTC. */
+  readonly errorSince: number;
   readonly failures: number;
   readonly nextTry: number;
   /** Names of mounts that a user has requested to push despite earlier failures. */
-  readonly insist: readonly string[];
+  readonly forced: readonly string[];
 }
 
 export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({
@@ -168,7 +171,8 @@ export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({
   extra: [],
   error: "",
   errorKind: "",
+  errorSince: 0,
   failures: 0,
   nextTry: 0,
-  insist: [],
+  forced: [],
 });

@@ -10,10 +10,10 @@ import { FLAG, type SettingItem } from "../../settings/item.ts";
 import { SETTINGS } from "../../settings/kind.ts";
 import { decideItems, problemOf, redirection, type SettingInput } from "../../settings/save.ts";
 import { normalizeStoredValue } from "../../settings/value.ts";
-import type { SiteRow } from "../../sync/client.ts";
 import { createTicks } from "../../ticks.ts";
 import type { SiteState, TakenBack } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
+import type { SiteRow } from "./client.ts";
 import type { Comparison } from "./compare.ts";
 import type { Round } from "./round.ts";
 

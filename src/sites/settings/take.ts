@@ -6,9 +6,9 @@ import { SETTINGS } from "../../settings/kind.ts";
 import type { SiteRegistry } from "../registry.ts";
 import type { Site, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
-import type { Turn, Workers } from "../worker.ts";
 import { type Adopted, adopt } from "./adopt.ts";
 import type { Comparison } from "./compare.ts";
+import type { SettingJob, SettingSync } from "./sync.ts";
 
 /** Result of adopting a site's values. */
 export interface Taken {
@@ -18,7 +18,7 @@ export interface Taken {
 
 export interface AdoptDeps {
   readonly registry: SiteRegistry;
-  readonly workers: Workers;
+  readonly settings: Pick<SettingSync, "exclusive">;
   readonly engine: Engine;
   readonly managedBy: (key: string) => string | undefined;
   /** Maximum size of a value in UTF-8 bytes. */
@@ -40,19 +40,19 @@ export interface AdoptOptions {
 
 /** Adopts a site's values, after earlier work on the site. */
 export function takeValues(deps: AdoptDeps, site: Site, options: AdoptOptions): Promise<Taken> {
-  return deps.workers.alone(site.id, (turn) => takeValuesIn(turn, deps, options));
+  return deps.settings.exclusive(site.id, (job) => takeValuesIn(job, deps, options));
 }
 
 /** Like takeValues, for a caller that already has exclusive access to the site. */
 export async function takeValuesIn(
-  { site, round }: Turn,
-  deps: Omit<AdoptDeps, "workers">,
+  { site, round }: SettingJob,
+  deps: Omit<AdoptDeps, "settings">,
   options: AdoptOptions,
 ): Promise<Taken> {
   const { registry, engine, managedBy, maxValueBytes } = deps;
   const { keys, dryRun, origin, reveals = true, onlyDrifted = false } = options;
   const base = engine.snapshot();
-  const { comparisons } = await round({ aim: "look", actor: origin.actor });
+  const { comparisons } = await round({ aim: "read", actor: origin.actor });
   const asked = new Set(keys);
   const isAsked = ({ key, row, overridden }: Comparison): boolean =>
     row !== undefined && !overridden && (asked.size === 0 || asked.has(key));

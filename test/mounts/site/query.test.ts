@@ -63,14 +63,14 @@ test("a request of another process waits for the writer of states", async () => 
     createMountRegistry(store.mountStates),
     createMountRegistry(store.mountStates),
   ];
-  await other.ask("a", { insist: ["one"], states: {} });
-  await other.ask("a", { insist: ["two"], states: { one: { ...NEW_MOUNT, applied: 3 } } });
-  await other.ask("b", { insist: ["three"], states: {} });
-  expect(await leader.asked()).toEqual(new Set(["a", "b"]));
-  await leader.answer("a");
-  expect(leader.site("a")).toMatchObject({ met: true, insist: ["one", "two"] });
+  await other.request("a", { forced: ["one"], states: {} });
+  await other.request("a", { forced: ["two"], states: { one: { ...NEW_MOUNT, applied: 3 } } });
+  await other.request("b", { forced: ["three"], states: {} });
+  expect(await leader.requested()).toEqual(new Set(["a", "b"]));
+  await leader.carryOut("a");
+  expect(leader.site("a")).toMatchObject({ met: true, forced: ["one", "two"] });
   expect(leader.mounts("a").get("one")?.applied).toBe(3);
-  expect(await leader.asked()).toEqual(new Set(["b"]));
+  expect(await leader.requested()).toEqual(new Set(["b"]));
   await leader.load();
   expect([...leader.mounts("a").keys()]).toEqual(["one"]);
   await store.close();

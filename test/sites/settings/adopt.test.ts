@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { FLAG } from "../../../src/settings/item.ts";
 import { SETTINGS } from "../../../src/settings/kind.ts";
 import { adopt } from "../../../src/sites/settings/adopt.ts";
+import type { SiteRow } from "../../../src/sites/settings/client.ts";
 import type { Comparison } from "../../../src/sites/settings/compare.ts";
-import type { SiteRow } from "../../../src/sync/client.ts";
 import { type Parts, save, tester, testParts } from "../../settings/parts.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 import { knownItem, type SettingItem } from "../../../src/settings/item.ts";
+import type { SiteRow } from "../../../src/sites/settings/client.ts";
 import { type Comparison, compare } from "../../../src/sites/settings/compare.ts";
 import { NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
-import type { SiteRow } from "../../../src/sync/client.ts";
 import { defined } from "../../settings/parts.ts";
 import { snapshotOf } from "../../settings/staged.ts";
 

@@ -1,26 +1,20 @@
 import { beforeEach, expect, test } from "vitest";
-import { createProbes } from "../../src/sites/probe.ts";
-import { NEW_STATE, type Site, type SiteState } from "../../src/sites/site.ts";
+import type { Failure, Target } from "../../src/sync/adapter.ts";
+import { createProbes } from "../../src/sync/probe.ts";
 
-const siteOf = (id: string): Site => ({
+const siteOf = (id: string): Target => ({
   id,
-  name: id,
   url: "http://127.0.0.1:1",
   token: "t",
   ca: "",
   pin: "",
-  mode: "follow",
-  include: [],
-  exclude: [],
-  overrides: {},
   paused: false,
   upstream: false,
-  created: 1,
 });
-const error = { kind: "unreachable", message: "connection refused", since: 1 };
+type Failing = Pick<Failure, "kind" | "nextTry">;
 
 let time: number;
-let states: Map<string, SiteState>;
+let failures: Map<string, Failing>;
 let answering: Set<string>;
 let probed: string[];
 let retried: string[];
@@ -28,7 +22,7 @@ let hold: Promise<void> | undefined;
 
 const probesOf = () =>
   createProbes({
-    stateOf: ({ id }) => states.get(id) ?? NEW_STATE,
+    failureOf: ({ id }) => failures.get(id),
     now: () => time,
     retry: async ({ id }) => void retried.push(id),
     probe: async ({ id }) => {
@@ -38,14 +32,14 @@ const probesOf = () =>
     },
   });
 
-const fail = (id: string, members: Partial<SiteState> = {}): Site => {
-  states.set(id, { ...NEW_STATE, error, nextTry: 1_000_000, ...members });
+const fail = (id: string, members: Partial<Failing> = {}): Target => {
+  failures.set(id, { kind: "unreachable", nextTry: 1_000_000, ...members });
   return siteOf(id);
 };
 
 beforeEach(() => {
   time = 10_000;
-  states = new Map();
+  failures = new Map();
   answering = new Set();
   [probed, retried] = [[], []];
   hold = undefined;
@@ -86,7 +80,7 @@ test("sites without a failure, with a permanent one, paused or due are not probe
   const probe = probesOf();
   await probe([
     siteOf("fine"),
-    fail("refusing", { error: { ...error, kind: "unauthorized" } }),
+    fail("refusing", { kind: "unauthorized" }),
     { ...fail("paused"), paused: true },
     fail("due", { nextTry: time }),
   ]);

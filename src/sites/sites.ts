@@ -4,21 +4,22 @@ import { createLease } from "../database/job.ts";
 import type { Engine } from "../ledger/engine.ts";
 import { type Feed, followFeed } from "../ledger/feed.ts";
 import type { ServiceError } from "../messages/error.ts";
-import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { isMountChange } from "../settings/mount-key.ts";
+import { createSiteClient } from "../sync/client.ts";
+import { createSync, type Sync, type SyncTimes } from "../sync/sync.ts";
 import { type EffectsOnMounts, NO_EFFECTS } from "./mount-effect.ts";
-import { createProbes } from "./probe.ts";
 import { createSiteRegistry, type SiteRegistry } from "./registry.ts";
 import { createSiteService, type SiteService, type SiteServiceDeps } from "./service.ts";
+import { answers } from "./settings/client.ts";
+import { createSettingSync, type SettingSync, type SettingSyncDeps } from "./settings/sync.ts";
 import type { Site } from "./site.ts";
 import type { SiteEvent, SiteStore } from "./store.ts";
-import { createWorkers, type WorkerDeps, type Workers } from "./worker.ts";
 
-/** Interval of checks for due work, in milliseconds. */
-const BEAT = 1_000;
+/** Time limit of a probe, in milliseconds. */
+const PROBE_LIMIT = 2_000;
 
 export interface SitesDeps {
   readonly store: SiteStore;
@@ -36,127 +37,119 @@ export interface SitesDeps {
   readonly mountsOf?: SiteServiceDeps["mountsOf"];
   /** Default: none. */
   readonly effects?: EffectsOnMounts | undefined;
-  readonly isHeld?: (site: Site) => boolean;
+  readonly isHeld?: SettingSyncDeps["isHeld"];
   readonly onClosed: (name: string, error: ServiceError) => void;
   /** Failure of the database, or an unexpected one. */
   readonly onError: (error: unknown) => void;
   /** Shorter waits for tests, in milliseconds. */
-  readonly times?: WorkerDeps["times"] & {
-    readonly beat?: number;
-    /** Interval between two transactions with states of sites. */
-    readonly pace?: number;
-    /** Interval of renewals of the lease. */
-    readonly renewal?: number;
-    /** Validity of rows that only the upstream has. */
-    readonly ownRows?: number;
-    /** Maximum wait of a save for the upstream. */
-    readonly patience?: number;
-  };
+  readonly times?: SyncTimes &
+    SettingSyncDeps["times"] & {
+      /** Interval of renewals of the lease. */
+      readonly renewal?: number;
+      /** Interval between two transactions with states of sites. */
+      readonly batch?: number;
+      /** Validity of rows that only the upstream has. */
+      readonly ownRows?: number;
+      /** Maximum wait of a save for the upstream. */
+      readonly patience?: number;
+    };
 }
 
 /** Sites of a store, with the background work on them. */
 export interface Sites {
   readonly service: SiteService;
   readonly registry: SiteRegistry;
-  readonly workers: Workers;
-  /** Whether this process follows the sites. */
-  isLeader(): boolean;
-  /** Reads the sites, takes the lease if it is free, and follows the sites that are due. */
-  beat(): Promise<void>;
-  /** Synchronizes a site now, also if another process holds the lease. */
-  follow(siteId: string): Promise<void>;
+  /** Reconciler of the sites, to which other kinds of records are added. */
+  readonly sync: Sync<Site>;
+  readonly settings: SettingSync;
+  /** Starts the background work: called once, after all kinds of records were added. */
+  start(): Promise<void>;
   /** Ends all streams. */
   endStreams(): void;
   close(): Promise<void>;
 }
 
-/** Reads the sites and follows them while this process holds the lease. */
-export async function startSites(deps: SitesDeps): Promise<Sites> {
-  const { store, feed, sealer, now, onError } = deps;
+/** Reads the sites. */
+export async function createSites(deps: SitesDeps): Promise<Sites> {
+  const { store, feed, sealer, onError } = deps;
   const registry = createSiteRegistry({
     store,
     sealer,
     onClosed: deps.onClosed,
-    pace: deps.times?.pace,
+    batch: deps.times?.batch,
+  });
+  const sync = createSync<Site>({
+    lease: createLease(store, {
+      name: "sync",
+      holder: randomBytes(9).toString("base64url"),
+      now: deps.now,
+      renewal: deps.times?.renewal,
+    }),
+    sites: registry,
+    probe: (site) => isAnswering(site, PROBE_LIMIT),
+    now: deps.now,
+    random: deps.random,
+    onError,
+    times: deps.times,
   });
   /** Until the feed is read, any revision may have changed a setting. */
-  const read = { revision: 0, setting: Number.POSITIVE_INFINITY };
-  const workers = createWorkers({ ...deps, registry, read });
-  const lease = createLease(store, {
-    name: "sites",
-    holder: randomBytes(9).toString("base64url"),
-    now,
-    renewal: deps.times?.renewal,
-  });
-  const probe = createProbes({
-    stateOf: ({ id }) => registry.state(id),
-    now,
-    retry: ({ id }) => workers.retry(id),
-    interval: deps.times?.probe,
-  });
+  const position = { revision: 0, setting: Number.POSITIVE_INFINITY };
+  const settings = createSettingSync(sync, { ...deps, registry, position });
   const stopping = new AbortController();
   const ending = new AbortController();
-  const ignore = (work: Promise<unknown>): void => void work.catch(onError);
-
-  /** Called after a commit. Failing sites keep their back-off. */
-  const followAll = (): void => {
-    if (!lease.isHeld()) return;
-    for (const site of registry.sites())
-      if (site.mode === "follow" && !site.paused) ignore(workers.follow(site.id));
-  };
-  const beat = async (): Promise<void> => {
-    await registry.load();
-    if (registry.sites().length === 0) return;
-    const wasHeld = lease.isHeld();
-    await lease.renew();
-    if (!lease.isHeld()) return;
-    // The previous holder may have left unfinished work.
-    if (!wasHeld) followAll();
-    for (const site of registry.sites()) if (workers.isDue(site)) ignore(workers.follow(site.id));
-    ignore(probe(registry.sites()));
-  };
   const onCommits: Parameters<typeof followFeed>[2] = (commits) => {
     for (const { revision, changes } of commits ?? []) {
-      read.revision = revision;
-      if (!changes.every(isMountChange)) read.setting = revision;
+      position.revision = revision;
+      if (!changes.every(isMountChange)) position.setting = revision;
     }
     // After a gap every site is compared.
-    if (commits?.length !== 0) followAll();
+    if (commits?.length !== 0)
+      settings.changed(registry.sites().filter(({ mode }) => mode === "follow"));
   };
   const onBegin = (revision: number): void => {
-    read.revision = revision;
-    read.setting = revision;
+    position.revision = revision;
+    position.setting = revision;
   };
   await registry.load();
   await resealAll(registry, sealer, store);
-  await beat();
-  const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
-  ignore(followFeed(feed, stopping.signal, onCommits, onBegin));
   const made = createSiteService({
     ...deps,
     effects: deps.effects ?? NO_EFFECTS,
     registry,
-    workers,
+    settings,
     stopping: ending.signal,
     newId: () => randomBytes(9).toString("base64url"),
   });
-  const service = readingFirst(registry, made);
   return {
-    service,
+    service: readingFirst(registry, made),
     registry,
-    workers,
-    isLeader: lease.isHeld,
-    beat,
+    sync,
+    settings,
+    start: async () => {
+      await sync.start();
+      void followFeed(feed, stopping.signal, onCommits, onBegin).catch(onError);
+    },
     endStreams: () => ending.abort(),
-    follow: (siteId) => workers.follow(siteId),
     close: async () => {
       ending.abort();
       stopping.abort();
-      await job.stop();
-      await workers.close();
-      await lease.release().catch(onError);
+      await sync.close();
     },
   };
+}
+
+/**
+ * Reports whether an OpenList or AList answers at a site's address.
+ *
+ * @param limit time limit in milliseconds.
+ */
+export async function isAnswering(site: Site, limit: number): Promise<boolean> {
+  const client = createSiteClient({ ...site, token: "" }, 1, limit);
+  try {
+    return await answers(client);
+  } finally {
+    client.close();
+  }
 }
 
 /** Seals values of an older key, or unsealed values, with the current key. */

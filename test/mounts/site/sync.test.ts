@@ -1,11 +1,12 @@
 import { afterEach, expect, test } from "vitest";
-import { type MountFollow, startMountFollow, syncSite } from "../../../src/mounts/site/follow.ts";
 import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../../src/mounts/site/round.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../../src/mounts/site/state.ts";
+import { createMountSync, type MountSync } from "../../../src/mounts/site/sync.ts";
 import { type Found, findMounts, takeMounts } from "../../../src/mounts/site/take.ts";
-import { NEW_STATE, type Site } from "../../../src/sites/site.ts";
+import type { Site } from "../../../src/sites/site.ts";
+import { createSync } from "../../../src/sync/sync.ts";
 import { driverByName, hash, memoryStore, mount, writes } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 
@@ -41,7 +42,8 @@ function siteOf({ url, token }: Storages, id: string, changes: Partial<Site> = {
 }
 
 interface Process {
-  readonly follow: MountFollow;
+  readonly sync: MountSync;
+  readonly close: () => Promise<void>;
   readonly rounds: [string, MountRound][];
   readonly registry: ReturnType<typeof createMountRegistry>;
   readonly store: MountStateStore;
@@ -56,40 +58,47 @@ async function start(
   const { store = memoryStore(), leader = () => true } = options;
   const registry = createMountRegistry(store);
   let wanted: Readonly<Record<string, WantedMount[]>> = {};
-  const listeners = new Set<() => void>();
   const rounds: [string, MountRound][] = [];
-  const follow = await startMountFollow({
+  const onError = (error: unknown): void => {
+    throw error;
+  };
+  const all = {
+    sites: () => sites,
+    byId: (id: string) => sites.find((site) => site.id === id),
+    load: async () => undefined,
+  };
+  const common = createSync<Site>({
+    lease: { isHeld: leader, renew: async () => undefined, release: async () => undefined },
+    sites: all,
+    probe: async () => false,
+    now: Date.now,
+    random: () => 0,
+    onError,
+    times: { tick: 20 },
+  });
+  const sync = createMountSync({
+    sync: common,
     registry,
     hash,
     driverOf: driverByName,
     now: Date.now,
-    random: () => 0,
-    sites: {
-      sites: () => sites,
-      byId: (id) => sites.find((site) => site.id === id),
-      state: () => NEW_STATE,
-    },
-    lease: { isHeld: leader, renew: async () => undefined, release: async () => undefined },
+    sites: all,
     wantedOf: ({ id }) => wanted[id] ?? [],
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
     onRound: (site, round) => void rounds.push([site.id, round]),
-    onError: (error) => {
-      throw error;
-    },
-    times: { beat: 20, look: 60_000, lookAgain: 60_000, call: options.call ?? 10_000 },
+    onError,
+    times: { read: 60_000, reread: 60_000, call: options.call ?? 10_000 },
   });
-  ends.push(() => follow.close());
+  await common.start();
+  ends.push(common.close);
   return {
-    follow,
+    sync,
+    close: common.close,
     rounds,
     registry,
     store,
     set: (next) => {
       wanted = next;
-      for (const listener of listeners) listener();
+      sync.changed();
     },
   };
 }
@@ -139,13 +148,13 @@ test("mounts of a site are written one at a time, with the newest revision", asy
 
 test("a site that is observed or paused is not written to", async () => {
   const [seen, paused] = [await storages(), await storages()];
-  const { set, follow, registry } = await start([
+  const { set, sync, registry } = await start([
     siteOf(seen, "seen", { mode: "observe" }),
     siteOf(paused, "paused", { paused: true }),
   ]);
   set({ seen: [mount()], paused: [mount()] });
-  await follow.follow("seen");
-  await follow.follow("paused");
+  await sync.reconcile("seen");
+  await sync.reconcile("paused");
   expect(writes(seen)).toEqual([]);
   expect(paused.calls).toEqual([]);
   expect(registry.site("seen").readAt).toBeGreaterThan(0);
@@ -157,7 +166,7 @@ test("a site set to observe during a round: the mount in progress is finished, n
   const all = (order: number) =>
     names.map((name) => mount({ name, path: `/${name}`, revision: order, members: { order } }));
   const sites = [siteOf(site, "a")];
-  const { set, follow } = await start(sites);
+  const { set, sync } = await start(sites);
   set({ a: all(1) });
   await expect
     .poll(() => [...site.rows.values()].map(({ status }) => status))
@@ -169,7 +178,7 @@ test("a site set to observe during a round: the mount in progress is finished, n
   await expect.poll(() => site.calls.some(({ call }) => isUpdate(call))).toBe(true);
   sites[0] = siteOf(site, "a", { mode: "observe" });
   gate.resolve();
-  await follow.follow("a");
+  await sync.reconcile("a");
   expect(
     [...site.rows.values()].map(({ mount_path: path, order, status }) => [path, order, status]),
   ).toEqual([
@@ -189,20 +198,20 @@ test("a sync of one mount of an observed site writes that mount only, and remove
   await expect
     .poll(() => [...site.rows.values()].map(({ status }) => status))
     .toEqual(["work", "work", "work"]);
-  await first.follow.close();
-  const { set, follow, registry } = await start([siteOf(site, "a", { mode: "observe" })], {
+  await first.close();
+  const { set, sync } = await start([siteOf(site, "a", { mode: "observe" })], {
     store: first.store,
   });
   set({ a: all(2).filter(({ name }) => name !== "songs") });
-  await syncSite("a", ["films"], { follow, registry });
-  await follow.follow("a");
+  await sync.push("a", ["films"]);
+  await sync.reconcile("a");
   expect([...site.rows.values()].map(({ mount_path: path, order }) => [path, order])).toEqual([
     ["/films", 2],
     ["/books", 1],
     ["/songs", 1],
   ]);
   // Removed mounts can be named as well.
-  await follow.ask("a", { insist: ["songs"], states: {} });
+  await sync.request("a", { forced: ["songs"], states: {} });
   await expect.poll(() => site.row("/songs")).toBeUndefined();
   expect(site.row("/books")?.order).toBe(1);
 });
@@ -212,7 +221,7 @@ test("a mount that an observed site has already is up to date after each of its 
   const first = await start([siteOf(site, "a")]);
   first.set({ a: [mount({ members: { order: 3 } })] });
   await expect.poll(() => site.row("/films")?.status).toBe("work");
-  await first.follow.close();
+  await first.close();
   const { set, registry } = await start([siteOf(site, "a", { mode: "observe" })]);
   const count = writes(site).length;
   const films = () => registry.mounts("a").get("films");
@@ -240,18 +249,18 @@ test("first contact waits for a choice, which another process may make", async (
   const before = await start([siteOf(site, "a")]);
   before.set({ a: [mount({ name: "theirs", path: "/theirs" })] });
   await expect.poll(() => site.row("/theirs")?.status).toBe("work");
-  await before.follow.close();
+  await before.close();
   const store = memoryStore();
   const leader = await start([siteOf(site, "a")], { store });
   const other = await start([siteOf(site, "a")], { store, leader: () => false });
   const count = writes(site).length;
   leader.set({ a: [mount()] });
-  await leader.follow.follow("a");
+  await leader.sync.reconcile("a");
   expect(writes(site)).toHaveLength(count);
   expect(leader.registry.site("a")).toMatchObject({ met: false, extra: [{ path: "/theirs" }] });
-  const { extra } = await other.follow.look("a");
+  const { extra } = await other.sync.read("a");
   expect(extra).toMatchObject([{ path: "/theirs", driver: "Local" }]);
-  await other.follow.ask("a", { insist: ["films"], states: {} });
+  await other.sync.request("a", { forced: ["films"], states: {} });
   await expect.poll(() => site.row("/films")?.status).toBe("work");
   // Mounts that Mooring does not have are kept.
   expect(site.row("/theirs")?.status).toBe("work");
@@ -263,7 +272,7 @@ test("a choice made during a round is kept", async () => {
   const before = await start([siteOf(site, "a")]);
   before.set({ a: [mount({ name: "theirs", path: "/theirs" })] });
   await expect.poll(() => site.row("/theirs")?.status).toBe("work");
-  await before.follow.close();
+  await before.close();
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const memory = memoryStore();
   const store: MountStateStore = {
@@ -277,19 +286,19 @@ test("a choice made during a round is kept", async () => {
       return memory.write(changes);
     },
   };
-  const { set, follow, registry } = await start([siteOf(site, "a")], { store });
+  const { set, sync, registry } = await start([siteOf(site, "a")], { store });
   set({ a: [mount()] });
   await begun.promise;
   const states = { films: { ...NEW_MOUNT, applied: 9 } };
   const requests = Promise.all([
-    follow.ask("a", { insist: [], states: {} }),
-    follow.ask("a", { insist: ["films"], states }),
+    sync.request("a", { forced: [], states: {} }),
+    sync.request("a", { forced: ["films"], states }),
   ]);
   await expect.poll(async () => (await memory.list("requests")).length).toBeGreaterThan(0);
   gate.resolve();
   await requests;
-  await follow.follow("a");
-  expect(registry.site("a")).toMatchObject({ met: true, insist: [] });
+  await sync.reconcile("a");
+  expect(registry.site("a")).toMatchObject({ met: true, forced: [] });
   expect(site.row("/films")?.status).toBe("work");
   expect(await memory.list("requests")).toEqual([]);
 });
@@ -297,22 +306,22 @@ test("a choice made during a round is kept", async () => {
 test("a process that loses the lease writes nothing more", async () => {
   const site = await storages();
   let isHeld = true;
-  const { set, follow } = await start([siteOf(site, "a")], { leader: () => isHeld });
+  const { set, sync } = await start([siteOf(site, "a")], { leader: () => isHeld });
   site.hold = (stage) => {
     if (stage === "GET /api/admin/storage/list") isHeld = false;
   };
   set({ a: [mount()] });
-  await follow.follow("a");
+  await sync.reconcile("a");
   expect(writes(site)).toEqual([]);
 });
 
 test("a change on the server's own pages is adopted as its user's change, not reverted", async () => {
   const site = await storages();
-  const { set, follow, registry } = await start([siteOf(site, "a")]);
+  const { set, sync, registry } = await start([siteOf(site, "a")]);
   let wanted = [mount({ members: { remark: "ours" } }), mount({ name: "old", path: "/old" })];
   set({ a: wanted });
   await expect.poll(() => site.row("/old")?.status).toBe("work");
-  await follow.follow("a");
+  await sync.reconcile("a");
   const saved: Found[] = [];
   const call = async (path: string, body?: object) => {
     const headers = { authorization: site.token, "content-type": "application/json" };
@@ -323,7 +332,7 @@ test("a change on the server's own pages is adopted as its user's change, not re
   };
   const row = site.row("/films");
   const taking = (pass: () => Promise<void>) =>
-    follow.passing("a", pass, async (round) => {
+    sync.forward("a", pass, async (round) => {
       const known = registry.mounts("a");
       const found = findMounts(round, {
         names: [],
@@ -346,7 +355,7 @@ test("a change on the server's own pages is adopted as its user's change, not re
   const before = site.calls.length;
   await Promise.all([
     taking(() => call("update", { ...row, remark: "a user's", order: 8 })),
-    follow.follow("a"),
+    sync.reconcile("a"),
   ]);
   expect(saved[0]?.mounts).toMatchObject([
     { name: "films", isNew: false, members: { remark: "a user's" } },
@@ -358,7 +367,7 @@ test("a change on the server's own pages is adopted as its user's change, not re
   const old = site.row("/old")?.id;
   await taking(() => call(`delete?id=${old}`));
   expect(saved[2]).toMatchObject({ mounts: [], gone: ["old"] });
-  await follow.follow("a");
+  await sync.reconcile("a");
   // Mooring itself has sent nothing.
   const calls = site.calls.slice(before).map(({ call: name }) => name);
   expect(calls.filter((name) => name.startsWith("POST"))).toHaveLength(3);
@@ -378,10 +387,10 @@ test("all mounts of a server are adopted at first contact, and nothing is writte
   });
   first.set({ a: [theirs, mount({ name: "y", path: "/films" })] });
   await expect.poll(() => site.rows.size).toBe(2);
-  await first.follow.close();
+  await first.close();
   const mine = await start([siteOf(site, "a")]);
   const known = mine.registry.mounts("a");
-  const round = await mine.follow.look("a");
+  const round = await mine.sync.read("a");
   const found = findMounts(round, {
     names: [],
     wanted: [],
@@ -399,8 +408,8 @@ test("all mounts of a server are adopted at first contact, and nothing is writte
   };
   const states = await takeMounts(found, { known, hash, save });
   site.writeBack("/remote", { token: "refreshed meanwhile" });
-  await mine.follow.ask("a", { insist: [], states });
-  await mine.follow.follow("a");
+  await mine.sync.request("a", { forced: [], states });
+  await mine.sync.reconcile("a");
   expect(writes(site)).toHaveLength(count);
   expect(mine.registry.site("a")).toMatchObject({ met: true, extra: [] });
   expect(mine.registry.mounts("a").get("remote")).toMatchObject({
