@@ -201,7 +201,8 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
       let open: readonly string[] = names;
       for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
         await request(siteId, { forced: open, states: {} });
-        if (!sync.isLeader())
+        if (sync.isLeader()) await kind.reconcile(siteId);
+        else
           for (let waited = 0; waited < MOUNT_LIMIT; waited += RESULT_INTERVAL) {
             await sleep(RESULT_INTERVAL);
             await registry.load();
