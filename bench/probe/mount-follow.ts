@@ -5,7 +5,7 @@ import type { WantedMount } from "../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
 import { createMountSync } from "../../src/mounts/site/sync.ts";
 import type { Site } from "../../src/sites/site.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { createSync } from "../../src/sync/sync.ts";
 import { driverByName, hash, memoryStore, mount } from "../../test/mounts/site/desk.ts";
 
@@ -25,7 +25,7 @@ export interface FollowTask {
 async function main(): Promise<void> {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const task: FollowTask = JSON.parse((await lines.next()).value ?? "");
-  const store = await openSqliteSettingStore(task.file);
+  const store = await openSqliteStore(task.file);
   const registry = createMountRegistry(store.mountStates);
   const sites = task.sites.map(siteOf);
   let wanted: readonly WantedMount[] = [];

@@ -94,7 +94,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     const methods = createMethods(createRoutes(services, health, translations), [
       reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
       authentication.interceptor,
-      checkInterceptor(services.engine, services.settings.line, services.databaseAwayFor),
+      checkInterceptor(services.ledger, services.settings.line, services.databaseAwayFor),
       ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
     ]);
     // Methods without an access option are rejected.

@@ -33,7 +33,7 @@ export interface MountParts {
     readonly incidents: IncidentStore;
     readonly audit: Pick<AuditStore, "append">;
   };
-  readonly services: Pick<SettingServices, "engine" | "feed" | "history" | "fingerprint">;
+  readonly services: Pick<SettingServices, "ledger" | "feed" | "history" | "fingerprint">;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   readonly log: Logger;
@@ -66,7 +66,7 @@ export async function openMounts(
   { secretKeys, probeIntervalMs, webhookTargets, mountsFile }: Config,
   { sites, store, services, driverOf, driverNames, log, times = {} }: MountParts,
 ): Promise<OpenMounts> {
-  const { engine, feed, history, fingerprint } = services;
+  const { ledger, feed, history, fingerprint } = services;
   const ending = new AbortController();
   // Closes the parts in reverse order: at the end, and when a later part fails to start.
   await using opened = new AsyncDisposableStack();
@@ -113,7 +113,7 @@ export async function openMounts(
   });
   opened.defer(incidents.close);
   const mounts = createMountService({
-    engine,
+    ledger,
     history,
     fingerprint,
     registry,
@@ -183,7 +183,7 @@ export async function openMounts(
               time,
               actor: WORKER.actor,
               action: MOUNT_ACTION,
-              revision: engine.snapshot().revision,
+              revision: ledger.snapshot().revision,
               keys: [`mount:${name}`],
               result:
                 error === ""

@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService, openCatalogue } from "../drivers/driver.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
 import { createHistoryView } from "../mounts/history-view.ts";
 import { SETTINGS } from "../settings/kind.ts";
@@ -44,7 +44,7 @@ export interface RunningServices extends Services {
   readonly authentication: OpenAccess["authentication"];
   /** The upstream. */
   readonly upstream: Upstream | undefined;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   /** Open incidents by class. */
   readonly incidentCounts: OpenMounts["incidents"]["counts"];
   /** Id of the database. It changes when a standby of PostgreSQL is promoted. */
@@ -85,7 +85,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const { showKey } = createHistoryView(() => openedSites?.registry.names() ?? createSiteNames([]));
   const services = await startSettingServices(config, { ...deps, store, showKey });
   opened.defer(services.close);
-  const { engine, feed } = services;
+  const { ledger, feed } = services;
   let mountService: OpenMounts["mounts"] | undefined;
   const sites = await openSites(config, {
     services,
@@ -128,7 +128,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(() => upstream?.close());
   const { authentication, manager, close } = await openAccess({
-    engine,
+    ledger,
     store,
     upstream,
     localize,
@@ -160,13 +160,13 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     access: manager,
     audit,
     checkpoints,
-    isSecret: (key) => engine.snapshot().get(SETTINGS, key)?.secret === true,
+    isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,
     databaseId: () => store.databaseId,
     databaseAwayFor: store.awayFor,
     drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
     status: createStatusService({
       store,
-      engine,
+      ledger,
       drivers: () => drivers.current().names.length,
       sites: async () => {
         await upstream?.probe();

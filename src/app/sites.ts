@@ -120,7 +120,7 @@ export function openUpstream(
     url,
     token,
     maxValueBytes: maxValue,
-    engine: services.engine,
+    ledger: services.ledger,
     now: Date.now,
     managedBy: services.settings.managedBy,
     ...(times === undefined ? {} : { times }),

@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isObject } from "../files/json-source.ts";
 import { createTrial, type Draft } from "../ledger/draft.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Changed, ChangeOptions, ChangeOrigin } from "../ledger/writer.ts";
 import { invalid, notFound, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
@@ -28,7 +28,7 @@ import { checkSize, decodeUtf8, parseBackupJson, unreadable } from "./readable.t
 import { type BackupSetting, type ReadBackup, readSettings } from "./setting.ts";
 
 export interface BackupServiceDeps extends SaveRules {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly cipher: SharedCipher;
   readonly databaseId: string;
   /** Maximum number of custom settings. Default: no limit. */
@@ -75,10 +75,10 @@ export interface BackupService {
 const SPARE = 1_000;
 
 export function createBackupService(deps: BackupServiceDeps): BackupService {
-  const { engine, cipher, databaseId, now, maxCustomSettings = Number.POSITIVE_INFINITY } = deps;
+  const { ledger, cipher, databaseId, now, maxCustomSettings = Number.POSITIVE_INFINITY } = deps;
   return {
     export: (secrets, rights, signal) => {
-      const snapshot = engine.snapshot();
+      const snapshot = ledger.snapshot();
       const content = {
         settings: [...snapshot.of(SETTINGS).items()].filter(
           (item) =>
@@ -97,12 +97,12 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       const own = signal === undefined ? cipher : cipher.until(signal);
       const backup = await readImport(source, reading, own);
       const count = backup.settings.length;
-      const most = engine.snapshot().of(SETTINGS).size + maxCustomSettings + SPARE;
+      const most = ledger.snapshot().of(SETTINGS).size + maxCustomSettings + SPARE;
       if (count > most) throw unreadable(message("BACKUP_TOO_MANY_SETTINGS", { count, most }));
       // Reading thousands of settings takes as long as planning the import: other work runs in
       // between.
       await nextTurn();
-      return engine.change(
+      return ledger.change(
         origin,
         async (draft) => {
           const { rights } = origin;

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import { errorDetails } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
 import { Fault } from "../transport/body.ts";
@@ -55,7 +55,7 @@ export interface Line {
 }
 
 export function createLine(deps: {
-  readonly store: Pick<SettingStore, "markOf" | "oldestRevision">;
+  readonly store: Pick<LedgerStore, "markOf" | "oldestRevision">;
   readonly snapshot: () => Snapshot;
 }): Line {
   const { store, snapshot } = deps;

@@ -12,10 +12,10 @@ import type { Amounts, Item, Kind, KindRules } from "./kind.ts";
 import { checkTotals, type Limit, replaceIn } from "./limit.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type {
+  LedgerStore,
+  LedgerTransaction,
   RevisionCommit,
   RevisionOrigin,
-  SettingStore,
-  SettingTransaction,
   StoredChange,
   StoredDelta,
   StoredState,
@@ -69,7 +69,7 @@ export interface ChangeOptions {
 }
 
 export interface WriterDeps {
-  readonly store: SettingStore;
+  readonly store: LedgerStore;
   readonly codec: ItemCodec;
   /** Name of a key in the audit. */
   readonly showKey: (key: string) => string;
@@ -176,7 +176,7 @@ export function createWriter(deps: WriterDeps): Writer {
 /**
  * State at the start of a transaction: that of this process, unless another process has committed.
  */
-async function latest(deps: WriterDeps, transaction: SettingTransaction): Promise<Snapshot> {
+async function latest(deps: WriterDeps, transaction: LedgerTransaction): Promise<Snapshot> {
   const ours = deps.snapshot();
   if ((await transaction.revision()) === ours.revision) return ours;
   return deps.catchUp((await transaction.delta(ours.revision)) ?? (await transaction.load()));
@@ -191,7 +191,7 @@ interface Decisions {
 }
 
 async function decide(
-  transaction: SettingTransaction,
+  transaction: LedgerTransaction,
   jobs: readonly Job[],
   deps: WriterDeps,
 ): Promise<Decisions> {
@@ -201,7 +201,7 @@ async function decide(
   if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
     return decisions;
   // A process with a key may have started sealing in the meantime.
-  const { settings } = await transaction.load();
+  const { records: settings } = await transaction.load();
   return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
 }
 
@@ -320,7 +320,7 @@ async function decideAll(
       const changed = await decideOne(job, { state, ticks, committed, check }, deps);
       settle.push(() => job.resolve(changed));
       const { changes = [] } = changed.commit ?? {};
-      for (const { oldValue, newValue } of changes)
+      for (const { oldBody: oldValue, newBody: newValue } of changes)
         text += (oldValue?.length ?? 0) + (newValue?.length ?? 0);
       isLarge = changes.length >= LARGE || text >= TEXT;
     } catch (error) {

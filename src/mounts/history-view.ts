@@ -36,8 +36,8 @@ export function createHistoryView(names: () => Pick<SiteNames, "idOf" | "nameOf"
       if (place?.item !== undefined) return { ...change, key: replaceSite(change.key, nameOf) };
       return {
         ...change,
-        oldValue: change.oldValue && showValue(change.oldValue),
-        newValue: change.newValue && showValue(change.newValue),
+        oldBody: change.oldBody && showValue(change.oldBody),
+        newBody: change.newBody && showValue(change.newBody),
       };
     },
   };

@@ -29,8 +29,8 @@ export async function rollBack(
   draft: Draft,
   changes: readonly {
     readonly key: string;
-    readonly oldValue: string | null;
-    readonly newValue: string | null;
+    readonly oldBody: string | null;
+    readonly newBody: string | null;
     readonly oldHash: string | null;
   }[],
   names: readonly string[],
@@ -47,7 +47,7 @@ export async function rollBack(
     if (now !== undefined) need(now, name);
     const whole = all.find(({ key }) => readMountKey(key)?.item === undefined);
     const secrets = all.flatMap(({ key }) => readMountKey(key)?.item ?? []);
-    if (whole?.oldValue === null) {
+    if (whole?.oldBody === null) {
       deleteMount(draft, name);
       results.push(resultAs(name, "deleted", ""));
       continue;
@@ -60,7 +60,7 @@ export async function rollBack(
       results.push(resultAs(name, "skipped", kept));
       continue;
     }
-    const before: Mount = { ...readStored(whole.oldValue), name, revision: 0 };
+    const before: Mount = { ...readStored(whole.oldBody), name, revision: 0 };
     need(before, name);
     // The history has no secrets: the current ones are kept, unless the driver differs.
     const source = now?.driver === before.driver ? now : undefined;

@@ -3,8 +3,8 @@ import { type Grant, outsideLimits, ROOT } from "../access/grant.ts";
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import type { Engine } from "../ledger/engine.ts";
 import type { History } from "../ledger/history.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import {
@@ -68,7 +68,7 @@ import { saveUsable } from "./usable.ts";
 import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: Pick<SiteRegistry, "sites" | "names" | "load" | "state">;
@@ -95,9 +95,9 @@ export interface MountServiceDeps {
 const MAX_SUBJECTS = 100;
 
 export function createMountService(deps: MountServiceDeps): MountService {
-  const { engine, registry, driverOf } = deps;
+  const { ledger, registry, driverOf } = deps;
   const readAll = memoize((rows: View<SettingItem>) => readMounts(rows.items()));
-  const all = (): ReadonlyMap<string, Mount> => readAll(engine.snapshot().of(MOUNTS));
+  const all = (): ReadonlyMap<string, Mount> => readAll(ledger.snapshot().of(MOUNTS));
   const byPath = memoize((mounts: ReadonlyMap<string, Mount>) => {
     const pairs = [...mounts.values()].flatMap((mount) =>
       [...new Set(pathsOf(mount))].map((path) => ({ path, mount })),
@@ -115,7 +115,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const sources: StatusSources = { ...deps.health, registry };
   const watched = {
     source: () => ({
-      snapshot: engine.snapshot(),
+      snapshot: ledger.snapshot(),
       sites: deps.sites.sites(),
       driverNames: deps.driverNames(),
     }),
@@ -199,7 +199,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         },
       ]);
     if (inputs.some(namesSites)) await readNames();
-    const { result: results, revision } = await engine.change(
+    const { result: results, revision } = await ledger.change(
       caller.origin,
       withEffects((draft, mounts) => decideSave(draft, inputs, mounts, rulesOf(caller, options))),
       { dryRun: options.dryRun ?? false },
@@ -218,7 +218,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     adoptRound(round, {
       site,
       names,
-      engine,
+      ledger,
       registry,
       driverOf,
       isSecret,
@@ -255,7 +255,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       .filter(({ id }) => isOnSite(mount, id))
       .map((site) => statusOn(mount, site));
   return {
-    revision: () => engine.snapshot().revision,
+    revision: () => ledger.snapshot().revision,
     list: async (grant, site = "") => {
       const mounts = [...all().values()].filter(allowed(grant));
       if (site === "") return mounts;
@@ -313,7 +313,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     save,
     replace: async (at, value, caller, options = {}) => {
       const site = at.site === "" ? "" : (await siteNamed(at.site)).id;
-      const { result, revision } = await engine.change(
+      const { result, revision } = await ledger.change(
         caller.origin,
         withEffects((draft, mounts) => {
           const mount = need(caller.grant)(mounts.get(at.name), at.name);
@@ -334,7 +334,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return { revision, results: result };
     },
     copy: async (name, to, caller, options = {}) => {
-      const { result } = await engine.change(caller.origin, async (draft) => {
+      const { result } = await ledger.change(caller.origin, async (draft) => {
         const from = need(caller.grant)(readDraftMount(draft, name), name);
         const { driver, disabled, content, items, members } = from;
         const sites = deps.sites.names();
@@ -375,7 +375,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const problem = nameProblem(newName);
       if (problem !== undefined)
         throw invalid([{ field: "new_name", description: problemAt("new_name", problem) }]);
-      await engine.change(caller.origin, (draft) => {
+      await ledger.change(caller.origin, (draft) => {
         const mount = need(caller.grant)(readDraftMount(draft, name), name);
         guard(name);
         if (newName === name) return;
@@ -408,7 +408,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
             description: message("GIVE_FROM_1", { field: "names", most: MAX_REQUEST }),
           },
         ]);
-      const { result: results, revision } = await engine.change(
+      const { result: results, revision } = await ledger.change(
         caller.origin,
         withEffects((draft) =>
           decideDelete(draft, names, (mount, name) => {
@@ -498,19 +498,19 @@ export function createMountService(deps: MountServiceDeps): MountService {
       });
     },
     takeContent: async (site, take, origin) => {
-      await engine.change(origin, (draft) => {
+      await ledger.change(origin, (draft) => {
         for (const [name, items] of Object.entries(take))
           if (declared.by(name) === undefined)
             takeContent(draft, { name, siteId: site.id, items, isSecret });
       });
     },
     rollback: async (revision, names, caller, options = {}) => {
-      const base = engine.snapshot();
+      const base = ledger.snapshot();
       // Values of settings are not read: they may be large.
       const before = await deps.history.diff(revision, base.revision, undefined, MOUNT_PREFIX);
       const changes = before.filter(isMountChange);
       const known = new Set(changes.map(({ key }) => key));
-      const { result, revision: after } = await engine.change(
+      const { result, revision: after } = await ledger.change(
         caller.origin,
         withEffects(async (draft) => {
           // The database was replaced by an older one after the history was read.
@@ -543,7 +543,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const names = await readNames();
       if (typeof sites === "object") for (const site of sites) names.named(site);
       const rules = { ...rulesOf(caller, options), carries: true };
-      const { result: results, revision } = await engine.change(
+      const { result: results, revision } = await ledger.change(
         caller.origin,
         // The document is read in the transaction: new names are chosen among the current mounts, and
         // a waiting import holds only its document.
@@ -588,7 +588,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     declare: async (inputs, origin, by, { dryRun = false } = {}) => {
       const rules = rulesOf({ grant: ROOT, origin }, { allowShared: true });
       const change = () =>
-        engine.change(
+        ledger.change(
           origin,
           async (draft) => {
             const mounts = draftMounts(draft);
@@ -617,7 +617,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const named = [...all().values()].filter((mount) => namesSite(mount, site.id));
       for (const { name } of named) guard(name);
       if (named.length === 0) return [];
-      const { result } = await engine.change(
+      const { result } = await ledger.change(
         { ...origin, reason: `the site ${site.name} was removed` },
         (draft) =>
           named.flatMap(({ name }) => {

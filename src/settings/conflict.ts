@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
@@ -39,7 +39,7 @@ function isAbsent({ key, expectedRevision = 0 }: Expectation, base: Snapshot): b
 export async function refuseDeleted(
   inputs: readonly Expectation[],
   base: Snapshot,
-  store: Pick<SettingStore, "listRevisions">,
+  store: Pick<LedgerStore, "listRevisions">,
   rights?: Rights,
 ): Promise<void> {
   for (const input of inputs.filter((one) => isAbsent(one, base))) {
@@ -96,7 +96,7 @@ export async function withoutStale<Input extends Expectation>(
   sent: readonly Input[],
   base: Snapshot,
   deps: {
-    readonly store: Pick<SettingStore, "firstChanges" | "lastChangesBy" | "oldestRevision">;
+    readonly store: Pick<LedgerStore, "firstChanges" | "lastChangesBy" | "oldestRevision">;
     readonly fingerprint: Fingerprint;
     /** The caller: name with the id of the token. */
     readonly actor: string;
@@ -125,7 +125,7 @@ export async function withoutStale<Input extends Expectation>(
     const known = knownOf(input);
     const change = firstOf.get(`${known} ${key}`);
     const unset = known === 0 ? base.get(SETTINGS, key)?.definition?.default : undefined;
-    const value = change?.oldValue ?? unset;
+    const value = change?.oldBody ?? unset;
     const isKnown = change !== undefined || unset !== undefined;
     // The value that was read is no longer in the history: accepting could revert a change by
     // another client.

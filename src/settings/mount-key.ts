@@ -80,12 +80,12 @@ export function mountDefinition(mount: SettingItem | undefined): string | null {
  */
 export function pathsOfChange({
   key,
-  oldDefinition,
-  newDefinition,
-}: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): readonly string[] | undefined {
+  oldAttributes,
+  newAttributes,
+}: Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">): readonly string[] | undefined {
   if (!key.startsWith(MOUNT_PREFIX)) return undefined;
   const paths: string[] = [];
-  for (const json of [oldDefinition, newDefinition]) {
+  for (const json of [oldAttributes, newAttributes]) {
     if (json === null) continue;
     const definition = JSON.parse(json) as Partial<MountDefinition>;
     // A custom setting with this prefix, from a version without mounts.
@@ -97,7 +97,7 @@ export function pathsOfChange({
 
 /** Reports whether a change in the history is that of a mount. */
 export function isMountChange(
-  change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">,
+  change: Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">,
 ): boolean {
   return pathsOfChange(change) !== undefined;
 }

@@ -34,7 +34,7 @@ export interface Rights {
    * Reports whether a change in the history is visible: the setting must be permitted before and
    * after.
    */
-  canReadChange(change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean;
+  canReadChange(change: Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">): boolean;
   /** @throws PERMISSION_DENIED: outside of the caller's limits. */
   refuse(): never;
   /** Requires that all keys are readable. @throws PERMISSION_DENIED. */
@@ -59,7 +59,7 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const seesMount = (key: string): boolean => {
     const name = readMountKey(key)?.name;
     const mount = name === undefined ? undefined : snapshot().of(MOUNTS).get(mountKey(name));
-    const change = { key, oldDefinition: null, newDefinition: mountDefinition(mount) };
+    const change = { key, oldAttributes: null, newAttributes: mountDefinition(mount) };
     return grant.has("mounts:read") && seesPaths(pathsOfChange(change) ?? []);
   };
   const canReadItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
@@ -81,10 +81,10 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     canReadItem,
     canReadMounts: grant.has("mounts:read") && !isLimited,
     canReadChange: (change) => {
-      const { key, oldDefinition, newDefinition } = change;
+      const { key, oldAttributes, newAttributes } = change;
       const paths = pathsOfChange(change);
       if (paths !== undefined) return grant.has("mounts:read") && seesPaths(paths);
-      const groups = [oldDefinition, newDefinition].flatMap(
+      const groups = [oldAttributes, newAttributes].flatMap(
         (json) => parseDefinition(json)?.group ?? [],
       );
       return groups.length === 0 ? canRead(key) : groups.every((group) => grant.allows(key, group));

@@ -72,7 +72,7 @@ export async function decideRollback(
 }
 
 /** Reports whether a setting has the value again that it had before a change. */
-function isUndone(draft: Draft, { key, oldValue }: StoredChange): boolean {
+function isUndone(draft: Draft, { key, oldBody: oldValue }: StoredChange): boolean {
   const current = draft.get(SETTINGS, key);
   return current?.value === (oldValue ?? current?.definition?.default);
 }
@@ -92,7 +92,7 @@ function undo(
       ? undefined
       : SECRET;
   // A known setting cannot be deleted; before its first save it had its default.
-  const oldValue = change.oldValue ?? current?.definition?.default;
+  const oldValue = change.oldBody ?? current?.definition?.default;
   if (current?.flag === FLAG.readonly && current.definition !== undefined)
     return current.value === oldValue ? undefined : message("SET_BY_PROGRAM");
   if (manager !== undefined)
@@ -105,7 +105,7 @@ function undo(
     draft.put(SETTINGS, { ...current, value: oldValue });
     return undefined;
   }
-  const definition = parseDefinition(change.oldDefinition);
+  const definition = parseDefinition(change.oldAttributes);
   if (definition === undefined) return message("SETTING_OF_EARLIER_VERSION");
   draft.put(SETTINGS, {
     key,

@@ -3,9 +3,9 @@ import type { Aria2Client } from "../downloaders/aria2.ts";
 import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
 import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
-import type { Engine } from "../ledger/engine.ts";
 import { createLine, type Line } from "../ledger/etag.ts";
 import { explained, type History, type HistoryStore } from "../ledger/history.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "../ledger/writer.ts";
 import {
@@ -43,7 +43,7 @@ import {
 import { generateToken, TOKEN_KEY } from "./token.ts";
 
 export interface SettingServiceDeps extends SaveRules, Downloaders {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly store: HistoryStore;
   readonly history: History;
   readonly fingerprint: Fingerprint;
@@ -121,9 +121,9 @@ export interface SettingService extends DownloaderService {
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
-  const { engine, history, fingerprint, managedBy, maxValueBytes } = deps;
+  const { ledger, history, fingerprint, managedBy, maxValueBytes } = deps;
   const rules = { managedBy, maxValueBytes };
-  const { snapshot } = engine;
+  const { snapshot } = ledger;
   const store = explained(deps.store);
   const get = (key: string): SettingItem => {
     const item = snapshot().get(SETTINGS, key);
@@ -166,7 +166,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         throw new RevisionConflict(expectedRevision);
       return decide(draft);
     };
-    return engine.change(origin, decideAt, conditions).catch(async (error: unknown) => {
+    return ledger.change(origin, decideAt, conditions).catch(async (error: unknown) => {
       throw await explain(error, origin.rights);
     });
   };

@@ -1,4 +1,4 @@
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { SETTINGS } from "./kind.ts";
 import { decideValue } from "./save.ts";
@@ -29,10 +29,10 @@ const START: RevisionOrigin = {
  * @returns the generated token, to be shown once; undefined when a token existed or is configured.
  */
 export async function startSettings(
-  engine: Engine,
+  ledger: Ledger,
   { version, adminToken, randomBytes }: StartOptions,
 ): Promise<string | undefined> {
-  const { result } = await engine.change(
+  const { result } = await ledger.change(
     START,
     (draft) => {
       const current = draft.get(SETTINGS, "version");

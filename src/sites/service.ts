@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
@@ -116,7 +116,7 @@ export interface SiteService {
 export interface SiteServiceDeps {
   readonly registry: SiteRegistry;
   readonly settings: SettingSync;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   readonly managedBy: (key: string) => string | undefined;
   /** Maximum size of a value in UTF-8 bytes. */
@@ -152,14 +152,14 @@ const EMPTY: Site = Object.freeze({
 });
 
 export function createSiteService(deps: SiteServiceDeps): SiteService {
-  const { registry, settings, engine } = deps;
+  const { registry, settings, ledger } = deps;
   const viewOf = (site: Site): SiteView => ({
     site,
     state: registry.state(site.id),
     mounts: deps.mountsOf?.(site) ?? NO_MOUNTS,
   });
   const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
-    new Set([...Array.from(engine.snapshot().of(SETTINGS).items(), ({ key }) => key), ...known]);
+    new Set([...Array.from(ledger.snapshot().of(SETTINGS).items(), ({ key }) => key), ...known]);
   const known = (state: SiteState) => ({
     definitionOf: deps.definitionOf,
     maxValueBytes: deps.maxValueBytes,
@@ -186,14 +186,14 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   const read = (site: Site): Promise<Round> =>
     mapSiteFailure(settings.round(site, { aim: "read", actor: "sites" }));
   const feed = createStateFeed<WatchedSites>({
-    read: (before) => readSites(before, registry.sites().map(viewOf), engine.snapshot()),
-    isCurrent: ({ snapshot }) => snapshot === engine.snapshot(),
+    read: (before) => readSites(before, registry.sites().map(viewOf), ledger.snapshot()),
+    isCurrent: ({ snapshot }) => snapshot === ledger.snapshot(),
     stopping: deps.stopping,
     ended: () => unavailable(message("SERVICE_STOPPING")),
   });
   registry.onChange(feed.changed);
   const service: SiteService = {
-    revision: () => engine.snapshot().revision,
+    revision: () => ledger.snapshot().revision,
     list: () => registry.sites().map(viewOf),
     get: (name) => viewOf(registry.byName(name)),
     create: async (input, origin) => {
@@ -267,7 +267,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
       const site = registry.byName(name);
       const asked = keys.length === 0 ? undefined : namedOf(site, keys);
-      const { revision } = engine.snapshot();
+      const { revision } = ledger.snapshot();
       const aim = dryRun ? "read" : "push";
       const round = await mapSiteFailure(
         settings.round(site, { aim, actor, force: !dryRun, ...(asked && { keys: asked }) }),
@@ -323,9 +323,9 @@ function tooEarly({ name }: Site): ServiceError {
 }
 
 /** Makes the site connect its download managers with Mooring's values. */
-async function connect({ settings, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
+async function connect({ settings, ledger }: SiteServiceDeps, site: Site): Promise<string[]> {
   const value = (key: string): string =>
-    ownValue(site.overrides, key) ?? engine.snapshot().get(SETTINGS, key)?.value ?? "";
+    ownValue(site.overrides, key) ?? ledger.snapshot().get(SETTINGS, key)?.value ?? "";
   const managers = [
     ["set_aria2", "aria2_uri", { uri: value("aria2_uri"), secret: value("aria2_secret") }],
     [

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { mapWriteError } from "../database/error.ts";
 import { createLease } from "../database/job.ts";
-import type { Engine } from "../ledger/engine.ts";
 import { type Feed, followFeed } from "../ledger/feed.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { ServiceError } from "../messages/error.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
@@ -23,7 +23,7 @@ const PROBE_LIMIT = 2_000;
 
 export interface SitesDeps {
   readonly store: SiteStore;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly feed: Feed;
   readonly sealer: Sealer;
   readonly hash: Fingerprint;

@@ -1,4 +1,4 @@
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { waitAtMost } from "../pause.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { keyPolicyOf } from "../sites/settings/key-policy.ts";
@@ -28,7 +28,7 @@ export type Delivery =
 
 export interface DeliveryDeps {
   readonly sites: Pick<Sites, "registry" | "sync" | "settings">;
-  readonly engine: Pick<Engine, "snapshot">;
+  readonly ledger: Pick<Ledger, "snapshot">;
   readonly now: () => number;
   /** Maximum wait for other values, in milliseconds. */
   readonly patience: number;
@@ -37,13 +37,13 @@ export interface DeliveryDeps {
 
 /** Waits until a site has accepted or refused a revision. */
 export async function waitForDelivery(
-  { sites, engine, now, patience, onError }: DeliveryDeps,
+  { sites, ledger, now, patience, onError }: DeliveryDeps,
   site: Site,
   revision: number,
 ): Promise<Delivery> {
   const { registry, settings, sync } = sites;
   const isDelivered = (): boolean => registry.state(site.id).appliedRevision >= revision;
-  const isChecked = Array.from(engine.snapshot().of(SETTINGS).items()).some(
+  const isChecked = Array.from(ledger.snapshot().of(SETTINGS).items()).some(
     (item) => item.revision === revision && keyPolicyOf(item.key).alone,
   );
   const began = now();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
 import { addressOf } from "../sites/registry.ts";
@@ -24,7 +24,7 @@ export interface FirstContactDeps {
   readonly url: string;
   /** The upstream's permanent token; undefined: read with the login of the first admin. */
   readonly token: string | undefined;
-  readonly engine: Pick<Engine, "touch">;
+  readonly ledger: Pick<Ledger, "touch">;
   readonly client: SiteClient;
   readonly identify: Sessions["identify"];
   /** Adopts the upstream's values. @param onlyDrifted only those that changed there. */
@@ -157,7 +157,7 @@ class Contact implements FirstContact {
    * that were changed while no process followed. Afterwards the site follows.
    */
   async #adoptAndFollow(token: string): Promise<void> {
-    const { sites, upstream, engine, adopt, onAdopted, onNotice, onError } = this.#deps;
+    const { sites, upstream, ledger, adopt, onAdopted, onNotice, onError } = this.#deps;
     const { id, paused } = await this.#siteWith(token);
     // An operator has paused the site.
     if (paused) return onAdopted();
@@ -167,7 +167,7 @@ class Contact implements FirstContact {
     // Before the first site no process takes the lease: without this, saves wait for the next tick.
     await sites.sync.tick();
     // Cached public replies contain the old version.
-    engine.touch();
+    ledger.touch();
     onAdopted();
     // Pushes changes that were saved meanwhile.
     void sites.settings.reconcile(id).catch(onError);

@@ -25,7 +25,7 @@ const PATIENCE = 1_000;
 const OWN_ROWS_LIMIT = 1_000;
 
 export interface UpstreamDeps
-  extends Pick<SitesDeps, "engine" | "managedBy" | "maxValueBytes" | "now" | "onEvent" | "times">,
+  extends Pick<SitesDeps, "ledger" | "managedBy" | "maxValueBytes" | "now" | "onEvent" | "times">,
     Pick<FirstContactDeps, "url" | "token" | "onAdopted" | "onNotice" | "onError"> {
   readonly sites: Sites;
   /** Forwards a change of mounts, and adopts the result. */
@@ -74,7 +74,7 @@ export interface Upstream
 
 /** Contacts the upstream in the background, with retries until the first success. */
 export function startUpstream(deps: UpstreamDeps): Upstream {
-  const { sites, url, engine, now, onError, forwardMounts } = deps;
+  const { sites, url, ledger, now, onError, forwardMounts } = deps;
   const { patience = PATIENCE, ownRows: ownRowsAge } = deps.times ?? {};
   const { registry, settings } = sites;
   const client = createSiteClient({ url, token: "", ca: "", pin: "" }, CONNECTIONS);
@@ -112,7 +112,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     token: () => upstream.find()?.token ?? "",
     version: () => registry.state(upstream.find()?.id ?? "").version,
     lacks: (key) =>
-      !knownKeys().has(key) && engine.snapshot().get(SETTINGS, key)?.definition !== undefined,
+      !knownKeys().has(key) && ledger.snapshot().get(SETTINGS, key)?.definition !== undefined,
     known: knownKeys,
     ownRows: createOwnRows(readOwnRows, now, ownRowsAge),
     identify: sessions.identify,
@@ -123,7 +123,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       if (contacting !== undefined) await waitAtMost(patience, contacting);
       const site = upstream.find();
       if (site === undefined || site.mode !== "follow" || site.paused) return undefined;
-      return waitForDelivery({ sites, engine, now, patience, onError }, site, revision);
+      return waitForDelivery({ sites, ledger, now, patience, onError }, site, revision);
     },
     probe: createProbe(deps, upstream.find),
     forwardChange: async (forward, by) => {

@@ -145,14 +145,14 @@ describe("reads", () => {
   ])(
     "of a change in the history depend on its groups before and after: %s, %s",
     (before, after, sees) => {
-      const change = { key: "boat", oldDefinition: before, newDefinition: after };
+      const change = { key: "boat", oldAttributes: before, newAttributes: after };
       expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(sees);
       expect(byScopes("history:read").canReadChange(change)).toBe(true);
     },
   );
 
   test("of a change without definitions depend on the current setting", () => {
-    const change = { key: "crane", oldDefinition: null, newDefinition: null };
+    const change = { key: "crane", oldAttributes: null, newAttributes: null };
     expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(false);
   });
 });
@@ -178,8 +178,8 @@ describe("mounts", () => {
   };
   const change = (before: string | null, after: string | null) => ({
     key: "mount:m",
-    oldDefinition: before,
-    newDefinition: after,
+    oldAttributes: before,
+    newAttributes: after,
   });
 
   test("can be read when their paths are within the limits", () => {

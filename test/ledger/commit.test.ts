@@ -18,43 +18,43 @@ test.each<[string, SettingItem | undefined, SettingItem | undefined, object]>([
     "a new custom setting",
     undefined,
     custom,
-    { oldValue: null, newValue: "1", oldDefinition: null, newDefinition: described },
+    { oldBody: null, newBody: "1", oldAttributes: null, newAttributes: described },
   ],
   [
     "a deleted custom setting",
     custom,
     undefined,
-    { oldValue: "1", newValue: null, oldDefinition: described, newDefinition: null },
+    { oldBody: "1", newBody: null, oldAttributes: described, newAttributes: null },
   ],
   [
     "a new value",
     custom,
     { ...custom, value: "2" },
-    { oldValue: "1", newValue: "2", oldDefinition: described, newDefinition: described },
+    { oldBody: "1", newBody: "2", oldAttributes: described, newAttributes: described },
   ],
   [
     "a new description",
     custom,
     { ...custom, help: "new" },
-    { oldDefinition: described, newDefinition: described.replace('"help":""', '"help":"new"') },
+    { oldAttributes: described, newAttributes: described.replace('"help":""', '"help":"new"') },
   ],
   [
     "a setting with a definition",
     item("1", { key: "a" }),
     item("2", { key: "a" }),
-    { oldValue: "1", newValue: "2", oldDefinition: null, newDefinition: null },
+    { oldBody: "1", newBody: "2", oldAttributes: null, newAttributes: null },
   ],
   [
     "a setting with a definition that becomes a custom one with the same description",
     item("1", { key: "a" }),
     { ...item("1", { key: "a" }), definition: undefined, origin: "custom" },
-    { oldDefinition: null, newDefinition: expect.stringContaining('"type"') },
+    { oldAttributes: null, newAttributes: expect.stringContaining('"type"') },
   ],
   [
     "a secret",
     item("1", { key: "a", secret: true }),
     item("2", { key: "a", secret: true }),
-    { oldValue: null, newValue: null, oldHash: "#1", newHash: "#2" },
+    { oldBody: null, newBody: null, oldHash: "#1", newHash: "#2" },
   ],
 ])("the history has %s", (_, before, after, expected) => {
   expect(change(before, after)).toMatchObject({ key: "a", ...expected });
@@ -67,10 +67,10 @@ test("a mount has its paths in the history, before and after", () => {
   expect(
     toChange({ kind: MOUNTS, key: "mount:m", before, after, mount: { before, after } }, codec),
   ).toMatchObject({
-    oldDefinition: '{"paths":["/a"]}',
-    newDefinition: '{"paths":["/b"]}',
+    oldAttributes: '{"paths":["/a"]}',
+    newAttributes: '{"paths":["/b"]}',
   });
-  expect(change(before, after)).toMatchObject({ oldDefinition: null, newDefinition: null });
+  expect(change(before, after)).toMatchObject({ oldAttributes: null, newAttributes: null });
 });
 
 test("a write has the last state of each key, and an audit row for each revision", async () => {

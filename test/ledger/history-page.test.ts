@@ -15,8 +15,8 @@ import { changed, commit } from "../store/sample.ts";
 
 /** A history at revision 1,000 on a store whose replies the test defines. */
 function historyOf(store: Partial<HistoryStore>) {
-  const engine = { snapshot: () => ({ revision: 1_000 }) } as never;
-  return createHistory({ store: { oldestRevision: async () => 1, ...store } as never, engine });
+  const ledger = { snapshot: () => ({ revision: 1_000 }) } as never;
+  return createHistory({ store: { oldestRevision: async () => 1, ...store } as never, ledger });
 }
 
 /** Revisions in memory with the given summary, and the sizes of their queries. */
@@ -37,16 +37,16 @@ function listing(summary: Partial<RevisionSummary>) {
 
 const SIZE = 2 ** 16;
 const text = (length: number) => "x".repeat(length);
-const change = (members: { key?: string; oldDefinition?: string; newDefinition?: string }) => ({
-  changes: [{ key: "", oldDefinition: null, newDefinition: null, ...members }],
+const change = (members: { key?: string; oldAttributes?: string; newAttributes?: string }) => ({
+  changes: [{ key: "", oldAttributes: null, newAttributes: null, ...members }],
 });
 
 describe("a page", () => {
   test.each<[string, Partial<RevisionSummary>]>([
     ["the reason", { reason: text(SIZE - 512) }],
     ["the key", change({ key: text(SIZE - 512 - 64) })],
-    ["the old definition", change({ oldDefinition: text(SIZE - 512 - 64) })],
-    ["the new definition", change({ newDefinition: text(SIZE - 512 - 64) })],
+    ["the old definition", change({ oldAttributes: text(SIZE - 512 - 64) })],
+    ["the new definition", change({ newAttributes: text(SIZE - 512 - 64) })],
   ])(
     "ends at 2 MiB, counted with %s, and is read in two queries of that size",
     async (_, summary) => {
@@ -74,7 +74,7 @@ describe("a difference", () => {
   const diff = (
     [from, to]: readonly [number, number],
     oldest: () => number,
-    changesBetween = vi.fn(async () => [changed({ key: "a", newValue: "1" })]),
+    changesBetween = vi.fn(async () => [changed({ key: "a", newBody: "1" })]),
   ) => {
     const history = historyOf({ changesBetween, oldestRevision: async () => oldest() });
     return { changesBetween, found: history.diff(from, to) };
@@ -133,7 +133,7 @@ test("changes of mounts since a revision are the mounts that were set, replaced 
   const now = snapshotOf(3, [], [mount("b", "/b2", 3), mount("c", "/c", 1), mount("d", "/d", 3)]);
   const changes = (kind: Kind<SettingItem>) =>
     changesAfter(base, createDraft(baseOf(now)), { of: String } as never, kind).map(
-      ({ key, oldValue, newValue }) => [key, oldValue !== null, newValue !== null],
+      ({ key, oldBody, newBody }) => [key, oldBody !== null, newBody !== null],
     );
   expect(changes(MOUNTS).sort()).toEqual([
     ["mount:a", true, false],

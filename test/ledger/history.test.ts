@@ -34,7 +34,7 @@ describe("the list of revisions", () => {
       reason: "no 3",
       revision: 3,
       time: 3_000,
-      changes: [{ key: "logo", oldDefinition: null, newDefinition: null }],
+      changes: [{ key: "logo", oldAttributes: null, newAttributes: null }],
     });
     expect({ next, oldest }).toEqual({ next: undefined, oldest: 1 });
   });
@@ -137,11 +137,7 @@ describe("the difference of two revisions", () => {
   test("has one change for each key that differs, in either direction", async () => {
     const { history } = await written(6);
     const between = async (from: number, to: number) =>
-      (await history.diff(from, to)).map(({ key, oldValue, newValue }) => [
-        key,
-        oldValue,
-        newValue,
-      ]);
+      (await history.diff(from, to)).map(({ key, oldBody, newBody }) => [key, oldBody, newBody]);
     expect(await between(2, 6)).toEqual([
       ["logo", expect.any(String), "6"],
       ["site_title", "2", "5"],

@@ -28,15 +28,15 @@ async function opened(meanwhile: {
   readonly before?: () => Promise<unknown>;
   readonly after?: () => Promise<unknown>;
 }) {
-  const { engine, history, fingerprint } = await testParts(newPath());
+  const { ledger, history, fingerprint } = await testParts(newPath());
   const registry = createMountRegistry(memoryStore());
   await registry.load();
   return createMountService({
-    engine: {
-      ...engine,
+    ledger: {
+      ...ledger,
       change: async (origin, ...change) => {
         if (origin.actor === "file") await meanwhile.before?.();
-        const changed = await engine.change(origin, ...change);
+        const changed = await ledger.change(origin, ...change);
         if (origin.actor === "file") await meanwhile.after?.();
         return changed;
       },

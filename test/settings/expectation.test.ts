@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
 import { explainConflict, RevisionConflict } from "../../src/ledger/conflict.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
-import type { RevisionSummary, SettingStore } from "../../src/ledger/store.ts";
+import type { LedgerStore, RevisionSummary } from "../../src/ledger/store.ts";
 import {
   type Expectation,
   expectsAbsent,
@@ -24,10 +24,10 @@ const codeOf = async (work: Promise<unknown>) => (await failureOf(() => work)).c
 
 const revision = (number: number, keys: readonly string[]): RevisionSummary => ({
   ...commit({ revision: number }),
-  changes: keys.map((key) => ({ key, oldDefinition: null, newDefinition: null })),
+  changes: keys.map((key) => ({ key, oldAttributes: null, newAttributes: null })),
 });
 const listing = (...revisions: readonly RevisionSummary[]) => ({
-  listRevisions: vi.fn<SettingStore["listRevisions"]>(async () => revisions),
+  listRevisions: vi.fn<LedgerStore["listRevisions"]>(async () => revisions),
 });
 
 test.each([
@@ -107,7 +107,7 @@ describe("a setting sent back after a read", () => {
   });
 
   const known = item("new", { key: "a", default: "default" }, 3);
-  type First = { readonly oldValue?: string; readonly oldHash?: string };
+  type First = { readonly oldBody?: string; readonly oldHash?: string };
   const left = async (
     there: SettingItem,
     seenRevision: number,
@@ -131,7 +131,7 @@ describe("a setting sent back after a read", () => {
     expect(work).rejects.toBeInstanceOf(RevisionConflict);
 
   test("that is unchanged is left out, as far as the history goes back", async () => {
-    const first = { oldValue: "old" };
+    const first = { oldBody: "old" };
     expect(await left(now, 2, "old", { oldest: 3, first })).toBe(0);
     expect(await left(now, 2, "typed", { oldest: 3, first })).toBe(1);
     await refused(left(now, 2, "old", { oldest: 4, first }));

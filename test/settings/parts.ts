@@ -4,10 +4,10 @@ import { type BackupService, createBackupService } from "../../src/archive/backu
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
-import { createEngine, type Engine } from "../../src/ledger/engine.ts";
 import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import { createHistory, type History } from "../../src/ledger/history.ts";
-import type { RevisionOrigin, SettingStore } from "../../src/ledger/store.ts";
+import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
+import type { LedgerStore, RevisionOrigin } from "../../src/ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
@@ -15,7 +15,7 @@ import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 import { type SettingLimits, settingLimits } from "../../src/settings/kind.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { CHEAP } from "../archive/text.ts";
 
 export const definitions = loadSettingDefinitions();
@@ -50,16 +50,16 @@ export interface PartsOptions {
   /** Milliseconds until a reader of the feed gets a bookmark. */
   readonly idle?: number;
   readonly onReadFailure?: (error: unknown) => void;
-  /** Wraps the store for the engine. */
-  readonly wrap?: (store: SettingStore) => SettingStore;
+  /** Wraps the store for the ledger. */
+  readonly wrap?: (store: LedgerStore) => LedgerStore;
   /** Longest wait for a lock of another process, in milliseconds. */
   readonly lockWait?: number;
 }
 
 /** All parts of settings on one database. */
 export interface Parts {
-  readonly store: SettingStore;
-  readonly engine: Engine;
+  readonly store: LedgerStore;
+  readonly ledger: Ledger;
   readonly feed: Feed;
   readonly history: History;
   readonly fingerprint: Fingerprint;
@@ -74,13 +74,13 @@ const unreachable = () => Promise.reject(new Error("this test has no download ma
 /** Opens a database like the program, without the writes of a start. */
 export async function openParts(path: string, options: PartsOptions = {}): Promise<Parts> {
   const { lockWait } = options;
-  const opened = await openSqliteSettingStore(path, lockWait === undefined ? {} : { lockWait });
+  const opened = await openSqliteStore(path, lockWait === undefined ? {} : { lockWait });
   const store = options.wrap?.(opened) ?? opened;
   const fingerprint = createFingerprint(store.fingerprintKey, options.keys);
   const now = options.now ?? Date.now;
   const managedBy = options.managedBy ?? (() => undefined);
   try {
-    const engine = await createEngine({
+    const ledger = await createLedger({
       store,
       definitions: options.definitions ?? definitions,
       sealer: createSealer(options.keys ?? []),
@@ -92,20 +92,20 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         : { limits: settingLimits({ ...NO_LIMITS, ...options.limits }) }),
       onReadFailure: options.onReadFailure ?? (() => undefined),
     });
-    const { revision } = engine.snapshot();
+    const { revision } = ledger.snapshot();
     const feed = createFeed({ store, revision, idle: options.idle ?? 60_000 });
-    engine.listen(feed);
-    const history = createHistory({ store, engine });
+    ledger.listen(feed);
+    const history = createHistory({ store, ledger });
     return {
       store,
-      engine,
+      ledger,
       feed,
       history,
       fingerprint,
       settings: createSettingService({
         maxValueBytes: 65_536,
         onSkipped: () => undefined,
-        engine,
+        ledger,
         store,
         history,
         fingerprint,
@@ -114,10 +114,10 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         aria2: options.aria2 ?? { getVersion: unreachable },
         qbittorrent: options.qbittorrent ?? { checkLogin: unreachable },
       }),
-      publicReads: createPublicService({ engine }),
+      publicReads: createPublicService({ ledger }),
       backup: createBackupService({
         maxValueBytes: 65_536,
-        engine,
+        ledger,
         cipher: createPassphraseCipher(randomBytes, CHEAP),
         databaseId: store.databaseId,
         ...(options.limits === undefined

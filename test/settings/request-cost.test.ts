@@ -1,7 +1,7 @@
 // Cost of requests, counted in queries and items: the largest and the most repetitive form.
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import type { SettingStore } from "../../src/ledger/store.ts";
+import type { LedgerStore } from "../../src/ledger/store.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { save, tester, testParts } from "./parts.ts";
@@ -11,9 +11,9 @@ const newPath = temporaryPaths();
 /** Counts the queries of the store's history, by the name of the method. */
 function counting() {
   const queries: string[] = [];
-  const wrap = (store: SettingStore): SettingStore =>
+  const wrap = (store: LedgerStore): LedgerStore =>
     new Proxy(store, {
-      get: (target, name: keyof SettingStore) => {
+      get: (target, name: keyof LedgerStore) => {
         const member: unknown = Reflect.get(target, name);
         if (typeof member !== "function") return member;
         return (...args: unknown[]) => {

@@ -16,9 +16,9 @@ const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryR
   parts.settings.rollback({ revision, keys }, tester, { dryRun });
 
 /** A caller who gets secrets as `********`. */
-const withoutSecrets = ({ engine }: Parts) => ({
+const withoutSecrets = ({ ledger }: Parts) => ({
   ...tester,
-  rights: rightsOf(createGrant(["history:rollback"], []), engine.snapshot),
+  rights: rightsOf(createGrant(["history:rollback"], []), ledger.snapshot),
 });
 
 /** Key to value of settings that are set or created. */
@@ -98,9 +98,9 @@ describe("a rollback", () => {
   test("leaves mounts unchanged", async () => {
     const parts = await testParts(newPath());
     const mount = mountItem("mount:m", JSON.stringify({ path: "/m", overrides: {} }), false);
-    await parts.engine.change(tester, (draft) => draft.put(MOUNTS, mount));
+    await parts.ledger.change(tester, (draft) => draft.put(MOUNTS, mount));
     expect(await back(parts, 0)).toMatchObject({ commit: undefined, result: [] });
-    expect(parts.engine.snapshot().get(MOUNTS, "mount:m")).toBeDefined();
+    expect(parts.ledger.snapshot().get(MOUNTS, "mount:m")).toBeDefined();
   });
 
   test("skips a changed secret with a reason, and restores the rest", async () => {
@@ -180,7 +180,7 @@ describe("a rollback", () => {
       managedBy: (key) => (key === "logo" ? "the file x.yaml" : undefined),
     });
     const write = (values: Record<string, string>) =>
-      parts.engine.change(tester, (draft) => {
+      parts.ledger.change(tester, (draft) => {
         for (const [key, value] of Object.entries(values)) {
           const item = draft.get(SETTINGS, key);
           if (item !== undefined) draft.put(SETTINGS, { ...item, value });
@@ -281,7 +281,7 @@ describe("a rollback during saves", () => {
     await save(parts, { site_title: "two" });
     await save(other, { site_title: "three", logo: "foreign", made: "there", aria2_secret: "s" });
     await other.settings.delete("gone", tester);
-    expect(parts.engine.snapshot().revision).toBe(2);
+    expect(parts.ledger.snapshot().revision).toBe(2);
     const { revision, result } = await back(parts, 1);
     expect(result).toMatchObject([{ key: "aria2_secret" }]);
     expect(values(parts)).toEqual({ site_title: "one", gone: "1", aria2_secret: "s" });

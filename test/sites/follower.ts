@@ -67,7 +67,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
   const events: SiteEvent[] = [];
   const sites = await createSites({
     store: observed(store.sites, options.onQuery),
-    engine: settings.engine,
+    ledger: settings.ledger,
     feed: settings.feed,
     sealer: createSealer(config.secretKeys),
     hash: settings.fingerprint,
@@ -86,7 +86,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
   });
   await sites.start();
   // Like the wiring: commits of other processes are polled continuously.
-  const timer = setInterval(() => void settings.engine.fresh(), 50);
+  const timer = setInterval(() => void settings.ledger.fresh(), 50);
   return {
     settings,
     sites,
@@ -96,7 +96,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
       const { revision } = await settings.settings.save([{ key, value }], ORIGIN);
       return revision;
     },
-    value: (key) => settings.engine.snapshot().get(SETTINGS, key)?.value,
+    value: (key) => settings.ledger.snapshot().get(SETTINGS, key)?.value,
     close: async () => {
       clearInterval(timer);
       await sites.close();

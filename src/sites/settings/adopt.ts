@@ -1,5 +1,5 @@
 import { createTrial } from "../../ledger/draft.ts";
-import type { Engine } from "../../ledger/engine.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import type { Snapshot } from "../../ledger/snapshot.ts";
 import type { RevisionOrigin } from "../../ledger/store.ts";
 import type { Changed } from "../../ledger/writer.ts";
@@ -37,7 +37,7 @@ const SECRET_NAME = /(secret|token|passw|passphrase|private_key|access_key|secre
 export async function adopt(
   comparisons: readonly Comparison[],
   deps: {
-    readonly engine: Engine;
+    readonly ledger: Ledger;
     readonly base: Snapshot;
     readonly managedBy: (key: string) => string | undefined;
     /** Maximum size of a value in UTF-8 bytes. */
@@ -48,12 +48,12 @@ export async function adopt(
     readonly reveals?: boolean;
   },
 ): Promise<Changed<readonly Adopted[]>> {
-  const { engine, base, managedBy, maxValueBytes, origin, dryRun, reveals = true } = deps;
+  const { ledger, base, managedBy, maxValueBytes, origin, dryRun, reveals = true } = deps;
   // A site with another address for a secret has the secret too if it differs here.
   const given = new Set(comparisons.map(({ key }) => key));
   const hides = ({ secret }: SettingItem): boolean => secret && !reveals;
   const rules = { managedBy: () => undefined, maxValueBytes };
-  return engine.change(
+  return ledger.change(
     origin,
     async (draft) => {
       const ticks = createTicks();
@@ -103,11 +103,11 @@ function definitionOf({ key, value, type, options, help, group, flag }: SiteRow)
 
 /** Maximum number of stored refusals, which waiting calls read. */
 const MAX_KEPT = 100;
-/** Maximum length of a revision's reason, in characters; the engine accepts 500. */
+/** Maximum length of a revision's reason, in characters; the ledger accepts 500. */
 const MAX_REASON = 480;
 
 export interface TakeBackDeps {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   /** Snapshot of the round. */
   readonly snapshot: Snapshot;
   /** Maximum size of a value in UTF-8 bytes. */
@@ -129,7 +129,7 @@ interface Refusal extends TakenBack {
  * @throws ServiceError when the database takes no changes.
  */
 export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round> {
-  const { engine, snapshot, maxValueBytes, now } = deps;
+  const { ledger, snapshot, maxValueBytes, now } = deps;
   const refused = round.comparisons.filter(
     ({ sync, overridden }) => sync === "refused" && !overridden,
   );
@@ -146,7 +146,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
   // The store refuses NUL.
   const taken = refused.filter(({ row }) => row?.value.includes("\0") === false);
   const { result, revision } = await adopt(taken, {
-    engine,
+    ledger,
     base: snapshot,
     maxValueBytes,
     origin,

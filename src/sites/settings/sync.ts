@@ -1,4 +1,4 @@
-import type { Engine } from "../../ledger/engine.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { Adapter, Failure, Job } from "../../sync/adapter.ts";
 import type { KindSync, Sync } from "../../sync/sync.ts";
@@ -18,7 +18,7 @@ const CONCURRENCY = 32;
 
 export interface SettingSyncDeps {
   readonly registry: SiteRegistry;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly hash: Fingerprint;
   readonly now: () => number;
   /** Position in the feed: the newest revision, and the newest one that changes a setting. */
@@ -49,7 +49,7 @@ export interface SettingSync extends Pick<KindSync<Site>, "reconcile" | "isDue" 
 
 /** Adds settings to the reconciler of sites. */
 export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): SettingSync {
-  const { registry, engine, hash, now } = deps;
+  const { registry, ledger, hash, now } = deps;
   const { read = READ_INTERVAL, reread = REREAD_INTERVAL } = deps.times ?? {};
 
   const round = (job: Job<Site>, options: RoundOptions): Promise<Round> =>
@@ -57,14 +57,14 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
       async (release) => {
         const { site } = job;
         const before = registry.state(site.id);
-        const snapshot = engine.snapshot();
+        const snapshot = ledger.snapshot();
         const client = createSettingClient(job.client);
         const found = await runRound(site, before, options, { client, hash, now, snapshot });
         release();
         const isFront = site.upstream && site.mode === "follow" && options.aim === "push";
         const { maxValueBytes } = deps;
         const done = isFront
-          ? await takeBack(found, { engine, snapshot, maxValueBytes, now })
+          ? await takeBack(found, { ledger, snapshot, maxValueBytes, now })
           : found;
         const isPatient = options.actor === "sites" && !site.upstream;
         const isRecorded = await registry.record(site.id, done.state, done.events, { isPatient });
@@ -96,7 +96,7 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
         action: "fail",
         keys: [],
         result: message,
-        revision: engine.snapshot().revision,
+        revision: ledger.snapshot().revision,
       };
       const state = {
         ...registry.state(site.id),
@@ -112,7 +112,7 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
       const { error, appliedRevision } = registry.state(id);
       const { revision, setting } = deps.position;
       // Nothing to do: another round has pushed the revision, or it changes no setting.
-      const newest = Math.min(setting, engine.snapshot().revision);
+      const newest = Math.min(setting, ledger.snapshot().revision);
       if (!job.isDue && error === undefined && appliedRevision >= newest) {
         if (appliedRevision < revision && mode === "follow")
           await registry.record(id, { ...registry.state(id), appliedRevision: revision });

@@ -1,4 +1,4 @@
-import type { Engine } from "../../ledger/engine.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import type { RevisionOrigin } from "../../ledger/store.ts";
 import { message } from "../../messages/message.ts";
 import { setOwn } from "../../own-value.ts";
@@ -19,7 +19,7 @@ export interface Taken {
 export interface AdoptDeps {
   readonly registry: SiteRegistry;
   readonly settings: Pick<SettingSync, "exclusive">;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly managedBy: (key: string) => string | undefined;
   /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
@@ -49,9 +49,9 @@ export async function takeValuesIn(
   deps: Omit<AdoptDeps, "settings">,
   options: AdoptOptions,
 ): Promise<Taken> {
-  const { registry, engine, managedBy, maxValueBytes } = deps;
+  const { registry, ledger, managedBy, maxValueBytes } = deps;
   const { keys, dryRun, origin, reveals = true, onlyDrifted = false } = options;
-  const base = engine.snapshot();
+  const base = ledger.snapshot();
   const { comparisons } = await round({ aim: "read", actor: origin.actor });
   const asked = new Set(keys);
   const isAsked = ({ key, row, overridden }: Comparison): boolean =>
@@ -76,7 +76,7 @@ export async function takeValuesIn(
       (!onlyDrifted || drifted || sync === "extra"),
   );
   const { result, revision } = await adopt(wanted, {
-    engine,
+    ledger,
     base,
     managedBy,
     maxValueBytes,

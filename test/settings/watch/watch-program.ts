@@ -37,7 +37,7 @@ async function* recordEach<E>(events: AsyncIterable<E>, record: (event: E) => Re
 serve({
   open: async (path: string, pollEvery?: number) => {
     parts = await openParts(path, { idle: 50 });
-    if (pollEvery !== undefined) poll = setInterval(() => void parts.engine.fresh(), pollEvery);
+    if (pollEvery !== undefined) poll = setInterval(() => void parts.ledger.fresh(), pollEvery);
   },
   close: () => {
     clearInterval(poll);
@@ -76,7 +76,7 @@ serve({
       await setImmediate();
     }
   },
-  token: async () => (await parts.engine.fresh()).get(SETTINGS, "token")?.value,
-  snapshotToken: () => parts.engine.snapshot().get(SETTINGS, "token")?.value,
-  value: (key: string) => parts.engine.snapshot().get(SETTINGS, key)?.value,
+  token: async () => (await parts.ledger.fresh()).get(SETTINGS, "token")?.value,
+  snapshotToken: () => parts.ledger.snapshot().get(SETTINGS, "token")?.value,
+  value: (key: string) => parts.ledger.snapshot().get(SETTINGS, key)?.value,
 });

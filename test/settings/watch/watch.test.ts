@@ -53,7 +53,7 @@ describe("a stream of the settings", () => {
     const first = (await stream.next()).value;
     expect(first.revision).toBe(2n);
     expect(first.event.case).toBe("snapshot");
-    expect(first.event.value.settings).toHaveLength(parts.engine.snapshot().of(SETTINGS).size);
+    expect(first.event.value.settings).toHaveLength(parts.ledger.snapshot().of(SETTINGS).size);
     await parts.settings.save([{ key: "k1", value: "new" }], { ...tester, actor: "ann" });
     expect((await stream.next()).value).toMatchObject({
       revision: 3n,

@@ -1,10 +1,10 @@
-/** The engine on a database that several instances share. */
+/** The ledger on a database that several instances share. */
 
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { Draft } from "../../src/ledger/draft.ts";
-import type { SettingStore, StoredDelta } from "../../src/ledger/store.ts";
+import type { LedgerStore, StoredDelta } from "../../src/ledger/store.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { decideValue } from "../../src/settings/save.ts";
 import { failureOf } from "../archive/setting.ts";
@@ -15,8 +15,8 @@ const newPath = temporaryPaths();
 
 /** A store with some methods replaced. */
 const wrapped =
-  (methods: (store: SettingStore) => Partial<SettingStore>) =>
-  (store: SettingStore): SettingStore =>
+  (methods: (store: LedgerStore) => Partial<LedgerStore>) =>
+  (store: LedgerStore): LedgerStore =>
     Object.create(store, Object.getOwnPropertyDescriptors(methods(store)));
 
 const unsure = () => Promise.reject(new StoreError("unsure", "the database did not answer"));
@@ -26,7 +26,7 @@ describe("a database that does not answer", () => {
     const parts = await testParts(newPath(), {
       wrap: wrapped(() => ({ changedElsewhere: () => true, delta: unsure })),
     });
-    const failure = await failureOf(async () => parts.engine.fresh());
+    const failure = await failureOf(async () => parts.ledger.fresh());
     expect(failure.code).toBe(Code.Unavailable);
     expect(failure.message).toMatch(/^the state of this token cannot be determined at the moment/);
   });
@@ -61,7 +61,7 @@ describe("a revoked right", () => {
     await save(parts, { token: "t".repeat(40) });
     expect(order.slice(3)).toEqual(["asked for 3", "seen"]);
     const change = (draft: Draft): void => decideValue(draft, "token", "u".repeat(40));
-    const { commit } = await parts.engine.change(tester, change, { dryRun: true });
+    const { commit } = await parts.ledger.change(tester, change, { dryRun: true });
     expect(commit?.changes).toHaveLength(1);
     expect(order).toHaveLength(5);
   });
@@ -92,28 +92,28 @@ test("another database at the same address ends every watch, at any revision", a
   const { signal } = new AbortController();
   const ended = failureOf(() => parts.feed.read(1, signal)[Symbol.asyncIterator]().next());
   [databaseId, isOther] = ["two", true];
-  expect(await parts.engine.fresh()).toMatchObject({ revision: 1 });
+  expect(await parts.ledger.fresh()).toMatchObject({ revision: 1 });
   expect(await ended).toMatchObject({ code: Code.Unavailable });
   const calls: string[] = [];
-  parts.engine.listen({
+  parts.ledger.listen({
     append: () => undefined,
     skipTo: () => void calls.push("skip"),
     reset: () => void calls.push("reset"),
   });
-  await parts.engine.refresh();
+  await parts.ledger.refresh();
   expect(calls).toEqual(["skip"]);
 });
 
 describe("a commit of another process", () => {
   /** A process that reads this delta or, if it is undefined, the whole state. */
   const reading = async (
-    news: (read: SettingStore["delta"]) => Promise<StoredDelta | undefined>,
+    news: (read: LedgerStore["delta"]) => Promise<StoredDelta | undefined>,
   ) => {
     const parts = await testParts(newPath(), {
       wrap: wrapped((store) => ({ delta: () => news(store.delta) })),
     });
     const calls: unknown[] = [];
-    parts.engine.listen({
+    parts.ledger.listen({
       append: (commits) => void calls.push(commits.map(({ revision }) => revision)),
       skipTo: (revision) => void calls.push(`skip to ${revision}`),
       reset: (revision) => void calls.push(`reset to ${revision}`),
@@ -124,24 +124,24 @@ describe("a commit of another process", () => {
   const row = { key: "site_title", value: "theirs", revision: 7 };
 
   test("is visible without its commits, when they are too many", async () => {
-    const { engine, calls } = await reading(async () => ({
+    const { ledger, calls } = await reading(async () => ({
       revision: 7,
       changed: [row as never],
       deleted: [],
       commits: undefined,
     }));
-    expect((await engine.refresh()).get(SETTINGS, "site_title")?.value).toBe("theirs");
+    expect((await ledger.refresh()).get(SETTINGS, "site_title")?.value).toBe("theirs");
     expect(calls).toEqual([[1], "skip to 7"]);
   });
 
   test("is ignored when it was read already", async () => {
-    const { engine, calls } = await reading(async () => ({
+    const { ledger, calls } = await reading(async () => ({
       revision: 1,
       changed: [row as never],
       deleted: [],
       commits: [],
     }));
-    expect((await engine.refresh()).get(SETTINGS, "site_title")?.value).toBe("Harbour");
+    expect((await ledger.refresh()).get(SETTINGS, "site_title")?.value).toBe("Harbour");
     expect(calls).toEqual([[1]]);
   });
 });
@@ -158,7 +158,7 @@ test("a change during the read of another commit is decided on that commit", asy
             ...trx,
             delta: async (after) => {
               delta = await trx.delta(after);
-              await parts.engine.refresh();
+              await parts.ledger.refresh();
               return delta;
             },
           }),

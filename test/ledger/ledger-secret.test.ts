@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { FLAG } from "../../src/settings/item.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { failureOf } from "../archive/setting.ts";
 import { definitions, openParts, save, tester, testParts } from "../settings/parts.ts";
 import { allRows, expectChain } from "../store/audit-contract.ts";
@@ -61,7 +61,7 @@ describe("secret values in the database", () => {
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
     const [first, second, third] = await parts.store.commits(0, 3, 3);
     const [a, b, c] = [first, second, third].map((commit) => commit?.changes[0]);
-    expect(a).toMatchObject({ oldValue: null, newValue: null });
+    expect(a).toMatchObject({ oldBody: null, newBody: null });
     expect(a?.newHash).toBe(c?.newHash);
     expect(b?.newHash).not.toBe(a?.newHash);
     expect(b?.oldHash).toBe(a?.newHash);
@@ -90,7 +90,7 @@ describe("a sealing key", () => {
     expect(isOnDisk(path, text)).toBe(true);
     const parts = await testParts(path, { keys: [newKey()] });
     expect(parts.settings.get("aria2_secret")).toMatchObject({ value: text, revision: 1 });
-    expect(parts.engine.snapshot().revision).toBe(1);
+    expect(parts.ledger.snapshot().revision).toBe(1);
     expect(await parts.store.eraseReplaced()).toBeUndefined();
     expect(isOnDisk(path, text)).toBe(false);
     await parts.close();
@@ -116,7 +116,7 @@ describe("a sealing key", () => {
     const [first, second] = [newKey(), newKey()];
     const values = [hidden("a"), hidden("b"), hidden("c")];
     const sealedRows = async () => {
-      const store = await openSqliteSettingStore(path);
+      const store = await openSqliteStore(path);
       const rows = await allRows(store.audit);
       await store.close();
       expectChain(rows);
@@ -174,9 +174,9 @@ describe("a sealing key", () => {
     await a.settings.resetToken(tester);
     const b = await testParts(path, { keys: [newKey(), old] });
     await b.settings.resetToken(tester);
-    const failure = await failureOf(() => a.engine.fresh());
+    const failure = await failureOf(() => a.ledger.fresh());
     expect(failure.code).toBe(Code.FailedPrecondition);
-    expect((await failureOf(() => a.engine.fresh())).message).toMatch(/"token" is sealed/);
+    expect((await failureOf(() => a.ledger.fresh())).message).toMatch(/"token" is sealed/);
     expect((await failureOf(() => save(a, { site_title: "x" }))).code).toBe(
       Code.FailedPrecondition,
     );

@@ -36,7 +36,7 @@ describe("when the database is restored to an older state while in use", () => {
     const reader = parts.feed.read(4, signal)[Symbol.asyncIterator]();
     const failure = failureOf(() => reader.next());
     restore(path, copy);
-    const snapshot = await parts.engine.fresh();
+    const snapshot = await parts.ledger.fresh();
     expect(snapshot).toMatchObject({ revision: 1 });
     expect(snapshot.get(SETTINGS, "site_title")?.value).toBe("old");
     expect(snapshot.get(SETTINGS, "c")).toBeUndefined();
@@ -61,7 +61,7 @@ describe("when the database is restored to an older state while in use", () => {
     restore(path, copy);
     const { commit, revision } = await save(parts, { site_title: "newest" });
     expect(revision).toBe(2);
-    expect(commit?.changes).toMatchObject([{ oldValue: "old", newValue: "newest" }]);
+    expect(commit?.changes).toMatchObject([{ oldBody: "old", newBody: "newest" }]);
     expect(parts.settings.get("logo").revision).toBe(0);
   });
 });
@@ -73,7 +73,7 @@ test("while another program holds the lock, a save is UNAVAILABLE and reads cont
   const other = startProcess(new URL("../store/sqlite/store-program.ts", import.meta.url));
   await other.call("lock", path, "begin immediate");
   const failed = failureOf(() => save(parts, { site_title: "never" }));
-  expect((await parts.engine.fresh()).get(SETTINGS, "site_title")?.value).toBe("kept");
+  expect((await parts.ledger.fresh()).get(SETTINGS, "site_title")?.value).toBe("kept");
   expect(await parts.history.list({ pageSize: 0 })).toMatchObject({ revisions: [{ revision: 1 }] });
   const { code, message } = await failed;
   expect(code).toBe(Code.Unavailable);
@@ -97,7 +97,7 @@ describe.skipIf(!canMount)("on a full disk (needs the right to mount one)", () =
         expect(code).toBe(Code.ResourceExhausted);
         expect(message).toMatch(/^nothing was saved: the database .* its disk is full/);
       }
-      expect(await parts.engine.fresh()).toBe(parts.engine.snapshot());
+      expect(await parts.ledger.fresh()).toBe(parts.ledger.snapshot());
       expect(parts.settings.get("token").value).toBe(token);
       expect(await parts.history.get(1)).toMatchObject({ revision: 1 });
     }

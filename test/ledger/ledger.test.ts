@@ -8,8 +8,8 @@ const newPath = temporaryPaths();
 
 describe("a new database", () => {
   test("has every setting with a definition at its default, in their order, at revision 0", async () => {
-    const { engine } = await testParts(newPath());
-    const snapshot = engine.snapshot();
+    const { ledger } = await testParts(newPath());
+    const snapshot = ledger.snapshot();
     const items = [...snapshot.of(SETTINGS).items()];
     expect(snapshot.revision).toBe(0);
     expect(items.map(({ key, value }) => [key, value])).toEqual(
@@ -28,30 +28,30 @@ describe("a change", () => {
     expect(parts.settings.get("site_title")).toMatchObject({ value: "Harbour", revision: 1 });
     const again = await testParts(path);
     expect(again.settings.get("site_title")).toEqual(parts.settings.get("site_title"));
-    expect(again.engine.snapshot().revision).toBe(1);
+    expect(again.ledger.snapshot().revision).toBe(1);
   });
 
   test("leaves older snapshots unchanged", async () => {
     const parts = await testParts(newPath());
-    const before = parts.engine.snapshot();
+    const before = parts.ledger.snapshot();
     await save(parts, { site_title: "Harbour", mine: "custom" });
     expect(before.get(SETTINGS, "site_title")?.value).not.toBe("Harbour");
     expect(before.get(SETTINGS, "mine")).toBeUndefined();
     expect([...before.of(SETTINGS).items()]).toHaveLength(before.of(SETTINGS).size);
-    expect(parts.engine.snapshot().of(SETTINGS).size).toBe(before.of(SETTINGS).size + 1);
+    expect(parts.ledger.snapshot().of(SETTINGS).size).toBe(before.of(SETTINGS).size + 1);
   });
 
   test("that changes nothing creates no revision", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "Harbour" });
-    const snapshot = parts.engine.snapshot();
+    const snapshot = parts.ledger.snapshot();
     const { revision, commit } = await save(parts, {
       site_title: "Harbour",
       allow_mounted: "true",
     });
     expect({ revision, commit }).toEqual({ revision: 1, commit: undefined });
     expect(await parts.store.listRevisions({ limit: 9 })).toHaveLength(1);
-    expect(parts.engine.snapshot()).toBe(snapshot);
+    expect(parts.ledger.snapshot()).toBe(snapshot);
   });
 
   test("in a dry run is refused like a real one", async () => {
@@ -82,21 +82,21 @@ describe("changes of another process", () => {
       }),
     });
     const events: number[] = [];
-    parts.engine.listen({
+    parts.ledger.listen({
       append: (commits) => events.push(...commits.map(({ revision }) => revision)),
       skipTo: () => undefined,
       reset: () => undefined,
     });
     await save(await testParts(path), { site_title: "Elsewhere" });
     isHeld = true;
-    const late = parts.engine.fresh();
+    const late = parts.ledger.fresh();
     await reading.promise;
     isHeld = false;
     await save(parts, { site_title: "Here" });
     held.resolve();
     await late;
-    expect(parts.engine.snapshot().revision).toBe(2);
-    expect(parts.engine.snapshot().get(SETTINGS, "site_title")?.value).toBe("Here");
+    expect(parts.ledger.snapshot().revision).toBe(2);
+    expect(parts.ledger.snapshot().get(SETTINGS, "site_title")?.value).toBe("Here");
     expect(events).toEqual([1, 2]);
   });
 });

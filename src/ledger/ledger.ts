@@ -13,8 +13,8 @@ import type { Limit } from "./limit.ts";
 import { loadSealed } from "./sealing.ts";
 import { createSnapshot, type ItemChange, type Snapshot } from "./snapshot.ts";
 import type {
+  LedgerStore,
   RevisionCommit,
-  SettingStore,
   StoredChange,
   StoredDelta,
   StoredState,
@@ -29,7 +29,7 @@ import {
 } from "./writer.ts";
 
 export interface EngineDeps {
-  readonly store: SettingStore;
+  readonly store: LedgerStore;
   readonly definitions: readonly SettingDefinition[];
   /** Seals the values of secret settings in the database. */
   readonly sealer: Sealer;
@@ -60,7 +60,7 @@ interface CommitListener {
 }
 
 /** In-memory settings, and the only way to change them. */
-export interface Engine {
+export interface Ledger {
   /** All settings at the newest revision known to this process. */
   snapshot(): Snapshot;
   /**
@@ -87,12 +87,12 @@ export interface Engine {
 }
 
 /**
- * Loads the settings and starts the engine. Values that are unsealed or sealed with an older key
+ * Loads the settings and starts the ledger. Values that are unsealed or sealed with an older key
  * are sealed with the first key.
  *
  * @throws ServiceError when a sealed value cannot be opened; StoreError.
  */
-export async function createEngine(deps: EngineDeps): Promise<Engine> {
+export async function createLedger(deps: EngineDeps): Promise<Ledger> {
   const { store, definitions } = deps;
   const codec = createItemCodec(deps);
   const rules = settingRules(definitions);
@@ -222,7 +222,7 @@ function countCharacters(text: string): number {
  * rows: known settings without a row have their defaults.
  */
 function restoreSnapshot(
-  { revision, mark, settings }: StoredState,
+  { revision, mark, records: settings }: StoredState,
   rules: SettingRules,
   { fromStored, absent }: Pick<ItemCodec, "fromStored" | "absent">,
 ): Snapshot {
