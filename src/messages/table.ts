@@ -417,6 +417,8 @@ export const MESSAGES = {
   OUTCOME_OVERTAKEN: "overtaken: {problem}",
   MOUNT_OTHER_DRIVER:
     "the site has a mount of the driver {driver} at this path, and a driver cannot be changed: delete that mount there, or give this mount another path",
+  MOUNT_UNREADABLE:
+    "the configuration on the site is not a JSON object, or has more than 1,000 values: correct or delete the mount there",
   MOUNT_UNDER_WAY: "an operation on the mount is still in progress on the site: waiting for it",
   MOUNT_ID_TAKEN: "its id was assigned to another mount on the site in the meantime",
   MOUNT_NOT_LISTED: "the site reported that it created the mount, but does not list it",

@@ -6,7 +6,7 @@ import { setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
 import { createTicks } from "../../ticks.ts";
-import { type ApplyDeps, applyMount, isMounting, isWaiting } from "./apply.ts";
+import { type ApplyDeps, applyMount } from "./apply.ts";
 import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
 import { plainStatus } from "./plain.ts";
@@ -14,6 +14,8 @@ import type { MountRegistry } from "./registry.ts";
 import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
 import {
   type ExtraMount,
+  isMounting,
+  isWaiting,
   type Listing,
   listingForm,
   type MountState,

@@ -9,12 +9,11 @@ import type { Site } from "../../sites/site.ts";
 import type { Adapter, Failure, Job } from "../../sync/adapter.ts";
 import { SiteFailure } from "../../sync/failure.ts";
 import type { Sync } from "../../sync/sync.ts";
-import { isWaiting } from "./apply.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
 import type { MountRegistry, MountRequest } from "./registry.ts";
 import { LeaseLost, type MountRound, type MountRoundOptions, runMountRound } from "./round.ts";
 import type { StorageRow, WantedMount } from "./row.ts";
-import { listingForm, nextListing } from "./state.ts";
+import { isWaiting, listingForm, nextListing } from "./state.ts";
 
 /** Interval of reading a site's mounts while no work is pending, in milliseconds. */
 const READ_INTERVAL = 60_000;
