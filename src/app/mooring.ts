@@ -136,6 +136,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       grpcFront: ports.grpc?.front,
       connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
       maxHeaderBytes: config.maxHeaders,
+      maxStreams: config.maxStreams,
     });
     health.set("SERVING");
     const running = services;
