@@ -241,6 +241,12 @@ export const MESSAGES = {
   DO_GIVE_ITEMS: "Give the mount these values.",
   DO_CHECK_SITE:
     'Make the site reachable, or correct its address or token: "mooring site check {site}" shows the cause.',
+  DO_RESUME_SITE: 'To read and write it again: "mooring site set {site} paused=false".',
+  DO_SYNC_OR_ADOPT_SITE:
+    'Write the values of Mooring to the site ("mooring site sync {site}"), or adopt those of the site ("mooring site adopt {site}").',
+  DO_CHANGE_OR_ADOPT_SITE:
+    'Change the values in Mooring, or adopt those of the site ("mooring site adopt {site}").',
+  DO_LIST_MOUNTS: 'To list them with their causes: "mooring mount list --site {site}".',
   DO_SYNC_OR_ADOPT:
     'Write the values of Mooring to the site ("mooring mount sync {site} {name}"), or adopt those of the site ("mooring mount adopt {site} {name}").',
   NO_INCIDENTS: "There are no open incidents.",
@@ -251,6 +257,13 @@ export const MESSAGES = {
   MOUNTS_LISTED: "{count} of {total} mounts were listed at their providers, the first at {time}.",
   SITE_NOT_READ: "{site} is not read ({cause}); last time: {time}.",
   SITE_IS_PAUSED: "paused",
+  SITE_NOT_YET_READ: "it has not been read yet",
+  SITE_REFUSES_SETTINGS: "the site refused {keys}: {reason}",
+  SITE_SETTINGS_FLAP:
+    "another program changes {keys} on the site again and again; they are no longer corrected",
+  SITE_SETTINGS_DIFFER: "values differ: {keys}",
+  SITE_BEHIND: "revisions that it does not have yet: {count}",
+  SITE_MOUNTS: "mounts: {states}",
   NEVER: "never",
   PROBES_ARE_OFF:
     'Mooring lists none by itself (MOORING_PROBE_INTERVAL=0s): "mooring mount test --all" lists them now.',

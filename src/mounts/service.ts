@@ -133,8 +133,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
     mounts: all,
     statusOf: (mount, site) => statusOf(mount, site, sources),
     errorOf: (site) => {
-      const { error, errorKind: kind } = registry.site(site.id);
-      return error === "" ? undefined : { kind, message: error, since: 0 };
+      const { error, errorKind: kind, errorSince: since } = registry.site(site.id);
+      return error === "" ? undefined : { kind, message: error, since };
     },
     stateOf: deps.health.siteState,
   });

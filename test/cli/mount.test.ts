@@ -74,7 +74,7 @@ test("a failing mount is shown, tested and mounted again by the commands of docs
   expect(shown).toMatch(/^on harbour +failing \(.*object not found\), since \d/m);
   expect(shown).toMatch(/values agree, read \d.*, listed \d/);
   expect(shown).toContain('"mooring mount sync harbour films"');
-  expect((await site("list")).out).toMatch(/^harbour +observe +degraded .*mounts: 1 failing$/m);
+  expect((await site("list")).out).toMatch(/^harbour +observe +failing .*mounts: 1 failing$/m);
   const still = await mount("sync", "harbour", "films", "--yes");
   expect(still).toMatchObject({ code: 4 });
   expect(still.out).toMatch(/^harbour: 1 failing \(.*object not found\)$/m);
