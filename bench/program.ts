@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 export const packages = {
   wrk: "wrk",
   h2load: "nghttp2-client",
+  etcd: "etcd-server",
   taskset: "util-linux",
   chromium: "chromium",
   nginx: "nginx",

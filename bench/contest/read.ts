@@ -1,4 +1,5 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { AccessService, CreateTokenRequestSchema } from "../../gen/mooring/v1/access_service_pb.js";
 import {
   GetPublicSettingsRequestSchema,
   PublicService,
@@ -10,6 +11,7 @@ import {
 import {
   callGrpc,
   callHttp,
+  callMethod,
   type GrpcRequest,
   type HttpReply,
   type HttpRequest,
@@ -19,9 +21,18 @@ import { type Contest, type Side, serverSide } from "../contest.ts";
 import type { Lab } from "../experiment.ts";
 import { h2loadLoad } from "../load/h2load.ts";
 import { wrkLoad } from "../load/wrk.ts";
-import { startMooring } from "../mooring.ts";
+import { type Mooring, startMooring } from "../mooring.ts";
 import type { Running } from "../stage.ts";
-import { type FixedKind, keepMessage, keepReply, startFixed } from "../yardstick.ts";
+import {
+  ETCD_RANGE,
+  type FixedKind,
+  fillEtcd,
+  keepMessage,
+  keepReply,
+  serializableRange,
+  startEtcd,
+  startFixed,
+} from "../yardstick.ts";
 
 const KEY = "hide_files";
 const PUBLIC = "/api/public/settings";
@@ -95,6 +106,43 @@ export const connectPublic: Contest = {
   },
 };
 
+const [SCOPED, LIMITED, ROOT] = ["scoped token", "limited token", "permanent token"];
+
+/** Cost of authentication and authorization, in microseconds of additional CPU time. */
+export const accessCall: Contest = {
+  name: "access",
+  title: `GET ${SETTING} with tokens that may do less`,
+  load: `${WRK}; all tokens at one server`,
+  needs: ["wrk"],
+  comparisons: [SCOPED, LIMITED].map((of) => ({
+    of,
+    against: ROOT,
+    measure: "cpuPerRequest" as const,
+    by: "difference" as const,
+    target: { atMost: 2 },
+  })),
+  open: async (lab) => {
+    const mooring = await startMooring(lab);
+    const { server, port } = mooring;
+    const side = async (name: string, token: string): Promise<Side> => {
+      const job = { port, path: SETTING, headers: { Authorization: token } };
+      return (await wrkSide(lab, name, server, job))[0];
+    };
+    return [
+      await side(SCOPED, await makeToken(mooring, [])),
+      await side(LIMITED, await makeToken(mooring, ["key:hide_*", "group:9"])),
+      await side(ROOT, mooring.token),
+    ];
+  },
+};
+
+/** Creates a token that may read settings. @returns its text. */
+async function makeToken(mooring: Mooring, limits: string[]): Promise<string> {
+  const request = { principal: "bench", scopes: ["settings:read"], limits };
+  const message = create(CreateTokenRequestSchema, request);
+  return (await callMethod(AccessService.method.createToken, message, mooring)).secret;
+}
+
 /** `GetPublicSettings` against servers with the same message. */
 export const grpcPublic: Contest = {
   name: "grpc-public",
@@ -114,14 +162,15 @@ export const grpcPublic: Contest = {
   },
 };
 
-/** `GetSetting` against a server with the same message. */
+/** `GetSetting` against etcd with the same key and value. */
 export const grpcSetting: Contest = {
   name: "grpc-setting",
   title: `gRPC GetSetting of ${KEY} with token`,
   load: H2LOAD,
   needs: ["h2load"],
   comparisons: [
-    { of: "Mooring", against: "grpc-js", measure: "perSecond", target: { atLeast: 0.9 } },
+    { of: "Mooring", against: "etcd", measure: "perSecond", target: { atLeast: 1 } },
+    { of: "Mooring", against: "grpc-js", measure: "perSecond" },
   ],
   open: async (lab) => {
     const mooring = await startMooring(lab);
@@ -130,9 +179,23 @@ export const grpcSetting: Contest = {
     const body = toBinary(GetSettingRequestSchema, request);
     const job = { path: pathOf(SettingService.method.getSetting), body, token };
     const [side, reply] = await h2loadSide(lab, "Mooring", server, { ...job, port });
-    return [side, await fixedH2loadSide(lab, "grpc-js", reply, job)];
+    const sides = lab.etcd ? [side, await etcdSide(lab, mooring, request)] : [side];
+    return lab.everything ? [...sides, await fixedH2loadSide(lab, "grpc-js", reply, job)] : sides;
   },
 };
+
+/** etcd with the setting's own key and value, read without asking other members. */
+async function etcdSide(
+  lab: Lab,
+  mooring: Mooring,
+  request: MessageShape<typeof GetSettingRequestSchema>,
+): Promise<Side> {
+  const { setting } = await callMethod(SettingService.method.getSetting, request, mooring);
+  const { server, port } = await startEtcd(lab.stage);
+  await fillEtcd(port, KEY, setting?.value ?? "");
+  const job = { port, path: ETCD_RANGE, body: serializableRange(KEY) };
+  return (await h2loadSide(lab, "etcd", server, job))[0];
+}
 
 /** A side under wrk, after one real call that must succeed. */
 export async function wrkSide(

@@ -4,14 +4,15 @@ import type { Config } from "../config/config.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService, openCatalogue } from "../drivers/driver.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import { createKinds } from "../history/kinds.ts";
+import { createRestore } from "../history/restore.ts";
+import type { Engine } from "../ledger/engine.ts";
 import type { Localize } from "../messages/localize.ts";
-import { createHistoryView } from "../mounts/history-view.ts";
-import { SETTINGS } from "../settings/kind.ts";
+import { showMountKey } from "../mounts/history-change.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import { NO_MOUNTS } from "../sites/site.ts";
 import { createSiteNames } from "../sites/site-names.ts";
-import type { SitesDeps } from "../sites/sites.ts";
+import type { SitesDeps } from "../sites/start.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -44,7 +45,7 @@ export interface RunningServices extends Services {
   readonly authentication: OpenAccess["authentication"];
   /** The upstream. */
   readonly upstream: Upstream | undefined;
-  readonly ledger: Ledger;
+  readonly engine: Engine;
   /** Open incidents by class. */
   readonly incidentCounts: OpenMounts["incidents"]["counts"];
   /** Id of the database. It changes when a standby of PostgreSQL is promoted. */
@@ -82,10 +83,11 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   opened.defer(() => store.close());
   // The sites are read after the settings.
   let openedSites: OpenSites | undefined;
-  const { showKey } = createHistoryView(() => openedSites?.registry.names() ?? createSiteNames([]));
+  const showKey = (key: string): string =>
+    showMountKey(key, openedSites?.registry.names() ?? createSiteNames([]));
   const services = await startSettingServices(config, { ...deps, store, showKey });
   opened.defer(services.close);
-  const { ledger, feed } = services;
+  const { engine, feed } = services;
   let mountService: OpenMounts["mounts"] | undefined;
   const sites = await openSites(config, {
     services,
@@ -118,7 +120,6 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(closeMounts);
   mountService = mounts;
-  await sites.start();
   const upstream = openUpstream(config, {
     services,
     sites,
@@ -128,7 +129,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(() => upstream?.close());
   const { authentication, manager, close } = await openAccess({
-    ledger,
+    engine,
     store,
     upstream,
     localize,
@@ -137,6 +138,8 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(close);
+  const kinds = createKinds([services.kind, mounts.kind]);
+  const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
   opened.defer(audit.close);
   const checkpoints = keepAudit(config, { store, log });
@@ -145,6 +148,9 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const running = opened.move();
   return {
     ...services,
+    kinds,
+    restore,
+    line: services.settings.line,
     sites: sites.service,
     pendingSites: sites.service.pending,
     mounts,
@@ -160,13 +166,13 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     access: manager,
     audit,
     checkpoints,
-    isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,
+    isSecret: (key) => engine.snapshot().get(key)?.secret === true,
     databaseId: () => store.databaseId,
     databaseAwayFor: store.awayFor,
     drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
     status: createStatusService({
       store,
-      ledger,
+      engine,
       drivers: () => drivers.current().names.length,
       sites: async () => {
         await upstream?.probe();

@@ -4,17 +4,18 @@ import { type Cost, createPassphraseCipher } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import { createAria2Client } from "../downloaders/aria2.ts";
 import { createQbittorrentClient } from "../downloaders/qbittorrent.ts";
+import type { RecordKind } from "../history/kind.ts";
 import { startCompaction } from "../ledger/compaction.ts";
+import { createEngine, type Engine } from "../ledger/engine.ts";
 import { createFeed, type Feed } from "../ledger/feed.ts";
 import { createHistory, type History } from "../ledger/history.ts";
-import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { rehashSecrets, startErasing } from "../ledger/sealing.ts";
-import type { LedgerStore } from "../ledger/store.ts";
+import type { SettingStore } from "../ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../secrets/fingerprint.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { loadSettingDefinitions } from "../settings/definition-file.ts";
-import { settingLimits } from "../settings/kind.ts";
+import { settingsKind } from "../settings/history-kind.ts";
 import { createManagedSettings } from "../settings/provision/managed.ts";
 import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../settings/setting.ts";
@@ -32,7 +33,7 @@ const ERASE_INTERVAL = 10_000;
 const REPORT_INTERVAL = 10_000;
 
 export interface SettingServiceOptions {
-  readonly store: LedgerStore;
+  readonly store: SettingStore;
   readonly log: Logger;
   /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
@@ -48,11 +49,13 @@ export interface SettingServiceOptions {
 
 /** Everything about settings, on one store. */
 export interface SettingServices {
-  readonly ledger: Ledger;
+  readonly engine: Engine;
   readonly fingerprint: Fingerprint;
   readonly feed: Feed;
   readonly history: History;
   readonly settings: SettingService;
+  /** Settings as a kind of records in the history. */
+  readonly kind: RecordKind;
   readonly publicReads: PublicService;
   readonly backup: BackupService;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
@@ -80,16 +83,16 @@ export async function startSettingServices(
 ): Promise<SettingServices> {
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
-  const ledger = await createLedger({
+  const engine = await createEngine({
     store,
     definitions,
     sealer: createSealer(config.secretKeys),
     fingerprint,
-    limits: settingLimits({
+    limits: {
       custom: config.maxCustomSettings,
       bytes: config.maxSettings,
       publicBytes: config.maxPublicSettings,
-    }),
+    },
     collect: createCollector(),
     now: Date.now,
     showKey,
@@ -101,7 +104,7 @@ export async function startSettingServices(
   const managed = createManagedSettings({
     path: config.settingsFile,
     env: process.env,
-    ledger,
+    engine,
     definitions,
     onProblems: (problems) =>
       commonLog.error({ problems }, "the settings file is invalid; nothing was changed"),
@@ -111,17 +114,17 @@ export async function startSettingServices(
   const rules = { managedBy: managed.managedBy, maxValueBytes: config.maxValue };
   await using opened = new AsyncDisposableStack();
   opened.defer(managed.close);
-  const { revision } = ledger.snapshot();
+  const { revision } = engine.snapshot();
   const feed = createFeed({
     store,
     revision,
     idle: BOOKMARK_INTERVAL,
     maxLag: config.streamBuffer,
   });
-  ledger.listen(feed);
+  engine.listen(feed);
   // Before a token is made: a wrong file ends the start, and a token is shown only once.
   await managed.start();
-  const token = await startSettings(ledger, {
+  const token = await startSettings(engine, {
     version,
     adminToken: config.adminToken,
     randomBytes,
@@ -147,20 +150,20 @@ export async function startSettingServices(
     onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
   });
   opened.defer(stopErasing);
-  const history = createHistory({ store, ledger });
+  const history = createHistory({ store, engine });
   const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
   const running = opened.move();
   return {
-    ledger,
+    engine,
     fingerprint,
     feed,
     history,
     definitionOf: (key: string) => definitionOf.get(key),
-    publicReads: createPublicService({ ledger }),
+    kind: settingsKind({ snapshot: engine.snapshot, fingerprint, managedBy: managed.managedBy }),
+    publicReads: createPublicService({ engine }),
     settings: createSettingService({
-      ledger,
+      engine,
       store,
-      history,
       fingerprint,
       ...rules,
       aria2: createAria2Client(),
@@ -173,7 +176,7 @@ export async function startSettingServices(
       randomBytes,
     }),
     backup: createBackupService({
-      ledger,
+      engine,
       cipher: createPassphraseCipher(randomBytes, passphraseCost),
       databaseId: store.databaseId,
       maxCustomSettings: config.maxCustomSettings,

@@ -158,8 +158,7 @@ export async function writeTests(output: Output, tests: readonly MountTest[]): P
       .flatMap(({ name, site, mountPath, outcome, error, remedy, entries, total }) => {
         const what = outcome === "works" ? entryCount(total) : error;
         const rest = total > entries.length ? [`… ${total - entries.length} more`] : [];
-        const trouble = [outcome === "works" ? error : "", remedy].filter((text) => text !== "");
-        const more = [...trouble, ...entries, ...rest];
+        const more = outcome === "works" ? [...entries, ...rest] : remedy === "" ? [] : [remedy];
         return [
           `${name} on ${site} (${mountPath}): ${outcome} (${what})`,
           ...more.map((line) => `  ${line}`),

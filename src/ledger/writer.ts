@@ -2,20 +2,24 @@ import { randomBytes } from "node:crypto";
 import { setImmediate as afterIo } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { ItemCodec } from "../settings/item.ts";
-import { MOUNTS, mountKey, readMountKey } from "../settings/mount-key.ts";
+import type { ItemCodec, SettingItem } from "../settings/item.ts";
+import { mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Rights } from "../settings/rights.ts";
 import { createTicks, type Ticks } from "../ticks.ts";
 import { type ItemReplacement, toChange, toCommit, toWrite } from "./commit.ts";
-import { type Base, createDraft, type Draft, StagedItems } from "./draft.ts";
-import type { Amounts, Item, Kind, KindRules } from "./kind.ts";
-import { checkTotals, type Limit, replaceIn } from "./limit.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./draft.ts";
+import {
+  checkTotals,
+  replaceIn,
+  type SettingLimits,
+  type SettingTotals,
+  type Snapshot,
+} from "./snapshot.ts";
 import type {
-  LedgerStore,
-  LedgerTransaction,
   RevisionCommit,
   RevisionOrigin,
+  SettingStore,
+  SettingTransaction,
   StoredChange,
   StoredDelta,
   StoredState,
@@ -69,12 +73,12 @@ export interface ChangeOptions {
 }
 
 export interface WriterDeps {
-  readonly store: LedgerStore;
+  readonly store: SettingStore;
   readonly codec: ItemCodec;
   /** Name of a key in the audit. */
   readonly showKey: (key: string) => string;
-  /** Bounds of all records together. */
-  readonly limits: readonly Limit[];
+  /** Bounds of all settings together. */
+  readonly limits: SettingLimits;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly snapshot: () => Snapshot;
@@ -176,7 +180,7 @@ export function createWriter(deps: WriterDeps): Writer {
 /**
  * State at the start of a transaction: that of this process, unless another process has committed.
  */
-async function latest(deps: WriterDeps, transaction: LedgerTransaction): Promise<Snapshot> {
+async function latest(deps: WriterDeps, transaction: SettingTransaction): Promise<Snapshot> {
   const ours = deps.snapshot();
   if ((await transaction.revision()) === ours.revision) return ours;
   return deps.catchUp((await transaction.delta(ours.revision)) ?? (await transaction.load()));
@@ -191,7 +195,7 @@ interface Decisions {
 }
 
 async function decide(
-  transaction: LedgerTransaction,
+  transaction: SettingTransaction,
   jobs: readonly Job[],
   deps: WriterDeps,
 ): Promise<Decisions> {
@@ -201,7 +205,7 @@ async function decide(
   if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
     return decisions;
   // A process with a key may have started sealing in the meantime.
-  const { records: settings } = await transaction.load();
+  const { settings } = await transaction.load();
   return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
 }
 
@@ -245,54 +249,53 @@ function refuseNulIn(texts: object, path: string): void {
 /** State to which jobs of one commit are applied: a snapshot with the changes of earlier jobs. */
 class Decided implements Base {
   revision: number;
-  totals: Amounts;
+  lastPosition: number;
+  totals: SettingTotals;
   readonly #snapshot: Snapshot;
-  readonly #staged = new StagedItems();
-  readonly #lastPositions = new Map<string, number>();
+  readonly #items = new Map<string, SettingItem | undefined>();
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
     this.revision = snapshot.revision;
+    this.lastPosition = snapshot.lastPosition;
     this.totals = snapshot.totals;
   }
 
-  rules<I extends Item>(kind: Kind<I>): KindRules<I> {
-    return this.#snapshot.rules(kind);
+  get(key: string): SettingItem | undefined {
+    return this.#items.has(key) ? onlySetting(this.#items.get(key)) : this.#snapshot.get(key);
   }
 
-  get<I extends Item>(kind: Kind<I>, key: string): I | undefined {
-    return this.#staged.has(kind, key)
-      ? this.#staged.get(kind, key)
-      : this.#snapshot.get(kind, key);
+  mount(key: string): SettingItem | undefined {
+    return this.#items.has(key) ? onlyMount(this.#items.get(key)) : this.#snapshot.mounts.get(key);
   }
 
-  keys(kind: Kind<Item>): Iterable<string> {
-    return this.#staged.keysOver(kind, this.#snapshot.of(kind).keys());
+  *keys(): Iterable<string> {
+    for (const { key } of this.#snapshot.items()) if (!this.#items.has(key)) yield key;
+    for (const [key, item] of this.#items)
+      if (item !== undefined && item.origin !== "mount") yield key;
   }
 
-  lastPosition(kind: Kind<Item>): number {
-    return this.#lastPositions.get(kind.name) ?? this.#snapshot.of(kind).lastPosition;
+  *mountKeys(): Iterable<string> {
+    for (const key of this.#snapshot.mounts.keys()) if (!this.#items.has(key)) yield key;
+    for (const [key, item] of this.#items) if (item?.origin === "mount") yield key;
   }
 
   /** Items replaced by a draft on this state, as the next revision. */
   replacements(draft: Draft): ItemReplacement[] {
-    return draft.changes().map(({ kind, key, item }) => {
-      const before = this.get(kind, key);
+    return draft.changes().map(([key, item]) => {
+      const before = this.get(key) ?? this.mount(key);
       const after = item && Object.freeze({ ...item, revision: this.revision + 1 });
-      if (kind.name !== MOUNTS.name) return { kind, key, before, after } as ItemReplacement;
+      if ((before ?? item)?.origin !== "mount") return { key, before, after };
       const row = mountKey(readMountKey(key)?.name ?? "");
-      const mount = { before: this.get(MOUNTS, row), after: draft.get(MOUNTS, row) };
-      return { kind, key, before, after, mount } as ItemReplacement;
+      return { key, before, after, mount: { before: this.mount(row), after: draft.mount(row) } };
     });
   }
 
   /** Advances to the next revision. */
-  apply(items: readonly ItemReplacement[], totals: Amounts, draft: Draft): void {
-    for (const { kind, key, after } of items) {
-      this.#staged.set(kind, key, after);
-      this.#lastPositions.set(kind.name, draft.lastPosition(kind));
-    }
+  apply(items: readonly ItemReplacement[], totals: SettingTotals, lastPosition: number): void {
+    for (const { key, after } of items) this.#items.set(key, after);
     this.revision += 1;
+    this.lastPosition = lastPosition;
     this.totals = totals;
   }
 }
@@ -320,7 +323,7 @@ async function decideAll(
       const changed = await decideOne(job, { state, ticks, committed, check }, deps);
       settle.push(() => job.resolve(changed));
       const { changes = [] } = changed.commit ?? {};
-      for (const { oldBody: oldValue, newBody: newValue } of changes)
+      for (const { oldValue, newValue } of changes)
         text += (oldValue?.length ?? 0) + (newValue?.length ?? 0);
       isLarge = changes.length >= LARGE || text >= TEXT;
     } catch (error) {
@@ -358,10 +361,10 @@ async function decideOne(
   // All changes pass this check, whichever call they come from.
   for (const item of items) {
     if (ticks.isDue()) await ticks.next();
-    const { kind, key, before, after } = item;
+    const { key, before, after } = item;
     origin.rights?.requireWrite(before, after);
     if (after !== undefined) refuseNulIn(after, `${key}.`);
-    totals = replaceIn(totals, state.rules(kind), before, after);
+    totals = replaceIn(totals, before, after);
     changes.push(toChange(item, codec));
   }
   const share = origin.share ?? origin.rights?.share ?? 1;
@@ -370,7 +373,7 @@ async function decideOne(
   const commit = toCommit({ revision: state.revision + 1, time: now(), origin, mark }, changes);
   if (!job.dryRun) {
     committed.push({ commit, items });
-    state.apply(items, totals, draft);
+    state.apply(items, totals, draft.lastPosition);
   }
   return { result, revision: state.revision, commit };
 }

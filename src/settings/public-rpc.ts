@@ -5,11 +5,10 @@ import {
   PingResponseSchema,
   type PublicService as PublicServiceDesc,
 } from "../../gen/mooring/v1/public_service_pb.js";
+import type { Engine } from "../ledger/engine.ts";
 import { etagOf } from "../ledger/etag.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import { isPublic } from "./item.ts";
-import { SETTINGS } from "./kind.ts";
 import { memoizePerSnapshot } from "./reply.ts";
 
 /** Read methods of PublicService. */
@@ -39,14 +38,12 @@ export interface PublicService {
   settings(snapshot: Snapshot): Record<string, string>;
 }
 
-export function createPublicService({ ledger }: { ledger: Ledger }): PublicService {
+export function createPublicService({ engine }: { engine: Engine }): PublicService {
   return {
-    snapshot: ledger.snapshot,
-    fresh: ledger.fresh,
+    snapshot: engine.snapshot,
+    fresh: engine.fresh,
     settings: (snapshot) => {
-      const open = [...snapshot.of(SETTINGS).items()]
-        .filter(isPublic)
-        .map(({ key, value }) => [key, value]);
+      const open = [...snapshot.items()].filter(isPublic).map(({ key, value }) => [key, value]);
       return Object.fromEntries(open.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
     },
   };

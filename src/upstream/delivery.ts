@@ -1,9 +1,8 @@
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Engine } from "../ledger/engine.ts";
 import { waitAtMost } from "../pause.ts";
-import { SETTINGS } from "../settings/kind.ts";
 import { keyPolicyOf } from "../sites/settings/key-policy.ts";
 import type { Site, TakenBack } from "../sites/site.ts";
-import type { Sites } from "../sites/sites.ts";
+import type { Sites } from "../sites/start.ts";
 
 /**
  * Maximum wait for values that the upstream checks, whose refusal is reported to the caller, in
@@ -27,8 +26,8 @@ export type Delivery =
   | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
 
 export interface DeliveryDeps {
-  readonly sites: Pick<Sites, "registry" | "sync" | "settings">;
-  readonly ledger: Pick<Ledger, "snapshot">;
+  readonly sites: Pick<Sites, "registry" | "isLeader" | "follow">;
+  readonly engine: Pick<Engine, "snapshot">;
   readonly now: () => number;
   /** Maximum wait for other values, in milliseconds. */
   readonly patience: number;
@@ -37,13 +36,13 @@ export interface DeliveryDeps {
 
 /** Waits until a site has accepted or refused a revision. */
 export async function waitForDelivery(
-  { sites, ledger, now, patience, onError }: DeliveryDeps,
+  { sites, engine, now, patience, onError }: DeliveryDeps,
   site: Site,
   revision: number,
 ): Promise<Delivery> {
-  const { registry, settings, sync } = sites;
+  const { registry } = sites;
   const isDelivered = (): boolean => registry.state(site.id).appliedRevision >= revision;
-  const isChecked = Array.from(ledger.snapshot().of(SETTINGS).items()).some(
+  const isChecked = Array.from(engine.snapshot().items()).some(
     (item) => item.revision === revision && keyPolicyOf(item.key).alone,
   );
   const began = now();
@@ -52,10 +51,10 @@ export async function waitForDelivery(
     const answers = registry.state(site.id).error === undefined;
     return began + (isChecked && answers ? CHECKED_PATIENCE : patience) - now();
   };
-  if (sync.isLeader()) void settings.reconcile(site.id).catch(onError);
+  if (sites.isLeader()) void sites.follow(site.id).catch(onError);
   while (!isDelivered() && left() > 0) {
-    await nextChange(registry, sync.isLeader() ? left() : Math.min(READ_INTERVAL, left()));
-    if (!sync.isLeader()) await registry.load();
+    await nextChange(registry, sites.isLeader() ? left() : Math.min(READ_INTERVAL, left()));
+    if (!sites.isLeader()) await registry.load();
   }
   if (!isDelivered()) return { outcome: "pending" };
   const refusals = Object.entries(registry.state(site.id).takenBack)

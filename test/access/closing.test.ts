@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createThrottle } from "../../src/access/throttle.ts";
 import { openAccess } from "../../src/app/access.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
 import { testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
@@ -10,16 +10,16 @@ const newPath = temporaryPaths();
 
 test("closing waits for a read of the database in progress", async () => {
   const path = newPath();
-  const { ledger } = await testParts(path);
-  const store = await openSqliteStore(path);
+  const { engine } = await testParts(path);
+  const store = await openSqliteSettingStore(path);
   onTestFinished(() => store.close());
   const release = Promise.withResolvers<void>();
   const fresh = vi.fn(async () => {
     await release.promise;
-    return ledger.snapshot();
+    return engine.snapshot();
   });
   const access = await openAccess({
-    ledger: { ...ledger, fresh },
+    engine: { ...engine, fresh },
     store,
     upstream: undefined,
     throttle: createThrottle({ perMinute: 0 }),

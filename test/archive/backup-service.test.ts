@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import type { SecretsMode } from "../../src/archive/mooring.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { FLAG } from "../../src/settings/item.ts";
-import { SETTINGS } from "../../src/settings/kind.ts";
 import {
   definitions,
   type Parts,
@@ -75,7 +74,7 @@ describe("a backup imported into a new database", () => {
       token: "changed",
       aria2_secret: "changed",
     });
-    expect(result).toHaveLength(from.ledger.snapshot().of(SETTINGS).size);
+    expect(result).toHaveLength(from.engine.snapshot().size);
   });
 
   test("restores the settings when the secrets are plain text in it", async () => {
@@ -132,7 +131,7 @@ describe("a backup imported into a new database", () => {
     );
     expect(header).toMatchObject({
       created: "2026-01-02T00:00:00.000Z",
-      revision: from.ledger.snapshot().revision,
+      revision: from.engine.snapshot().revision,
       databaseId: from.store.databaseId,
     });
   });
@@ -145,7 +144,7 @@ describe("an import", () => {
     const to = await testParts(newPath());
     const backup = await exported(await site(), { mode: "clear" });
     const dry = await imported(to, backup, { dryRun: true });
-    expect(to.ledger.snapshot().revision).toBe(0);
+    expect(to.engine.snapshot().revision).toBe(0);
     const done = await imported(to, backup);
     expect(done.result).toEqual(dry.result);
     expect(done.commit?.changes).toEqual(dry.commit?.changes);
@@ -160,7 +159,7 @@ describe("an import", () => {
       "default_page_size",
       "allow_indexed",
     ]);
-    expect(to.ledger.snapshot().revision).toBe(0);
+    expect(to.engine.snapshot().revision).toBe(0);
   });
 
   test("makes no private setting public and sets no short token", async () => {

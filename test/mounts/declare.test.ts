@@ -28,27 +28,26 @@ async function opened(meanwhile: {
   readonly before?: () => Promise<unknown>;
   readonly after?: () => Promise<unknown>;
 }) {
-  const { ledger, history, fingerprint } = await testParts(newPath());
+  const { engine, fingerprint } = await testParts(newPath());
   const registry = createMountRegistry(memoryStore());
   await registry.load();
   return createMountService({
-    ledger: {
-      ...ledger,
+    engine: {
+      ...engine,
       change: async (origin, ...change) => {
         if (origin.actor === "file") await meanwhile.before?.();
-        const changed = await ledger.change(origin, ...change);
+        const changed = await engine.change(origin, ...change);
         if (origin.actor === "file") await meanwhile.after?.();
         return changed;
       },
     },
-    history,
     fingerprint,
     registry,
     driverOf: driverByName,
     driverNames: () => [],
     sites: fixedSites(),
     stopping: new AbortController().signal,
-    sync: noSites,
+    follow: noSites,
     audit: noSites,
     lister: { list: noSites, accountOf: noSites },
     health: {

@@ -94,7 +94,8 @@ export async function serveRoutes(
     ...(registry === undefined ? {} : { registry }),
   });
   const grpc = {
-    ...createGrpcServer({
+    server: createGrpcServer({
+      maxStreams,
       reflect: options.reflect ?? createReflection(methods),
       slowReaders,
       ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
@@ -117,7 +118,6 @@ export async function serveRoutes(
     grpcFront: undefined,
     connections: { all: 1_000, eachPeer: 1_000 },
     maxHeaderBytes: MAX_HEADERS,
-    maxStreams,
   });
   if (!("port" in address)) throw new Error("it listens on no port");
   const { port } = address;

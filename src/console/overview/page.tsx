@@ -186,7 +186,8 @@ function Attention() {
         ))}
         {sites.map(({ name, status }) => (
           <Line key={name} icon="warning">
-            <a href={href("sites", { name })}>{name}</a> {status?.cause}
+            <a href={href("sites", { name })}>{name}</a>{" "}
+            {status?.error || t("overview.site", { count: status?.drift.length ?? 0 })}
           </Line>
         ))}
         {old.map(({ key }) => (
@@ -208,7 +209,7 @@ async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
   const { siteService } = await import("../api/sites.ts");
   const { sites } = await siteService.listSites({}, { signal });
   return sites.filter(({ status }) =>
-    ["differs", "failing", "stuck"].includes(status?.state ?? ""),
+    ["differs", "failing", "stopped", "behind"].includes(status?.health ?? ""),
   );
 }
 

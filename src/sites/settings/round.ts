@@ -2,26 +2,29 @@ import type { Snapshot } from "../../ledger/snapshot.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
+import type { SiteClient, SiteRow } from "../../sync/client.ts";
 import type { Fight, Refused, Site, SiteKind, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
-import type { SettingClient, SiteRow } from "./client.ts";
 import { type Comparison, compare, isKnown } from "./compare.ts";
 import { type Pushed, push, type Wanted } from "./push.ts";
 
+/** A key is flapping after MAX_CORRECTIONS corrections within this time, in milliseconds. */
+const FIGHT_WINDOW = 600_000;
+const MAX_CORRECTIONS = 3;
+
 /** Options of a round. */
 export interface RoundOptions {
-  /** `read`: compares only. `push`: writes too. */
-  readonly aim: "read" | "push";
+  /** `look`: compares only. `push`: writes too. */
+  readonly aim: "look" | "push";
   /** Only these keys; undefined: all. */
   readonly keys?: readonly string[] | undefined;
   /** On explicit request: refused and flapping values are tried again. */
-  readonly force?: boolean;
+  readonly insist?: boolean;
   readonly actor: string;
 }
 
 export interface RoundDeps {
-  readonly client: SettingClient;
+  readonly client: SiteClient;
   readonly snapshot: Snapshot;
   readonly hash: Fingerprint;
   readonly now: () => number;
@@ -49,29 +52,29 @@ export async function runRound(
 ): Promise<Round> {
   const asked = options.keys && new Set(options.keys);
   const isAsked = (key: string): boolean => asked?.has(key) ?? true;
-  const reset = options.force === true ? forget(before, isAsked) : before;
+  const reset = options.insist === true ? forget(before, isAsked) : before;
   const rows = await client.list();
   const deps = { snapshot, hash };
   const first = compare(rows, site, { ...deps, state: reset });
-  const read = { ...reset, ...identityOf(rows) };
+  const looked = { ...reset, ...identityOf(rows) };
   const time = now();
-  if (options.aim === "read")
+  if (options.aim === "look")
     return {
-      state: settled(read, first, { time, pushed: false, snapshot }),
+      state: settled(looked, first, { time, pushed: false, snapshot }),
       rows,
       comparisons: first,
       results: [],
       events: [],
     };
   const differing = first.filter(({ sync, key }) => sync === "differs" && isAsked(key));
-  const { fights, left } = corrected(reset, differing, time, options.force === true);
+  const { fights, left } = corrected(reset, differing, time, options.insist === true);
   const wanted = differing
     .filter(({ key }) => !left.includes(key))
     .flatMap(({ key, wanted: value, row, secret }): Wanted[] =>
       row === undefined || value === undefined ? [] : [{ key, value, row, secret }],
     );
   const done = wanted.length === 0 ? { results: [], rows } : await push(client, wanted, rows);
-  const marked = { ...read, fights, ...marksOf(reset, wanted, done.results, hash) };
+  const marked = { ...looked, fights, ...marksOf(reset, wanted, done.results, hash) };
   const isAsItWas = wanted.length === 0 && left.length === 0;
   const last = isAsItWas ? first : compare(done.rows, site, { ...deps, state: marked });
   const drifted = new Set(differing.filter((each) => each.drifted).map(({ key }) => key));
@@ -120,22 +123,23 @@ function corrected(
   { fights }: SiteState,
   differing: readonly Comparison[],
   time: number,
-  force: boolean,
+  insist: boolean,
 ): { readonly fights: Record<string, Fight>; readonly left: readonly string[] } {
   const next: Record<string, Fight> = {};
   for (const [key, fight] of Object.entries(fights)) {
-    const times = recentCorrections(fight.times, time);
+    const times = fight.times.filter((each) => Math.abs(time - each) < FIGHT_WINDOW);
     if (times.length > 0 || fight.left) setOwn(next, key, { times, left: fight.left });
   }
   const left: string[] = [];
   for (const { key, drifted } of differing) {
-    if (!drifted || force) {
+    if (!drifted || insist) {
       delete next[key];
       continue;
     }
-    const { times, isFlapping } = countCorrection(ownValue(next, key)?.times ?? [], time);
-    if (isFlapping) left.push(key);
-    setOwn(next, key, { times, left: isFlapping });
+    const times = ownValue(next, key)?.times ?? [];
+    const isLeft = times.length >= MAX_CORRECTIONS;
+    if (isLeft) left.push(key);
+    setOwn(next, key, { times: isLeft ? times : [...times, time], left: isLeft });
   }
   return { fights: next, left };
 }
