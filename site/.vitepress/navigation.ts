@@ -25,6 +25,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   start: ["start", "beside-your-server", "console", "cli"],
   operators: [
     "operating",
+    "containers",
     "configuration",
     "access",
     "backup",
@@ -60,6 +61,7 @@ const WORDS: Readonly<Record<Language, Words>> = {
     console: "Console",
     cli: "Command line",
     operating: "Operating",
+    containers: "Docker and NAS",
     configuration: "Configuration",
     access: "Access",
     backup: "Backup and restore",
@@ -103,6 +105,7 @@ const WORDS: Readonly<Record<Language, Words>> = {
     console: "控制台",
     cli: "命令行",
     operating: "运维",
+    containers: "Docker 与 NAS",
     configuration: "配置",
     access: "令牌与权限",
     backup: "备份与恢复",

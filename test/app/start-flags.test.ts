@@ -6,9 +6,14 @@ import { NODE_FLAGS } from "../../src/app/supervisor.ts";
 const root = new URL("../../", import.meta.url);
 const flags = NODE_FLAGS.join(" ");
 
-test("workers, the launcher of the Linux package and npm start have the same Node flags", () => {
-  const launcher = readFileSync(new URL("packaging/linux/mooring", root), "utf8");
-  expect(launcher).toContain(`exec "$here/bin/node" ${flags} "$here/lib/src/main.js" "$@"`);
+test("workers, the launchers of the archives and npm start have the same Node flags", () => {
+  const launcher = (path: string): string =>
+    readFileSync(new URL(`packaging/launcher/${path}`, root), "utf8");
+  for (const path of ["linux/mooring", "darwin/mooring"])
+    expect(launcher(path)).toContain(`exec "$here/bin/node" ${flags} "$here/lib/src/main.js" "$@"`);
+  expect(launcher("win/mooring.cmd")).toContain(
+    `"%~dp0bin\\node.exe" ${flags} "%~dp0lib\\src\\main.js" %*`,
+  );
   const { scripts } = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as {
     scripts: { start: string };
   };

@@ -9,6 +9,7 @@ const REQUIRED = [
   "start",
   "beside-your-server",
   "operating",
+  "containers",
   "settings",
   "drivers",
   "console",

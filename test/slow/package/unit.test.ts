@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../temporary.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const unit = readFileSync(join(ROOT, "packaging/systemd/mooring.service"), "utf8");
-const containerfile = readFileSync(join(ROOT, "packaging/container/Containerfile"), "utf8");
+const image = readFileSync(join(ROOT, "tools/image.ts"), "utf8");
 const variables = definitionList.map(({ variable }) => variable as string);
 
 describe("the systemd unit", () => {
@@ -18,7 +18,7 @@ describe("the systemd unit", () => {
   function unitFile(): string {
     const folder = temporaryFolder();
     const file = join(folder, "mooring.service");
-    const program = join(ROOT, "packaging/linux/mooring");
+    const program = join(ROOT, "packaging/launcher/linux/mooring");
     writeFileSync(file, unit.replace("ExecStart=/opt/mooring/mooring", `ExecStart=${program}`));
     return file;
   }
@@ -39,7 +39,7 @@ describe("the systemd unit", () => {
 
 test.each([
   ["unit", unit],
-  ["Containerfile", containerfile],
+  ["image", image],
 ])("the %s has existing variables only", (_name, text) => {
   const named = [...text.matchAll(/MOORING_[A-Z_]+/g)].map(([name]) => name);
   expect(named.length).toBeGreaterThan(0);
@@ -47,18 +47,8 @@ test.each([
 });
 
 test("every way to start it releases memory after a flood of requests", () => {
-  const script = readFileSync(join(ROOT, "packaging/linux/mooring"), "utf8");
+  const script = readFileSync(join(ROOT, "packaging/launcher/linux/mooring"), "utf8");
   expect(unit).toMatch(/^Environment=MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=32768$/m);
-  expect(containerfile).toMatch(
-    /^ENV MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=32768$/m,
-  );
+  expect(image).toMatch(/"MALLOC_TRIM_THRESHOLD_=131072",\s+"MALLOC_MMAP_THRESHOLD_=32768"/);
   expect(script).toMatch(/^export MALLOC_TRIM_THRESHOLD_=.*131072/m);
-});
-
-test("the container runs as an unprivileged user, with a health check", () => {
-  const line = (word: string): string =>
-    new RegExp(`^${word} (.+)$`, "m").exec(containerfile)?.[1] ?? "";
-  expect(line("USER")).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
-  expect(line("HEALTHCHECK")).toContain('CMD ["mooring", "health"]');
-  expect(line("ENTRYPOINT")).toBe('["mooring"]');
 });

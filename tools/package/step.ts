@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-export const root = resolve(import.meta.dirname, "..");
+export const root = resolve(import.meta.dirname, "../..");
 export const modules = join(root, "node_modules");
 
 /** The members of a package.json that packages read. */
@@ -22,10 +22,20 @@ export function readManifest(folder: string): Manifest {
 }
 
 /** Runs a program to its end. */
-export function run(command: string, args: readonly string[], cwd: string): void {
+export function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  variables: Readonly<Record<string, string>> = {},
+): void {
   // Always the production mode: a development build of the console contains paths of source files.
-  const env = { ...process.env, NODE_ENV: "production" };
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: "utf8" });
+  const env = { ...process.env, NODE_ENV: "production", ...variables };
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd,
+    env,
+    encoding: "utf8",
+  });
+  if (error !== undefined) throw new Error(`${command} cannot be run: ${error.message}`);
   // The compiler prints its errors on stdout.
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}${stdout}`);
 }

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { build, type ModuleFormat } from "rolldown";
-import { readManifest, root, run } from "./package-step.ts";
+import { readManifest, root, run } from "./step.ts";
 
 /** Packages that a program with the gateway provides, and the oldest version that works. */
 const PEERS: Readonly<Record<string, string>> = {
