@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./test/longest-first.ts";
+import { SlowFirst } from "./test/slow-first.ts";
 
 // `npm test` leaves out test/slow, which needs programs or minutes; `npm run test:all` runs it too.
 export default defineConfig({
@@ -25,7 +25,7 @@ export default defineConfig({
     setupFiles: "./test/setup.ts",
     // One more than there are cores: tests wait for processes and files some of the time.
     maxWorkers: availableParallelism() + 1,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: SlowFirst },
     reporters: ["default", "./tools/skip-reporter.ts"],
     // Far more than any takes alone: several share a core, and a machine may be ten times slower.
     testTimeout: 90_000,

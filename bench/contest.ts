@@ -83,17 +83,6 @@ interface SideOptions {
   readonly behind?: readonly Running[];
 }
 
-/** Runs several loads concurrently. */
-export function together(...loads: readonly Load[]): Load {
-  return async (seconds) => {
-    const results = await Promise.all(loads.map((load) => load(seconds)));
-    return {
-      requests: results.reduce((sum, { requests }) => sum + requests, 0),
-      seconds: Math.max(...results.map((result) => result.seconds)),
-    };
-  };
-}
-
 /**
  * @param used CPU time of the server in the round, in microseconds. @param usedByOthers that of
  *   other programs on its core.

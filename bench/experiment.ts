@@ -30,10 +30,6 @@ export interface Lab {
   /** Flags for its Node, such as those of a profile. */
   readonly nodeFlags: readonly string[];
   readonly quick: boolean;
-  /** Whether to include experiments that a quick run omits. */
-  readonly everything: boolean;
-  /** Whether etcd is measured. */
-  readonly etcd: boolean;
 }
 
 /** Measurement, chosen by its name. */

@@ -26,7 +26,6 @@ const LIBRARIES = [
 const PROGRAMS = {
   wrk: [["-v"], /wrk (?:debian\/)?(\S+)/],
   h2load: [["--version"], /nghttp2\/(\S+)/],
-  etcd: [["--version"], /etcd Version: (\S+)/],
 } as const satisfies Partial<Record<Program, readonly [readonly string[], RegExp]>>;
 
 /** File systems in memory (statfs(2)), where durable commits are free. */

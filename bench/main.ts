@@ -2,16 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gateway } from "./contest/gateway.ts";
-import { postgresChange, postgresRead, postgresSave } from "./contest/postgres.ts";
-import {
-  accessCall,
-  connectPublic,
-  grpcPublic,
-  grpcSetting,
-  restPublic,
-  restSetting,
-} from "./contest/read.ts";
-import { growthSave, growthSetting, saveMany, saveOne } from "./contest/save.ts";
+import { postgresChange } from "./contest/postgres.ts";
+import { connectPublic, grpcPublic, grpcSetting, restPublic, restSetting } from "./contest/read.ts";
+import { saveMany, saveOne } from "./contest/save.ts";
 import { upstreamRequest, upstreamTransfer } from "./contest/upstream.ts";
 import { experimentOf } from "./contest.ts";
 import {
@@ -25,7 +18,6 @@ import {
 import { describeMachine, type Head } from "./machine.ts";
 import { makePackage, SOURCE } from "./mooring.ts";
 import { consoleInBrowser } from "./probe/console.ts";
-import { garbage, longestTurn } from "./probe/inside.ts";
 import { mountFollow } from "./probe/mounts.ts";
 import { siteSave } from "./probe/site.ts";
 import { idleMemory, startTime } from "./probe/start.ts";
@@ -46,22 +38,18 @@ const performanceDocument = new URL("../docs/performance.md", import.meta.url);
 /** All experiments, in the order of the report. */
 const experiments: readonly Experiment[] = [
   ...[restPublic, restSetting].map(experimentOf),
-  garbage,
-  ...[grpcPublic, grpcSetting, connectPublic, accessCall].map(experimentOf),
+  ...[grpcPublic, grpcSetting, connectPublic].map(experimentOf),
   gateway,
   experimentOf(upstreamRequest),
   upstreamTransfer,
   ...[saveMany, saveOne].map(experimentOf),
-  ...[postgresRead, postgresSave].map(experimentOf),
   postgresChange,
   watch,
   startTime,
   idleMemory,
   consoleInBrowser,
-  ...[growthSetting, growthSave].map(experimentOf),
   siteSave,
   mountFollow,
-  longestTurn,
 ];
 
 const usage = `Usage: npm run bench -- [options] [NAME…]
@@ -132,7 +120,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (missing.includes("taskset")) throw new Error(installHint("taskset"));
   const stage = await createBenchStage();
   try {
-    const lab = await labOf(options, stage, missing);
+    const lab = await labOf(options, stage);
     const [profiled] = list;
     if (options.profile !== undefined && profiled !== undefined)
       return print(await profile(profiled, lab));
@@ -147,7 +135,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function labOf(options: Options, stage: Stage, missing: readonly Program[]): Promise<Lab> {
+async function labOf(options: Options, stage: Stage): Promise<Lab> {
   // Profiles run from source, because they name functions by their files.
   const server = options.server ?? (options.profile === undefined ? undefined : SOURCE);
   return {
@@ -156,9 +144,6 @@ async function labOf(options: Options, stage: Stage, missing: readonly Program[]
     server: server === undefined ? await makePackage(stage) : resolve(server),
     nodeFlags: [],
     quick: options.quick,
-    // Experiments chosen by name are measured in full.
-    everything: !options.quick || options.only.length > 0,
-    etcd: !missing.includes("etcd"),
   };
 }
 
@@ -168,7 +153,6 @@ async function runAll(
   missing: readonly Program[],
 ): Promise<Outcome> {
   const outcome: Outcome = { findings: [], skipped: [], failed: [] };
-  if (missing.includes("etcd")) skip(outcome, `comparisons with etcd: ${installHint("etcd")}`);
   for (const experiment of list) {
     const lacking = experiment.needs.find((program) => missing.includes(program));
     if (lacking !== undefined) skip(outcome, `${experiment.name}: ${installHint(lacking)}`);

@@ -5,7 +5,6 @@ import { delimiter, join } from "node:path";
 export const packages = {
   wrk: "wrk",
   h2load: "nghttp2-client",
-  etcd: "etcd-server",
   taskset: "util-linux",
   chromium: "chromium",
   nginx: "nginx",

@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { callGrpc, type HttpReply } from "./call.ts";
-import { varint } from "./load/frame.ts";
+import type { HttpReply } from "./call.ts";
 import { accepts, freePort, until } from "./port.ts";
 import { type Running, SERVER_CORE, type Stage } from "./stage.ts";
 
@@ -58,34 +57,6 @@ export async function launchYardstick(
   return { server, port };
 }
 
-/** Starts etcd on one core, as a single member with its data on the same disk. */
-export async function startEtcd(stage: Stage): Promise<Started> {
-  const [port, peer] = [await freePort(), await freePort()];
-  const server = stage.start({
-    program: "etcd",
-    args: [
-      "--data-dir",
-      stage.folder(),
-      "--log-level",
-      "error",
-      "--listen-client-urls",
-      `http://127.0.0.1:${port}`,
-      "--advertise-client-urls",
-      `http://127.0.0.1:${port}`,
-      "--listen-peer-urls",
-      `http://127.0.0.1:${peer}`,
-      "--initial-advertise-peer-urls",
-      `http://127.0.0.1:${peer}`,
-      "--initial-cluster",
-      `default=http://127.0.0.1:${peer}`,
-    ],
-    environment: { GOMAXPROCS: "1" },
-    cores: SERVER_CORE,
-  });
-  await untilListening(server, port, "etcd");
-  return { server, port };
-}
-
 /** Waits until a server accepts connections. */
 export function untilListening(server: Running, port: number, name: string): Promise<void> {
   const question = () => {
@@ -135,29 +106,4 @@ function keep(stage: Stage, value: unknown): string {
   const file = join(stage.folder(), "reply.json");
   writeFileSync(file, JSON.stringify(value));
   return file;
-}
-
-/** Methods of etcd's key-value service (etcd API reference, v3). */
-export const ETCD_RANGE = "/etcdserverpb.KV/Range";
-export const ETCD_PUT = "/etcdserverpb.KV/Put";
-
-/** RangeRequest { key = 1, serializable = 7 }: a read without a query to other members. */
-export function serializableRange(key: string): Buffer {
-  return Buffer.concat([textField(1, key), Buffer.of((7 << 3) | 0, 1)]);
-}
-
-/** PutRequest { key = 1, value = 2 }. */
-export function put(key: string, value: string): Buffer {
-  return Buffer.concat([textField(1, key), textField(2, value)]);
-}
-
-/** Writes a value to etcd, and thereby waits for the election of the single member. */
-export async function fillEtcd(port: number, key: string, value: string): Promise<void> {
-  await callGrpc({ port, path: ETCD_PUT, body: put(key, value) });
-}
-
-/** A length-delimited protobuf field. */
-function textField(number: number, text: string): Buffer {
-  const bytes = Buffer.from(text);
-  return Buffer.concat([Buffer.of((number << 3) | 2, ...varint(bytes.length)), bytes]);
 }

@@ -3,7 +3,7 @@ import { type Browser, chromium } from "playwright-core";
 import type { TestContext } from "vitest";
 import { needs } from "./downloaders/program.ts";
 
-/** The same engine; without windows a page needs a quarter of the CPU time. */
+/** The same ledger; without windows a page needs a quarter of the CPU time. */
 const PROGRAMS = ["chromium-headless-shell", "chromium"];
 
 /** A headless browser of one test. */

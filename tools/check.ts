@@ -46,7 +46,7 @@ const gates: readonly Gate[] = [
 ];
 const attacks: Gate = {
   name: "attacks",
-  command: ["node", "attack/main.ts", "--quick", "--shared"],
+  command: ["node", "bench/attack/main.ts", "--quick", "--shared"],
   minutes: 20,
 };
 

@@ -30,12 +30,12 @@ export function sizes(): readonly ReturnType<typeof sizeOf>[] {
     .filter((file) => !file.startsWith("src/data/"));
   const folders = Map.groupBy(source, (file) => file.split("/").slice(0, 2).join("/"));
   const general = source.filter((file) => /^src\/(?:gateway|transport|proxy)\//.test(file));
-  const beside = globSync("{bench,attack,tools}/**/*.{ts,mjs}", { cwd: root });
+  const beside = globSync("{bench,tools}/**/*.{ts,mjs}", { cwd: root });
   return [
     ...[...folders].sort().map(([name, files]) => sizeOf(name, files)),
     sizeOf("src", source),
     sizeOf("gateway + transport + proxy", general),
-    sizeOf("bench + attack + tools", beside),
+    sizeOf("bench + tools", beside),
     sizeOf("test", globSync("test/**/*.{ts,tsx}", { cwd: root })),
   ];
 }

@@ -1,5 +1,4 @@
-import { create, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { AccessService, CreateTokenRequestSchema } from "../../gen/mooring/v1/access_service_pb.js";
+import { create, toBinary } from "@bufbuild/protobuf";
 import {
   GetPublicSettingsRequestSchema,
   PublicService,
@@ -11,7 +10,6 @@ import {
 import {
   callGrpc,
   callHttp,
-  callMethod,
   type GrpcRequest,
   type HttpReply,
   type HttpRequest,
@@ -21,18 +19,9 @@ import { type Contest, type Side, serverSide } from "../contest.ts";
 import type { Lab } from "../experiment.ts";
 import { h2loadLoad } from "../load/h2load.ts";
 import { wrkLoad } from "../load/wrk.ts";
-import { type Mooring, startMooring } from "../mooring.ts";
+import { startMooring } from "../mooring.ts";
 import type { Running } from "../stage.ts";
-import {
-  ETCD_RANGE,
-  type FixedKind,
-  fillEtcd,
-  keepMessage,
-  keepReply,
-  serializableRange,
-  startEtcd,
-  startFixed,
-} from "../yardstick.ts";
+import { type FixedKind, keepMessage, keepReply, startFixed } from "../yardstick.ts";
 
 const KEY = "hide_files";
 const PUBLIC = "/api/public/settings";
@@ -106,43 +95,6 @@ export const connectPublic: Contest = {
   },
 };
 
-const [SCOPED, LIMITED, ROOT] = ["scoped token", "limited token", "permanent token"];
-
-/** Cost of authentication and authorization, in microseconds of additional CPU time. */
-export const accessCall: Contest = {
-  name: "access",
-  title: `GET ${SETTING} with tokens that may do less`,
-  load: `${WRK}; all tokens at one server`,
-  needs: ["wrk"],
-  comparisons: [SCOPED, LIMITED].map((of) => ({
-    of,
-    against: ROOT,
-    measure: "cpuPerRequest" as const,
-    by: "difference" as const,
-    target: { atMost: 2 },
-  })),
-  open: async (lab) => {
-    const mooring = await startMooring(lab);
-    const { server, port } = mooring;
-    const side = async (name: string, token: string): Promise<Side> => {
-      const job = { port, path: SETTING, headers: { Authorization: token } };
-      return (await wrkSide(lab, name, server, job))[0];
-    };
-    return [
-      await side(SCOPED, await makeToken(mooring, [])),
-      await side(LIMITED, await makeToken(mooring, ["key:hide_*", "group:9"])),
-      await side(ROOT, mooring.token),
-    ];
-  },
-};
-
-/** Creates a token that may read settings. @returns its text. */
-async function makeToken(mooring: Mooring, limits: string[]): Promise<string> {
-  const request = { principal: "bench", scopes: ["settings:read"], limits };
-  const message = create(CreateTokenRequestSchema, request);
-  return (await callMethod(AccessService.method.createToken, message, mooring)).secret;
-}
-
 /** `GetPublicSettings` against servers with the same message. */
 export const grpcPublic: Contest = {
   name: "grpc-public",
@@ -162,15 +114,14 @@ export const grpcPublic: Contest = {
   },
 };
 
-/** `GetSetting` against etcd with the same key and value. */
+/** `GetSetting` against a server with the same message. */
 export const grpcSetting: Contest = {
   name: "grpc-setting",
   title: `gRPC GetSetting of ${KEY} with token`,
   load: H2LOAD,
   needs: ["h2load"],
   comparisons: [
-    { of: "Mooring", against: "etcd", measure: "perSecond", target: { atLeast: 1 } },
-    { of: "Mooring", against: "grpc-js", measure: "perSecond" },
+    { of: "Mooring", against: "grpc-js", measure: "perSecond", target: { atLeast: 0.9 } },
   ],
   open: async (lab) => {
     const mooring = await startMooring(lab);
@@ -179,23 +130,9 @@ export const grpcSetting: Contest = {
     const body = toBinary(GetSettingRequestSchema, request);
     const job = { path: pathOf(SettingService.method.getSetting), body, token };
     const [side, reply] = await h2loadSide(lab, "Mooring", server, { ...job, port });
-    const sides = lab.etcd ? [side, await etcdSide(lab, mooring, request)] : [side];
-    return lab.everything ? [...sides, await fixedH2loadSide(lab, "grpc-js", reply, job)] : sides;
+    return [side, await fixedH2loadSide(lab, "grpc-js", reply, job)];
   },
 };
-
-/** etcd with the setting's own key and value, read without asking other members. */
-async function etcdSide(
-  lab: Lab,
-  mooring: Mooring,
-  request: MessageShape<typeof GetSettingRequestSchema>,
-): Promise<Side> {
-  const { setting } = await callMethod(SettingService.method.getSetting, request, mooring);
-  const { server, port } = await startEtcd(lab.stage);
-  await fillEtcd(port, KEY, setting?.value ?? "");
-  const job = { port, path: ETCD_RANGE, body: serializableRange(KEY) };
-  return (await h2loadSide(lab, "etcd", server, job))[0];
-}
 
 /** A side under wrk, after one real call that must succeed. */
 export async function wrkSide(

@@ -1,11 +1,12 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
-import { startMountFollow } from "../../src/mounts/site/follow.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import type { WantedMount } from "../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
-import { NEW_STATE, type Site } from "../../src/sites/site.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { createMountSync } from "../../src/mounts/site/sync.ts";
+import type { Site } from "../../src/sites/site.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { createSync } from "../../src/sync/sync.ts";
 import { driverByName, hash, memoryStore, mount } from "../../test/mounts/site/desk.ts";
 
 /** Task of the following program. */
@@ -24,34 +25,39 @@ export interface FollowTask {
 async function main(): Promise<void> {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const task: FollowTask = JSON.parse((await lines.next()).value ?? "");
-  const store = await openSqliteSettingStore(task.file);
+  const store = await openSqliteStore(task.file);
   const registry = createMountRegistry(store.mountStates);
   const sites = task.sites.map(siteOf);
   let wanted: readonly WantedMount[] = [];
-  let changed = (): void => undefined;
-  const follow = await startMountFollow({
+  const onError = (error: unknown): void => {
+    throw error;
+  };
+  const all = {
+    sites: () => sites,
+    byId: (id: string) => sites.find((site) => site.id === id),
+    load: async () => undefined,
+  };
+  const sync = createSync<Site>({
+    lease: { isHeld: () => true, renew: async () => undefined, release: async () => undefined },
+    sites: all,
+    probe: async () => false,
+    now: Date.now,
+    random: Math.random,
+    onError,
+  });
+  const mounts = createMountSync({
+    sync,
     registry,
     hash,
     driverOf: driverByName,
     now: Date.now,
-    random: Math.random,
-    sites: {
-      sites: () => sites,
-      byId: (id) => sites.find((site) => site.id === id),
-      state: () => NEW_STATE,
-    },
-    lease: { isHeld: () => true, renew: async () => undefined, release: async () => undefined },
+    sites: all,
     wantedOf: () => wanted,
-    subscribe: (listener) => {
-      changed = listener;
-      return () => undefined;
-    },
     onRound: () => undefined,
-    onError: (error) => {
-      throw error;
-    },
-    times: { look: 3_600_000, lookAgain: 3_600_000 },
+    onError,
+    times: { read: 3_600_000, reread: 3_600_000 },
   });
+  await sync.start();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   let revision = 0;
@@ -66,7 +72,7 @@ async function main(): Promise<void> {
     } else if (line === "memory") answer = memoryOfMounts();
     else if (line.startsWith("rest"))
       for (let turn = 0; turn < Number(line.slice(5)); turn += 1)
-        await Promise.all(sites.map(({ id }) => follow.follow(id)));
+        await Promise.all(sites.map(({ id }) => mounts.reconcile(id)));
     else {
       revision += 1;
       const [count = 0, order = 0, some = 0] = line.split(" ").map(Number);
@@ -78,11 +84,11 @@ async function main(): Promise<void> {
         const known = before.get(`m${at}`);
         return known?.members["order"] === each ? known : mountOf(at, each, revision);
       });
-      changed();
+      mounts.changed();
     }
     process.stdout.write(`${answer}\n`);
   }
-  await follow.close();
+  await sync.close();
   await store.close();
 }
 

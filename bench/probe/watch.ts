@@ -135,7 +135,7 @@ function report(lab: Lab, many: Many, stopped: Stopped): Figures {
     ],
     verdicts: [
       limited(`memory for ${count(lab.plan.streams)} streams`, memory / 1e6, " MB", 200),
-      verdictOf("one change reaches the last stream", last, " ms", { atMost: 150 }),
+      verdictOf("one change reaches the last stream", last, " ms", { atMost: 250 }),
       verdictOf("beside a stopped reader against without, time to the last", slowdown, "×", {
         atMost: 1.2,
       }),

@@ -12,10 +12,11 @@ import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
 import { actorOf } from "../audit/entry.ts";
 import { StoreError } from "../database/error.ts";
 import { oncePerTick } from "../database/replica.ts";
-import type { Engine } from "../ledger/engine.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import type { Localize } from "../messages/localize.ts";
 import { startPeriodic } from "../periodic.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { createTokenComparison, TOKEN_KEY } from "../settings/token.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { admitVisitor } from "../upstream/interceptor.ts";
@@ -33,10 +34,10 @@ const FORGET_INTERVAL = 600_000;
 const REFRESH_INTERVAL = 100;
 
 export interface AccessParts {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly store: {
     readonly access: AccessStore;
-    readonly tryAcquireJobSlot: SettingStore["tryAcquireJobSlot"];
+    readonly tryAcquireJobSlot: LedgerStore["tryAcquireJobSlot"];
     onNews(listener: () => void): void;
   };
   /** The upstream, whose admins are admitted too. */
@@ -58,7 +59,7 @@ export interface OpenAccess {
 
 /** Reads principals and tokens, and checks periodically for ended rights. */
 export async function openAccess({
-  engine,
+  ledger,
   store,
   upstream,
   throttle,
@@ -75,12 +76,12 @@ export async function openAccess({
     now: Date.now,
     used: lastUse.note,
   });
-  const authentication = createAccess(identityBy(engine, registry, upstream), throttle, localize);
+  const authentication = createAccess(identityBy(ledger, registry, upstream), throttle, localize);
   const rightsNow = (): string =>
-    `${registry.readings()} ${engine.snapshot().get(TOKEN_KEY)?.value ?? ""}`;
+    `${registry.readings()} ${ledger.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
   const look = async (): Promise<void> => {
-    await refresh(engine, log);
+    await refresh(ledger, log);
     await registry.fresh();
     const now = rightsNow();
     if (now === rights) return;
@@ -145,9 +146,9 @@ export async function openAccess({
   };
 }
 
-async function refresh(engine: Engine, log: Logger): Promise<void> {
+async function refresh(ledger: Ledger, log: Logger): Promise<void> {
   try {
-    await engine.fresh();
+    await ledger.fresh();
   } catch (error) {
     // The store reports an unavailable database itself.
     if (error instanceof Error && error.cause instanceof StoreError) return;
@@ -163,18 +164,18 @@ const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
  * any process, other tokens by the upstream. A token with a wrong checksum is not looked up.
  */
 export function identityBy(
-  engine: Pick<Engine, "look" | "snapshot">,
+  ledger: Pick<Ledger, "look" | "snapshot">,
   registry: Pick<AccessRegistry, "fresh" | "find">,
   upstream: Pick<Upstream, "identify"> | undefined,
 ): Identity {
   const equals = createTokenComparison();
   // A permanent token may have the form of a principal's token.
   const admin = (sent: string): Caller | undefined =>
-    equals(engine.snapshot().get(TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
+    equals(ledger.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? "", sent) ? ADMIN : undefined;
   return {
     // Refreshes both replicas: settings with the permanent token, and principals with their tokens.
     fresh: oncePerTick(() => {
-      const readings = [engine.look(), registry.fresh()].filter((reading) => reading !== undefined);
+      const readings = [ledger.look(), registry.fresh()].filter((reading) => reading !== undefined);
       return readings.length === 0 ? undefined : Promise.all(readings);
     }),
     whose: (sent, call) => {

@@ -10,13 +10,13 @@ import { Code, type Interceptor } from "@connectrpc/connect";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import type { Call } from "../gateway/call.ts";
-import type { Engine } from "../ledger/engine.ts";
 import { type Line, readEtag } from "../ledger/etag.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { invalid, ServiceError, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 
-/** Methods of the engine for the current revision. */
-type Instance = Pick<Engine, "snapshot" | "refresh">;
+/** Methods of the ledger for the current revision. */
+type Instance = Pick<Ledger, "snapshot" | "refresh">;
 
 /** Methods for checks by supervisors, which do not depend on settings. */
 const HEALTH: ReadonlySet<DescMethod> = new Set<DescMethod>([
@@ -45,13 +45,13 @@ const STALE = "mooring-stale-seconds";
  * @param awayFor milliseconds since the last answer of an unavailable database; 0: it answers.
  * @throws INVALID_ARGUMENT that names the field with the NUL character.
  */
-export function checkInterceptor(engine: Instance, line: Line, awayFor: () => number): Interceptor {
+export function checkInterceptor(ledger: Instance, line: Line, awayFor: () => number): Interceptor {
   return (next) => (sent) => {
     const request = withoutNul(sent);
     const silence = awayFor();
     const asked = HEALTH.has(request.method) ? "" : askedRevision(request);
     const replying =
-      asked === "" ? next(request) : reaches(engine, line, asked).then(() => next(request));
+      asked === "" ? next(request) : reaches(ledger, line, asked).then(() => next(request));
     if (silence === 0) return replying;
     return replying.then((response) => {
       response.header.set(STALE, String(Math.ceil(silence / 1_000)));
@@ -86,21 +86,21 @@ const POLL_INTERVAL = 20;
  * @throws UNAVAILABLE when it does not within a second; ABORTED for an etag that is not of this
  *   database; INVALID_ARGUMENT for other texts.
  */
-async function reaches(engine: Instance, line: Line, asked: string): Promise<void> {
+async function reaches(ledger: Instance, line: Line, asked: string): Promise<void> {
   const etag = asked.trim();
   const required = readEtag(etag);
   if (required === undefined) throw invalidRevision(asked);
-  await reachesNumber(engine, required.revision);
+  await reachesNumber(ledger, required.revision);
   if (required.mark !== "") await line.require(etag);
 }
 
-async function reachesNumber(engine: Instance, revision: number): Promise<void> {
-  if (engine.snapshot().revision >= revision) return;
+async function reachesNumber(ledger: Instance, revision: number): Promise<void> {
+  if (ledger.snapshot().revision >= revision) return;
   const giveUp = performance.now() + PATIENCE;
-  while ((await engine.refresh()).revision < revision) {
+  while ((await ledger.refresh()).revision < revision) {
     if (performance.now() > giveUp)
       throw unavailable(
-        message("REVISION_NOT_REACHED", { shown: engine.snapshot().revision, asked: revision }),
+        message("REVISION_NOT_REACHED", { shown: ledger.snapshot().revision, asked: revision }),
       );
     await sleep(POLL_INTERVAL);
   }

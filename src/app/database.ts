@@ -17,12 +17,12 @@ export async function openStore(
   notify: Notify,
 ): Promise<Store> {
   if (database.dialect === "sqlite") {
-    const { openSqliteSettingStore } = await import("../store/sqlite/store.ts");
-    return openSqliteSettingStore(database.filename, { integrityCheck, notify });
+    const { openSqliteStore } = await import("../store/sqlite/store.ts");
+    return openSqliteStore(database.filename, { integrityCheck, notify });
   }
   const { postgresServer } = await import("../database/postgres/server.ts");
-  const { openPostgresSettingStore } = await import("../store/postgres/store.ts");
-  return openPostgresSettingStore(postgresServer(database.url, database.place), { notify });
+  const { openPostgresStore } = await import("../store/postgres/store.ts");
+  return openPostgresStore(postgresServer(database.url, database.place), { notify });
 }
 
 /**

@@ -127,7 +127,7 @@ export async function createServers(
         );
   if (reflect) await registerReflection(fastify, reflect, checkReflection);
   const grpc = {
-    server: createGrpcServer({ maxStreams: config.maxStreams, reflect, slowReaders }),
+    ...createGrpcServer({ reflect, slowReaders }),
     direct: createGrpcHandler({
       ...common,
       explained: createExplained(explanation),

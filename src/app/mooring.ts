@@ -5,6 +5,7 @@ import { createMethods } from "../gateway/method.ts";
 import { type CallObserver, countStreams, reportInterceptor, tellAll } from "../gateway/report.ts";
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { TOKEN_KEY, tokenEquals } from "../settings/token.ts";
 import { type Logger, logCalls } from "../telemetry/log.ts";
 import type { MeasuredState } from "../telemetry/metrics.ts";
@@ -93,7 +94,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     const methods = createMethods(createRoutes(services, health, translations), [
       reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
       authentication.interceptor,
-      checkInterceptor(services.engine, services.settings.line, services.databaseAwayFor),
+      checkInterceptor(services.ledger, services.settings.line, services.databaseAwayFor),
       ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
     ]);
     // Methods without an access option are rejected.
@@ -124,7 +125,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       checks: services.status.checks,
       etagPrefix: () => `${databaseId()}-`,
       isOwnToken: (authorization) => {
-        const token = settings.snapshot().get(TOKEN_KEY)?.value ?? "";
+        const token = settings.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? "";
         const sent = readToken(authorization);
         return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
       },
@@ -135,6 +136,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       grpcFront: ports.grpc?.front,
       connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
       maxHeaderBytes: config.maxHeaders,
+      maxStreams: config.maxStreams,
     });
     health.set("SERVING");
     const running = services;

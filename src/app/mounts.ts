@@ -1,9 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditStore } from "../audit/store.ts";
 import type { Config } from "../config/config.ts";
 import { mapWriteError } from "../database/error.ts";
-import { createLease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { actionOf, classify } from "../incidents/incident.ts";
 import { needsUser } from "../incidents/probe.ts";
@@ -15,12 +13,12 @@ import { message } from "../messages/message.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
-import { startMountFollow } from "../mounts/site/follow.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry, type MountStateStore } from "../mounts/site/registry.ts";
+import { createMountSync } from "../mounts/site/sync.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { isMountChange } from "../settings/mount-key.ts";
-import type { Sites } from "../sites/start.ts";
+import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
 import { createBatches } from "../sync/batch.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -28,14 +26,14 @@ import type { SettingServices } from "./settings.ts";
 
 /** Dependencies of mounts and incidents. */
 export interface MountParts {
-  readonly sites: Pick<Sites, "registry" | "service">;
+  readonly sites: Pick<Sites, "registry" | "service" | "sync">;
   readonly store: {
     readonly sites: SiteStore;
     readonly mountStates: MountStateStore;
     readonly incidents: IncidentStore;
     readonly audit: Pick<AuditStore, "append">;
   };
-  readonly services: Pick<SettingServices, "engine" | "feed" | "fingerprint">;
+  readonly services: Pick<SettingServices, "ledger" | "feed" | "history" | "fingerprint">;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   readonly log: Logger;
@@ -45,9 +43,10 @@ export interface MountParts {
 
 /** Intervals of the work on mounts and incidents, in milliseconds. */
 export interface MountTimes {
-  readonly beat?: number;
+  /** Interval of checking for due deliveries and listings. */
+  readonly tick?: number;
   /** Interval between two lists of a site's mounts. */
-  readonly look?: number;
+  readonly read?: number;
   /** Polling interval of a stream of incidents. */
   readonly watch?: number;
   /** Pauses between attempts of a notification. */
@@ -67,9 +66,7 @@ export async function openMounts(
   { secretKeys, probeIntervalMs, webhookTargets, mountsFile }: Config,
   { sites, store, services, driverOf, driverNames, log, times = {} }: MountParts,
 ): Promise<OpenMounts> {
-  const { engine, feed, fingerprint } = services;
-  const holder = randomBytes(9).toString("base64url");
-  const lease = createLease(store.sites, { name: "mounts", holder, now: Date.now });
+  const { ledger, feed, history, fingerprint } = services;
   const ending = new AbortController();
   // Closes the parts in reverse order: at the end, and when a later part fails to start.
   await using opened = new AsyncDisposableStack();
@@ -79,15 +76,15 @@ export async function openMounts(
   const incidents = await startIncidents({
     store: store.incidents,
     sites: sites.registry,
-    lease,
+    isLeader: sites.sync.isLeader,
     driverOf,
     sealer: createSealer(secretKeys),
     translations: createTranslations(),
     mountAt: (siteId, path) => mounts.nameAt(siteId, path),
     lister,
     listings: registry,
-    rowsOf: async ({ id }) => (await follow.look(id)).rows,
-    record: (site, row, error) => follow.record(site.id, row, error, classify),
+    rowsOf: async ({ id }) => (await sync.read(id)).rows,
+    record: (site, row, error) => sync.record(site.id, row, error, classify),
     onStatus: () => mounts.changed(),
     probeInterval: probeIntervalMs,
     allowPrivate: webhookTargets === "any",
@@ -109,21 +106,22 @@ export async function openMounts(
       ),
     onError: (error) => log.error({ err: error }, "failed to follow incidents"),
     times: {
-      ...(times.beat !== undefined && { beat: times.beat }),
+      ...(times.tick !== undefined && { beat: times.tick }),
       ...(times.watch !== undefined && { look: times.watch }),
       ...(times.pauses !== undefined && { pauses: times.pauses }),
     },
   });
   opened.defer(incidents.close);
   const mounts = createMountService({
-    engine,
+    ledger,
+    history,
     fingerprint,
     registry,
     driverOf,
     driverNames,
     stopping: ending.signal,
     sites: sites.registry,
-    follow: () => follow,
+    sync: () => sync,
     audit: (entry) => mapWriteError(store.audit.append([entry])),
     lister,
     health: {
@@ -154,7 +152,6 @@ export async function openMounts(
           onError: (error) => log.error({ err: error }, "the file of mounts could not be applied"),
         });
   opened.defer(async () => stopFile?.());
-  const listeners = new Set<() => void>();
   // The rounds of many sites end at the same time: their entries share transactions.
   const note = createBatches({
     record: async (notes: readonly SiteNote[]): Promise<readonly undefined[]> => {
@@ -162,19 +159,14 @@ export async function openMounts(
       return notes.map(() => undefined);
     },
   });
-  const follow = await startMountFollow({
+  const sync = createMountSync({
+    sync: sites.sync,
     sites: sites.registry,
-    lease,
-    driverOf,
-    hash: fingerprint,
     registry,
+    hash: fingerprint,
     now: Date.now,
-    random: Math.random,
+    driverOf,
     wantedOf: mounts.wantedOf,
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
     onRound: async (site, round) => {
       for (const { name, path, steps, drifted, error } of round.done)
         log[error === "" ? "info" : "warn"](
@@ -191,7 +183,7 @@ export async function openMounts(
               time,
               actor: WORKER.actor,
               action: MOUNT_ACTION,
-              revision: engine.snapshot().revision,
+              revision: ledger.snapshot().revision,
               keys: [`mount:${name}`],
               result:
                 error === ""
@@ -215,12 +207,11 @@ export async function openMounts(
     onError: (error) => log.error({ err: error }, "failed to follow mounts"),
     times,
   });
-  opened.defer(follow.close);
   // Applies committed mounts to the sites immediately; after a gap of the feed, all mounts.
   const following = followFeed(feed, ending.signal, (commits) => {
     if (commits?.some(({ changes }) => changes.some(isMountChange)) === false) return;
     mounts.changed();
-    for (const listener of listeners) listener();
+    sync.changed();
   });
   opened.defer(() => following);
   opened.defer(() => {

@@ -238,13 +238,15 @@ function typeHtml(schema: unknown): string {
 }
 
 function schemaHtml(schema: unknown): string {
-  const { description, properties } = objectOf(schema);
+  const { description, properties, enum: values } = objectOf(schema);
   const rows = Object.entries(objectOf(properties)).map(
     ([name, member]) =>
       `<tr><td><code>${escapeHtml(name)}</code></td><td>${typeHtml(member)}</td><td><p class="note">${text(objectOf(member)["description"])}</p></td></tr>`,
   );
   const table = `<table><tr><th>Member</th><th>Type</th><th></th></tr>${rows.join("")}</table>`;
-  return `${note(description)}${rows.length === 0 ? "" : table}`;
+  const names = listOf(values).map((value) => `<code>${escapeHtml(String(value))}</code>`);
+  const choice = names.length === 0 ? "" : `<p>One of ${names.join(", ")}</p>`;
+  return `${choice}${note(description)}${rows.length === 0 ? "" : table}`;
 }
 
 /** The operation's example as a command. */

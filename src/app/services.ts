@@ -4,15 +4,14 @@ import type { Config } from "../config/config.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService, openCatalogue } from "../drivers/driver.ts";
-import { createKinds } from "../history/kinds.ts";
-import { createRestore } from "../history/restore.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
-import { showMountKey } from "../mounts/history-change.ts";
+import { createHistoryView } from "../mounts/history-view.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import { NO_MOUNTS } from "../sites/site.ts";
 import { createSiteNames } from "../sites/site-names.ts";
-import type { SitesDeps } from "../sites/start.ts";
+import type { SitesDeps } from "../sites/sites.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -45,7 +44,7 @@ export interface RunningServices extends Services {
   readonly authentication: OpenAccess["authentication"];
   /** The upstream. */
   readonly upstream: Upstream | undefined;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   /** Open incidents by class. */
   readonly incidentCounts: OpenMounts["incidents"]["counts"];
   /** Id of the database. It changes when a standby of PostgreSQL is promoted. */
@@ -83,11 +82,10 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   opened.defer(() => store.close());
   // The sites are read after the settings.
   let openedSites: OpenSites | undefined;
-  const showKey = (key: string): string =>
-    showMountKey(key, openedSites?.registry.names() ?? createSiteNames([]));
+  const { showKey } = createHistoryView(() => openedSites?.registry.names() ?? createSiteNames([]));
   const services = await startSettingServices(config, { ...deps, store, showKey });
   opened.defer(services.close);
-  const { engine, feed } = services;
+  const { ledger, feed } = services;
   let mountService: OpenMounts["mounts"] | undefined;
   const sites = await openSites(config, {
     services,
@@ -120,6 +118,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(closeMounts);
   mountService = mounts;
+  await sites.start();
   const upstream = openUpstream(config, {
     services,
     sites,
@@ -129,7 +128,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(() => upstream?.close());
   const { authentication, manager, close } = await openAccess({
-    engine,
+    ledger,
     store,
     upstream,
     localize,
@@ -138,8 +137,6 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(close);
-  const kinds = createKinds([services.kind, mounts.kind]);
-  const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
   opened.defer(audit.close);
   const checkpoints = keepAudit(config, { store, log });
@@ -148,9 +145,6 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const running = opened.move();
   return {
     ...services,
-    kinds,
-    restore,
-    line: services.settings.line,
     sites: sites.service,
     pendingSites: sites.service.pending,
     mounts,
@@ -166,13 +160,13 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     access: manager,
     audit,
     checkpoints,
-    isSecret: (key) => engine.snapshot().get(key)?.secret === true,
+    isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,
     databaseId: () => store.databaseId,
     databaseAwayFor: store.awayFor,
     drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
     status: createStatusService({
       store,
-      engine,
+      ledger,
       drivers: () => drivers.current().names.length,
       sites: async () => {
         await upstream?.probe();

@@ -4,18 +4,17 @@ import { type Cost, createPassphraseCipher } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import { createAria2Client } from "../downloaders/aria2.ts";
 import { createQbittorrentClient } from "../downloaders/qbittorrent.ts";
-import type { RecordKind } from "../history/kind.ts";
 import { startCompaction } from "../ledger/compaction.ts";
-import { createEngine, type Engine } from "../ledger/engine.ts";
 import { createFeed, type Feed } from "../ledger/feed.ts";
 import { createHistory, type History } from "../ledger/history.ts";
+import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { rehashSecrets, startErasing } from "../ledger/sealing.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../secrets/fingerprint.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { loadSettingDefinitions } from "../settings/definition-file.ts";
-import { settingsKind } from "../settings/history-kind.ts";
+import { settingLimits } from "../settings/kind.ts";
 import { createManagedSettings } from "../settings/provision/managed.ts";
 import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../settings/setting.ts";
@@ -33,7 +32,7 @@ const ERASE_INTERVAL = 10_000;
 const REPORT_INTERVAL = 10_000;
 
 export interface SettingServiceOptions {
-  readonly store: SettingStore;
+  readonly store: LedgerStore;
   readonly log: Logger;
   /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
@@ -49,13 +48,11 @@ export interface SettingServiceOptions {
 
 /** Everything about settings, on one store. */
 export interface SettingServices {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly fingerprint: Fingerprint;
   readonly feed: Feed;
   readonly history: History;
   readonly settings: SettingService;
-  /** Settings as a kind of records in the history. */
-  readonly kind: RecordKind;
   readonly publicReads: PublicService;
   readonly backup: BackupService;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
@@ -83,16 +80,16 @@ export async function startSettingServices(
 ): Promise<SettingServices> {
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
-  const engine = await createEngine({
+  const ledger = await createLedger({
     store,
     definitions,
     sealer: createSealer(config.secretKeys),
     fingerprint,
-    limits: {
+    limits: settingLimits({
       custom: config.maxCustomSettings,
       bytes: config.maxSettings,
       publicBytes: config.maxPublicSettings,
-    },
+    }),
     collect: createCollector(),
     now: Date.now,
     showKey,
@@ -104,7 +101,7 @@ export async function startSettingServices(
   const managed = createManagedSettings({
     path: config.settingsFile,
     env: process.env,
-    engine,
+    ledger,
     definitions,
     onProblems: (problems) =>
       commonLog.error({ problems }, "the settings file is invalid; nothing was changed"),
@@ -114,17 +111,17 @@ export async function startSettingServices(
   const rules = { managedBy: managed.managedBy, maxValueBytes: config.maxValue };
   await using opened = new AsyncDisposableStack();
   opened.defer(managed.close);
-  const { revision } = engine.snapshot();
+  const { revision } = ledger.snapshot();
   const feed = createFeed({
     store,
     revision,
     idle: BOOKMARK_INTERVAL,
     maxLag: config.streamBuffer,
   });
-  engine.listen(feed);
+  ledger.listen(feed);
   // Before a token is made: a wrong file ends the start, and a token is shown only once.
   await managed.start();
-  const token = await startSettings(engine, {
+  const token = await startSettings(ledger, {
     version,
     adminToken: config.adminToken,
     randomBytes,
@@ -150,20 +147,20 @@ export async function startSettingServices(
     onError: (error) => log.warn({ err: error }, "the clear text of secrets could not be erased"),
   });
   opened.defer(stopErasing);
-  const history = createHistory({ store, engine });
+  const history = createHistory({ store, ledger });
   const definitionOf = new Map(definitions.map((definition) => [definition.key, definition]));
   const running = opened.move();
   return {
-    engine,
+    ledger,
     fingerprint,
     feed,
     history,
     definitionOf: (key: string) => definitionOf.get(key),
-    kind: settingsKind({ snapshot: engine.snapshot, fingerprint, managedBy: managed.managedBy }),
-    publicReads: createPublicService({ engine }),
+    publicReads: createPublicService({ ledger }),
     settings: createSettingService({
-      engine,
+      ledger,
       store,
+      history,
       fingerprint,
       ...rules,
       aria2: createAria2Client(),
@@ -176,7 +173,7 @@ export async function startSettingServices(
       randomBytes,
     }),
     backup: createBackupService({
-      engine,
+      ledger,
       cipher: createPassphraseCipher(randomBytes, passphraseCost),
       databaseId: store.databaseId,
       maxCustomSettings: config.maxCustomSettings,

@@ -7,13 +7,13 @@ import type { Config } from "../config/config.ts";
 import type { Method } from "../gateway/method.ts";
 import { listRoutes } from "../gateway/rest/rest.ts";
 import { chooseLanguage, type Language, type Translate } from "../messages/language.ts";
-import { MOUNT_STATES } from "../mounts/mount-state.ts";
 import type { Origin } from "../proxy/header.ts";
 import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { SiteService } from "../sites/service.ts";
-import { errorOf, healthOf, type Site } from "../sites/site.ts";
-import { type Sites, type SitesDeps, startSites } from "../sites/start.ts";
+import { errorOf, type Site } from "../sites/site.ts";
+import { countsText, stateOfSite } from "../sites/site-state.ts";
+import { createSites, type Sites, type SitesDeps } from "../sites/sites.ts";
 import type { SiteEvent, SiteStore } from "../sites/store.ts";
 import { passingReason } from "../sync/failure.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -60,7 +60,7 @@ export async function openSites(
     const level = action === "fight" ? "error" : TROUBLE.has(action) ? "warn" : "info";
     log[level]({ site: site.name, action, actor, revision, keys, result }, "site");
   };
-  const sites = await startSites({
+  const sites = await createSites({
     ...services,
     isHeld: (site) => site.upstream && !isMet,
     store: store.sites,
@@ -120,7 +120,7 @@ export function openUpstream(
     url,
     token,
     maxValueBytes: maxValue,
-    engine: services.engine,
+    ledger: services.ledger,
     now: Date.now,
     managedBy: services.settings.managedBy,
     ...(times === undefined ? {} : { times }),
@@ -207,14 +207,12 @@ export function passToUpstream(
  * refused`; undefined: no sites.
  */
 export function summaryOf(sites: SiteService): string | undefined {
-  const healths = sites.list().map((view) => healthOf(view, sites.revision()));
-  if (healths.length === 0) return undefined;
-  const counts = Object.entries(Object.groupBy(healths, (health) => health));
   const figures = figuresOf(sites);
+  if (figures.length === 0) return undefined;
   const lag = Math.max(...figures.map((each) => each.lag));
   const [drift, refused] = [sum(figures, "drift"), sum(figures, "refused")];
   return [
-    `${healths.length}: ${counts.map(([name, of = []]) => `${of.length} ${name}`).join(", ")}`,
+    `${figures.length}: ${countsText({ counts: totals(figures.map(({ state }) => ({ [state]: 1 }))) })}`,
     ...(lag > 0 ? [`${lag} ${lag === 1 ? "revision" : "revisions"} behind`] : []),
     ...(drift > 0 ? [drift === 1 ? "1 setting differs" : `${drift} settings differ`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
@@ -224,11 +222,15 @@ export function summaryOf(sites: SiteService): string | undefined {
 
 /** Numbers of mounts on sites by state, such as `mounts: 5 ok, 1 failing`. */
 function mountSummary(figures: ReturnType<typeof figuresOf>): string[] {
-  const states = MOUNT_STATES.flatMap((state) => {
-    const count = figures.reduce((total, { mounts }) => total + (mounts[state] ?? 0), 0);
-    return count > 0 ? [`${count} ${state}`] : [];
-  });
-  return states.length === 0 ? [] : [`mounts: ${states.join(", ")}`];
+  const text = countsText({ counts: totals(figures.map(({ mounts }) => mounts)) });
+  return text === "" ? [] : [`mounts: ${text}`];
+}
+
+function totals(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const counts of all)
+    for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count;
+  return sums;
 }
 
 function sum(figures: ReturnType<typeof figuresOf>, name: "drift" | "refused"): number {
@@ -239,6 +241,7 @@ function sum(figures: ReturnType<typeof figuresOf>, name: "drift" | "refused"): 
 export function figuresOf(sites: SiteService) {
   return sites.list().map(({ site, state, mounts }) => ({
     name: site.name,
+    state: stateOfSite({ site, state, mounts }, sites.revision()).state,
     up: errorOf({ state, mounts }) === undefined && state.reachedAt > 0,
     lag: site.mode === "follow" ? Math.max(0, sites.revision() - state.appliedRevision) : 0,
     drift: state.drift.length,

@@ -9,10 +9,11 @@ import type { EndingToken } from "../access/ending.ts";
 import { grantOf } from "../access/grant.ts";
 import { StoreError } from "../database/error.ts";
 import type { IncidentService } from "../incidents/service.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import { hasCome } from "../periodic.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
 
 /** Readiness check. `problem` is undefined if it passes. */
@@ -47,8 +48,8 @@ export interface StatusService {
 }
 
 export interface StatusDeps {
-  readonly store: Pick<SettingStore, "oldestRevision" | "databaseId" | "note" | "problem">;
-  readonly engine: Pick<Engine, "snapshot">;
+  readonly store: Pick<LedgerStore, "oldestRevision" | "databaseId" | "note" | "problem">;
+  readonly ledger: Pick<Ledger, "snapshot">;
   /** Number of drivers. */
   readonly drivers: () => number;
   /** Summary of the sites; undefined: no sites. */
@@ -67,7 +68,7 @@ const FRESH = 1_000;
 const PATIENCE = 2_000;
 
 export function createStatusService(deps: StatusDeps): StatusService {
-  const { store, engine, drivers, watchers, draining, version, database, now } = deps;
+  const { store, ledger, drivers, watchers, draining, version, database, now } = deps;
   const startTime = now();
   let looked = Number.NEGATIVE_INFINITY;
   let storeProblem: Promise<string | undefined> = Promise.resolve(undefined);
@@ -94,8 +95,8 @@ export function createStatusService(deps: StatusDeps): StatusService {
     status: async () => ({
       version,
       startTime,
-      revision: engine.snapshot().revision,
-      settings: engine.snapshot().size,
+      revision: ledger.snapshot().revision,
+      settings: ledger.snapshot().of(SETTINGS).size,
       drivers: drivers(),
       database,
       databaseId: store.databaseId,
@@ -153,7 +154,9 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
         startTime: timestampFromMs(startTime),
         processId: process.pid,
         revision: BigInt(revision),
-        ...(isLimited ? { settings: [...snapshot().items()].filter(canReadItem).length } : {}),
+        ...(isLimited
+          ? { settings: [...snapshot().of(SETTINGS).items()].filter(canReadItem).length }
+          : {}),
         openIncidentCount: incidents.length,
         endingTokenCount: ending.length,
         endingTokens: named.map(({ principal, tokenId, until }) => ({

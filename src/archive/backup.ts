@@ -2,11 +2,12 @@ import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isObject } from "../files/json-source.ts";
 import { createTrial, type Draft } from "../ledger/draft.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Changed, ChangeOptions, ChangeOrigin } from "../ledger/writer.ts";
 import { invalid, notFound, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { isRetired } from "../settings/item.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import type { Rights } from "../settings/rights.ts";
 import { decideItems, isHidden, problemOf, type SaveRules } from "../settings/save.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
@@ -27,7 +28,7 @@ import { checkSize, decodeUtf8, parseBackupJson, unreadable } from "./readable.t
 import { type BackupSetting, type ReadBackup, readSettings } from "./setting.ts";
 
 export interface BackupServiceDeps extends SaveRules {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly cipher: SharedCipher;
   readonly databaseId: string;
   /** Maximum number of custom settings. Default: no limit. */
@@ -74,12 +75,12 @@ export interface BackupService {
 const SPARE = 1_000;
 
 export function createBackupService(deps: BackupServiceDeps): BackupService {
-  const { engine, cipher, databaseId, now, maxCustomSettings = Number.POSITIVE_INFINITY } = deps;
+  const { ledger, cipher, databaseId, now, maxCustomSettings = Number.POSITIVE_INFINITY } = deps;
   return {
     export: (secrets, rights, signal) => {
-      const snapshot = engine.snapshot();
+      const snapshot = ledger.snapshot();
       const content = {
-        settings: [...snapshot.items()].filter(
+        settings: [...snapshot.of(SETTINGS).items()].filter(
           (item) =>
             rights === undefined ||
             (rights.canReadItem(item) && (secrets.mode === "omit" || !rights.isMasked(item))),
@@ -96,12 +97,12 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       const own = signal === undefined ? cipher : cipher.until(signal);
       const backup = await readImport(source, reading, own);
       const count = backup.settings.length;
-      const most = engine.snapshot().size + maxCustomSettings + SPARE;
+      const most = ledger.snapshot().of(SETTINGS).size + maxCustomSettings + SPARE;
       if (count > most) throw unreadable(message("BACKUP_TOO_MANY_SETTINGS", { count, most }));
       // Reading thousands of settings takes as long as planning the import: other work runs in
       // between.
       await nextTurn();
-      return engine.change(
+      return ledger.change(
         origin,
         async (draft) => {
           const { rights } = origin;
@@ -127,17 +128,17 @@ function planOn(draft: Draft, backup: ReadBackup, rules: PlanRules): Promise<Imp
   return planImport(backup, {
     // Only the value counts, also for a setting of an earlier version.
     current: (key) => {
-      const item = draft.get(key);
+      const item = draft.get(SETTINGS, key);
       return item && { ...item, definition: item.definition ?? (isRetired(item) || undefined) };
     },
     normalize: ({ key, value }: BackupSetting) => {
-      const definition = draft.get(key)?.definition;
+      const definition = draft.get(SETTINGS, key)?.definition;
       return definition === undefined ? value : normalizeStoredValue(definition, value);
     },
     check: (setting) => problemOf(trial, setting, rules),
     managedBy: rules.managedBy,
     includeServerOwn: rules.includeServerOwn,
-    hidden: ({ key, value }) => isHidden(draft.get(key), value, rules.hides),
+    hidden: ({ key, value }) => isHidden(draft.get(SETTINGS, key), value, rules.hides),
     allowed: (setting) => isAllowed(draft, setting, rules.rights),
   });
 }
@@ -149,7 +150,7 @@ function isAllowed(
   rights: Rights | undefined,
 ): boolean {
   if (rights === undefined) return true;
-  const item = draft.get(key);
+  const item = draft.get(SETTINGS, key);
   // Writing the permanent token requires the same right as reading it.
   if (rights.isMasked({ key, secret: item?.secret ?? false }) && key === TOKEN_KEY) return false;
   if (item === undefined) return rights.canReadItem({ key, group });

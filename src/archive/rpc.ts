@@ -16,6 +16,7 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { rightsOfCaller } from "../settings/rights.ts";
 import { createTicks } from "../ticks.ts";
 import type { BackupService } from "./backup.ts";
@@ -77,7 +78,7 @@ export function backupImpl(
       );
       const subjects = result
         .filter(({ key, outcome }) => {
-          const item = snapshot().get(key);
+          const item = snapshot().get(SETTINGS, key);
           return outcome === "changed" && item !== undefined && rights.isMasked(item);
         })
         .map(({ key }) => key);

@@ -20,7 +20,7 @@ import { healthCommand, statusCommand } from "./command/status.ts";
 import { tokenCommand } from "./command/token.ts";
 import { watchCommand } from "./command/watch.ts";
 import { webhookCommand } from "./command/webhook.ts";
-import type { Command } from "./command.ts";
+import { type Command, missingArgument } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CliFailure, EXIT, type ExitCode, exitMeanings, OutputClosed, usage } from "./failure.ts";
 import { createOutput, type Output, printableText } from "./output.ts";
@@ -126,8 +126,11 @@ async function runCommand(
   }
 }
 
-function checkCount({ positionals: [min, max] }: Command, given: number): void {
-  if (given < min) throw usage("an argument is missing");
+function checkCount(
+  { name, usage: usages, positionals: [min, max] }: Command,
+  given: number,
+): void {
+  if (given < min) throw usage(missingArgument(name, given, usages));
   if (given > max)
     throw usage(`more than ${max} argument${max === 1 ? "" : "s"}: put text with spaces in quotes`);
 }

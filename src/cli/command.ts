@@ -67,35 +67,28 @@ export interface Action {
 /**
  * Runs the action named by the first argument.
  *
- * @param flags of the command; each action accepts some of them.
  * @param check runs before the action.
  * @throws CliFailure (usage).
  */
 export async function runAction(
-  command: string,
+  command: Command,
   actions: Readonly<Record<string, Action>>,
-  {
-    run,
-    flags,
-    check,
-  }: {
-    readonly run: CommandRun;
-    readonly flags: readonly FlagName[];
-    readonly check?: (name: string) => void;
-  },
+  run: CommandRun,
+  check?: (name: string) => void,
 ): Promise<void> {
   const [name = "", ...rest] = run.args.positionals;
-  const action = actionNamed(command, actions, name);
-  checkCount(`${command} ${name}`, action, rest.length);
-  for (const flag of flags)
+  const action = actionNamed(command.name, actions, name);
+  const what = `${command.name} ${name}`;
+  checkCount(what, action, { given: rest.length, usages: command.usage });
+  for (const flag of command.flags)
     if (!takes(action, flag) && run.args.has(flag))
       throw usage(
-        `--${flag} goes with ${command} ${Object.entries(actions)
+        `--${flag} goes with ${command.name} ${Object.entries(actions)
           .flatMap(([other, one]) => (takes(one, flag) ? other : []))
-          .join(`, ${command} `)} only`,
+          .join(`, ${command.name} `)} only`,
       );
   check?.(name);
-  if (action.removes === true) requireYes(run, `${command} ${name}`);
+  if (action.removes === true) requireYes(run, what);
   await action.act(run, rest);
 }
 
@@ -126,16 +119,31 @@ function actionNamed(
   throw usage(`there is no ${command} ${quote(name)}: ${hint}`);
 }
 
-function checkCount(what: string, { count }: Action, given: number): void {
+function checkCount(
+  what: string,
+  { count }: Action,
+  { given, usages }: { readonly given: number; readonly usages: readonly string[] },
+): void {
   const [min, max] = typeof count === "number" ? [count, count] : count;
   if (given >= min && given <= max) return;
+  if (given < min) throw usage(`${what}: ${missingArgument(what, given, usages)}`);
   if (max === 0) throw usage(`${what} takes no arguments`);
   if (min === max) throw usage(`${what} takes ${max === 1 ? "one argument" : `${max} arguments`}`);
-  throw usage(
-    given < min
-      ? `${what}: an argument is missing`
-      : `${what}: more than ${counted(max, "argument")}`,
-  );
+  throw usage(`${what}: more than ${counted(max, "argument")}`);
+}
+
+/** Names the first argument of the usage that is not given, such as `NEW-NAME is missing`. */
+export function missingArgument(what: string, given: number, usages: readonly string[]): string {
+  const own = usages.find((line) => line === what || line.startsWith(`${what} `)) ?? what;
+  const words = own
+    .slice(what.length + 1)
+    .replace(/\[[^\]]*\]/g, "")
+    .split(" ");
+  const [first = ""] = words;
+  if (/^[a-z]/.test(first)) return `an action is missing, such as ${what} ${first}`;
+  const names = words.filter((word) => /^[A-Z]/.test(word));
+  const name = names[Math.min(given, names.length - 1)] ?? "an argument";
+  return `${name.replace("...", "")} is missing`;
 }
 
 function takes({ flags }: Action, flag: FlagName): boolean {

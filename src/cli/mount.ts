@@ -158,7 +158,8 @@ export async function writeTests(output: Output, tests: readonly MountTest[]): P
       .flatMap(({ name, site, mountPath, outcome, error, remedy, entries, total }) => {
         const what = outcome === "works" ? entryCount(total) : error;
         const rest = total > entries.length ? [`… ${total - entries.length} more`] : [];
-        const more = outcome === "works" ? [...entries, ...rest] : remedy === "" ? [] : [remedy];
+        const trouble = [outcome === "works" ? error : "", remedy].filter((text) => text !== "");
+        const more = [...trouble, ...entries, ...rest];
         return [
           `${name} on ${site} (${mountPath}): ${outcome} (${what})`,
           ...more.map((line) => `  ${line}`),

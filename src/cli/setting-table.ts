@@ -1,12 +1,10 @@
 // Settings and their changes as text for people.
 
-import type { ItemChange } from "../../gen/mooring/v1/history_pb.js";
-import {
-  ChangeKind,
-  type PendingSite,
-  type Setting,
-  type SettingChange,
-  type SettingChanges,
+import type {
+  PendingSite,
+  Setting,
+  SettingChange,
+  SettingChanges,
 } from "../../gen/mooring/v1/setting_pb.js";
 import { quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
@@ -86,13 +84,11 @@ function notesOf({ flag, secret, managed }: Setting): string[] {
 /** Shown for a setting that does not exist. */
 const ABSENT = "–";
 
-/** Change as it is shown: of a setting, or of a record with several items. */
-type ShownChange = Pick<SettingChange, "key" | "kind" | "oldValue" | "newValue" | "secret"> & {
-  readonly items?: readonly ItemChange[];
-};
-
-/** Prints changes for people: key, value before, value after; the items of a mount below its key. */
-export async function writeChanges(output: Output, changes: readonly ShownChange[]): Promise<void> {
+/** Prints changes for people: key, value before, value after. */
+export async function writeChanges(
+  output: Output,
+  changes: readonly SettingChange[],
+): Promise<void> {
   const columns = [
     { title: "KEY" },
     { title: "BEFORE", flexible: true },
@@ -100,35 +96,21 @@ export async function writeChanges(output: Output, changes: readonly ShownChange
   ] as const;
   await output.table(
     columns,
-    changes.flatMap(({ items = [], ...change }) => {
-      const rows = items.map((item) => [`  ${item.name}`, before(item), after(item)]);
-      const isOne = change.oldValue !== undefined || change.newValue !== undefined;
-      const words = isOne ? [before(change), after(change)] : WORDS[change.kind];
-      return [[change.key, ...words], ...rows];
-    }),
+    changes.map((change) => [change.key, before(change), after(change)]),
   );
 }
-
-/** States of a record with several items before and after a change. */
-const WORDS: Readonly<Record<ChangeKind, readonly [string, string]>> = {
-  [ChangeKind.UNSPECIFIED]: ["", ""],
-  [ChangeKind.ADDED]: ["–", "added"],
-  [ChangeKind.CHANGED]: ["", "changed"],
-  [ChangeKind.DELETED]: ["", "deleted"],
-};
 
 /** Formats one change as `site_title: before → after`. */
 export function changeLine(change: SettingChange): string {
   return printableLine(`${change.key}: ${before(change)} → ${after(change)}`);
 }
 
-type ShownValues = Pick<SettingChange, "oldValue" | "newValue" | "secret">;
-
-function before({ oldValue }: Pick<ShownValues, "oldValue">): string {
+function before({ oldValue }: SettingChange): string {
   return shown(oldValue);
 }
 
-function after({ oldValue, newValue, secret }: ShownValues): string {
+function after(change: SettingChange): string {
+  const { oldValue, newValue, secret } = change;
   const text = shown(newValue);
   if (oldValue !== newValue || newValue === undefined) return text;
   // Equal texts: a mask hides both values, or the definition of a custom setting changed.

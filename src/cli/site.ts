@@ -66,7 +66,7 @@ export async function writeSites(
     sites.map((site) => [
       site.name,
       modeName(site),
-      site.status?.health ?? "",
+      site.status?.state ?? "",
       `${site.status?.appliedRevision ?? 0}/${revision}`,
       site.status?.kind ?? "",
       site.url,
@@ -91,12 +91,15 @@ export function noteOf({ status }: Site): string {
     status.fought.length > 0 ? `flapping, no longer corrected: ${status.fought.join(", ")}` : "",
     mountNote(status.mounts),
   ];
-  return parts.filter((part) => part !== "").join("; ");
+  // A site that is not read, or waits for something else.
+  return parts.filter((part) => part !== "").join("; ") || status.cause;
 }
 
 /** Numbers of mounts that do not work, such as `mounts: 1 failing`. */
-function mountNote({ failing = 0, stuck = 0 }: Readonly<Record<string, number>>): string {
+function mountNote(counts: Readonly<Record<string, number>>): string {
+  const { differs = 0, failing = 0, stuck = 0 } = counts;
   const parts = [
+    ...(differs > 0 ? [`${differs} ${differs === 1 ? "differs" : "differ"}`] : []),
     ...(failing > 0 ? [`${failing} failing`] : []),
     ...(stuck > 0 ? [`${stuck} stuck`] : []),
   ];

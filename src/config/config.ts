@@ -291,6 +291,12 @@ function contradictions({
         "cannot share: use one worker or a file",
     );
   }
+  const { maxBody = 0, maxBuffered = Number.POSITIVE_INFINITY } = sizes;
+  if (maxBody > maxBuffered / 2)
+    problems.push(
+      `MOORING_MAX_BODY (${maxBody} bytes) is larger than half of MOORING_MAX_BUFFERED ` +
+        `(${maxBuffered} bytes), which one client may hold: such a body would always be refused`,
+    );
   for (const [smaller, larger] of nestedSizes) {
     if ((sizes[smaller] ?? 0) > (sizes[larger] ?? Number.POSITIVE_INFINITY)) {
       const names = [smaller, larger].map((name) => definitions[name].variable);
@@ -303,7 +309,6 @@ function contradictions({
 /** Pairs of sizes; the first one must not exceed the second one. */
 const nestedSizes = [
   ["maxValue", "maxBody"],
-  ["maxBody", "maxBuffered"],
   ["streamBuffer", "streamBufferTotal"],
 ] as const;
 

@@ -258,14 +258,14 @@ export const definitions = {
     placeholder: "SIZE",
     parse: byteCount({ least: "64KiB", most: "64GiB" }),
     default: "64MiB",
-    help: "Memory for incomplete requests of a process, all together: a number with `B`, `KiB`, `MiB` or `GiB`.",
+    help: "Memory for incomplete requests of a process, all together: a number with `B`, `KiB`, `MiB` or `GiB`. One client may hold half of it.",
   },
   maxBody: {
     variable: "MOORING_MAX_BODY",
     placeholder: "SIZE",
     parse: byteCount({ least: "4KiB", most: "1GiB" }),
     default: "8MiB",
-    help: "Maximum size of a request body after decompression: a number with `B`, `KiB`, `MiB` or `GiB`.",
+    help: "Maximum size of a request body after decompression: a number with `B`, `KiB`, `MiB` or `GiB`, at most half of `MOORING_MAX_BUFFERED`.",
   },
   maxValue: {
     variable: "MOORING_MAX_VALUE",

@@ -66,8 +66,7 @@ export interface GrpcHandler {
 
 /**
  * Serves methods with one request message on the streams of an HTTP/2 server (gRPC over HTTP/2).
- * grpc-js, which serves all other methods, creates a dozen objects for each call and copies each
- * message of a stream for each of its readers; neither is needed for an encoded reply.
+ * grpc-js serves all other methods (docs/decisions/0081-grpc-js-by-its-public-interface.md).
  */
 export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
   const methods = new Map(

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { doneEntry } from "../audit/entry.ts";
-import type { Lease } from "../database/job.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import type { Lister } from "../mounts/site/listing.ts";
@@ -32,10 +31,10 @@ export interface IncidentsDeps {
   readonly store: IncidentStore;
   readonly sites: Pick<SiteRegistry, "sites" | "byId" | "names" | "load">;
   /**
-   * Lease of the process that follows mounts. Only that process opens and closes incidents, and
-   * sends notifications.
+   * Whether this process has the lease of the work on sites. Only that process opens and closes
+   * incidents, and sends notifications.
    */
-  readonly lease: Pick<Lease, "isHeld">;
+  readonly isLeader: () => boolean;
   readonly sealer: Sealer;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly translations: (language: Language) => Translate;
@@ -90,7 +89,7 @@ export interface Incidents {
 
 /** Reads the webhooks, and starts sending due deliveries. */
 export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
-  const { store, sites, lease, now, onError } = deps;
+  const { store, sites, isLeader, now, onError } = deps;
   const ending = new AbortController();
   // Hexadecimal: an argument of a command must not begin with a hyphen.
   const newId = (): string => randomBytes(9).toString("hex");
@@ -161,7 +160,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   /** Loads the incidents of another process, once this one has the lease. */
   let loading: Promise<void> | undefined;
   const leading = async (): Promise<boolean> => {
-    if (!lease.isHeld()) {
+    if (!isLeader()) {
       loading = undefined;
       return false;
     }
@@ -219,11 +218,11 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
         IncidentClass,
         number
       >;
-      if (lease.isHeld()) for (const incident of registry.open()) counts[incident.class] += 1;
+      if (isLeader()) for (const incident of registry.open()) counts[incident.class] += 1;
       return counts;
     },
     at: (siteId, path) =>
-      lease.isHeld() ? registry.at(siteId, path) : others.get(keyOf(siteId, path)),
+      isLeader() ? registry.at(siteId, path) : others.get(keyOf(siteId, path)),
     listed: async (site, rows) => {
       if (!(await leading())) return;
       await registry.listed(site, rows);

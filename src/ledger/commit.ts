@@ -5,16 +5,18 @@ import { FLAG, type ItemCodec, isDescribedAs, type SettingItem } from "../settin
 import { isMountChange, mountDefinition } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { createTicks } from "../ticks.ts";
+import type { Item, Kind } from "./kind.ts";
 import type {
   RevisionCommit,
   RevisionOrigin,
   StoredChange,
-  StoredSetting,
+  StoredRecord,
   StoredWrite,
 } from "./store.ts";
 
 /** Change of a draft: the item before and after. */
 export interface ItemReplacement {
+  readonly kind: Kind<Item>;
   readonly key: string;
   readonly before: SettingItem | undefined;
   readonly after: SettingItem | undefined;
@@ -49,19 +51,19 @@ export function toChange(
     item === undefined || item.secret ? null : item.value;
   const hash = (item: SettingItem | undefined) =>
     item?.secret === true ? codec.hash(item.value) : null;
-  const oldDefinition = mount ? mountDefinition(mount.before) : definitionJson(before);
+  const oldAttributes = mount ? mountDefinition(mount.before) : definitionJson(before);
   return {
     key,
-    oldValue: value(before),
-    newValue: value(after),
+    oldBody: value(before),
+    newBody: value(after),
     oldHash: hash(before),
     newHash: hash(after),
-    oldDefinition,
+    oldAttributes: oldAttributes,
     // The same text if only the value has changed, which is the common case.
-    newDefinition: mount
+    newAttributes: mount
       ? mountDefinition(mount.after)
       : isSameSetting(before, after)
-        ? oldDefinition
+        ? oldAttributes
         : definitionJson(after),
   };
 }
@@ -103,7 +105,7 @@ export async function toWrite(
   const ticks = createTicks();
   const last = new Map<string, SettingItem | undefined>();
   for (const { items } of commits) for (const { key, after } of items) last.set(key, after);
-  const upserts: StoredSetting[] = [];
+  const upserts: StoredRecord[] = [];
   const deletes: string[] = [];
   for (const [key, item] of last) {
     if (ticks.isDue()) await ticks.next();
@@ -141,8 +143,8 @@ export interface Change {
 /** Converts a stored change for display. */
 export function describeChange(change: StoredChange): Change {
   const { key } = change;
-  const oldValue = change.oldHash === null ? (change.oldValue ?? undefined) : MASK;
-  const newValue = change.newHash === null ? (change.newValue ?? undefined) : MASK;
+  const oldValue = change.oldHash === null ? (change.oldBody ?? undefined) : MASK;
+  const newValue = change.newHash === null ? (change.newBody ?? undefined) : MASK;
   const kind = oldValue === undefined ? "added" : newValue === undefined ? "deleted" : "changed";
   return {
     key,
@@ -156,10 +158,10 @@ export function describeChange(change: StoredChange): Change {
 /** Reports whether a change has the same state before and after. */
 export function isVoid(change: StoredChange): boolean {
   return (
-    change.oldValue === change.newValue &&
+    change.oldBody === change.newBody &&
     change.oldHash === change.newHash &&
     // The paths of a mount are part of its value; for its secret items they are not a change.
-    (change.oldDefinition === change.newDefinition || isMountChange(change))
+    (change.oldAttributes === change.newAttributes || isMountChange(change))
   );
 }
 
@@ -176,14 +178,14 @@ export function publicChange(
 ): PublicChange | undefined {
   const set = new Map<string, string>();
   const removed: string[] = [];
-  for (const { key, oldValue, newValue, oldDefinition, newDefinition } of changes) {
+  for (const { key, oldBody, newBody, oldAttributes, newAttributes } of changes) {
     const known = definitionOf(key)?.flag;
     const isOpen = (value: string | null, definition: string | null): boolean => {
       const flag = known ?? parseDefinition(definition)?.flag;
       return value !== null && (flag === FLAG.public || flag === FLAG.readonly);
     };
-    if (isOpen(newValue, newDefinition)) set.set(key, newValue ?? "");
-    else if (isOpen(oldValue, oldDefinition)) removed.push(key);
+    if (isOpen(newBody, newAttributes)) set.set(key, newBody ?? "");
+    else if (isOpen(oldBody, oldAttributes)) removed.push(key);
   }
   if (set.size === 0 && removed.length === 0) return undefined;
   // Not an assignment: the key "__proto__" would be lost.

@@ -1,6 +1,6 @@
 import { pauseFor } from "../pause.ts";
 import { type Periodic, startPeriodic } from "../periodic.ts";
-import type { Retention, SettingStore } from "./store.ts";
+import type { LedgerStore, Retention } from "./store.ts";
 
 /** Rows deleted per transaction: few, so that saves are not delayed. */
 const STEP = 200;
@@ -10,7 +10,7 @@ const PAUSE = 50;
 export interface CompactionDeps {
   /** Name of the job. */
   readonly task: string;
-  readonly tryAcquireJobSlot: SettingStore["tryAcquireJobSlot"];
+  readonly tryAcquireJobSlot: LedgerStore["tryAcquireJobSlot"];
   /** Deletes the oldest rows beyond the retention, at most `step`. @returns the number of deleted rows. */
   readonly forget: (retention: Retention, step: number) => Promise<number>;
   /** Maximum number of revisions or rows. */

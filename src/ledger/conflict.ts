@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Rights } from "../settings/rights.ts";
-import type { RevisionSummary, SettingStore } from "./store.ts";
+import type { LedgerStore, RevisionSummary } from "./store.ts";
 
 /** Maximum number of changes that the message names. */
 const NAMED = 3;
@@ -35,7 +35,7 @@ type ChangeRights = Pick<Rights, "canReadChange">;
  */
 export async function explainConflict(
   { expected, key }: RevisionConflict,
-  store: Pick<SettingStore, "listRevisions">,
+  store: Pick<LedgerStore, "listRevisions">,
   rights?: ChangeRights,
 ): Promise<ServiceError> {
   const newer = await store.listRevisions({ key, limit: NAMED });

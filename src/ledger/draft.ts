@@ -1,39 +1,34 @@
-import { isDescribedAs, type SettingItem } from "../settings/item.ts";
+import type { Item, Kind, KindRules } from "./kind.ts";
 import type { ItemChange } from "./snapshot.ts";
 
 /** State below a draft: a snapshot, or earlier drafts of the same commit. */
 export interface Base {
   readonly revision: number;
-  /** The highest position of a custom setting. */
-  readonly lastPosition: number;
-  /** A setting. */
-  get(key: string): SettingItem | undefined;
-  /** A mount, or a secret item of one. */
-  mount(key: string): SettingItem | undefined;
-  /** Keys of all settings, in no order. */
-  keys(): Iterable<string>;
-  /** Keys of all mounts and of their secret items. */
-  mountKeys(): Iterable<string>;
+  get<I extends Item>(kind: Kind<I>, key: string): I | undefined;
+  /** Keys of all records of a kind, in no order. */
+  keys(kind: Kind<Item>): Iterable<string>;
+  /** The highest position of a record of a kind. */
+  lastPosition(kind: Kind<Item>): number;
+  rules<I extends Item>(kind: Kind<I>): KindRules<I>;
 }
 
 /**
- * Uncommitted changes on top of a base. Setting an item to its current state is not a change,
+ * Uncommitted changes on top of a base. Setting a record to its current state is not a change,
  * unless the caller must not learn the current state.
  */
 export interface Draft extends Base {
   /**
-   * Sets a setting, or adds it.
+   * Sets a record, or adds it.
    *
-   * @param counts whether an unchanged item counts as a change. Default: false.
+   * @param counts whether an unchanged record counts as a change. Default: false.
+   * @returns whether it is a change.
    */
-  put(item: SettingItem, counts?: boolean): void;
-  delete(key: string): void;
-  /** Sets a mount or a secret item of one. @returns whether this is a change. */
-  putMount(item: SettingItem, counts?: boolean): boolean;
-  deleteMount(key: string): boolean;
-  /** Position for the next custom setting. */
-  nextPosition(): number;
-  /** Changes of the draft, each key once. */
+  put<I extends Item>(kind: Kind<I>, item: I, counts?: boolean): boolean;
+  /** @returns whether it is a change. */
+  delete(kind: Kind<Item>, key: string): boolean;
+  /** Position for the next record of a kind. */
+  nextPosition(kind: Kind<Item>): number;
+  /** Changes of the draft, each record once. */
   changes(): ItemChange[];
 }
 
@@ -46,73 +41,54 @@ export function createDraft(base: Base): Draft {
 class StagedDraft implements Draft {
   readonly revision: number;
   readonly #base: Base;
-  readonly #staged = new Map<string, SettingItem | undefined>();
-  #added = 0;
+  readonly #staged = new StagedItems();
+  readonly #added = new Map<string, number>();
 
   constructor(base: Base) {
     this.revision = base.revision;
     this.#base = base;
   }
 
-  get lastPosition(): number {
-    return this.#base.lastPosition + this.#added;
+  lastPosition(kind: Kind<Item>): number {
+    return this.#base.lastPosition(kind) + (this.#added.get(kind.name) ?? 0);
   }
 
-  nextPosition(): number {
-    this.#added += 1;
-    return this.lastPosition;
+  nextPosition(kind: Kind<Item>): number {
+    this.#added.set(kind.name, (this.#added.get(kind.name) ?? 0) + 1);
+    return this.lastPosition(kind);
   }
 
-  get(key: string): SettingItem | undefined {
-    return this.#staged.has(key) ? onlySetting(this.#staged.get(key)) : this.#base.get(key);
+  rules<I extends Item>(kind: Kind<I>): KindRules<I> {
+    return this.#base.rules(kind);
   }
 
-  mount(key: string): SettingItem | undefined {
-    return this.#staged.has(key) ? onlyMount(this.#staged.get(key)) : this.#base.mount(key);
+  get<I extends Item>(kind: Kind<I>, key: string): I | undefined {
+    return this.#staged.has(kind, key) ? this.#staged.get(kind, key) : this.#base.get(kind, key);
   }
 
-  *keys(): Iterable<string> {
-    for (const key of this.#base.keys()) if (!this.#staged.has(key)) yield key;
-    for (const [key, item] of this.#staged)
-      if (item !== undefined && item.origin !== "mount") yield key;
+  keys(kind: Kind<Item>): Iterable<string> {
+    return this.#staged.keysOver(kind, this.#base.keys(kind));
   }
 
-  *mountKeys(): Iterable<string> {
-    for (const key of this.#base.mountKeys()) if (!this.#staged.has(key)) yield key;
-    for (const [key, item] of this.#staged) if (item?.origin === "mount") yield key;
+  put<I extends Item>(kind: Kind<I>, item: I, counts?: boolean): boolean {
+    return this.#stage(kind, this.rules(kind).keyOf(item), item, counts);
   }
 
-  put(item: SettingItem, counts?: boolean): void {
-    requireKind(item.key, item.origin !== "mount" && this.#base.mount(item.key) === undefined);
-    this.#stage(item.key, item, counts);
-  }
-
-  delete(key: string): void {
-    requireKind(key, this.#base.mount(key) === undefined);
-    this.#stage(key, undefined);
-  }
-
-  putMount(item: SettingItem, counts?: boolean): boolean {
-    requireKind(item.key, item.origin === "mount" && this.#base.get(item.key) === undefined);
-    return this.#stage(item.key, item, counts);
-  }
-
-  deleteMount(key: string): boolean {
-    requireKind(key, this.#base.get(key) === undefined);
-    return this.#stage(key, undefined);
+  delete(kind: Kind<Item>, key: string): boolean {
+    return this.#stage(kind, key, undefined);
   }
 
   changes(): ItemChange[] {
-    return [...this.#staged];
+    return this.#staged.changes();
   }
 
-  /** @returns whether it is a change. */
-  #stage(key: string, item: SettingItem | undefined, counts = false): boolean {
-    const before = this.#base.get(key) ?? this.#base.mount(key);
+  #stage<I extends Item>(kind: Kind<I>, key: string, item: I | undefined, counts = false): boolean {
+    const before = this.#base.get(kind, key);
     const isKept =
-      before === item || (before !== undefined && item !== undefined && isSame(before, item));
-    if (isKept && !counts) this.#staged.delete(key);
-    else this.#staged.set(key, item);
+      before === item ||
+      (before !== undefined && item !== undefined && this.rules(kind).isSame(before, item));
+    if (isKept && !counts) this.#staged.remove(kind, key);
+    else this.#staged.set(kind, key, item);
     return !isKept || counts;
   }
 }
@@ -123,36 +99,51 @@ export function createTrial(base: Base): Draft {
 }
 
 class TrialDraft extends StagedDraft {
-  override put(): void {}
-
-  override delete(): void {}
-
-  override putMount(): boolean {
+  override put(): boolean {
     return false;
   }
 
-  override deleteMount(): boolean {
+  override delete(): boolean {
     return false;
   }
 
-  override nextPosition(): number {
-    return this.lastPosition;
+  override nextPosition(kind: Kind<Item>): number {
+    return this.lastPosition(kind);
   }
 }
 
-/** Settings and mounts share keys: neither may replace the other. */
-function requireKind(key: string, isFree: boolean): void {
-  if (!isFree) throw new Error(`the key ${key} belongs to another kind of row`);
-}
+/** Items by kind and key; undefined is a deleted one. */
+export class StagedItems {
+  readonly #kinds = new Map<string, { kind: Kind<Item>; items: Map<string, Item | undefined> }>();
 
-export function onlySetting(item: SettingItem | undefined): SettingItem | undefined {
-  return item?.origin === "mount" ? undefined : item;
-}
+  has(kind: Kind<Item>, key: string): boolean {
+    return this.#kinds.get(kind.name)?.items.has(key) ?? false;
+  }
 
-export function onlyMount(item: SettingItem | undefined): SettingItem | undefined {
-  return item?.origin === "mount" ? item : undefined;
-}
+  get<I extends Item>(kind: Kind<I>, key: string): I | undefined {
+    return this.#kinds.get(kind.name)?.items.get(key) as I | undefined;
+  }
 
-function isSame(a: SettingItem, b: SettingItem): boolean {
-  return a.value === b.value && isDescribedAs(a, b);
+  set(kind: Kind<Item>, key: string, item: Item | undefined): void {
+    const found = this.#kinds.get(kind.name);
+    if (found === undefined) this.#kinds.set(kind.name, { kind, items: new Map([[key, item]]) });
+    else found.items.set(key, item);
+  }
+
+  remove(kind: Kind<Item>, key: string): void {
+    this.#kinds.get(kind.name)?.items.delete(key);
+  }
+
+  /** Keys of a kind on top of those of a base. */
+  *keysOver(kind: Kind<Item>, below: Iterable<string>): Iterable<string> {
+    const items = this.#kinds.get(kind.name)?.items;
+    for (const key of below) if (items?.has(key) !== true) yield key;
+    for (const [key, item] of items ?? []) if (item !== undefined) yield key;
+  }
+
+  changes(): ItemChange[] {
+    return [...this.#kinds.values()].flatMap(({ kind, items }) =>
+      [...items].map(([key, item]) => ({ kind, key, item })),
+    );
+  }
 }

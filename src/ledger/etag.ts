@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import { errorDetails } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
 import { Fault } from "../transport/body.ts";
@@ -55,7 +55,7 @@ export interface Line {
 }
 
 export function createLine(deps: {
-  readonly store: Pick<SettingStore, "markOf" | "oldestRevision">;
+  readonly store: Pick<LedgerStore, "markOf" | "oldestRevision">;
   readonly snapshot: () => Snapshot;
 }): Line {
   const { store, snapshot } = deps;
@@ -76,23 +76,4 @@ export function createLine(deps: {
     isForgotten: async (revision) => revision < (await store.oldestRevision()),
     at: async (revision) => etagOf({ revision, mark: await store.markOf(revision) }),
   };
-}
-
-/**
- * The revision that a request expects; both of its members must agree. Undefined: none.
- *
- * @throws ABORTED as `require`.
- */
-export async function expectedRevision(
-  line: Pick<Line, "require">,
-  request: {
-    readonly expectedRevision?: bigint | undefined;
-    readonly expectedEtag?: string | undefined;
-  },
-): Promise<number | undefined> {
-  const revision =
-    request.expectedRevision === undefined ? undefined : Number(request.expectedRevision);
-  if (request.expectedEtag === undefined) return revision;
-  const known = await line.require(request.expectedEtag);
-  return revision === undefined ? known : Math.min(known, revision);
 }

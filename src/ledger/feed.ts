@@ -4,7 +4,7 @@ import { ServiceError, unavailable } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
 import { pauseFor } from "../pause.ts";
 import { createWaiter } from "../waiter.ts";
-import type { RevisionCommit, SettingStore } from "./store.ts";
+import type { LedgerStore, RevisionCommit } from "./store.ts";
 
 /** Default maximum lag of a reader, in bytes; slower ones are dropped. */
 const MAX_LAG = 4 * 1024 * 1024;
@@ -47,7 +47,7 @@ export interface Feed {
  * @param deps.maxLag maximum lag of a reader, in bytes of commits. Default: 4 MiB.
  */
 export function createFeed(deps: {
-  readonly store: Pick<SettingStore, "commits" | "oldestRevision">;
+  readonly store: Pick<LedgerStore, "commits" | "oldestRevision">;
   readonly revision: number;
   readonly idle: number;
   readonly maxLag?: number;
@@ -155,7 +155,7 @@ function tell(error: unknown): never {
 }
 
 async function fromHistory(
-  store: Pick<SettingStore, "commits" | "oldestRevision">,
+  store: Pick<LedgerStore, "commits" | "oldestRevision">,
   after: number,
   upTo: number,
 ): Promise<readonly RevisionCommit[]> {
@@ -169,14 +169,14 @@ async function fromHistory(
 function sizeOf({ changes }: RevisionCommit): number {
   const text = (value: string | null) => value?.length ?? 0;
   return changes.reduce(
-    (sum, { key, oldValue, newValue, oldDefinition, newDefinition }) =>
+    (sum, { key, oldBody, newBody, oldAttributes, newAttributes }) =>
       sum +
       100 +
       key.length +
-      text(oldValue) +
-      text(newValue) +
-      text(oldDefinition) +
-      text(newDefinition),
+      text(oldBody) +
+      text(newBody) +
+      text(oldAttributes) +
+      text(newAttributes),
     200,
   );
 }

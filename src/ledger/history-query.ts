@@ -105,8 +105,8 @@ export async function readRevisions(
     ...revisionFromRow({ ...row, mark: "" }),
     changes: (byRevision.get(row.revision) ?? []).map((change) => ({
       key: change.key,
-      oldDefinition: change.old_definition,
-      newDefinition: change.new_definition,
+      oldAttributes: change.old_definition,
+      newAttributes: change.new_definition,
     })),
   }));
 }
@@ -143,8 +143,8 @@ export async function readChangesBetween(
 }
 
 function joined(first: StoredChange, last: StoredChange): StoredChange {
-  const { newValue, newHash, newDefinition } = last;
-  return { ...first, newValue, newHash, newDefinition };
+  const { newBody, newHash, newAttributes } = last;
+  return { ...first, newBody, newHash, newAttributes };
 }
 
 async function readChanges(db: Db, { after, upTo, prefix }: ChangeRange): Promise<StoredChange[]> {

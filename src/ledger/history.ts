@@ -4,12 +4,12 @@ import { notFound, ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { isVoid } from "./commit.ts";
-import type { Engine } from "./engine.ts";
+import type { Ledger } from "./ledger.ts";
 import type {
+  LedgerStore,
   RevisionCommit,
   RevisionFilter,
   RevisionSummary,
-  SettingStore,
   StoredChange,
 } from "./store.ts";
 
@@ -57,11 +57,11 @@ export interface History {
 
 export function createHistory(deps: {
   readonly store: HistoryStore;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
 }): History {
-  const { engine } = deps;
+  const { ledger } = deps;
   const store = explained(deps.store);
-  const newest = (): number => engine.snapshot().revision;
+  const newest = (): number => ledger.snapshot().revision;
   /** Requires that all changes after a revision are kept. */
   const checkState = async (revision: number): Promise<void> => {
     if (revision < 0 || revision > newest())
@@ -124,8 +124,8 @@ async function readPage(
 /** Approximate size of a revision in memory and in a reply. */
 function sizeOf({ changes, reason }: RevisionSummary): number {
   return changes.reduce(
-    (sum, { key, oldDefinition, newDefinition }) =>
-      sum + 64 + key.length + (oldDefinition?.length ?? 0) + (newDefinition?.length ?? 0),
+    (sum, { key, oldAttributes, newAttributes }) =>
+      sum + 64 + key.length + (oldAttributes?.length ?? 0) + (newAttributes?.length ?? 0),
     512 + reason.length,
   );
 }
@@ -137,18 +137,18 @@ function forgotten(revision: number, oldest: number): ServiceError {
 function reverse(change: StoredChange): StoredChange {
   return {
     key: change.key,
-    oldValue: change.newValue,
-    newValue: change.oldValue,
+    oldBody: change.newBody,
+    newBody: change.oldBody,
     oldHash: change.newHash,
     newHash: change.oldHash,
-    oldDefinition: change.newDefinition,
-    newDefinition: change.oldDefinition,
+    oldAttributes: change.newAttributes,
+    newAttributes: change.oldAttributes,
   };
 }
 
 /** Reads of the history. */
 export type HistoryStore = Pick<
-  SettingStore,
+  LedgerStore,
   | "markOf"
   | "oldestRevision"
   | "listRevisions"

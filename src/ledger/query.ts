@@ -4,7 +4,7 @@ import { markRewrite } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
 import { readCommits, readMark, readOldestRevision } from "./history-query.ts";
 import { settingFromRow } from "./row.ts";
-import type { Rewrite, StoredDelta, StoredSetting, StoredState } from "./store.ts";
+import type { Rewrite, StoredDelta, StoredRecord, StoredState } from "./store.ts";
 
 /** Maximum number of revisions of a delta with all their changes. */
 export const MAX_COMMITS = 1_000;
@@ -32,7 +32,7 @@ export async function readState(db: Db): Promise<StoredState> {
   return {
     revision,
     mark: (await readMark(db, revision)) || undefined,
-    settings: rows.map(settingFromRow),
+    records: rows.map(settingFromRow),
   };
 }
 
@@ -67,10 +67,10 @@ export async function readDelta(db: Db, after: number): Promise<StoredDelta | un
 /** Writes the values of a change without conversion; the revision stays. */
 export async function rewriteValues(
   trx: Transaction<Database>,
-  change: (settings: readonly StoredSetting[]) => Rewrite,
+  change: (settings: readonly StoredRecord[]) => Rewrite,
   append: AppendAudit,
 ): Promise<StoredState> {
-  const { settings, audit } = change((await readState(trx)).settings);
+  const { records: settings, audit } = change((await readState(trx)).records);
   for (const { key, value } of settings)
     await trx.updateTable("setting").set({ value }).where("key", "=", key).execute();
   await markRewrite(trx);

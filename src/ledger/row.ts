@@ -1,13 +1,13 @@
 import type { ChangeRow, RevisionRow, SettingRow } from "../database/schema.ts";
-import type { StoredChange, StoredRevision, StoredSetting } from "./store.ts";
+import type { StoredChange, StoredRecord, StoredRevision } from "./store.ts";
 
 /** Converts a row. Rows never leave the store: each type of row has two converters here. */
-export function settingFromRow(row: SettingRow): StoredSetting {
+export function settingFromRow(row: SettingRow): StoredRecord {
   const { group_id, ...rest } = row;
   return { ...rest, group: group_id };
 }
 
-export function settingToRow(setting: StoredSetting): SettingRow {
+export function settingToRow(setting: StoredRecord): SettingRow {
   return {
     key: setting.key,
     value: setting.value,
@@ -40,12 +40,12 @@ export function changeToRow(revision: number, change: StoredChange): ChangeRow {
   return {
     revision,
     key: change.key,
-    old_value: change.oldValue,
-    new_value: change.newValue,
+    old_value: change.oldBody,
+    new_value: change.newBody,
     old_hash: change.oldHash,
     new_hash: change.newHash,
-    old_definition: change.oldDefinition,
-    new_definition: change.newDefinition,
+    old_definition: change.oldAttributes,
+    new_definition: change.newAttributes,
   };
 }
 
@@ -66,11 +66,11 @@ export function revisionFromRow(row: RevisionRow): StoredRevision {
 export function changeFromRow(row: ChangeRow): StoredChange {
   return {
     key: row.key,
-    oldValue: row.old_value,
-    newValue: row.new_value,
+    oldBody: row.old_value,
+    newBody: row.new_value,
     oldHash: row.old_hash,
     newHash: row.new_hash,
-    oldDefinition: row.old_definition,
-    newDefinition: row.new_definition,
+    oldAttributes: row.old_definition,
+    newAttributes: row.new_definition,
   };
 }

@@ -2,13 +2,13 @@ import { doneEntry } from "../audit/entry.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import type { Rewrite, SettingStore, StoredSetting, StoredState } from "./store.ts";
+import type { LedgerStore, Rewrite, StoredRecord, StoredState } from "./store.ts";
 
 interface ResealDeps {
-  readonly store: Pick<SettingStore, "load" | "rewrite">;
+  readonly store: Pick<LedgerStore, "load" | "rewrite">;
   readonly sealer: Sealer;
   /** Reports whether the setting of a row is secret. */
-  readonly isSecret: (row: StoredSetting) => boolean;
+  readonly isSecret: (row: StoredRecord) => boolean;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
 }
@@ -24,10 +24,10 @@ const RESEAL = { actor: "mooring", transport: "start", method: "seal", peer: "",
  */
 export async function loadSealed(deps: ResealDeps): Promise<StoredState> {
   const { store, sealer, isSecret, now } = deps;
-  const staleOf = (settings: readonly StoredSetting[]) =>
+  const staleOf = (settings: readonly StoredRecord[]) =>
     settings.filter((row) => isSecret(row) && sealer.needsReseal(row.value));
   const state = await store.load();
-  if (staleOf(state.settings).length === 0) return state;
+  if (staleOf(state.records).length === 0) return state;
   return store.rewrite((settings): Rewrite => {
     const stale = staleOf(settings);
     const sealed = stale.map((row) => ({
@@ -36,19 +36,19 @@ export async function loadSealed(deps: ResealDeps): Promise<StoredState> {
     }));
     const [first] = sealed;
     // Another process has sealed them.
-    if (first === undefined) return { settings: [], audit: [] };
+    if (first === undefined) return { records: [], audit: [] };
     const detail = {
       keys: sealed.length,
       with: sealer.keyOf(first.value),
       before: [...new Set(stale.map(({ value }) => sealer.keyOf(value) ?? "clear"))].sort(),
     };
     const subjects = sealed.map(({ key }) => key);
-    return { settings: sealed, audit: [doneEntry(RESEAL, now(), subjects, detail)] };
+    return { records: sealed, audit: [doneEntry(RESEAL, now(), subjects, detail)] };
   });
 }
 
 export interface RehashDeps {
-  readonly store: Pick<SettingStore, "rehash">;
+  readonly store: Pick<LedgerStore, "rehash">;
   readonly fingerprint: Fingerprint;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
@@ -75,7 +75,7 @@ export async function rehashSecrets({ store, fingerprint, now }: RehashDeps): Pr
 }
 
 export interface EraseDeps {
-  readonly store: Pick<SettingStore, "eraseReplaced">;
+  readonly store: Pick<LedgerStore, "eraseReplaced">;
   /** Interval of attempts, in milliseconds. */
   readonly interval: number;
   /** Called once when clear text of sealed secrets remains in a file, with the reason. */

@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { JobSlots } from "../database/job.ts";
 
 /** Setting as stored. */
-export interface StoredSetting {
+export interface StoredRecord {
   readonly key: string;
   readonly value: string;
   readonly type: string;
@@ -26,14 +26,14 @@ export interface StoredSetting {
 export interface StoredChange {
   readonly key: string;
   /** Null: the setting did not exist, or its value is secret and stored as a hash. */
-  readonly oldValue: string | null;
-  readonly newValue: string | null;
+  readonly oldBody: string | null;
+  readonly newBody: string | null;
   /** Keyed hashes of secret values. */
   readonly oldHash: string | null;
   readonly newHash: string | null;
   /** JSON of a custom setting's definition. */
-  readonly oldDefinition: string | null;
-  readonly newDefinition: string | null;
+  readonly oldAttributes: string | null;
+  readonly newAttributes: string | null;
 }
 
 /** The caller that changed settings, its call, and its reason. */
@@ -64,7 +64,7 @@ export interface StoredState {
   readonly revision: number;
   /** Mark of the revision; absent: it has none, or there is no revision. */
   readonly mark?: string | undefined;
-  readonly settings: readonly StoredSetting[];
+  readonly records: readonly StoredRecord[];
 }
 
 /** Commits of other processes after a revision. */
@@ -72,7 +72,7 @@ export interface StoredDelta {
   readonly revision: number;
   /** As in StoredState. */
   readonly mark?: string | undefined;
-  readonly changed: readonly StoredSetting[];
+  readonly changed: readonly StoredRecord[];
   readonly deleted: readonly string[];
   /** Revisions in order; undefined: too many for memory. */
   readonly commits: readonly RevisionCommit[] | undefined;
@@ -92,7 +92,7 @@ export interface RevisionFilter {
 }
 
 /** Change without its values. */
-type ChangedKey = Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">;
+type ChangedKey = Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">;
 
 /** Revision with the keys that it changed. */
 export interface RevisionSummary extends Omit<StoredRevision, "mark"> {
@@ -123,7 +123,7 @@ export interface Retention {
  */
 export interface StoredWrite {
   readonly revisions: readonly RevisionCommit[];
-  readonly upserts: readonly StoredSetting[];
+  readonly upserts: readonly StoredRecord[];
   readonly deletes: readonly string[];
   /** Audit entries of the change. */
   readonly audit: readonly AuditEntry[];
@@ -132,7 +132,7 @@ export interface StoredWrite {
 /**
  * Write transaction: it holds the write lock, so that no other process commits while it is open.
  */
-export interface SettingTransaction {
+export interface LedgerTransaction {
   /** Current revision of the database. */
   revision(): Promise<number>;
   /** Commits after a revision; undefined when a full load is needed. */
@@ -143,7 +143,7 @@ export interface SettingTransaction {
 
 /** Settings with replaced values, and their audit entries. */
 export interface Rewrite {
-  readonly settings: readonly StoredSetting[];
+  readonly records: readonly StoredRecord[];
   readonly audit: readonly AuditEntry[];
 }
 
@@ -161,7 +161,7 @@ export interface Rehash {
  * Store of settings and their history. Methods reject only with a StoreError. Each implementation
  * passes the contract suite in test/store.
  */
-export interface SettingStore extends JobSlots {
+export interface LedgerStore extends JobSlots {
   /**
    * Random id of this database, which distinguishes revisions of different databases. It changes
    * when a standby is promoted, because revision numbers may be reused then.
@@ -195,7 +195,7 @@ export interface SettingStore extends JobSlots {
    * Runs work in one write transaction and resolves after its commit is on disk. When work rejects,
    * nothing is written. Waits up to a few seconds for another process's lock.
    */
-  transact<T>(work: (transaction: SettingTransaction) => Promise<T>): Promise<T>;
+  transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
   /**
    * Milliseconds since the last answer if the database is unavailable, when the state in memory may
    * be outdated; 0: it is available.
@@ -247,7 +247,7 @@ export interface SettingStore extends JobSlots {
    *   values and their audit entries.
    * @returns the stored state.
    */
-  rewrite(change: (settings: readonly StoredSetting[]) => Rewrite): Promise<StoredState>;
+  rewrite(change: (settings: readonly StoredRecord[]) => Rewrite): Promise<StoredState>;
   /**
    * Replaces hashes of secrets in the history and in the state of sites, in one transaction and
    * without a revision. The database files contain the replaced hashes until eraseReplaced.

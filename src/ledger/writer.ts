@@ -2,24 +2,20 @@ import { randomBytes } from "node:crypto";
 import { setImmediate as afterIo } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { ItemCodec, SettingItem } from "../settings/item.ts";
-import { mountKey, readMountKey } from "../settings/mount-key.ts";
+import type { ItemCodec } from "../settings/item.ts";
+import { MOUNTS, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Rights } from "../settings/rights.ts";
 import { createTicks, type Ticks } from "../ticks.ts";
 import { type ItemReplacement, toChange, toCommit, toWrite } from "./commit.ts";
-import { type Base, createDraft, type Draft, onlyMount, onlySetting } from "./draft.ts";
-import {
-  checkTotals,
-  replaceIn,
-  type SettingLimits,
-  type SettingTotals,
-  type Snapshot,
-} from "./snapshot.ts";
+import { type Base, createDraft, type Draft, StagedItems } from "./draft.ts";
+import type { Amounts, Item, Kind, KindRules } from "./kind.ts";
+import { checkTotals, type Limit, replaceIn } from "./limit.ts";
+import type { Snapshot } from "./snapshot.ts";
 import type {
+  LedgerStore,
+  LedgerTransaction,
   RevisionCommit,
   RevisionOrigin,
-  SettingStore,
-  SettingTransaction,
   StoredChange,
   StoredDelta,
   StoredState,
@@ -73,12 +69,12 @@ export interface ChangeOptions {
 }
 
 export interface WriterDeps {
-  readonly store: SettingStore;
+  readonly store: LedgerStore;
   readonly codec: ItemCodec;
   /** Name of a key in the audit. */
   readonly showKey: (key: string) => string;
-  /** Bounds of all settings together. */
-  readonly limits: SettingLimits;
+  /** Bounds of all records together. */
+  readonly limits: readonly Limit[];
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   readonly snapshot: () => Snapshot;
@@ -180,7 +176,7 @@ export function createWriter(deps: WriterDeps): Writer {
 /**
  * State at the start of a transaction: that of this process, unless another process has committed.
  */
-async function latest(deps: WriterDeps, transaction: SettingTransaction): Promise<Snapshot> {
+async function latest(deps: WriterDeps, transaction: LedgerTransaction): Promise<Snapshot> {
   const ours = deps.snapshot();
   if ((await transaction.revision()) === ours.revision) return ours;
   return deps.catchUp((await transaction.delta(ours.revision)) ?? (await transaction.load()));
@@ -195,7 +191,7 @@ interface Decisions {
 }
 
 async function decide(
-  transaction: SettingTransaction,
+  transaction: LedgerTransaction,
   jobs: readonly Job[],
   deps: WriterDeps,
 ): Promise<Decisions> {
@@ -205,7 +201,7 @@ async function decide(
   if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
     return decisions;
   // A process with a key may have started sealing in the meantime.
-  const { settings } = await transaction.load();
+  const { records: settings } = await transaction.load();
   return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
 }
 
@@ -249,53 +245,54 @@ function refuseNulIn(texts: object, path: string): void {
 /** State to which jobs of one commit are applied: a snapshot with the changes of earlier jobs. */
 class Decided implements Base {
   revision: number;
-  lastPosition: number;
-  totals: SettingTotals;
+  totals: Amounts;
   readonly #snapshot: Snapshot;
-  readonly #items = new Map<string, SettingItem | undefined>();
+  readonly #staged = new StagedItems();
+  readonly #lastPositions = new Map<string, number>();
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
     this.revision = snapshot.revision;
-    this.lastPosition = snapshot.lastPosition;
     this.totals = snapshot.totals;
   }
 
-  get(key: string): SettingItem | undefined {
-    return this.#items.has(key) ? onlySetting(this.#items.get(key)) : this.#snapshot.get(key);
+  rules<I extends Item>(kind: Kind<I>): KindRules<I> {
+    return this.#snapshot.rules(kind);
   }
 
-  mount(key: string): SettingItem | undefined {
-    return this.#items.has(key) ? onlyMount(this.#items.get(key)) : this.#snapshot.mounts.get(key);
+  get<I extends Item>(kind: Kind<I>, key: string): I | undefined {
+    return this.#staged.has(kind, key)
+      ? this.#staged.get(kind, key)
+      : this.#snapshot.get(kind, key);
   }
 
-  *keys(): Iterable<string> {
-    for (const { key } of this.#snapshot.items()) if (!this.#items.has(key)) yield key;
-    for (const [key, item] of this.#items)
-      if (item !== undefined && item.origin !== "mount") yield key;
+  keys(kind: Kind<Item>): Iterable<string> {
+    return this.#staged.keysOver(kind, this.#snapshot.of(kind).keys());
   }
 
-  *mountKeys(): Iterable<string> {
-    for (const key of this.#snapshot.mounts.keys()) if (!this.#items.has(key)) yield key;
-    for (const [key, item] of this.#items) if (item?.origin === "mount") yield key;
+  lastPosition(kind: Kind<Item>): number {
+    return this.#lastPositions.get(kind.name) ?? this.#snapshot.of(kind).lastPosition;
   }
 
   /** Items replaced by a draft on this state, as the next revision. */
   replacements(draft: Draft): ItemReplacement[] {
-    return draft.changes().map(([key, item]) => {
-      const before = this.get(key) ?? this.mount(key);
+    return draft.changes().map(({ kind, key, item }) => {
+      const before = this.get(kind, key);
       const after = item && Object.freeze({ ...item, revision: this.revision + 1 });
-      if ((before ?? item)?.origin !== "mount") return { key, before, after };
+      if (kind.name !== MOUNTS.name) return { kind, key, before, after } as ItemReplacement;
       const row = mountKey(readMountKey(key)?.name ?? "");
-      return { key, before, after, mount: { before: this.mount(row), after: draft.mount(row) } };
+      const mount = { before: this.get(MOUNTS, row), after: draft.get(MOUNTS, row) };
+      return { kind, key, before, after, mount } as ItemReplacement;
     });
   }
 
   /** Advances to the next revision. */
-  apply(items: readonly ItemReplacement[], totals: SettingTotals, lastPosition: number): void {
-    for (const { key, after } of items) this.#items.set(key, after);
+  apply(items: readonly ItemReplacement[], totals: Amounts, draft: Draft): void {
+    for (const { kind, key, after } of items) {
+      this.#staged.set(kind, key, after);
+      this.#lastPositions.set(kind.name, draft.lastPosition(kind));
+    }
     this.revision += 1;
-    this.lastPosition = lastPosition;
     this.totals = totals;
   }
 }
@@ -323,7 +320,7 @@ async function decideAll(
       const changed = await decideOne(job, { state, ticks, committed, check }, deps);
       settle.push(() => job.resolve(changed));
       const { changes = [] } = changed.commit ?? {};
-      for (const { oldValue, newValue } of changes)
+      for (const { oldBody: oldValue, newBody: newValue } of changes)
         text += (oldValue?.length ?? 0) + (newValue?.length ?? 0);
       isLarge = changes.length >= LARGE || text >= TEXT;
     } catch (error) {
@@ -361,10 +358,10 @@ async function decideOne(
   // All changes pass this check, whichever call they come from.
   for (const item of items) {
     if (ticks.isDue()) await ticks.next();
-    const { key, before, after } = item;
+    const { kind, key, before, after } = item;
     origin.rights?.requireWrite(before, after);
     if (after !== undefined) refuseNulIn(after, `${key}.`);
-    totals = replaceIn(totals, before, after);
+    totals = replaceIn(totals, state.rules(kind), before, after);
     changes.push(toChange(item, codec));
   }
   const share = origin.share ?? origin.rights?.share ?? 1;
@@ -373,7 +370,7 @@ async function decideOne(
   const commit = toCommit({ revision: state.revision + 1, time: now(), origin, mark }, changes);
   if (!job.dryRun) {
     committed.push({ commit, items });
-    state.apply(items, totals, draft.lastPosition);
+    state.apply(items, totals, draft);
   }
   return { result, revision: state.revision, commit };
 }

@@ -171,6 +171,7 @@ export const MESSAGES = {
   SITE_TOKEN_UNKNOWN: "Mooring does not have its token yet",
 
   // Sites
+  SITE_NAME_RESERVED: "must not be all or none: mounts have these words in place of names",
   SITE_NAME_INVALID:
     "{field} must have 1 to 64 letters, digits, dots, underscores or hyphens, and begin with a letter or digit",
   SITE_URL_INVALID:
@@ -240,6 +241,12 @@ export const MESSAGES = {
   DO_GIVE_ITEMS: "Give the mount these values.",
   DO_CHECK_SITE:
     'Make the site reachable, or correct its address or token: "mooring site check {site}" shows the cause.',
+  DO_RESUME_SITE: 'To read and write it again: "mooring site set {site} paused=false".',
+  DO_SYNC_OR_ADOPT_SITE:
+    'Write the values of Mooring to the site ("mooring site sync {site}"), or adopt those of the site ("mooring site adopt {site}").',
+  DO_CHANGE_OR_ADOPT_SITE:
+    'Change the values in Mooring, or adopt those of the site ("mooring site adopt {site}").',
+  DO_LIST_MOUNTS: 'To list them with their causes: "mooring mount list --site {site}".',
   DO_SYNC_OR_ADOPT:
     'Write the values of Mooring to the site ("mooring mount sync {site} {name}"), or adopt those of the site ("mooring mount adopt {site} {name}").',
   NO_INCIDENTS: "There are no open incidents.",
@@ -250,6 +257,13 @@ export const MESSAGES = {
   MOUNTS_LISTED: "{count} of {total} mounts were listed at their providers, the first at {time}.",
   SITE_NOT_READ: "{site} is not read ({cause}); last time: {time}.",
   SITE_IS_PAUSED: "paused",
+  SITE_NOT_YET_READ: "it has not been read yet",
+  SITE_REFUSES_SETTINGS: "the site refused {keys}: {reason}",
+  SITE_SETTINGS_FLAP:
+    "another program changes {keys} on the site again and again; they are no longer corrected",
+  SITE_SETTINGS_DIFFER: "values differ: {keys}",
+  SITE_BEHIND: "revisions that it does not have yet: {count}",
+  SITE_MOUNTS: "mounts: {states}",
   NEVER: "never",
   PROBES_ARE_OFF:
     'Mooring lists none by itself (MOORING_PROBE_INTERVAL=0s): "mooring mount test --all" lists them now.',
@@ -289,6 +303,7 @@ export const MESSAGES = {
   SITES_REQUIRED:
     "{field} must be chosen, because there are several sites: name sites, or choose all",
   SITES_INVALID: "{field} must have either names, or all, or none",
+  SITE_CHOICE_ALONE: "{field}: {name} is a choice of its own: give all, none, or names of sites",
   SITE_UNKNOWN: "{field}: there is no site {name}.{hint}",
   MOUNT_TOO_LARGE: "{field} has more than {most} KiB together with the other values of the mount",
   ITEM_NOT_IN_FORM: "{field} is not a member of the form of a mount",
@@ -311,6 +326,7 @@ export const MESSAGES = {
   MOUNT_NOT_ON_SITE: 'the mount "{name}" is not assigned to the site "{site}"',
   GIVE_AT_LEAST_ONE: "{field}: give at least one",
   GIVE_FROM_1: "{field}: give 1 to {most}",
+  SAVED_AT_SAME_TIME: "another save happened in the meantime, in revision {revision}: retry",
   DOCUMENT_INVALID: "document: must be an object with rows in storages, content or data",
   DOCUMENT_EMPTY: "document has no mounts: its list of rows is empty",
   DOCUMENT_TOO_LONG: "document has {count} rows; {most} is the most",
@@ -359,6 +375,7 @@ export const MESSAGES = {
     "the mount is enabled and not mounted: store it as disabled by an update, then enable it",
   KEY_PREFIX_RESERVED: "must not begin with {prefix}, which is reserved for mounts",
   MOUNT_NOT_THERE: "the site has no mount of this driver at {path}",
+  LISTED_BUT_FAILING: "listed now, but the server keeps the error of its last mount: {status}",
   MOUNT_IS_DISABLED_THERE: "not listed: the mount is disabled on the site",
   ACCOUNT_REFUSED:
     "not listed: another mount with this account was refused, and each further attempt may lock the account",
@@ -373,11 +390,7 @@ export const MESSAGES = {
     "changes repeatedly on the site: it is not corrected until it is pushed explicitly",
   NO_CREDENTIAL: "{name} has no value of {item} that could be replaced",
   ROLLBACK_PATH_TAKEN:
-    "{name}: its path is already used by {whose}: restore both, or change the path of one",
-  NAME_NOT_IN_HISTORY:
-    'nothing has the name "{name}": give a name or key as the history shows it, or one of {words}',
-  NAME_OF_SEVERAL: "{name} is the name of several: give one of {names}",
-  OTHERS_OUTSIDE_LIMITS: "those outside of the limits of this token stay as they are",
+    '{name}: its path is already used by the mount "{other}": roll back both, or change the path of one',
 
   // Parts of other messages
   NOT_VALUE: ", not {value}",
@@ -417,6 +430,8 @@ export const MESSAGES = {
   OUTCOME_OVERTAKEN: "overtaken: {problem}",
   MOUNT_OTHER_DRIVER:
     "the site has a mount of the driver {driver} at this path, and a driver cannot be changed: delete that mount there, or give this mount another path",
+  MOUNT_UNREADABLE:
+    "the configuration on the site is not a JSON object, or has more than 1,000 values: correct or delete the mount there",
   MOUNT_UNDER_WAY: "an operation on the mount is still in progress on the site: waiting for it",
   MOUNT_ID_TAKEN: "its id was assigned to another mount on the site in the meantime",
   MOUNT_NOT_LISTED: "the site reported that it created the mount, but does not list it",

@@ -1,7 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import type { Draft } from "../ledger/draft.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
@@ -219,7 +219,7 @@ export interface AdoptRoundOptions {
   readonly dryRun: boolean;
   readonly origin: RevisionOrigin;
   readonly rules: SaveRules;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly registry: Pick<MountRegistry, "mounts">;
   readonly hash: Fingerprint;
   /** All mounts, by name. */
@@ -235,7 +235,7 @@ export interface AdoptRoundOptions {
  * Adopts the result of a read of a site: mounts that only the site has, those that differ, and
  * deletions, in one revision.
  *
- * @returns the revision with the result for each mount, and the states to be stored by `MountFollow.ask`.
+ * @returns the revision with the result for each mount, and the states to be stored by `MountSync.request`.
  */
 export async function adoptRound(
   round: MountRound,
@@ -244,7 +244,7 @@ export async function adoptRound(
   readonly saved: { readonly revision: number; readonly results: readonly Result[] };
   readonly states: MountRequest["states"];
 }> {
-  const { site, names, dryRun, origin, rules, engine, hash, mounts } = options;
+  const { site, names, dryRun, origin, rules, ledger, hash, mounts } = options;
   const { driverOf, isSecret, wantedOf } = options;
   const inputOf = (each: FoundMount): MountInput => {
     const before = mounts.get(each.name);
@@ -263,11 +263,11 @@ export async function adoptRound(
   });
   const skipped = found.refused.map(({ path, reason }) => resultAs(path, "skipped", reason));
   let saved: { revision: number; results: readonly Result[] } = {
-    revision: engine.snapshot().revision,
+    revision: ledger.snapshot().revision,
     results: [],
   };
   const take = async (): Promise<readonly WantedMount[]> => {
-    const { result, revision } = await engine.change(
+    const { result, revision } = await ledger.change(
       origin,
       decideWithEffects(options.others, async (draft, all) => {
         const inputs = found.mounts.map(inputOf);

@@ -1,19 +1,5 @@
 import { message, type Text } from "../messages/message.ts";
-
-/** States of a mount on a site. */
-export const MOUNT_STATES = ["ok", "waiting", "differs", "failing", "stuck"] as const;
-
-/** State of a mount on a site, in one word. */
-export type StateName = (typeof MOUNT_STATES)[number];
-
-/** A reason for which a mount does not work, or may not work. */
-export interface Trouble {
-  readonly cause: Text;
-  /** What to do; empty: unknown. */
-  readonly remedy: Text;
-  /** Milliseconds since 1970 UTC; 0: unknown. */
-  readonly since: number;
-}
+import type { State, Trouble } from "../sync/state.ts";
 
 /** What is known about a mount on a site, by source. */
 export interface StateFacts {
@@ -24,8 +10,12 @@ export interface StateFacts {
   readonly missing: readonly string[];
   /** Whether the mount is disabled in Mooring. */
   readonly disabled: boolean;
+  /** The site is not read, because it is paused. */
+  readonly paused: Trouble | undefined;
   /** The site can't be read: its mounts or its settings. */
   readonly unread: Trouble | undefined;
+  /** Whether a user has to act before it can be read. */
+  readonly isLasting: boolean;
   /** Whether differences are written to the site without a request. */
   readonly isPushing: boolean;
   /** Error of the last attempt to write the mount; empty: none. */
@@ -50,11 +40,6 @@ export interface StateFacts {
   readonly listing: Trouble | undefined;
 }
 
-/** State of a mount on a site, with its cause and remedy. */
-export interface State extends Trouble {
-  readonly state: StateName;
-}
-
 /**
  * Decides the state of a mount on a site. It is `ok` only if the site has the newest revision, the
  * server reports that the mount works, no incident is open and the last listing did not fail. This
@@ -70,9 +55,11 @@ export function decideState(facts: StateFacts): State {
       remedy: message("DO_GIVE_ITEMS"),
       since: 0,
     };
+  if (facts.paused !== undefined) return { state: "waiting", ...facts.paused };
   if (error !== "")
     return { state: facts.isRetried ? "failing" : "stuck", cause: error, remedy: sync(), since: 0 };
-  if (facts.unread !== undefined) return { state: "failing", ...facts.unread };
+  if (facts.unread !== undefined)
+    return { state: facts.isLasting ? "stuck" : "failing", ...facts.unread };
   if (!facts.disabled) {
     const found = facts.incident ?? facts.listing;
     if (found !== undefined || isErrorStatus(status)) {

@@ -4,7 +4,7 @@ import type { Draft } from "../ledger/draft.ts";
 import { memoize } from "../memoize.ts";
 import { setOwn } from "../own-value.ts";
 import type { SettingItem } from "../settings/item.ts";
-import { mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
+import { MOUNTS, mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { type BlindItem, blindOn } from "./blind.ts";
@@ -70,11 +70,11 @@ export function readStored(value: string): Omit<Mount, "name" | "revision"> {
 }
 
 /** Reads all mounts from their rows, by name. */
-export function readMounts(rows: ReadonlyMap<string, SettingItem>): ReadonlyMap<string, Mount> {
+export function readMounts(rows: Iterable<SettingItem>): ReadonlyMap<string, Mount> {
   const secrets = new Map<string, SettingItem[]>();
   const mounts: [string, SettingItem][] = [];
-  for (const [key, row] of rows) {
-    const place = readMountKey(key);
+  for (const row of rows) {
+    const place = readMountKey(row.key);
     if (place === undefined) continue;
     if (place.item === undefined) mounts.push([place.name, row]);
     else {
@@ -128,24 +128,20 @@ export function isAllowed({ allowsMount }: Pick<Grant, "allowsMount">, mount: Mo
 
 /** All mounts of a draft, by name. */
 export function draftMounts(draft: Draft): MountIndex {
-  const rows = new Map<string, SettingItem>();
-  for (const key of draft.mountKeys()) {
-    const row = draft.mount(key);
-    if (row !== undefined) rows.set(key, row);
-  }
+  const rows = [...draft.keys(MOUNTS)].flatMap((key) => draft.get(MOUNTS, key) ?? []);
   return new MountIndex(readMounts(rows));
 }
 
 /** Reads one mount from a draft. */
 export function readDraftMount(draft: Draft, name: string): Mount | undefined {
-  const row = draft.mount(mountKey(name));
+  const row = draft.get(MOUNTS, mountKey(name));
   return row && mountOf(name, row, secretRows(draft, name));
 }
 
 /** Keys of the secret items of a draft's mounts, by the names of the mounts; some may be deleted. */
 const secretKeys = memoize((draft: Draft) => {
   const keys = new Map<string, Set<string>>();
-  for (const key of draft.mountKeys()) {
+  for (const key of draft.keys(MOUNTS)) {
     const place = readMountKey(key);
     if (place?.item !== undefined) addTo(keys, place.name, key);
   }
@@ -159,7 +155,7 @@ function addTo(sets: Map<string, Set<string>>, name: string, value: string): voi
 }
 
 function secretRows(draft: Draft, name: string): SettingItem[] {
-  return [...(secretKeys(draft).get(name) ?? [])].flatMap((key) => draft.mount(key) ?? []);
+  return [...(secretKeys(draft).get(name) ?? [])].flatMap((key) => draft.get(MOUNTS, key) ?? []);
 }
 
 /** Mounts by their rows, which are the same objects until they change. */
@@ -235,12 +231,12 @@ export function writeMount(
     overrides,
     ...(missing.length > 0 && { missing }),
   };
-  let isChange = draft.putMount(mountItem(mountKey(name), JSON.stringify(stored), false));
+  let isChange = draft.put(MOUNTS, mountItem(mountKey(name), JSON.stringify(stored), false));
   for (const row of secretRows(draft, name))
-    if (!secrets.has(row.key)) isChange = draft.deleteMount(row.key) || isChange;
+    if (!secrets.has(row.key)) isChange = draft.delete(MOUNTS, row.key) || isChange;
   for (const [key, value] of secrets) {
     const item = mountItem(key, JSON.stringify(value), true);
-    isChange = draft.putMount(item, given.has(key)) || isChange;
+    isChange = draft.put(MOUNTS, item, given.has(key)) || isChange;
     addTo(secretKeys(draft), name, key);
   }
   return isChange;
@@ -248,8 +244,8 @@ export function writeMount(
 
 /** Deletes a mount with its secrets. */
 export function deleteMount(draft: Draft, name: string): void {
-  for (const row of secretRows(draft, name)) draft.deleteMount(row.key);
-  draft.deleteMount(mountKey(name));
+  for (const row of secretRows(draft, name)) draft.delete(MOUNTS, row.key);
+  draft.delete(MOUNTS, mountKey(name));
 }
 
 /** Reports whether a mount is assigned to a site. */

@@ -170,8 +170,7 @@ function withoutIndex(description: string, inputs: readonly MountInput[]): strin
   });
 }
 
-/** Reads a file of mounts. Its problems are in the result. */
-export function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
+function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
   let text: string;
   try {
     text = textOf(readBoundedFile(path, MAX_BYTES));

@@ -169,9 +169,7 @@ export function redirectedOf(
     sites,
     reveals,
     isTaken,
-  }: Pick<SaveRules, "driverOf" | "reveals" | "isTaken"> & {
-    readonly sites: Pick<SiteNames, "ids" | "nameOf">;
-  },
+  }: Pick<SaveRules, "driverOf" | "sites" | "reveals" | "isTaken">,
 ): Violation[] {
   const driver = driverOf(mount.driver);
   if (before === undefined || driver === undefined || reveals || isTaken) return [];

@@ -3,7 +3,9 @@ import { type Grant, outsideLimits, ROOT } from "../access/grant.ts";
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { History } from "../ledger/history.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import {
   denied,
@@ -17,7 +19,9 @@ import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SettingItem } from "../settings/item.ts";
+import { isMountChange, MOUNT_PREFIX, MOUNTS, readMountKey } from "../settings/mount-key.ts";
 import { createDeclared } from "../settings/provision/managed.ts";
+import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { siteError } from "../sites/service.ts";
@@ -29,7 +33,6 @@ import { adoptRound, compareResults, takeContent } from "./adopt.ts";
 import { readDocument } from "./document.ts";
 import { type DecideMounts, decideWithEffects, effectsOfFollowing, isRunning } from "./effect.ts";
 import { writeDocument } from "./exported-row.ts";
-import { mountsKind } from "./history-kind.ts";
 import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
 import {
   deleteMount,
@@ -40,6 +43,7 @@ import {
   missingFields,
   overridesByName,
   pathOn,
+  pathsOf,
   readDraftMount,
   readMounts,
   siteNamesOf,
@@ -48,14 +52,15 @@ import {
   writeMount,
 } from "./mount.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
-import { nameByPath } from "./name-by-path.ts";
-import { decideDelete, decideSave, type Result, resultAs } from "./save.ts";
-import { type MountFollow, syncSite } from "./site/follow.ts";
+import { checkPaths, rollBack } from "./rollback.ts";
+import { decideDelete, decideSave, redirectedOf, resultAs } from "./save.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { Lister } from "./site/listing.ts";
+import { plainStatus } from "./site/plain.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
-import type { WantedMount } from "./site/row.ts";
+import { cleanPath, type WantedMount } from "./site/row.ts";
+import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf, unreadSite } from "./status.ts";
 import { createSummaries } from "./summary.ts";
 import { type Target, type TestResult, testMounts } from "./test.ts";
@@ -63,13 +68,11 @@ import { saveUsable } from "./usable.ts";
 import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: Pick<SiteRegistry, "sites" | "names" | "load" | "state">;
-  readonly follow: () => Pick<
-    MountFollow,
-    "look" | "ask" | "follow" | "isLeader" | "passing" | "record"
-  >;
+  readonly sync: () => Pick<MountSync, "read" | "request" | "push" | "forward" | "record">;
   readonly registry: MountRegistry;
   /** Listings of mounts at their providers. */
   readonly lister: Pick<Lister, "list" | "accountOf">;
@@ -92,9 +95,17 @@ export interface MountServiceDeps {
 const MAX_SUBJECTS = 100;
 
 export function createMountService(deps: MountServiceDeps): MountService {
-  const { engine, registry, driverOf } = deps;
-  const readAll = memoize((rows: ReadonlyMap<string, SettingItem>) => readMounts(rows));
-  const all = (): ReadonlyMap<string, Mount> => readAll(engine.snapshot().mounts);
+  const { ledger, registry, driverOf } = deps;
+  const readAll = memoize((rows: View<SettingItem>) => readMounts(rows.items()));
+  const all = (): ReadonlyMap<string, Mount> => readAll(ledger.snapshot().of(MOUNTS));
+  const byPath = memoize((mounts: ReadonlyMap<string, Mount>) => {
+    const pairs = [...mounts.values()].flatMap((mount) =>
+      [...new Set(pathsOf(mount))].map((path) => ({ path, mount })),
+    );
+    const found = new Map<string, Mount[]>();
+    for (const { path, mount } of pairs) found.set(path, [...(found.get(path) ?? []), mount]);
+    return found;
+  });
   const wantedOfAll = memoize((mounts: ReadonlyMap<string, Mount>) =>
     memoize((id: string) => wantedMounts(mounts, { id }), { limit: 1_000 }),
   );
@@ -104,7 +115,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const sources: StatusSources = { ...deps.health, registry };
   const watched = {
     source: () => ({
-      snapshot: engine.snapshot(),
+      snapshot: ledger.snapshot(),
       sites: deps.sites.sites(),
       driverNames: deps.driverNames(),
     }),
@@ -122,8 +133,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
     mounts: all,
     statusOf: (mount, site) => statusOf(mount, site, sources),
     errorOf: (site) => {
-      const { error, errorKind: kind } = registry.site(site.id);
-      return error === "" ? undefined : { kind, message: error, since: 0 };
+      const { error, errorKind: kind, errorSince: since } = registry.site(site.id);
+      return error === "" ? undefined : { kind, message: error, since };
     },
     stateOf: deps.health.siteState,
   });
@@ -141,13 +152,16 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const refuse = (grant: Grant) => (): never => {
     throw outsideLimits(grant);
   };
+  const unknownMount = (name: string): ServiceError => {
+    const near = didYouMean(name, all().keys());
+    return notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint: near }));
+  };
   const need =
     (grant: Grant) =>
     (mount: Mount | undefined, name: string): Mount => {
       if (mount !== undefined && allowed(grant)(mount)) return mount;
       if (grant.limits.length > 0) refuse(grant)();
-      const near = didYouMean(name, all().keys());
-      throw notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint: near }));
+      throw unknownMount(name);
     };
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
     driverOf,
@@ -164,11 +178,10 @@ export function createMountService(deps: MountServiceDeps): MountService {
     refuse: refuse(grant),
     reveals: grant.has("mounts:reveal"),
   });
-  const nameOf = nameByPath(all);
   /** Sites whose mounts are written to their servers. */
   const running = (): readonly Site[] =>
     deps.sites.sites().filter((site) => isRunning(site, registry.site(site.id)));
-  const withEffects = (decide: DecideMounts<Result>) => decideWithEffects(running(), decide);
+  const withEffects = (decide: DecideMounts) => decideWithEffects(running(), decide);
   const save = async (
     inputs: readonly MountInput[],
     caller: Caller,
@@ -186,7 +199,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         },
       ]);
     if (inputs.some(namesSites)) await readNames();
-    const { result: results, revision } = await engine.change(
+    const { result: results, revision } = await ledger.change(
       caller.origin,
       withEffects((draft, mounts) => decideSave(draft, inputs, mounts, rulesOf(caller, options))),
       { dryRun: options.dryRun ?? false },
@@ -205,7 +218,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     adoptRound(round, {
       site,
       names,
-      engine,
+      ledger,
       registry,
       driverOf,
       isSecret,
@@ -228,8 +241,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const test = (targets: readonly Target[], signal: AbortSignal): Promise<readonly TestResult[]> =>
     testMounts(targets, {
       lister: deps.lister,
-      rowsOf: async ({ id }) => (await deps.follow().look(id)).rows,
-      record: ({ id }, row, error) => deps.follow().record(id, row, error, deps.health.classOf),
+      rowsOf: async ({ id }) => (await deps.sync().read(id)).rows,
+      record: ({ id }, row, error) => deps.sync().record(id, row, error, deps.health.classOf),
+      statusOf: (row) => plainStatus(row, undefined, deps),
       remedyFor: deps.health.remedyFor,
       isRefusal: (error) => deps.health.isRefusal(deps.health.classOf(error)),
       now: () => performance.now(),
@@ -241,22 +255,24 @@ export function createMountService(deps: MountServiceDeps): MountService {
       .filter(({ id }) => isOnSite(mount, id))
       .map((site) => statusOn(mount, site));
   return {
-    revision: () => engine.snapshot().revision,
+    revision: () => ledger.snapshot().revision,
     list: async (grant, site = "") => {
       const mounts = [...all().values()].filter(allowed(grant));
       if (site === "") return mounts;
       const { id } = await siteNamed(site);
       return mounts.filter((mount) => isOnSite(mount, id));
     },
-    nameOf,
-    kind: mountsKind({
-      mounts: all,
-      sites: deps.sites.names,
-      running,
-      driverOf,
-      nameOf,
-      managedBy: declared.by,
-    }),
+    nameOf: (text, grant) => {
+      if (!text.startsWith("/")) return text.normalize("NFC");
+      const found = (byPath(all()).get(cleanPath(text)) ?? []).filter(allowed(grant));
+      const [only, ...others] = found;
+      if (only === undefined) return text;
+      if (others.length === 0) return only.name;
+      const names = found.slice(0, 10).map(({ name }) => name);
+      throw invalid([
+        { field: "name", description: message("PATH_OF_MOUNTS", { names: names.join(", ") }) },
+      ]);
+    },
     saved: (names) => [...names].flatMap((name) => all().get(name) ?? []),
     get: (name, grant) => need(grant)(all().get(name), name),
     ofSite: summaries.ofSite,
@@ -297,7 +313,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     save,
     replace: async (at, value, caller, options = {}) => {
       const site = at.site === "" ? "" : (await siteNamed(at.site)).id;
-      const { result, revision } = await engine.change(
+      const { result, revision } = await ledger.change(
         caller.origin,
         withEffects((draft, mounts) => {
           const mount = need(caller.grant)(mounts.get(at.name), at.name);
@@ -318,7 +334,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return { revision, results: result };
     },
     copy: async (name, to, caller, options = {}) => {
-      const { result } = await engine.change(caller.origin, async (draft) => {
+      const { result } = await ledger.change(caller.origin, async (draft) => {
         const from = need(caller.grant)(readDraftMount(draft, name), name);
         const { driver, disabled, content, items, members } = from;
         const sites = deps.sites.names();
@@ -359,7 +375,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const problem = nameProblem(newName);
       if (problem !== undefined)
         throw invalid([{ field: "new_name", description: problemAt("new_name", problem) }]);
-      await engine.change(caller.origin, (draft) => {
+      await ledger.change(caller.origin, (draft) => {
         const mount = need(caller.grant)(readDraftMount(draft, name), name);
         guard(name);
         if (newName === name) return;
@@ -376,8 +392,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       for (const site of deps.sites.sites()) {
         const state = registry.mounts(site.id).get(name);
         if (state !== undefined && newName !== name)
-          await deps.follow().ask(site.id, {
-            insist: [],
+          await deps.sync().request(site.id, {
+            forced: [],
             states: { [newName]: { ...state, applied: renamed.revision, tried: renamed.revision } },
             forget: [name],
           });
@@ -392,7 +408,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
             description: message("GIVE_FROM_1", { field: "names", most: MAX_REQUEST }),
           },
         ]);
-      const { result: results, revision } = await engine.change(
+      const { result: results, revision } = await ledger.change(
         caller.origin,
         withEffects((draft) =>
           decideDelete(draft, names, (mount, name) => {
@@ -407,7 +423,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     compare: async (name) => {
       const site = await siteNamed(name);
-      const round = await onSite(deps.follow().look(site.id));
+      const round = await onSite(deps.sync().read(site.id));
       return compareResults(round, site, wantedOf(site), registry.mounts(site.id));
     },
     sync: async (name, names, origin) => {
@@ -416,16 +432,17 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const known = new Set(wanted.map((mount) => mount.name));
       const asked = names.length === 0 ? [...known] : [...new Set(names)];
       for (const one of asked)
-        if (!known.has(one))
+        if (!all().has(one)) throw unknownMount(one);
+        else if (!known.has(one))
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
       const asks = asked.map((one) => `mount:${one}`);
       await deps.audit(doneEntry(origin, Date.now(), [name, ...asks.slice(0, MAX_SUBJECTS)], {}));
-      const { rows } = await onSite(deps.follow().look(site.id));
+      const { rows } = await onSite(deps.sync().read(site.id));
       const listings = registry.listings(site.id);
       const failing = new Set(
         rows.filter((row) => isFailing(row, listings)).map(({ mount_path: path }) => path),
       );
-      await onSite(syncSite(site.id, asked, { follow: deps.follow(), registry }));
+      await onSite(deps.sync().push(site.id, asked));
       const mounts = asked.flatMap((one) => all().get(one) ?? []);
       // The status of a mount that was mounted again does not show whether the provider answers.
       const again = mounts.filter(
@@ -467,30 +484,66 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     adopt: async (name, names, caller, options = {}) => {
       const site = await siteNamed(name);
-      const round = await onSite(deps.follow().look(site.id));
+      const round = await onSite(deps.sync().read(site.id));
       const { saved, states } = await takeRound(round, site, names, caller, options);
-      if (options.dryRun !== true) await onSite(deps.follow().ask(site.id, { insist: [], states }));
+      if (options.dryRun !== true)
+        await onSite(deps.sync().request(site.id, { forced: [], states }));
       return saved;
     },
     passing: async (site, pass, origin) => {
-      await deps.follow().passing(site.id, pass, async (round) => {
+      await deps.sync().forward(site.id, pass, async (round) => {
         // Before the first adoption, Mooring does not manage the site's mounts.
         if (!registry.site(site.id).met) return {};
         return (await takeRound(round, site, [], { grant: ROOT, origin }, {})).states;
       });
     },
     takeContent: async (site, take, origin) => {
-      await engine.change(origin, (draft) => {
+      await ledger.change(origin, (draft) => {
         for (const [name, items] of Object.entries(take))
           if (declared.by(name) === undefined)
             takeContent(draft, { name, siteId: site.id, items, isSecret });
       });
     },
+    rollback: async (revision, names, caller, options = {}) => {
+      const base = ledger.snapshot();
+      // Values of settings are not read: they may be large.
+      const before = await deps.history.diff(revision, base.revision, undefined, MOUNT_PREFIX);
+      const changes = before.filter(isMountChange);
+      const known = new Set(changes.map(({ key }) => key));
+      const { result, revision: after } = await ledger.change(
+        caller.origin,
+        withEffects(async (draft) => {
+          // The database was replaced by an older one after the history was read.
+          if (draft.revision < base.revision)
+            throw new ServiceError(
+              Code.Aborted,
+              message("SAVED_AT_SAME_TIME", { revision: draft.revision }),
+            );
+          const later = changesAfter(base, draft, deps.fingerprint, MOUNTS);
+          const free = [...changes, ...later.filter(({ key }) => !known.has(key))].filter(
+            ({ key }) => declared.by(readMountKey(key)?.name ?? "") === undefined,
+          );
+          const results = await rollBack(draft, free, names, {
+            need: need(caller.grant),
+            isSecret,
+            redirected: (now, mount) =>
+              redirectedOf(now, { mount, given: [] }, "", rulesOf(caller, options)).map(
+                ({ field }) => field,
+              ),
+            sites: deps.sites.names(),
+          });
+          await checkPaths(draftMounts(draft), results, deps.sites.names().ids);
+          return results;
+        }),
+        { dryRun: options.dryRun ?? false },
+      );
+      return { revision: after, results: result };
+    },
     import: async (document, sites, caller, options = {}) => {
       const names = await readNames();
       if (typeof sites === "object") for (const site of sites) names.named(site);
       const rules = { ...rulesOf(caller, options), carries: true };
-      const { result: results, revision } = await engine.change(
+      const { result: results, revision } = await ledger.change(
         caller.origin,
         // The document is read in the transaction: new names are chosen among the current mounts, and
         // a waiting import holds only its document.
@@ -535,7 +588,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     declare: async (inputs, origin, by, { dryRun = false } = {}) => {
       const rules = rulesOf({ grant: ROOT, origin }, { allowShared: true });
       const change = () =>
-        engine.change(
+        ledger.change(
           origin,
           async (draft) => {
             const mounts = draftMounts(draft);
@@ -564,7 +617,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const named = [...all().values()].filter((mount) => namesSite(mount, site.id));
       for (const { name } of named) guard(name);
       if (named.length === 0) return [];
-      const { result } = await engine.change(
+      const { result } = await ledger.change(
         { ...origin, reason: `the site ${site.name} was removed` },
         (draft) =>
           named.flatMap(({ name }) => {

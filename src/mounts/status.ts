@@ -1,7 +1,10 @@
 import { message, type Text } from "../messages/message.ts";
 import type { Site, SiteState } from "../sites/site.ts";
+import { pausedSite } from "../sites/site-state.ts";
+import { isLasting } from "../sync/failure.ts";
+import type { State, Trouble } from "../sync/state.ts";
 import { type Mount, missingOn, pathOn } from "./mount.ts";
-import { decideState, isErrorStatus, type State, type Trouble } from "./mount-state.ts";
+import { decideState, isErrorStatus } from "./mount-state.ts";
 import type { MountRegistry } from "./site/registry.ts";
 
 /** Status of a mount on a site. */
@@ -38,7 +41,7 @@ export function unreadSite(
   const error = siteState(site.id).error ?? {
     kind: mounts.errorKind,
     message: mounts.error,
-    since: 0,
+    since: mounts.errorSince,
   };
   if (error.message === "") return undefined;
   const { kind, message: cause, since } = error;
@@ -58,12 +61,15 @@ export function statusOf(mount: Mount, site: Site, sources: StatusSources): Stat
     applied === mount.revision &&
     differs.length === 0;
   const listing = registry.listings(site.id).get(path);
+  const unread = unreadSite(site, sources);
   const decided = decideState({
     name: mount.name,
     site: site.name,
     missing: missingOn(mount, site.id),
     disabled: mount.disabled,
-    unread: unreadSite(site, sources),
+    paused: site.paused ? pausedSite(site) : undefined,
+    unread,
+    isLasting: unread !== undefined && isLasting(unread),
     isPushing: site.mode === "follow" && !site.paused && registry.site(site.id).met,
     error,
     isRetried: (state?.failures ?? 0) > 0,

@@ -2,6 +2,7 @@ import { message, type Text } from "../messages/message.ts";
 import type { Site } from "../sites/site.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { type Mount, pathOn } from "./mount.ts";
+import { isErrorStatus } from "./mount-state.ts";
 import type { Listed, Lister } from "./site/listing.ts";
 import type { StorageRow } from "./site/row.ts";
 
@@ -24,7 +25,7 @@ export interface TestResult {
   readonly site: string;
   readonly path: string;
   readonly outcome: "works" | "fails" | "unknown" | "skipped" | "disabled";
-  /** Cause; empty: it works. */
+  /** Cause. With `works`: the error that the server keeps for the mount; empty: none. */
   readonly error: Text;
   /** What to do; empty: nothing. */
   readonly remedy: Text;
@@ -41,6 +42,8 @@ export interface TestDeps {
   readonly rowsOf: (site: Site) => Promise<readonly StorageRow[]>;
   /** Stores the result of a listing. @param error empty: it worked. */
   readonly record: (site: Site, row: StorageRow, error: string) => Promise<void>;
+  /** Status of a row without secrets. */
+  readonly statusOf: (row: StorageRow) => string;
   readonly remedyFor: (error: string) => Text;
   /** Reports whether each further attempt of the account would fail, and may lock it. */
   readonly isRefusal: (error: string) => boolean;
@@ -78,19 +81,29 @@ export async function testMounts(
       ...more,
     });
   };
-  const putListed = (target: Target, listed: Listed, duration: number): void => {
+  const putListed = (target: Target, row: StorageRow, listed: Listed, duration: number): void => {
     const { site, mount } = target;
+    const remedyOf = (error: string): Text =>
+      message("DO_THEN", {
+        remedy: remedyFor(error),
+        next: message("DO_SYNC_MOUNT", { site: site.name, name: mount.name }),
+      });
     if (listed.outcome === "works") {
       const entries = listed.entries
         .slice(0, MAX_SHOWN)
         .map(({ name, isFolder }) => (isFolder ? `${name}/` : name));
-      put(target, "works", { entries, total: listed.total, duration });
+      const status = deps.statusOf(row);
+      // The mount counts as failing until the server mounts it again.
+      const kept = isErrorStatus(status) && {
+        error: message("LISTED_BUT_FAILING", { status }),
+        remedy: remedyOf(status),
+      };
+      put(target, "works", { entries, total: listed.total, duration, ...kept });
     } else if (listed.outcome === "unknown")
       put(target, "unknown", { error: listed.reason, duration });
     else {
-      const next = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });
-      const remedy = message("DO_THEN", { remedy: remedyFor(listed.error), next });
-      put(target, "fails", { error: listed.error, remedy, duration });
+      const { error } = listed;
+      put(target, "fails", { error, remedy: remedyOf(error), duration });
     }
   };
   const test = async (target: Target, rows: readonly StorageRow[]): Promise<void> => {
@@ -115,7 +128,7 @@ export async function testMounts(
     const listed = await lister.list(site, row, others, mayBegin);
     if (listed === undefined) return put(target, "skipped", { error: reason });
     if (listed.outcome === "fails" && deps.isRefusal(listed.error)) refused.add(account);
-    putListed(target, listed, now() - began);
+    putListed(target, row, listed, now() - began);
     if (listed.outcome !== "unknown")
       await deps.record(site, row, listed.outcome === "works" ? "" : listed.error);
   };

@@ -2,11 +2,12 @@ import { Code } from "@connectrpc/connect";
 import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Skipped } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import type { Rights } from "./rights.ts";
 import { MASK } from "./value.ts";
 
@@ -27,7 +28,7 @@ export function expectsAbsent(inputs: readonly Expectation[], base: Snapshot): b
 }
 
 function isAbsent({ key, expectedRevision = 0 }: Expectation, base: Snapshot): boolean {
-  return expectedRevision > 0 && base.get(key) === undefined;
+  return expectedRevision > 0 && base.get(SETTINGS, key) === undefined;
 }
 
 /**
@@ -38,7 +39,7 @@ function isAbsent({ key, expectedRevision = 0 }: Expectation, base: Snapshot): b
 export async function refuseDeleted(
   inputs: readonly Expectation[],
   base: Snapshot,
-  store: Pick<SettingStore, "listRevisions">,
+  store: Pick<LedgerStore, "listRevisions">,
   rights?: Rights,
 ): Promise<void> {
   for (const input of inputs.filter((one) => isAbsent(one, base))) {
@@ -56,7 +57,11 @@ export function refuseDeletedSince(
   base: Snapshot,
 ): void {
   for (const { key, expectedRevision = 0 } of inputs)
-    if (expectedRevision > 0 && base.get(key) !== undefined && draft.get(key) === undefined)
+    if (
+      expectedRevision > 0 &&
+      base.get(SETTINGS, key) !== undefined &&
+      draft.get(SETTINGS, key) === undefined
+    )
       throw new RevisionConflict(expectedRevision, key);
 }
 
@@ -91,7 +96,7 @@ export async function withoutStale<Input extends Expectation>(
   sent: readonly Input[],
   base: Snapshot,
   deps: {
-    readonly store: Pick<SettingStore, "firstChanges" | "lastChangesBy" | "oldestRevision">;
+    readonly store: Pick<LedgerStore, "firstChanges" | "lastChangesBy" | "oldestRevision">;
     readonly fingerprint: Fingerprint;
     /** The caller: name with the id of the token. */
     readonly actor: string;
@@ -119,8 +124,8 @@ export async function withoutStale<Input extends Expectation>(
     const { key } = input;
     const known = knownOf(input);
     const change = firstOf.get(`${known} ${key}`);
-    const unset = known === 0 ? base.get(key)?.definition?.default : undefined;
-    const value = change?.oldValue ?? unset;
+    const unset = known === 0 ? base.get(SETTINGS, key)?.definition?.default : undefined;
+    const value = change?.oldBody ?? unset;
     const isKnown = change !== undefined || unset !== undefined;
     // The value that was read is no longer in the history: accepting could revert a change by
     // another client.
@@ -137,7 +142,7 @@ export async function withoutStale<Input extends Expectation>(
     inputs: sent.filter((input) => !unchanged.has(input)),
     outdated: [...unchanged].map(({ key }) => ({
       key,
-      reason: message("CHANGED_SINCE_READ", { revision: base.get(key)?.revision ?? 0 }),
+      reason: message("CHANGED_SINCE_READ", { revision: base.get(SETTINGS, key)?.revision ?? 0 }),
       isOutdated: true,
     })),
   };
@@ -146,12 +151,15 @@ export async function withoutStale<Input extends Expectation>(
 /** @throws Moved when a setting has changed since the history was read. */
 export function refuseMoved(draft: Draft, inputs: readonly Expectation[], base: Snapshot): void {
   for (const { key, seenRevision } of inputs)
-    if (seenRevision !== undefined && draft.get(key)?.revision !== base.get(key)?.revision)
+    if (
+      seenRevision !== undefined &&
+      draft.get(SETTINGS, key)?.revision !== base.get(SETTINGS, key)?.revision
+    )
       throw new Moved();
 }
 
 function isStale({ key, value, seenRevision }: Expectation, base: Snapshot): boolean {
-  const item = base.get(key);
+  const item = base.get(SETTINGS, key);
   if (seenRevision === undefined || item === undefined) return false;
   // A masked value is sent back unchanged.
   if (item.secret && value === MASK) return false;
@@ -160,7 +168,9 @@ function isStale({ key, value, seenRevision }: Expectation, base: Snapshot): boo
 
 /** Reports whether a save may be that of a page: several settings of one group. */
 function isPage(inputs: readonly Expectation[], base: Snapshot): boolean {
-  return inputs.length > 1 && new Set(inputs.map(({ key }) => base.get(key)?.group)).size === 1;
+  return (
+    inputs.length > 1 && new Set(inputs.map(({ key }) => base.get(SETTINGS, key)?.group)).size === 1
+  );
 }
 
 /** Retries while other clients save the same settings at the same time. */

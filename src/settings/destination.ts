@@ -1,5 +1,6 @@
 import type { Draft } from "../ledger/draft.ts";
 import type { SettingItem } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 
 /** Rule of changes by callers who may not read all secrets. */
 export interface RedirectRules {
@@ -19,9 +20,9 @@ export function redirectedSecrets(
   key: string,
   { hides = () => false, given = new Set() }: RedirectRules,
 ): readonly string[] {
-  const secrets = draft.get(key)?.definition?.destinationOf ?? [];
+  const secrets = draft.get(SETTINGS, key)?.definition?.destinationOf ?? [];
   return secrets.filter((name) => {
-    const secret = draft.get(name);
+    const secret = draft.get(SETTINGS, name);
     return secret !== undefined && secret.value !== "" && !given.has(name) && hides(secret);
   });
 }

@@ -1,4 +1,4 @@
-import type { StoredSetting } from "../ledger/store.ts";
+import type { StoredRecord } from "../ledger/store.ts";
 import type { Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { createSealer, type Sealer } from "../secrets/sealer.ts";
@@ -26,7 +26,7 @@ export interface SettingItem {
    * `known`: defined by this or an earlier version of the program. `custom`: created by a client.
    * `mount`: a mount, which is in no list of settings.
    */
-  readonly origin: StoredSetting["origin"];
+  readonly origin: StoredRecord["origin"];
   /** The program's definition; undefined for custom and deprecated settings. */
   readonly definition: SettingDefinition | undefined;
 }
@@ -72,7 +72,7 @@ export function knownItem(
  * longer defined is deprecated and keeps its value.
  */
 export function itemFromStored(
-  row: StoredSetting,
+  row: StoredRecord,
   definition: SettingDefinition | undefined,
 ): SettingItem {
   if (definition !== undefined) return knownItem(definition, row.value, row.revision);
@@ -93,7 +93,7 @@ export function itemFromStored(
 }
 
 /** Converts an item to a row, with the value unsealed. */
-export function itemToStored(item: SettingItem): StoredSetting {
+export function itemToStored(item: SettingItem): StoredRecord {
   return {
     key: item.key,
     value: item.value,
@@ -125,10 +125,10 @@ function retiredFlag({ secret }: SettingItem): number {
 export interface ItemCodec {
   /** Whether a sealing key is configured. */
   readonly seals: boolean;
-  isSealed(row: StoredSetting): boolean;
-  toStored(item: SettingItem): StoredSetting;
-  fromStored(row: StoredSetting): SettingItem;
-  isSecret(row: StoredSetting): boolean;
+  isSealed(row: StoredRecord): boolean;
+  toStored(item: SettingItem): StoredRecord;
+  fromStored(row: StoredRecord): SettingItem;
+  isSecret(row: StoredRecord): boolean;
   /** Returns the item of a key without a row: a known setting with its default value. */
   absent(key: string): SettingItem | undefined;
   /** Returns the hash that replaces a secret value in the history. */

@@ -1,15 +1,21 @@
 import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   ChangeKind,
+  type Revision,
+  RevisionSchema,
   type Setting,
   type SettingChange,
   SettingChangeSchema,
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
+import { tokenIdOf } from "../audit/entry.ts";
 import type { Change } from "../ledger/commit.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
+import type { RevisionSummary } from "../ledger/store.ts";
 import type { Translate } from "../messages/language.ts";
 import type { SettingItem } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { MASK } from "./value.ts";
 
 /** Data of a setting's message in addition to the item. */
@@ -76,6 +82,22 @@ export function changeToProto({ key, kind, oldValue, newValue, secret }: Change)
   });
 }
 
+export function revisionToProto(summary: RevisionSummary): Revision {
+  const { revision, time, actor, transport, method, requestId, peer, reason, changes } = summary;
+  return create(RevisionSchema, {
+    revision: BigInt(revision),
+    time: timestampFromMs(time),
+    actor,
+    transport,
+    method,
+    requestId,
+    peer,
+    reason,
+    keys: changes.map(({ key }) => key),
+    tokenId: tokenIdOf(actor),
+  });
+}
+
 /** Shows a setting of a snapshot. */
 export type ShowSetting = (snapshot: Snapshot, item: SettingItem) => Setting;
 
@@ -102,7 +124,7 @@ export function createSettingView(
   const own = new WeakMap<SettingItem, Setting>();
   return (snapshot, item) => {
     const made = isSameForAll(item) ? shared : own;
-    const index = snapshot.indexOf(item.key);
+    const index = snapshot.of(SETTINGS).indexOf(item.key);
     const managed = managedBy(item.key) !== undefined;
     const known = made.get(item);
     if (known?.index === index && known.managed === managed) return known;

@@ -1,8 +1,20 @@
+import { type KindRules, kindNamed } from "../ledger/kind.ts";
 import type { StoredChange } from "../ledger/store.ts";
-import { FLAG, type SettingItem } from "./item.ts";
+import { FLAG, isDescribedAs, type SettingItem } from "./item.ts";
 
 /** Prefix of the keys of mounts, which share rows, revisions and history with settings. */
 export const MOUNT_PREFIX = "mount:";
+
+/** Mounts and their secret items in the ledger. */
+export const MOUNTS = kindNamed<SettingItem>("mount");
+
+export const mountRules: KindRules<SettingItem> = {
+  kind: MOUNTS,
+  keyOf: ({ key }) => key,
+  positionOf: () => 0,
+  isSame: (a, b) => a.value === b.value && isDescribedAs(a, b),
+  amountsOf: ({ key, value }) => ({ bytes: Buffer.byteLength(key) + Buffer.byteLength(value) }),
+};
 
 /** Parsed key of a mount. */
 export interface MountKey {
@@ -68,12 +80,12 @@ export function mountDefinition(mount: SettingItem | undefined): string | null {
  */
 export function pathsOfChange({
   key,
-  oldDefinition,
-  newDefinition,
-}: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): readonly string[] | undefined {
+  oldAttributes,
+  newAttributes,
+}: Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">): readonly string[] | undefined {
   if (!key.startsWith(MOUNT_PREFIX)) return undefined;
   const paths: string[] = [];
-  for (const json of [oldDefinition, newDefinition]) {
+  for (const json of [oldAttributes, newAttributes]) {
     if (json === null) continue;
     const definition = JSON.parse(json) as Partial<MountDefinition>;
     // A custom setting with this prefix, from a version without mounts.
@@ -85,7 +97,7 @@ export function pathsOfChange({
 
 /** Reports whether a change in the history is that of a mount. */
 export function isMountChange(
-  change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">,
+  change: Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">,
 ): boolean {
   return pathsOfChange(change) !== undefined;
 }

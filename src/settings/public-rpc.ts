@@ -5,10 +5,11 @@ import {
   PingResponseSchema,
   type PublicService as PublicServiceDesc,
 } from "../../gen/mooring/v1/public_service_pb.js";
-import type { Engine } from "../ledger/engine.ts";
 import { etagOf } from "../ledger/etag.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import { isPublic } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { memoizePerSnapshot } from "./reply.ts";
 
 /** Read methods of PublicService. */
@@ -38,12 +39,14 @@ export interface PublicService {
   settings(snapshot: Snapshot): Record<string, string>;
 }
 
-export function createPublicService({ engine }: { engine: Engine }): PublicService {
+export function createPublicService({ ledger }: { ledger: Ledger }): PublicService {
   return {
-    snapshot: engine.snapshot,
-    fresh: engine.fresh,
+    snapshot: ledger.snapshot,
+    fresh: ledger.fresh,
     settings: (snapshot) => {
-      const open = [...snapshot.items()].filter(isPublic).map(({ key, value }) => [key, value]);
+      const open = [...snapshot.of(SETTINGS).items()]
+        .filter(isPublic)
+        .map(({ key, value }) => [key, value]);
       return Object.fromEntries(open.sort(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
     },
   };

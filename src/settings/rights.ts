@@ -7,7 +7,8 @@ import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { SettingItem } from "./item.ts";
-import { mountDefinition, mountKey, pathsOfChange, readMountKey } from "./mount-key.ts";
+import { SETTINGS } from "./kind.ts";
+import { MOUNTS, mountDefinition, mountKey, pathsOfChange, readMountKey } from "./mount-key.ts";
 import { TOKEN_KEY } from "./token.ts";
 
 /** Rights of a caller on single settings, derived from the grant. */
@@ -33,7 +34,7 @@ export interface Rights {
    * Reports whether a change in the history is visible: the setting must be permitted before and
    * after.
    */
-  canReadChange(change: Pick<StoredChange, "key" | "oldDefinition" | "newDefinition">): boolean;
+  canReadChange(change: Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">): boolean;
   /** @throws PERMISSION_DENIED: outside of the caller's limits. */
   refuse(): never;
   /** Requires that all keys are readable. @throws PERMISSION_DENIED. */
@@ -49,7 +50,7 @@ export interface Rights {
 
 export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   const isLimited = grant.limits.length > 0;
-  const groupOf = (key: string): number | undefined => snapshot().get(key)?.group;
+  const groupOf = (key: string): number | undefined => snapshot().get(SETTINGS, key)?.group;
   /** A change without paths was stored by a version that did not record them. */
   const seesPaths = (paths: readonly string[]): boolean =>
     !isLimited || (paths.length > 0 && paths.every(grant.allowsMount));
@@ -57,8 +58,8 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     grant.allows(key, isLimited ? groupOf(key) : undefined) || seesMount(key);
   const seesMount = (key: string): boolean => {
     const name = readMountKey(key)?.name;
-    const mount = name === undefined ? undefined : snapshot().mounts.get(mountKey(name));
-    const change = { key, oldDefinition: null, newDefinition: mountDefinition(mount) };
+    const mount = name === undefined ? undefined : snapshot().of(MOUNTS).get(mountKey(name));
+    const change = { key, oldAttributes: null, newAttributes: mountDefinition(mount) };
     return grant.has("mounts:read") && seesPaths(pathsOfChange(change) ?? []);
   };
   const canReadItem = ({ key, group }: Pick<SettingItem, "key" | "group">): boolean =>
@@ -80,10 +81,10 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
     canReadItem,
     canReadMounts: grant.has("mounts:read") && !isLimited,
     canReadChange: (change) => {
-      const { key, oldDefinition, newDefinition } = change;
+      const { key, oldAttributes, newAttributes } = change;
       const paths = pathsOfChange(change);
       if (paths !== undefined) return grant.has("mounts:read") && seesPaths(paths);
-      const groups = [oldDefinition, newDefinition].flatMap(
+      const groups = [oldAttributes, newAttributes].flatMap(
         (json) => parseDefinition(json)?.group ?? [],
       );
       return groups.length === 0 ? canRead(key) : groups.every((group) => grant.allows(key, group));
@@ -114,15 +115,10 @@ const rights = memoize((grant: Grant) =>
   memoize((snapshot: () => Snapshot) => rightsOf(grant, snapshot)),
 );
 
-/** Rights of a grant to single settings; created once per grant. */
-export function rightsOfGrant(grant: Grant, snapshot: () => Snapshot): Rights {
-  return rights(grant)(snapshot);
-}
-
-/** Rights of a caller to single settings. */
+/** Rights of a caller to single settings; created once per grant. */
 export function rightsOfCaller(
   context: Pick<HandlerContext, "values">,
   snapshot: () => Snapshot,
 ): Rights {
-  return rightsOfGrant(grantOf(context), snapshot);
+  return rights(grantOf(context))(snapshot);
 }

@@ -10,6 +10,8 @@ import {
   type ListSettingsResponse,
   ListSettingsResponseSchema,
   ResetTokenResponseSchema,
+  RollbackResponseSchema,
+  type SaveSettingsRequest,
   SaveSettingsResponseSchema,
   SetAria2ResponseSchema,
   SetQbittorrentResponseSchema,
@@ -20,13 +22,14 @@ import { auditOriginOf, optionalNumber, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
 import { describeChange } from "../ledger/commit.ts";
-import { etagOf, expectedRevision } from "../ledger/etag.ts";
+import { etagOf } from "../ledger/etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Changed, ChangeOrigin } from "../ledger/writer.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { SettingItem, Skipped } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
@@ -50,6 +53,7 @@ type SettingImpl = Pick<
   | "batchGetSettings"
   | "saveSettings"
   | "deleteSetting"
+  | "rollback"
   | "resetToken"
   | "setAria2"
   | "setQbittorrent"
@@ -82,6 +86,16 @@ export function settingImpl(
   const pending = (context: HandlerContext) => {
     const say = sayIn(context);
     return pendingSites().map(({ site, reason }) => ({ site, reason: say(reason) }));
+  };
+  /** The revision that a request expects; both of its members must agree. */
+  const expectedOf = async ({
+    expectedRevision,
+    expectedEtag,
+  }: Pick<SaveSettingsRequest, "expectedRevision" | "expectedEtag">) => {
+    const revision = optionalNumber(expectedRevision);
+    if (expectedEtag === undefined) return revision;
+    const known = await service.line.require(expectedEtag);
+    return revision === undefined ? known : Math.min(known, revision);
   };
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
     if (settings.length === 0) return [];
@@ -209,7 +223,7 @@ export function settingImpl(
       }));
       const by = origin(context, reason);
       const changed = await service.save(inputs, by, {
-        expectedRevision: await expectedRevision(service.line, request),
+        expectedRevision: await expectedOf(request),
         dryRun,
       });
       const reply = create(SaveSettingsResponseSchema, {
@@ -221,7 +235,9 @@ export function settingImpl(
       if (!dryRun) return reply;
       reply.preview = create(SettingChangesSchema, { changes: changesOf(changed) });
       const subjects = inputs
-        .filter(({ key, value }) => isHidden(snapshot().get(key), value, rights(context).isMasked))
+        .filter(({ key, value }) =>
+          isHidden(snapshot().get(SETTINGS, key), value, rights(context).isMasked),
+        )
         .map(({ key }) => key);
       if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
       return reply;
@@ -229,10 +245,23 @@ export function settingImpl(
     deleteSetting: async (request, context) => {
       const { key, reason } = request;
       const changed = await service.delete(key, origin(context, reason), {
-        expectedRevision: await expectedRevision(service.line, request),
+        expectedRevision: await expectedOf(request),
       });
       return create(DeleteSettingResponseSchema, {
         revision: BigInt(changed.revision),
+      });
+    },
+    rollback: async (request, context) => {
+      const { to, keys, dryRun, reason } = request;
+      const changed = await service.rollback(
+        { revision: Number(to), keys },
+        origin(context, reason),
+        { expectedRevision: await expectedOf(request), dryRun },
+      );
+      return create(RollbackResponseSchema, {
+        revision: BigInt(changed.revision),
+        changes: changesOf(changed),
+        skipped: skipped(changed.result, context),
       });
     },
     resetToken: async (_request, context) => {
@@ -295,7 +324,7 @@ function maskOf({ isMasked }: Rights): Mask {
  */
 function createGroupsOf() {
   const present = memoizePerSnapshot(
-    (snapshot) => new Set([...snapshot.items()].map(({ group }) => group)),
+    (snapshot) => new Set([...snapshot.of(SETTINGS).items()].map(({ group }) => group)),
   );
   return (snapshot: Snapshot, asked: readonly number[]): readonly number[] | undefined => {
     if (asked.length === 0) return undefined;

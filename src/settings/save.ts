@@ -8,6 +8,7 @@ import type { Expectation } from "./conflict.ts";
 import { checkCustomDefinition, customDefinition } from "./custom.ts";
 import { redirectedSecrets } from "./destination.ts";
 import { FLAG, isDescribedAs, type SettingItem, type Skipped } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import { checkToken, TOKEN_KEY } from "./token.ts";
 import { checkValue, MASK, normalizeValue } from "./value.ts";
 
@@ -86,14 +87,14 @@ export async function decideItems(
       });
     seen.add(input.key);
     checkExpected(draft, input);
-    const before = draft.get(input.key);
+    const before = draft.get(SETTINGS, input.key);
     const hidden = isHidden(before, input.value, hides);
     if (isReadonlyChange(before, input, hidden)) {
       skipped.push({ key: input.key, reason: message("SET_BY_PROGRAM") });
       continue;
     }
     violations.push(...decideItem(draft, input, path, rules));
-    const isChange = draft.get(input.key)?.value !== before?.value;
+    const isChange = draft.get(SETTINGS, input.key)?.value !== before?.value;
     if (hidden || isChange) checkManaged(named(input.key), managedBy(input.key));
     const redirected = isChange ? redirectedSecrets(draft, input.key, { hides, given }) : [];
     if (redirected.length > 0)
@@ -155,7 +156,10 @@ function checkCount(count: number): void {
 
 function checkExpected(draft: Draft, { key, expectedRevision }: SettingInput): void {
   if (expectedRevision === undefined) return;
-  if ((draft.get(key)?.revision ?? 0) > expectedRevision || expectedRevision > draft.revision)
+  if (
+    (draft.get(SETTINGS, key)?.revision ?? 0) > expectedRevision ||
+    expectedRevision > draft.revision
+  )
     throw new RevisionConflict(expectedRevision, key);
 }
 
@@ -165,7 +169,7 @@ function decideItem(
   path: string,
   { maxValueBytes: maxBytes, hides }: Pick<SaveRules, "maxValueBytes" | "hides">,
 ): Violation[] {
-  const current = draft.get(input.key);
+  const current = draft.get(SETTINGS, input.key);
   if (input.value === undefined)
     return [
       {
@@ -201,7 +205,7 @@ function decideKnown(
         description: message("NAMED_PROBLEM", { name: current.key, problem }),
       },
     ];
-  draft.put({ ...current, value }, hidden);
+  draft.put(SETTINGS, { ...current, value }, hidden);
   return [];
 }
 
@@ -224,7 +228,7 @@ export function decideValue(
   value: string,
   hides?: SaveRules["hides"],
 ): void {
-  const current = draft.get(key);
+  const current = draft.get(SETTINGS, key);
   if (current === undefined) throw new Error(`there is no setting "${key}"`);
   const hidden = isHidden(current, value, hides);
   const [violation] = decideKnown(draft, current, value, { path: key, hidden });
@@ -259,7 +263,7 @@ function decideCustom(
     group: input.group ?? current?.group ?? 0,
     flag: input.flag ?? current?.flag ?? FLAG.private,
     secret: current?.secret ?? false,
-    position: current?.position ?? draft.nextPosition(),
+    position: current?.position ?? draft.nextPosition(SETTINGS),
     revision: current?.revision ?? 0,
     origin: "custom",
     definition: undefined,
@@ -269,7 +273,7 @@ function decideCustom(
     ? []
     : checkCustomDefinition(item, {
         isNew: current === undefined,
-        isKnown: (key) => draft.get(key)?.origin === "known",
+        isKnown: (key) => draft.get(SETTINGS, key)?.origin === "known",
       });
   if (problems.length > 0)
     return problems.map(({ field, description }) => ({
@@ -294,7 +298,7 @@ function decideCustom(
         description: message("NAMED_PROBLEM", { name: item.key, problem }),
       },
     ];
-  draft.put(item, hidden);
+  draft.put(SETTINGS, item, hidden);
   return [];
 }
 

@@ -3,9 +3,9 @@ import type { Aria2Client } from "../downloaders/aria2.ts";
 import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
 import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
-import type { Engine } from "../ledger/engine.ts";
 import { createLine, type Line } from "../ledger/etag.ts";
-import { explained, type HistoryStore } from "../ledger/history.ts";
+import { explained, type History, type HistoryStore } from "../ledger/history.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "../ledger/writer.ts";
 import {
@@ -28,7 +28,9 @@ import {
   withoutStale,
 } from "./conflict.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
+import { SETTINGS } from "./kind.ts";
 import type { Rights } from "./rights.ts";
+import { changesAfter, decideRollback } from "./rollback.ts";
 import {
   checkManaged,
   decideSave,
@@ -41,8 +43,9 @@ import {
 import { generateToken, TOKEN_KEY } from "./token.ts";
 
 export interface SettingServiceDeps extends SaveRules, Downloaders {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly store: HistoryStore;
+  readonly history: History;
   readonly fingerprint: Fingerprint;
   readonly randomBytes: (size: number) => Buffer;
   /** Called with the settings that a save has left unchanged. */
@@ -101,16 +104,29 @@ export interface SettingService extends DownloaderService {
     origin: ChangeOrigin,
     conditions?: Pick<ChangeConditions, "expectedRevision">,
   ): Promise<Changed<void>>;
+  /**
+   * Restores settings to their values at a revision.
+   *
+   * @param to.keys only these, at most 1,000; empty: all changed settings.
+   * @returns the settings that could not be restored, with the change.
+   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED; INVALID_ARGUMENT for
+   *   too many keys.
+   */
+  rollback(
+    to: { readonly revision: number; readonly keys: readonly string[] },
+    origin: ChangeOrigin,
+    conditions?: ChangeConditions,
+  ): Promise<Changed<readonly Skipped[]>>;
   resetToken(origin: ChangeOrigin): Promise<{ token: string; revision: number }>;
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
-  const { engine, fingerprint, managedBy, maxValueBytes } = deps;
+  const { ledger, history, fingerprint, managedBy, maxValueBytes } = deps;
   const rules = { managedBy, maxValueBytes };
-  const { snapshot } = engine;
+  const { snapshot } = ledger;
   const store = explained(deps.store);
   const get = (key: string): SettingItem => {
-    const item = snapshot().get(key);
+    const item = snapshot().get(SETTINGS, key);
     if (item === undefined) throw unknownSetting(key);
     return item;
   };
@@ -150,7 +166,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         throw new RevisionConflict(expectedRevision);
       return decide(draft);
     };
-    return engine.change(origin, decideAt, conditions).catch(async (error: unknown) => {
+    return ledger.change(origin, decideAt, conditions).catch(async (error: unknown) => {
       throw await explain(error, origin.rights);
     });
   };
@@ -163,7 +179,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     change(origin, options, (draft) => {
       for (const [key, value] of Object.entries(values)) {
         const hides = origin.rights?.hides;
-        const now = draft.get(key);
+        const now = draft.get(SETTINGS, key);
         if (isHidden(now, value, hides) || now?.value !== value) checkManaged(key, managedBy(key));
         decideValue(draft, key, value, hides);
       }
@@ -210,6 +226,32 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
       origin.rights?.require([key]);
       return change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision));
     },
+    rollback: async ({ revision, keys }, origin, conditions = {}) => {
+      const { rights } = origin;
+      if (keys.length > 0) checkKeyCount(keys);
+      const asked = new Set(keys);
+      rights?.require(asked);
+      const base = snapshot();
+      await checkKnown([...asked], base, store);
+      const wanted = (key: string): boolean => asked.size === 0 || asked.has(key);
+      const before = await history.diff(revision, base.revision, rights?.isMaskedChange);
+      const known = new Set(before.map(({ key }) => key));
+      return change(origin, conditions, (draft) => {
+        // The database was replaced by an older one after the history was read.
+        if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
+        const later = changesAfter(base, draft, fingerprint).filter(({ key }) => !known.has(key));
+        const undone = [...before, ...later].filter(
+          (one) => wanted(one.key) && (rights?.canReadChange(one) ?? true),
+        );
+        const hidesChange = rights?.isMaskedChange;
+        return decideRollback(draft, undone, {
+          fingerprint,
+          managedBy,
+          hidesChange,
+          hides: rights?.hides,
+        });
+      });
+    },
     resetToken: async (origin) => {
       const token = generateToken(deps.randomBytes);
       const { revision } = await set(origin, { [TOKEN_KEY]: token }, { isOwn: true });
@@ -224,7 +266,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
  * compared.
  */
 function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hides"]): SettingInput {
-  if (!isHidden(base.get(input.key), input.value, hides)) return input;
+  if (!isHidden(base.get(SETTINGS, input.key), input.value, hides)) return input;
   const { seenRevision: _seen, ...rest } = input;
   return rest;
 }
@@ -233,13 +275,30 @@ function unknownSetting(key: string): ServiceError {
   return notFound(message("SETTING_NOT_FOUND", { key: key.slice(0, 255) }));
 }
 
+/**
+ * Checks that keys exist or existed: a deleted setting can be restored.
+ *
+ * @throws NOT_FOUND naming the first unknown key.
+ */
+async function checkKnown(
+  keys: readonly string[],
+  base: Snapshot,
+  store: HistoryStore,
+): Promise<void> {
+  const absent = keys.filter((key) => base.get(SETTINGS, key) === undefined);
+  if (absent.length === 0) return;
+  const known = await store.knownKeys(absent);
+  const unknown = absent.find((key) => !known.has(key));
+  if (unknown !== undefined) throw unknownSetting(unknown);
+}
+
 function decideDelete(draft: Draft, key: string, expected: number | undefined): void {
-  const item = draft.get(key);
+  const item = draft.get(SETTINGS, key);
   if (item === undefined) throw unknownSetting(key);
   if (expected !== undefined && (item.revision > expected || expected > draft.revision))
     throw new RevisionConflict(expected, key);
   if (item.flag !== FLAG.deprecated) throw failedPrecondition(message("SETTING_IN_USE", { key }));
-  draft.delete(key);
+  draft.delete(SETTINGS, key);
 }
 
 function defaultOf(item: SettingItem): SettingItem[] {
@@ -249,7 +308,7 @@ function defaultOf(item: SettingItem): SettingItem[] {
 }
 
 function listOf(snapshot: Snapshot, groups: readonly number[]): readonly SettingItem[] {
-  const items = [...snapshot.items()];
+  const items = [...snapshot.of(SETTINGS).items()];
   if (groups.length === 0) return items;
   const asked = new Set(groups);
   return items.filter((item) => asked.has(item.group));

@@ -1,5 +1,6 @@
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
+import { SETTINGS } from "./kind.ts";
 import { decideValue } from "./save.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
 
@@ -28,15 +29,15 @@ const START: RevisionOrigin = {
  * @returns the generated token, to be shown once; undefined when a token existed or is configured.
  */
 export async function startSettings(
-  engine: Engine,
+  ledger: Ledger,
   { version, adminToken, randomBytes }: StartOptions,
 ): Promise<string | undefined> {
-  const { result } = await engine.change(
+  const { result } = await ledger.change(
     START,
     (draft) => {
-      const current = draft.get("version");
-      if (current !== undefined) draft.put({ ...current, value: version });
-      if (draft.get(TOKEN_KEY)?.value !== "") return undefined;
+      const current = draft.get(SETTINGS, "version");
+      if (current !== undefined) draft.put(SETTINGS, { ...current, value: version });
+      if (draft.get(SETTINGS, TOKEN_KEY)?.value !== "") return undefined;
       const token = adminToken ?? generateToken(randomBytes);
       decideValue(draft, TOKEN_KEY, token);
       return adminToken === undefined ? token : undefined;

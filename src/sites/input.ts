@@ -8,6 +8,7 @@ import type { SettingDefinition } from "../settings/definition.ts";
 import { checkText, checkValue, MASK, normalizeValue } from "../settings/value.ts";
 import { keyPolicyOf } from "./settings/key-policy.ts";
 import { checkPattern, type Site, type SiteMode } from "./site.ts";
+import { isChoiceOfSites } from "./site-names.ts";
 
 /** Input for a site. Undefined members stay unchanged. */
 export interface SiteInput {
@@ -110,6 +111,7 @@ function unmasked(
 }
 
 function checkName(name: string): Text | undefined {
+  if (isChoiceOfSites(name)) return message("SITE_NAME_RESERVED");
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) ? undefined : message("SITE_NAME_INVALID");
 }
 

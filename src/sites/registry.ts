@@ -22,7 +22,7 @@ export interface SiteRegistryDeps {
   /** Called for a site whose secrets cannot be opened. */
   readonly onClosed: (name: string, error: ServiceError) => void;
   /** Milliseconds between two transactions with deferrable writes. Default: 50. */
-  readonly pace?: number | undefined;
+  readonly batch?: number | undefined;
 }
 
 const namesOf = memoize(createSiteNames);
@@ -87,7 +87,7 @@ export function createSiteRegistry({
   store,
   sealer,
   onClosed,
-  pace,
+  batch,
 }: SiteRegistryDeps): SiteRegistry {
   let sites: readonly Site[] = [];
   let rows = new Map<string, { readonly row: StoredSite; readonly site: Site }>();
@@ -159,7 +159,7 @@ export function createSiteRegistry({
     await load();
     return result;
   };
-  const write = createBatches(store, pace);
+  const write = createBatches(store, batch);
   const registry: SiteRegistry = {
     sites: () => sites,
     byId: (id) => rows.get(id)?.site,

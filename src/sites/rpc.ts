@@ -42,7 +42,8 @@ import { mountResultToProto } from "./mount-effect.ts";
 import type { SiteService, WatchedSites } from "./service.ts";
 import type { Comparison, SyncStatus } from "./settings/compare.ts";
 import type { SiteView } from "./site.ts";
-import { errorOf, healthOf, type SiteMode } from "./site.ts";
+import { errorOf, type SiteMode } from "./site.ts";
+import { stateOfSite } from "./site-state.ts";
 import { MOUNT_ACTION } from "./store.ts";
 
 /** State shown by the messages in addition to the sites. */
@@ -243,6 +244,7 @@ function siteToProto(
 ): SiteMessage {
   const { site, state, mounts } = view;
   const error = errorOf(view);
+  const decided = stateOfSite(view, revision);
   const { name, url, ca, pin, mode, include, exclude, overrides, paused, upstream, created } = site;
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
   const notes = (members: Readonly<Record<string, { readonly reason: Text }>>) =>
@@ -264,7 +266,10 @@ function siteToProto(
     overrides: Object.fromEntries(shown),
     createTime: timestampFromMs(created),
     status: {
-      health: healthOf(view, revision),
+      state: decided.state,
+      cause: say(decided.cause),
+      remedy: say(decided.remedy),
+      sinceTime: time(decided.since),
       kind: state.kind,
       version: state.version,
       knownSettings: state.known.length,

@@ -1,13 +1,14 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
@@ -16,6 +17,7 @@ import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import type { Comparison } from "./settings/compare.ts";
 import type { Pushed } from "./settings/push.ts";
 import type { Round } from "./settings/round.ts";
+import type { SettingSync } from "./settings/sync.ts";
 import { type Taken, takeValues } from "./settings/take.ts";
 import {
   errorOf,
@@ -27,7 +29,6 @@ import {
   type SiteView,
 } from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
-import type { Workers } from "./worker.ts";
 
 /** Result of a sync, or of its dry run. */
 interface Synced {
@@ -114,8 +115,8 @@ export interface SiteService {
 
 export interface SiteServiceDeps {
   readonly registry: SiteRegistry;
-  readonly workers: Workers;
-  readonly engine: Engine;
+  readonly settings: SettingSync;
+  readonly ledger: Ledger;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   readonly managedBy: (key: string) => string | undefined;
   /** Maximum size of a value in UTF-8 bytes. */
@@ -151,14 +152,14 @@ const EMPTY: Site = Object.freeze({
 });
 
 export function createSiteService(deps: SiteServiceDeps): SiteService {
-  const { registry, workers, engine } = deps;
+  const { registry, settings, ledger } = deps;
   const viewOf = (site: Site): SiteView => ({
     site,
     state: registry.state(site.id),
     mounts: deps.mountsOf?.(site) ?? NO_MOUNTS,
   });
   const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
-    new Set([...Array.from(engine.snapshot().items(), ({ key }) => key), ...known]);
+    new Set([...Array.from(ledger.snapshot().of(SETTINGS).items(), ({ key }) => key), ...known]);
   const known = (state: SiteState) => ({
     definitionOf: deps.definitionOf,
     maxValueBytes: deps.maxValueBytes,
@@ -182,17 +183,17 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   };
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
     doneEntry(origin, deps.now(), [name], detail);
-  const look = (site: Site): Promise<Round> =>
-    mapSiteFailure(workers.round(site, { aim: "look", actor: "sites" }));
+  const read = (site: Site): Promise<Round> =>
+    mapSiteFailure(settings.round(site, { aim: "read", actor: "sites" }));
   const feed = createStateFeed<WatchedSites>({
-    read: (before) => readSites(before, registry.sites().map(viewOf), engine.snapshot()),
-    isCurrent: ({ snapshot }) => snapshot === engine.snapshot(),
+    read: (before) => readSites(before, registry.sites().map(viewOf), ledger.snapshot()),
+    isCurrent: ({ snapshot }) => snapshot === ledger.snapshot(),
     stopping: deps.stopping,
     ended: () => unavailable(message("SERVICE_STOPPING")),
   });
   registry.onChange(feed.changed);
   const service: SiteService = {
-    revision: () => engine.snapshot().revision,
+    revision: () => ledger.snapshot().revision,
     list: () => registry.sites().map(viewOf),
     get: (name) => viewOf(registry.byName(name)),
     create: async (input, origin) => {
@@ -210,7 +211,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const { url, mode } = site;
       if (!(await registry.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
       try {
-        await look(site);
+        await read(site);
       } catch (error) {
         await registry.delete(site.id, [
           noted(origin, site, { undone: "the site was not reached" }),
@@ -243,18 +244,18 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const site = registry.byName(name);
       const mounts = await deps.effects.leave(site, origin, { dryRun: true });
       if (dryRun) return mounts;
-      await workers.alone(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));
+      await settings.exclusive(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));
       // Only now: a mount that leaves an existing site is removed from its server.
       return deps.effects.leave(site, origin, { dryRun: false });
     },
     check: async (name) => {
       const site = registry.byName(name);
-      await look(site);
+      await read(site);
       return viewOf(site);
     },
     compare: async (name) => {
       const site = registry.byName(name);
-      const { comparisons } = await look(site);
+      const { comparisons } = await read(site);
       return { view: viewOf(site), comparisons };
     },
     adopt: async (name, { keys, dryRun, reveals = true }, origin) => {
@@ -266,10 +267,10 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {
       const site = registry.byName(name);
       const asked = keys.length === 0 ? undefined : namedOf(site, keys);
-      const { revision } = engine.snapshot();
-      const aim = dryRun ? "look" : "push";
+      const { revision } = ledger.snapshot();
+      const aim = dryRun ? "read" : "push";
       const round = await mapSiteFailure(
-        workers.round(site, { aim, actor, insist: !dryRun, ...(asked && { keys: asked }) }),
+        settings.round(site, { aim, actor, force: !dryRun, ...(asked && { keys: asked }) }),
       );
       const chosen = asked && new Set(asked);
       const isAsked = (key: string): boolean => chosen?.has(key) ?? true;
@@ -322,9 +323,9 @@ function tooEarly({ name }: Site): ServiceError {
 }
 
 /** Makes the site connect its download managers with Mooring's values. */
-async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promise<string[]> {
+async function connect({ settings, ledger }: SiteServiceDeps, site: Site): Promise<string[]> {
   const value = (key: string): string =>
-    ownValue(site.overrides, key) ?? engine.snapshot().get(key)?.value ?? "";
+    ownValue(site.overrides, key) ?? ledger.snapshot().get(SETTINGS, key)?.value ?? "";
   const managers = [
     ["set_aria2", "aria2_uri", { uri: value("aria2_uri"), secret: value("aria2_secret") }],
     [
@@ -342,7 +343,7 @@ async function connect({ workers, engine }: SiteServiceDeps, site: Site): Promis
   for (const [call, key, body] of managers) {
     if (value(key) === "") continue;
     const secrets = Object.values(body);
-    await workers.alone(site.id, ({ client }) =>
+    await settings.exclusive(site.id, ({ client }) =>
       client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 }),
     );
     connected.push(call.slice("set_".length));

@@ -22,6 +22,14 @@ export interface SiteNames {
   problemOf(name: string): Message | undefined;
 }
 
+/** Words for a choice of sites, which no site can have as its name. */
+const WORDS: readonly string[] = ["all", "none"];
+
+/** Reports whether a name stands for a choice of sites; upper and lower case are equal. */
+export function isChoiceOfSites(name: string): boolean {
+  return WORDS.includes(name.toLowerCase());
+}
+
 /** Length to which an unknown name is shown. */
 const SHOWN = 64;
 
@@ -42,6 +50,11 @@ export function createSiteNames(sites: readonly Site[]): SiteNames {
     },
     idOf: (name) => byName.get(name)?.id,
     nameOf: (id) => byId.get(id)?.name ?? "",
-    problemOf: (name) => (byName.has(name) ? undefined : message("SITE_UNKNOWN", parameters(name))),
+    problemOf: (name) => {
+      if (byName.has(name)) return undefined;
+      return WORDS.includes(name)
+        ? message("SITE_CHOICE_ALONE", { name })
+        : message("SITE_UNKNOWN", parameters(name));
+    },
   };
 }

@@ -154,34 +154,9 @@ export function readState(text: string): SiteState {
   };
 }
 
-/** Health of a site in one word, for lists and alerts. */
-export type SiteHealth =
-  | "new"
-  | "ok"
-  | "degraded"
-  | "behind"
-  | "differs"
-  | "paused"
-  | "failing"
-  | "stopped";
-
 /** The reason for which a site can't be read: its settings or its mounts; undefined: none. */
 export function errorOf({ state, mounts }: Omit<SiteView, "site">): SiteState["error"] {
   return state.error ?? mounts.error;
-}
-
-/** @param revision the newest of the settings. */
-export function healthOf({ site, state, mounts }: SiteView, revision: number): SiteHealth {
-  if (site.paused) return "paused";
-  const error = errorOf({ state, mounts });
-  if (error !== undefined)
-    return ["unauthorized", "forbidden", "mooring"].includes(error.kind) ? "stopped" : "failing";
-  if (state.reachedAt === 0) return "new";
-  const { failing = 0, stuck = 0 } = mounts.counts;
-  if (failing + stuck > 0) return "degraded";
-  if (Object.keys(state.refused).length > 0 || state.drift.length > 0) return "differs";
-  if (site.mode === "follow" && state.appliedRevision < revision) return "behind";
-  return "ok";
 }
 
 /** Reports whether a site's patterns select a setting; excluding patterns take precedence. */

@@ -19,14 +19,14 @@ import {
   readOldestRevision,
   readRevisions,
 } from "../ledger/history-query.ts";
-import type { SettingStore } from "../ledger/store.ts";
+import type { LedgerStore } from "../ledger/store.ts";
 import { createMountStateStore } from "../mounts/site/query.ts";
 import type { MountStateStore } from "../mounts/site/registry.ts";
 import { createSiteStore } from "../sites/query.ts";
 import type { SiteStore } from "../sites/store.ts";
 
 /** The stores of all nouns on one connection. */
-export interface Store extends SettingStore {
+export interface Store extends LedgerStore {
   readonly sites: SiteStore;
   readonly mountStates: MountStateStore;
   readonly incidents: IncidentStore;

@@ -4,20 +4,8 @@ import { connect, type TLSSocket } from "node:tls";
 import { message } from "../messages/message.ts";
 import { networkFailure, plainMessage, SiteFailure } from "./failure.ts";
 
-/** Row of a site's list of settings. Additional members are sent back unchanged. */
-export interface SiteRow {
-  readonly key: string;
-  readonly value: string;
-  readonly type: string;
-  readonly options: string;
-  readonly help: string;
-  readonly group: number;
-  readonly flag: number;
-  readonly [member: string]: unknown;
-}
-
 /** Limits of a call. */
-interface CallLimits {
+export interface CallLimits {
   /** Time limit in milliseconds. Default: 10,000. */
   readonly limit?: number;
   /** Headers in place of those of Mooring. */
@@ -26,27 +14,22 @@ interface CallLimits {
   readonly secrets?: readonly string[];
 }
 
-/** Client of a running OpenList or AList, one call at a time. Every method throws SiteFailure. */
+/** Client of a running OpenList or AList. */
 export interface SiteClient {
-  /** All settings, or those of one group. */
-  list(options?: CallLimits & { readonly group?: number }): Promise<readonly SiteRow[]>;
-  /** Saves complete rows in one call. */
-  save(rows: readonly SiteRow[], options?: CallLimits): Promise<void>;
-  /** Another call of the API. @returns the envelope's data. */
+  /** Address of the server, for messages. */
+  readonly at: string;
+  /** @returns the data of the reply's envelope. */
   call(
     method: "GET" | "POST",
     path: string,
     body?: unknown,
     options?: CallLimits,
   ): Promise<unknown>;
+  /** Ends all connections. */
   close(): void;
 }
 
 const TIME = 10_000;
-/** Maximum number of settings of a site. A longer list is refused: part of it would look like missing settings. */
-const MAX_ROWS = 5_000;
-/** Maximum length of a key. */
-const MAX_KEY = 1_000;
 /** Constant: a site may count the devices of a user. */
 const CLIENT_ID = "mooring";
 
@@ -83,28 +66,7 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
     return read(reply, at, [access.token, ...secrets]);
   };
 
-  return {
-    call,
-    list: async ({ group, ...options } = {}) => {
-      const query = group === undefined ? "" : `?group=${group}`;
-      const rows = await call("GET", `/api/admin/setting/list${query}`, undefined, options);
-      if (Array.isArray(rows) && rows.length > MAX_ROWS)
-        throw new SiteFailure(
-          "too_large",
-          message("SETTINGS_LIST_TOO_LONG", { at, count: rows.length, most: MAX_ROWS }),
-        );
-      if (!Array.isArray(rows) || !rows.every(isRow))
-        throw new SiteFailure("foreign", message("NOT_A_SETTINGS_LIST", { at }));
-      // Only Mooring has these members.
-      if (rows.some((row) => "managed" in row && "secret" in row))
-        throw new SiteFailure("mooring", message("SITE_IS_MOORING", { at }));
-      return rows.map(wellFormed);
-    },
-    save: async (rows, options) => {
-      await call("POST", "/api/admin/setting/save", rows, options);
-    },
-    close: connections.close,
-  };
+  return { at, call, close: connections.close };
 }
 
 /** The data of an envelope. Success is HTTP 200, JSON and code 200; nothing else is. */
@@ -169,46 +131,8 @@ function envelopeOf(
   }
 }
 
-/** Row without lone surrogates, which are possible in JSON and not in UTF-8. */
-function wellFormed(row: SiteRow): SiteRow {
-  if (TEXTS.every((name) => row[name].isWellFormed())) return row;
-  const texts = Object.fromEntries(TEXTS.map((name) => [name, row[name].toWellFormed()]));
-  return { ...row, ...texts };
-}
-
-const TEXTS = ["key", "value", "type", "options", "help"] as const;
-
 /** Replies of Go's servers, Caddy and nginx to plain HTTP on a port for TLS. */
 const NEEDS_TLS = /HTTP request (?:to an HTTPS server|was sent to HTTPS port)/;
-
-function isRow(value: unknown): value is SiteRow {
-  if (value === null || typeof value !== "object") return false;
-  const row = value as Record<string, unknown>;
-  return (
-    TEXTS.every((name) => typeof row[name] === "string") &&
-    (row["key"] as string).length <= MAX_KEY &&
-    ["group", "flag"].every((name) => Number.isInteger(row[name]))
-  );
-}
-
-/**
- * Reads the permanent token of a server with the login of one of its admins, who may read it.
- *
- * @param authorization the admin's login.
- * @param clientId the admin's `client-id`, which AList binds a login to; undefined: none.
- * @returns the token; empty: the server has none.
- */
-export async function readPermanentToken(
-  client: Pick<SiteClient, "list">,
-  authorization: string,
-  clientId: string | undefined,
-): Promise<string> {
-  const rows = await client.list({
-    headers: { authorization, ...(clientId === undefined ? {} : { "client-id": clientId }) },
-    secrets: [authorization],
-  });
-  return rows.find(({ key }) => key === "token")?.value ?? "";
-}
 
 /** Connection data of a site. */
 interface SiteAccess {

@@ -44,6 +44,8 @@ export interface MeasuredState {
 /** Site. Only admins choose its name, so that it may be a label. */
 interface MeasuredSite {
   readonly name: string;
+  /** `ok`, `waiting`, `differs`, `failing` or `stuck`. */
+  readonly state: string;
   readonly up: boolean;
   /** Number of revisions that are not on the site yet. */
   readonly lag: number;
@@ -169,6 +171,18 @@ export function createMetrics(version: string): Metrics {
       },
     });
   };
+  const siteState: Gauge<"site" | "state"> = new Gauge({
+    name: "mooring_site_state",
+    help: "1 for the state of a site: ok, waiting, differs, failing or stuck.",
+    aggregator: "max",
+    labelNames: ["site", "state"] as const,
+    registers,
+    collect: () => {
+      siteState.reset();
+      for (const site of state?.().sites ?? [])
+        siteState.set({ site: site.name, state: site.state }, 1);
+    },
+  });
   siteGauge("mooring_site_up", "1 if a site answers.", ({ up }) => Number(up), "min");
   siteGauge(
     "mooring_site_lag_revisions",

@@ -1,24 +1,28 @@
 import type { RequestListener } from "node:http";
 import {
+  constants,
   createServer,
-  type Http2Server,
   type IncomingHttpHeaders,
+  type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Server as GrpcServer } from "@grpc/grpc-js";
-import { ServerCredentials } from "@grpc/grpc-js";
 import { discardRest } from "./body.ts";
 import type { ConnectionHandler } from "./front.ts";
+import { createGrpcJsPassage } from "./grpc-js.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { agreesOnHost, refuseWith } from "./request.ts";
 
 /** Parts of the gRPC server. */
 export interface GrpcListener {
-  /** Manages the connections, and serves calls that `direct` does not. */
+  /** Serves the calls that `direct` does not. */
   readonly server: GrpcServer;
   /** Direct handler of unary calls and server streams, tried first. */
   readonly direct: { handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean };
   /** Refuses a call that `direct` does not serve by its header `authorization`. */
   readonly check?: (authorization: string | undefined) => Promise<void>;
+  /** Called for each HTTP/2 connection. */
+  readonly watch?: (session: ServerHttp2Session) => void;
 }
 
 /** Content types of gRPC, with any codec; not gRPC-Web. */
@@ -33,62 +37,86 @@ type StreamListener = (
   rawHeaders: string[],
 ) => void;
 
-/**
- * Serves HTTP/2 connections: gRPC by grpc-js, everything else by `handler`, as over HTTP/1.1.
- *
- * grpc-js would answer all other streams with 415, so its internal HTTP/2 server gets a listener that
- * routes streams first. This uses a private field of a pinned version, which a test checks.
- *
- * @param handler of HTTP requests; undefined: gRPC only.
- * @param options.grpcHere false: gRPC has another port, and its calls go to the handler.
- * @param options.maxHeaderBytes of one request; announced to clients.
- */
-export function createHttp2Handler(
+/** HTTP/2 connections of a port. */
+export interface Http2Connections {
+  readonly accept: ConnectionHandler;
+  /** Announces the end of the connections (GOAWAY). Resolves when all of them are closed. */
+  close(): Promise<void>;
+  /** Closes the connections with their open streams. */
+  destroy(): void;
+}
+
+export interface Http2Options {
+  /** Of HTTP requests; undefined: gRPC only. */
+  readonly handler: RequestListener | undefined;
+  /** False: gRPC has another port, and its calls go to the handler. Default: true. */
+  readonly grpcHere?: boolean;
+  /** Maximum size of a request's headers, in bytes; announced to clients. */
+  readonly maxHeaderBytes: number;
+  /** Maximum number of concurrent streams of a connection; announced to clients. */
+  readonly maxStreams: number;
+}
+
+/** Serves HTTP/2 connections: gRPC calls, and everything else by the handler, as over HTTP/1.1. */
+export function createHttp2Connections(
   grpc: GrpcListener,
-  handler: RequestListener | undefined,
-  options: { readonly grpcHere?: boolean; readonly maxHeaderBytes: number },
-): ConnectionHandler {
-  const { grpcHere = true, maxHeaderBytes } = options;
-  const injector = grpc.server.createConnectionInjector(ServerCredentials.createInsecure());
-  const server = newestHttp2Server(grpc.server);
-  server.updateSettings({ maxHeaderListSize: maxHeaderBytes });
-  routeStreams(server, grpcHere ? grpc : undefined, handler);
-  return (socket) => injector.injectConnection(socket);
+  { handler, grpcHere = true, maxHeaderBytes, maxStreams }: Http2Options,
+): Http2Connections {
+  const server = createServer({
+    settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: maxHeaderBytes },
+    // Node resets streams at its own limit of memory. Bodies and slow readers have limits of their own.
+    maxSessionMemory: Number.MAX_SAFE_INTEGER,
+    maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
+  });
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    keepAlive(session);
+    grpc.watch?.(session);
+  });
+  server.on("stream", admitStreams(sortStreams(grpcHere ? grpc : undefined, handler)));
+  return {
+    accept: (socket) => void server.emit("connection", socket),
+    close: async () => {
+      await Promise.all([...sessions].map((session) => closeSession(session)));
+    },
+    destroy: () => {
+      for (const session of sessions) session.destroy(undefined, constants.NGHTTP2_CANCEL);
+    },
+  };
 }
 
-function newestHttp2Server(grpc: GrpcServer): Http2Server {
-  const { http2Servers } = grpc as unknown as { http2Servers?: Map<Http2Server, unknown> };
-  const server = [...(http2Servers?.keys() ?? [])].at(-1);
-  if (server === undefined)
-    throw new Error("this version of @grpc/grpc-js keeps its HTTP/2 server elsewhere");
-  return server;
+function closeSession(session: ServerHttp2Session): Promise<void> {
+  return new Promise((resolve) => {
+    if (session.destroyed) return resolve();
+    session.once("close", resolve);
+    session.close();
+  });
 }
 
-function routeStreams(
-  server: Http2Server,
+/** Serves each stream by its protocol. */
+function sortStreams(
   grpc: GrpcListener | undefined,
   handler: RequestListener | undefined,
-): void {
-  const grpcListeners = server.listeners("stream") as StreamListener[];
-  server.removeAllListeners("stream");
-  const toLibrary = replayMissedEnd((stream, headers, flags, rawHeaders) => {
-    for (const listener of grpcListeners) listener.call(server, stream, headers, flags, rawHeaders);
-  });
-  const toHandler = handler === undefined ? toLibrary : replayMissedEnd(compatible(handler));
-  const sort: StreamListener = (stream, headers, flags, rawHeaders) => {
+): StreamListener {
+  const toGrpcJs = grpc && createGrpcJsPassage(grpc.server);
+  const toHandler = handler && replayMissedEnd(compatible(handler));
+  return (stream, headers, flags, rawHeaders) => {
     const type = headers["content-type"] ?? "";
-    if (grpc === undefined || !GRPC_TYPE.test(type))
-      return toHandler(stream, headers, flags, rawHeaders);
+    if (grpc === undefined || toGrpcJs === undefined || !GRPC_TYPE.test(type))
+      return toHandler ? toHandler(stream, headers, flags, rawHeaders) : refuse(stream, 415);
     // grpc-js would execute methods other than POST, and read every codec as protobuf.
     if (headers[":method"] !== "POST") return refuse(stream, 405);
     if (!agreesOnHost(rawHeaders, headers[":authority"])) return refuse(stream, 400);
     if (!PROTO_TYPE.test(type)) return refuse(stream, 415);
     if (grpc.direct.handle(stream, headers)) return;
-    const pass = (): void => toLibrary(stream, headers, flags, rawHeaders);
-    if (grpc.check === undefined) return pass();
-    grpc.check(headers.authorization).then(pass, () => refuse(stream, 401));
+    if (grpc.check === undefined) return toGrpcJs(stream, headers);
+    grpc.check(headers.authorization).then(
+      () => toGrpcJs(stream, headers),
+      () => refuse(stream, 401),
+    );
   };
-  server.on("stream", admitStreams(sort));
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Server as NetServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionBounds, limitConnections } from "./connection-limit.ts";
 import { type Front, toHttp1 } from "./front.ts";
-import { createHttp2Handler, type GrpcListener } from "./http2.ts";
+import { createHttp2Connections, type GrpcListener } from "./http2.ts";
 
 /** Interval of checks for idle connections during a drain, in milliseconds. */
 const DRAIN_CHECK = 20;
@@ -36,6 +36,8 @@ export interface OpenListenersOptions {
   readonly connections: ConnectionBounds;
   /** Maximum size of the request line with all headers, in bytes. */
   readonly maxHeaderBytes: number;
+  /** Maximum number of concurrent streams of an HTTP/2 connection. */
+  readonly maxStreams: number;
 }
 
 /** Servers with their listening ports. */
@@ -50,17 +52,20 @@ export interface Listeners {
 
 /** Connects the servers with the ports. */
 export async function openListeners(options: OpenListenersOptions): Promise<Listeners> {
-  const { grpc, grpcFront, front, maxHeaderBytes } = options;
+  const { grpc, grpcFront, front, maxHeaderBytes, maxStreams } = options;
   const { fastify, server: http, handler, announceEnd } = options.http;
   await fastify.ready();
-  if (grpcFront !== undefined) {
-    const alone = createHttp2Handler(grpc, undefined, { maxHeaderBytes });
-    grpcFront.open({ http1: alone, http2: alone });
-  }
+  const limits = { maxHeaderBytes, maxStreams };
   // If gRPC has its own port, its streams get 404 here like any unknown path.
   const grpcHere = grpcFront === undefined;
-  const http2 = createHttp2Handler(grpc, handler, { grpcHere, maxHeaderBytes });
-  front.open({ http1: toHttp1(http), http2 });
+  const shared = createHttp2Connections(grpc, { handler, grpcHere, ...limits });
+  front.open({ http1: toHttp1(http), http2: shared.accept });
+  const http2 = [shared];
+  if (grpcFront !== undefined) {
+    const alone = createHttp2Connections(grpc, { handler: undefined, ...limits });
+    grpcFront.open({ http1: alone.accept, http2: alone.accept });
+    http2.push(alone);
+  }
   const fronts = [front, ...(grpcFront === undefined ? [] : [grpcFront])];
   const servers: NetServer[] = fronts.map(({ server }) => server);
   for (const server of servers) limitConnections(server, options.connections);
@@ -71,7 +76,7 @@ export async function openListeners(options: OpenListenersOptions): Promise<List
         server.close();
         await once(server, "close");
       }),
-      new Promise((resolve) => grpc.server.tryShutdown(resolve)),
+      ...http2.map((each) => each.close()),
     ]).then(() => true);
     announceEnd();
     const begun = Date.now();
@@ -85,6 +90,7 @@ export async function openListeners(options: OpenListenersOptions): Promise<List
       if (await Promise.race([closed, sleep(DRAIN_CHECK, false)])) break;
     }
     http.closeAllConnections();
+    for (const each of http2) each.destroy();
     grpc.server.forceShutdown();
     await fastify.close();
   };

@@ -1,8 +1,9 @@
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { waitAtMost } from "../pause.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { keyPolicyOf } from "../sites/settings/key-policy.ts";
 import type { Site, TakenBack } from "../sites/site.ts";
-import type { Sites } from "../sites/start.ts";
+import type { Sites } from "../sites/sites.ts";
 
 /**
  * Maximum wait for values that the upstream checks, whose refusal is reported to the caller, in
@@ -26,8 +27,8 @@ export type Delivery =
   | { readonly outcome: "refused"; readonly refusals: readonly UpstreamRefusedValue[] };
 
 export interface DeliveryDeps {
-  readonly sites: Pick<Sites, "registry" | "isLeader" | "follow">;
-  readonly engine: Pick<Engine, "snapshot">;
+  readonly sites: Pick<Sites, "registry" | "sync" | "settings">;
+  readonly ledger: Pick<Ledger, "snapshot">;
   readonly now: () => number;
   /** Maximum wait for other values, in milliseconds. */
   readonly patience: number;
@@ -36,13 +37,13 @@ export interface DeliveryDeps {
 
 /** Waits until a site has accepted or refused a revision. */
 export async function waitForDelivery(
-  { sites, engine, now, patience, onError }: DeliveryDeps,
+  { sites, ledger, now, patience, onError }: DeliveryDeps,
   site: Site,
   revision: number,
 ): Promise<Delivery> {
-  const { registry } = sites;
+  const { registry, settings, sync } = sites;
   const isDelivered = (): boolean => registry.state(site.id).appliedRevision >= revision;
-  const isChecked = Array.from(engine.snapshot().items()).some(
+  const isChecked = Array.from(ledger.snapshot().of(SETTINGS).items()).some(
     (item) => item.revision === revision && keyPolicyOf(item.key).alone,
   );
   const began = now();
@@ -51,10 +52,10 @@ export async function waitForDelivery(
     const answers = registry.state(site.id).error === undefined;
     return began + (isChecked && answers ? CHECKED_PATIENCE : patience) - now();
   };
-  if (sites.isLeader()) void sites.follow(site.id).catch(onError);
+  if (sync.isLeader()) void settings.reconcile(site.id).catch(onError);
   while (!isDelivered() && left() > 0) {
-    await nextChange(registry, sites.isLeader() ? left() : Math.min(READ_INTERVAL, left()));
-    if (!sites.isLeader()) await registry.load();
+    await nextChange(registry, sync.isLeader() ? left() : Math.min(READ_INTERVAL, left()));
+    if (!sync.isLeader()) await registry.load();
   }
   if (!isDelivered()) return { outcome: "pending" };
   const refusals = Object.entries(registry.state(site.id).takenBack)

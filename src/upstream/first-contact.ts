@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Engine } from "../ledger/engine.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
 import { addressOf } from "../sites/registry.ts";
+import { createSettingClient, readPermanentToken } from "../sites/settings/client.ts";
+import type { SettingJob } from "../sites/settings/sync.ts";
 import type { Site } from "../sites/site.ts";
-import type { Sites } from "../sites/start.ts";
-import type { Turn } from "../sites/worker.ts";
-import { readPermanentToken, type SiteClient } from "../sync/client.ts";
+import type { Sites } from "../sites/sites.ts";
+import type { SiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import type { Sessions } from "./session.ts";
 import { ADOPTION, type UpstreamSite } from "./upstream-site.ts";
@@ -23,11 +24,15 @@ export interface FirstContactDeps {
   readonly url: string;
   /** The upstream's permanent token; undefined: read with the login of the first admin. */
   readonly token: string | undefined;
-  readonly engine: Pick<Engine, "touch">;
+  readonly ledger: Pick<Ledger, "touch">;
   readonly client: SiteClient;
   readonly identify: Sessions["identify"];
   /** Adopts the upstream's values. @param onlyDrifted only those that changed there. */
-  readonly adopt: (turn: Turn, origin: RevisionOrigin, onlyDrifted: boolean) => Promise<unknown>;
+  readonly adopt: (
+    job: SettingJob,
+    origin: RevisionOrigin,
+    onlyDrifted: boolean,
+  ) => Promise<unknown>;
   readonly now: () => number;
   /** Called at each start when its values were adopted, so that it can follow. */
   readonly onAdopted: () => void;
@@ -99,7 +104,7 @@ class Contact implements FirstContact {
     const { identify, client } = this.#deps;
     const visitor = await identify(authorization, clientId);
     if (visitor.kind !== "admin") return;
-    const token = await readPermanentToken(client, authorization, clientId);
+    const token = await readPermanentToken(createSettingClient(client), authorization, clientId);
     if (token !== "") await this.#contact(token);
   }
 
@@ -152,20 +157,20 @@ class Contact implements FirstContact {
    * that were changed while no process followed. Afterwards the site follows.
    */
   async #adoptAndFollow(token: string): Promise<void> {
-    const { sites, upstream, engine, adopt, onAdopted, onNotice, onError } = this.#deps;
+    const { sites, upstream, ledger, adopt, onAdopted, onNotice, onError } = this.#deps;
     const { id, paused } = await this.#siteWith(token);
     // An operator has paused the site.
     if (paused) return onAdopted();
     const isNew = sites.registry.state(id).appliedRevision === 0;
-    await sites.workers.alone(id, (turn) => adopt(turn, ADOPTION, !isNew));
+    await sites.settings.exclusive(id, (job) => adopt(job, ADOPTION, !isNew));
     if (isNew) await upstream.change(id, { mode: "follow" });
     // Before the first site no process takes the lease: without this, saves wait for the next tick.
-    await sites.beat();
+    await sites.sync.tick();
     // Cached public replies contain the old version.
-    engine.touch();
+    ledger.touch();
     onAdopted();
     // Pushes changes that were saved meanwhile.
-    if (sites.isLeader()) void sites.follow(id).catch(onError);
+    void sites.settings.reconcile(id).catch(onError);
     if (isNew) onNotice("the upstream's settings were adopted; it follows from now on");
   }
 

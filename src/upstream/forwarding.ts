@@ -1,9 +1,8 @@
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
+import type { SettingJob, SettingSync } from "../sites/settings/sync.ts";
 import type { Site } from "../sites/site.ts";
-import type { Sites } from "../sites/start.ts";
-import type { Turn } from "../sites/worker.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { VISITOR_ACTOR } from "./session.ts";
 import { ADOPTION } from "./upstream-site.ts";
@@ -23,9 +22,13 @@ export interface ForwardedCall {
 }
 
 export interface ForwardingDeps {
-  readonly workers: Pick<Sites["workers"], "alone">;
+  readonly settings: Pick<SettingSync, "exclusive">;
   /** Adopts the upstream's values. @param onlyDrifted only those that changed there. */
-  readonly adopt: (turn: Turn, origin: RevisionOrigin, onlyDrifted: boolean) => Promise<unknown>;
+  readonly adopt: (
+    job: SettingJob,
+    origin: RevisionOrigin,
+    onlyDrifted: boolean,
+  ) => Promise<unknown>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -34,22 +37,22 @@ export interface ForwardingDeps {
  * forwarded after earlier work on the site, or after the maximum wait.
  */
 export async function forwardChange(
-  { workers, adopt, onError }: ForwardingDeps,
+  { settings, adopt, onError }: ForwardingDeps,
   site: Site,
   forward: () => Promise<void>,
   by: ForwardedCall,
 ): Promise<void> {
   let forwarded: Promise<void> | undefined;
-  const adopted = workers
-    .alone(site.id, async (turn) => {
+  const adopted = settings
+    .exclusive(site.id, async (job) => {
       // Earlier changes there do not belong to this admin.
-      await adopt(turn, ADOPTION, true).catch((error: unknown) => {
+      await adopt(job, ADOPTION, true).catch((error: unknown) => {
         if (!(error instanceof SiteFailure)) throw error;
       });
       // Already forwarded after the maximum wait: only its result is adopted.
       forwarded ??= forward();
       await forwarded;
-      await adopt(turn, { ...originOf(by), reason: `${by.call} at the upstream` }, true);
+      await adopt(job, { ...originOf(by), reason: `${by.call} at the upstream` }, true);
     })
     .catch((error: unknown) => {
       if (!(error instanceof SiteFailure)) onError(error);

@@ -1,5 +1,5 @@
 import { hasCome } from "../periodic.ts";
-import type { SiteRow } from "../sync/client.ts";
+import type { SiteRow } from "../sites/settings/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 
 /**

@@ -1,10 +1,11 @@
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
-import { answers } from "../sites/probe.ts";
+import { SETTINGS } from "../settings/kind.ts";
+import { createSettingClient } from "../sites/settings/client.ts";
+import type { SettingJob } from "../sites/settings/sync.ts";
 import { takeValuesIn } from "../sites/settings/take.ts";
 import type { Site } from "../sites/site.ts";
-import type { Sites, SitesDeps } from "../sites/start.ts";
-import type { Turn } from "../sites/worker.ts";
+import { isAnswering, type Sites, type SitesDeps } from "../sites/sites.ts";
 import { createSiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { type Delivery, waitForDelivery } from "./delivery.ts";
@@ -24,7 +25,7 @@ const PATIENCE = 1_000;
 const OWN_ROWS_LIMIT = 1_000;
 
 export interface UpstreamDeps
-  extends Pick<SitesDeps, "engine" | "managedBy" | "maxValueBytes" | "now" | "onEvent" | "times">,
+  extends Pick<SitesDeps, "ledger" | "managedBy" | "maxValueBytes" | "now" | "onEvent" | "times">,
     Pick<FirstContactDeps, "url" | "token" | "onAdopted" | "onNotice" | "onError"> {
   readonly sites: Sites;
   /** Forwards a change of mounts, and adopts the result. */
@@ -73,15 +74,15 @@ export interface Upstream
 
 /** Contacts the upstream in the background, with retries until the first success. */
 export function startUpstream(deps: UpstreamDeps): Upstream {
-  const { sites, url, engine, now, onError, forwardMounts } = deps;
+  const { sites, url, ledger, now, onError, forwardMounts } = deps;
   const { patience = PATIENCE, ownRows: ownRowsAge } = deps.times ?? {};
-  const { registry, workers } = sites;
+  const { registry, settings } = sites;
   const client = createSiteClient({ url, token: "", ca: "", pin: "" }, CONNECTIONS);
   const sessions = createSessions(client, now);
   const upstream = createUpstreamSite(registry, now);
-  const adopt = (turn: Turn, origin: RevisionOrigin, onlyDrifted: boolean) =>
+  const adopt = (job: SettingJob, origin: RevisionOrigin, onlyDrifted: boolean) =>
     takeValuesIn(
-      turn,
+      job,
       { ...deps, registry },
       { keys: [], dryRun: false, origin, reveals: true, onlyDrifted },
     );
@@ -95,7 +96,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   const knownKeys = createKnownKeys(() => registry.state(upstream.find()?.id ?? "").known);
   const readOwnRows = () => {
     const token = upstream.find()?.token ?? "";
-    return client.list({
+    return createSettingClient(client).list({
       headers: { authorization: token },
       secrets: [token],
       limit: OWN_ROWS_LIMIT,
@@ -110,7 +111,8 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     },
     token: () => upstream.find()?.token ?? "",
     version: () => registry.state(upstream.find()?.id ?? "").version,
-    lacks: (key) => !knownKeys().has(key) && engine.snapshot().get(key)?.definition !== undefined,
+    lacks: (key) =>
+      !knownKeys().has(key) && ledger.snapshot().get(SETTINGS, key)?.definition !== undefined,
     known: knownKeys,
     ownRows: createOwnRows(readOwnRows, now, ownRowsAge),
     identify: sessions.identify,
@@ -121,13 +123,13 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       if (contacting !== undefined) await waitAtMost(patience, contacting);
       const site = upstream.find();
       if (site === undefined || site.mode !== "follow" || site.paused) return undefined;
-      return waitForDelivery({ sites, engine, now, patience, onError }, site, revision);
+      return waitForDelivery({ sites, ledger, now, patience, onError }, site, revision);
     },
     probe: createProbe(deps, upstream.find),
     forwardChange: async (forward, by) => {
       const site = upstream.find();
       if (site === undefined || registry.state(site.id).appliedRevision === 0) return forward();
-      await forwardChange({ workers, adopt, onError }, site, forward, by);
+      await forwardChange({ settings, adopt, onError }, site, forward, by);
     },
     forwardMountChange: async (forward, by) => {
       const site = upstream.find();
@@ -140,7 +142,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       const site = upstream.find();
       if (site === undefined) return;
       const secrets = Object.values(body).filter((value) => typeof value === "string");
-      await workers.alone(site.id, ({ client }) =>
+      await settings.exclusive(site.id, ({ client }) =>
         client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 }),
       );
     },
@@ -153,15 +155,15 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
 
 /** Availability check of the upstream; concurrent calls share one. */
 function createProbe(
-  { sites: { registry, workers }, onError }: Pick<UpstreamDeps, "sites" | "onError">,
+  { sites: { registry, settings }, onError }: Pick<UpstreamDeps, "sites" | "onError">,
   find: () => Site | undefined,
 ): () => Promise<void> {
   let running: Promise<void> | undefined;
   const probeOnce = async (): Promise<void> => {
     const site = find();
     const isKnownToFail = site === undefined || registry.state(site.id).error !== undefined;
-    if (isKnownToFail || site.paused || (await answers(site, PROBE_TIMEOUT))) return;
-    await workers.round(site, { aim: "look", actor: "sites" }).catch((error: unknown) => {
+    if (isKnownToFail || site.paused || (await isAnswering(site, PROBE_TIMEOUT))) return;
+    await settings.round(site, { aim: "read", actor: "sites" }).catch((error: unknown) => {
       if (!(error instanceof SiteFailure)) throw error;
     });
   };

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createThrottle } from "../../src/access/throttle.ts";
 import { openAccess } from "../../src/app/access.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
@@ -10,16 +10,16 @@ const newPath = temporaryPaths();
 
 test("closing waits for a read of the database in progress", async () => {
   const path = newPath();
-  const { engine } = await testParts(path);
-  const store = await openSqliteSettingStore(path);
+  const { ledger } = await testParts(path);
+  const store = await openSqliteStore(path);
   onTestFinished(() => store.close());
   const release = Promise.withResolvers<void>();
   const fresh = vi.fn(async () => {
     await release.promise;
-    return engine.snapshot();
+    return ledger.snapshot();
   });
   const access = await openAccess({
-    engine: { ...engine, fresh },
+    ledger: { ...ledger, fresh },
     store,
     upstream: undefined,
     throttle: createThrottle({ perMinute: 0 }),

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startDeletion } from "../../src/access/deletion.ts";
 import { openAccessRegistry } from "../../src/access/registry.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { allRows } from "../store/audit-contract.ts";
 
 const DAY = 86_400_000;
@@ -38,10 +38,10 @@ const token = (id: string, more: Partial<StoredToken> = {}): StoredToken => ({
   ...more,
 });
 
-type Store = Awaited<ReturnType<typeof openSqliteSettingStore>>;
+type Store = Awaited<ReturnType<typeof openSqliteStore>>;
 
 async function storeOf(tokens: readonly StoredToken[]): Promise<Store> {
-  const store = await openSqliteSettingStore(":memory:");
+  const store = await openSqliteStore(":memory:");
   onTestFinished(() => store.close());
   const principals = [principal("p"), principal("gone", START + HOUR)];
   await store.access.transact((trx) => trx.write({ principals, tokens, audit: [] }));

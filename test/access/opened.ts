@@ -6,7 +6,7 @@ import { openAccessRegistry } from "../../src/access/registry.ts";
 import { createAccessService } from "../../src/access/rpc.ts";
 import type { AccessStore } from "../../src/access/store.ts";
 import { Message } from "../../src/messages/message.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { failureOf } from "../archive/setting.ts";
 import { allRows } from "../store/audit-contract.ts";
 
@@ -47,7 +47,7 @@ function countedBytes(): (size: number) => Buffer {
  * @param tokenCount number of tokens that the database reports. Default: the actual number.
  */
 export async function openedAccess(tokenCount?: () => Promise<number>) {
-  const stores = await openSqliteSettingStore(":memory:");
+  const stores = await openSqliteStore(":memory:");
   onTestFinished(() => stores.close());
   const store: AccessStore =
     tokenCount === undefined

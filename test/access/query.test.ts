@@ -5,7 +5,7 @@ import type { AccessTransaction } from "../../src/access/store.ts";
 import type { Database } from "../../src/database/schema.ts";
 import { createSqliteDialect } from "../../src/database/sqlite/dialect.ts";
 import { openSqlite } from "../../src/database/sqlite/open.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -13,7 +13,7 @@ const newPath = temporaryPaths();
 /** The store on a connection of its own, and the callbacks that it calls. */
 async function opened() {
   const path = newPath();
-  await (await openSqliteSettingStore(path)).close();
+  await (await openSqliteStore(path)).close();
   const dialect = createSqliteDialect(await openSqlite(path));
   const db = new Kysely<Database>({ dialect });
   onTestFinished(() => db.destroy());

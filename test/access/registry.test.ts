@@ -4,7 +4,7 @@ import { openAccessRegistry } from "../../src/access/registry.ts";
 import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import { makeToken } from "../../src/access/token-text.ts";
 import { StoreError } from "../../src/database/error.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -35,7 +35,7 @@ const stored = ({ id, hash }: { readonly id: string; readonly hash: string }): S
 });
 
 async function registryOf(tokens: readonly StoredToken[], time = () => 1_000) {
-  const store = await openSqliteSettingStore(newPath());
+  const store = await openSqliteStore(newPath());
   onTestFinished(() => store.close());
   const { access } = store;
   const rows = { principals: [PRINCIPAL], tokens: [...tokens], audit: [] };

@@ -1,13 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
-import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import { denied } from "../../src/messages/error.ts";
 import { message } from "../../src/messages/message.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
 import { mountItem } from "../../src/settings/mount-key.ts";
 import { type Rights, rightsOf } from "../../src/settings/rights.ts";
 import { TOKEN_KEY } from "../../src/settings/token.ts";
+import { snapshotOf } from "../settings/staged.ts";
 
 const GROUP = 9;
 
@@ -30,7 +30,7 @@ function item(key: string, group: number, secret = false): SettingItem {
 
 const stored = [item("boat", GROUP), item("crane", 1), item(TOKEN_KEY, GROUP, true)];
 const rights = (grant: Grant): Rights => {
-  const snapshot = createSnapshot(1, stored);
+  const snapshot = snapshotOf(1, stored);
   return rightsOf(grant, () => snapshot);
 };
 const byScopes = (...scopes: readonly string[]): Rights => rights(createGrant(scopes, []));
@@ -145,14 +145,14 @@ describe("reads", () => {
   ])(
     "of a change in the history depend on its groups before and after: %s, %s",
     (before, after, sees) => {
-      const change = { key: "boat", oldDefinition: before, newDefinition: after };
+      const change = { key: "boat", oldAttributes: before, newAttributes: after };
       expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(sees);
       expect(byScopes("history:read").canReadChange(change)).toBe(true);
     },
   );
 
   test("of a change without definitions depend on the current setting", () => {
-    const change = { key: "crane", oldDefinition: null, newDefinition: null };
+    const change = { key: "crane", oldAttributes: null, newAttributes: null };
     expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(false);
   });
 });
@@ -173,13 +173,13 @@ describe("mounts", () => {
   const mount = (path: string) =>
     mountItem("mount:m", JSON.stringify({ path, overrides: {} }), false);
   const reader = (limits: readonly string[], scopes = ["mounts:read"]): Rights => {
-    const snapshot = createSnapshot(1, stored, [mount("/a/b")]);
+    const snapshot = snapshotOf(1, stored, [mount("/a/b")]);
     return rightsOf(createGrant(scopes, limits), () => snapshot);
   };
   const change = (before: string | null, after: string | null) => ({
     key: "mount:m",
-    oldDefinition: before,
-    newDefinition: after,
+    oldAttributes: before,
+    newAttributes: after,
   });
 
   test("can be read when their paths are within the limits", () => {

@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { makeToken } from "../../src/access/token-text.ts";
 import { identityBy } from "../../src/app/access.ts";
-import type { Engine } from "../../src/ledger/engine.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
 
-const engineOf = (token: string): Pick<Engine, "look" | "snapshot"> =>
-  ({ snapshot: () => new Map([["token", { value: token }]]) }) as never;
+const ledgerOf = (token: string): Pick<Ledger, "look" | "snapshot"> =>
+  ({ snapshot: () => ({ get: () => ({ value: token }) }) }) as never;
 
 async function identified(sent: string, permanent = "the permanent token") {
   const registry = { fresh: vi.fn(), find: vi.fn() };
   const upstream = { identify: vi.fn() };
-  const caller = await identityBy(engineOf(permanent), registry, upstream).whose(sent);
+  const caller = await identityBy(ledgerOf(permanent), registry, upstream).whose(sent);
   return { registry, upstream, caller };
 }
 

@@ -54,8 +54,8 @@ export async function startLocalServices(
     version: VERSION,
     passphraseCost: CHEAP,
     showToken: () => {},
-    siteTimes: { beat: 30 },
-    mountTimes: { beat: 30, look: 30, watch: 30 },
+    siteTimes: { tick: 30 },
+    mountTimes: { tick: 30, read: 30, watch: 30 },
   });
   const all = createMethods(createRoutes(services, undefined, translations));
   const methods = new Map(all.map((method) => [method.desc.name, method]));

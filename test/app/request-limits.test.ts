@@ -31,6 +31,7 @@ const LONG = [
   "ExportMounts",
   "ReplaceCredential",
   "Rollback",
+  "RollbackMounts",
   "SetAria2",
   "SetQbittorrent",
   "SyncMounts",

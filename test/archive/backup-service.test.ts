@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { SecretsMode } from "../../src/archive/mooring.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { FLAG } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import {
   definitions,
   type Parts,
@@ -74,7 +75,7 @@ describe("a backup imported into a new database", () => {
       token: "changed",
       aria2_secret: "changed",
     });
-    expect(result).toHaveLength(from.engine.snapshot().size);
+    expect(result).toHaveLength(from.ledger.snapshot().of(SETTINGS).size);
   });
 
   test("restores the settings when the secrets are plain text in it", async () => {
@@ -131,7 +132,7 @@ describe("a backup imported into a new database", () => {
     );
     expect(header).toMatchObject({
       created: "2026-01-02T00:00:00.000Z",
-      revision: from.engine.snapshot().revision,
+      revision: from.ledger.snapshot().revision,
       databaseId: from.store.databaseId,
     });
   });
@@ -144,7 +145,7 @@ describe("an import", () => {
     const to = await testParts(newPath());
     const backup = await exported(await site(), { mode: "clear" });
     const dry = await imported(to, backup, { dryRun: true });
-    expect(to.engine.snapshot().revision).toBe(0);
+    expect(to.ledger.snapshot().revision).toBe(0);
     const done = await imported(to, backup);
     expect(done.result).toEqual(dry.result);
     expect(done.commit?.changes).toEqual(dry.commit?.changes);
@@ -159,7 +160,7 @@ describe("an import", () => {
       "default_page_size",
       "allow_indexed",
     ]);
-    expect(to.engine.snapshot().revision).toBe(0);
+    expect(to.ledger.snapshot().revision).toBe(0);
   });
 
   test("makes no private setting public and sets no short token", async () => {

@@ -7,12 +7,12 @@ import {
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import type { BackupService } from "../../src/archive/backup.ts";
 import { backupImpl } from "../../src/archive/rpc.ts";
-import { createSnapshot } from "../../src/ledger/snapshot.ts";
+import { snapshotOf } from "../settings/staged.ts";
 
 test("exports that are recorded together are answered in a tick each", async () => {
   const recorded = Promise.withResolvers<void>();
   const backup = { export: async () => ({}) } as unknown as BackupService;
-  const snapshot = createSnapshot(1, []);
+  const snapshot = snapshotOf(1, []);
   const { exportSettings } = backupImpl(backup, () => snapshot, {
     record: () => recorded.promise,
     note: () => {},

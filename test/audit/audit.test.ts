@@ -2,12 +2,12 @@ import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
 import { type AuditQuery, createAuditService, type Progress } from "../../src/audit/audit.ts";
 import type { AuditEntry } from "../../src/audit/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 
 /** A service on rows of its own, whose watchers are notified without delay. */
 async function opened(rows: readonly Partial<AuditEntry>[] = [], idle = 1e6, interval = 5) {
-  const { audit: store, close } = await openSqliteSettingStore(":memory:");
+  const { audit: store, close } = await openSqliteStore(":memory:");
   const service = createAuditService({ store, now: () => 5_000, interval, idle });
   onTestFinished(async () => {
     service.endStreams();

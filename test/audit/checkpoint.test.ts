@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { checkpointText, readCheckpoint, startCheckpoints } from "../../src/audit/checkpoint.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 
 const SECOND = 1_000;
@@ -10,7 +10,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 test("one of several processes publishes: at first, after a thousand rows, and each hour with rows", async () => {
-  const { audit, close } = await openSqliteSettingStore(":memory:");
+  const { audit, close } = await openSqliteStore(":memory:");
   onTestFinished(close);
   const published: string[] = [];
   const clock = { now: 1_700_000_000_000 };
@@ -55,7 +55,7 @@ test("one of several processes publishes: at first, after a thousand rows, and e
 });
 
 test("an unreachable database is reported once", async () => {
-  const { audit, close } = await openSqliteSettingStore(":memory:");
+  const { audit, close } = await openSqliteStore(":memory:");
   const reports: unknown[] = [];
   const publishing = startCheckpoints({
     store: audit,

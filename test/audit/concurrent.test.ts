@@ -6,12 +6,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { createAuditService } from "../../src/audit/audit.ts";
 import { createVerifier } from "../../src/audit/chain.ts";
 import type { AuditStore } from "../../src/audit/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 
 /** A service on ten rows. @param wrap replaces methods of its store. */
 async function opened(wrap: (store: AuditStore) => Partial<AuditStore>) {
-  const { audit: store, close } = await openSqliteSettingStore(":memory:");
+  const { audit: store, close } = await openSqliteStore(":memory:");
   await store.append(Array.from({ length: 10 }, () => entry()));
   const service = createAuditService({
     store: { ...store, ...wrap(store) },

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { keepAudit } from "../../src/app/audit.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { allRows, entry, expectChain } from "../store/audit-contract.ts";
 
 beforeEach(
@@ -13,7 +13,7 @@ beforeEach(
 afterEach(() => void vi.useRealTimers());
 
 test("the background job deletes old rows by count and by age, and logs checkpoints", async () => {
-  const store = await openSqliteSettingStore(":memory:");
+  const store = await openSqliteStore(":memory:");
   onTestFinished(() => store.close());
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line: string) => void lines.push(line) });

@@ -98,7 +98,7 @@ test("whoami with the permanent token", async () => {
 
 test.each<[string[], number, string]>([
   [["token", "create", "x"], 2, "--scopes is missing"],
-  [["token", "create"], 2, "takes one argument"],
+  [["token", "create"], 2, "token create: PRINCIPAL is missing"],
   [["token", "create", "x", "--scopes", "settings:all"], 4, "unknown scope"],
   [
     ["token", "create", "x", "--scopes", "settings:read", "--expires", "2020-01-01"],

@@ -2,14 +2,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { contentOf, makeDatabase } from "./database.ts";
 import { run } from "./world.ts";
 
 const newPath = temporaryPaths();
 
-const ofSqlite = async (path: string) => contentOf(await openSqliteSettingStore(path));
+const ofSqlite = async (path: string) => contentOf(await openSqliteStore(path));
 
 describe("database check", () => {
   test("reports no problem in an intact database", async () => {

@@ -74,7 +74,7 @@ test("a failing mount is shown, tested and mounted again by the commands of docs
   expect(shown).toMatch(/^on harbour +failing \(.*object not found\), since \d/m);
   expect(shown).toMatch(/values agree, read \d.*, listed \d/);
   expect(shown).toContain('"mooring mount sync harbour films"');
-  expect((await site("list")).out).toMatch(/^harbour +observe +degraded .*mounts: 1 failing$/m);
+  expect((await site("list")).out).toMatch(/^harbour +observe +failing .*mounts: 1 failing$/m);
   const still = await mount("sync", "harbour", "films", "--yes");
   expect(still).toMatchObject({ code: 4 });
   expect(still.out).toMatch(/^harbour: 1 failing \(.*object not found\)$/m);
@@ -125,9 +125,7 @@ test("mounts are exported, imported and rolled back", async () => {
   await mount("delete", "books", "--yes");
   const before = JSON.parse((await service.cli(["history", "--json", "-n", "1"])).out);
   const number = Number(before.revisions[0].revision) - 1;
-  const back = await service.cli(["rollback", String(number), "--only", "mounts"]);
-  expect(back.out).toMatch(/^mount:books +– +added$/m);
-  expect(back.out).toContain("restored 1 mount: revision");
+  expect((await mount("rollback", String(number), "--yes")).out).toBe("books: created\n");
   await mount("delete", "books", "--yes");
   const again = await mount("import", "mounts.json", "--site", "harbour", "--dry-run");
   expect(again.out).toMatch(/^books: created$/m);
@@ -187,6 +185,42 @@ test("wrong values are named as they are given", async () => {
   expect(own.err).toMatch(/mount: thumbnail@quay must be true or false/);
 });
 
+test("a change of a mount that does not exist says so, with the nearest name", async () => {
+  for (const args of [
+    ["set", "film"],
+    ["set", "film", "order=1"],
+    ["get", "film"],
+    ["copy", "film", "other", "/other"],
+    ["rename", "film", "other"],
+    ["replace", "film", "order=1"],
+    ["delete", "film", "--yes"],
+    ["test", "film"],
+    ["sync", "harbour", "film", "--yes"],
+    ["export", "film"],
+  ])
+    expect(await mount(...args), args.join(" ")).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/"film".*"films"/),
+    });
+  expect(await mount("set", "films")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("mount set: ITEM=VALUE is missing"),
+  });
+});
+
+test("all and none are no names of sites", async () => {
+  for (const sites of ["all,harbour", "harbour,none"])
+    expect(await mount("set", "films", `sites=${sites}`)).toMatchObject({
+      code: 4,
+      err: expect.stringMatching(/sites: (all|none) is a choice of its own/),
+    });
+  for (const name of ["all", "none", "All"])
+    expect(await site("set", "quay", `name=${name}`)).toMatchObject({
+      code: 4,
+      err: expect.stringContaining("must not be all or none"),
+    });
+});
+
 test("a sync of a site without mounts says so", async () => {
   const { out } = await mount("list", "--site", "quay");
   const names = out
@@ -211,5 +245,5 @@ test("invalid commands are reported", async () => {
   expect((await mount("create", "a", "/a", "S3")).err).toContain("bucket");
   expect((await mount("set", "films", "disabled=maybe")).err).toContain("true or false");
   expect((await mount("lst")).err).toContain("did you mean mount list?");
-  expect((await mount("rollback", "3", "films")).err).toContain("mooring rollback 3 --only mounts");
+  expect((await mount("rollback", "last")).err).toContain("number of a revision");
 });

@@ -223,7 +223,11 @@ describe("problems", () => {
       { env: { MOORING_MAX_VALUE: "9MiB" } },
       /^MOORING_MAX_VALUE is larger than MOORING_MAX_BODY, which is its upper limit$/,
     ],
-    [{ args: ["--max-body=65MiB"] }, /larger than MOORING_MAX_BUFFERED/],
+    [
+      { args: ["--max-body=33MiB"] },
+      /^MOORING_MAX_BODY \(34603008 bytes\) is larger than half of MOORING_MAX_BUFFERED \(67108864 bytes\)/,
+    ],
+    [{ env: { MOORING_MAX_BUFFERED: "15MiB" } }, /MOORING_MAX_BODY \(8388608 bytes\)/],
     [{ args: ["--stream-buffer=1GiB"] }, /larger than MOORING_STREAM_BUFFER_TOTAL/],
     [{ env: { MOORING_REFLECTION: "yes" } }, /not one of on, token, off/],
     [{ env: { MOORING_SOCKET_MODE: "rw" } }, /three octal digits/],

@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { createLease, type Lease } from "../../src/database/job.ts";
 import type { SiteStore } from "../../src/sites/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 async function leasesOf(...holders: string[]): Promise<Lease[]> {
-  const { sites, close } = await openSqliteSettingStore(newPath());
+  const { sites, close } = await openSqliteStore(newPath());
   onTestFinished(close);
   const store: Pick<SiteStore, "lease" | "release"> = {
     lease: (...args) => {
@@ -84,7 +84,7 @@ test("a lease that another process has acquired, or that was released, is not he
 });
 
 test("a slot is free again after its interval, for every process", async () => {
-  const { tryAcquireJobSlot, close } = await openSqliteSettingStore(newPath());
+  const { tryAcquireJobSlot, close } = await openSqliteStore(newPath());
   onTestFinished(close);
   const acquire = (job: string) => tryAcquireJobSlot(job, 1_000, time);
   expect([await acquire("one"), await acquire("one"), await acquire("two")]).toEqual([

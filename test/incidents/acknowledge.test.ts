@@ -6,7 +6,7 @@ import { createIncidentService } from "../../src/incidents/service.ts";
 import type { IncidentStore } from "../../src/incidents/store.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
 import type { Site } from "../../src/sites/site.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { failureOf } from "../archive/setting.ts";
 import { startedForEach } from "../started.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -15,7 +15,7 @@ const newPath = temporaryPaths();
 const origin = { actor: "ann", transport: "test", method: "Acknowledge", requestId: "r", peer: "" };
 const site = { id: "s", name: "home" } as Site;
 const row = { id: 1, mount_path: "/a", driver: "S3", status: "work", addition: "{}" } as StorageRow;
-const store = startedForEach(() => openSqliteSettingStore(newPath()));
+const store = startedForEach(() => openSqliteStore(newPath()));
 let announced: [IncidentEvent, Incident][];
 
 beforeEach(async () => {

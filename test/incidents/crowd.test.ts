@@ -2,12 +2,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { createIncidentRegistry } from "../../src/incidents/registry.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
 import type { Site } from "../../src/sites/site.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { startedForEach } from "../started.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
-const store = startedForEach(() => openSqliteSettingStore(newPath()));
+const store = startedForEach(() => openSqliteStore(newPath()));
 const hostile = { id: "h", name: "hostile" } as Site;
 const home = { id: "s", name: "home" } as Site;
 

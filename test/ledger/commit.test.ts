@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { toChange, toCommit, toWrite } from "../../src/ledger/commit.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
-import { mountItem } from "../../src/settings/mount-key.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { tester } from "../settings/parts.ts";
 import { customItem, item } from "../settings/staged.ts";
 
 const codec = { hash: (value: string) => `#${value}` };
 const change = (before: SettingItem | undefined, after: SettingItem | undefined) =>
-  toChange({ key: "a", before, after }, codec);
+  toChange({ kind: SETTINGS, key: "a", before, after }, codec);
 
 const custom = customItem("a", "1");
 const described = JSON.stringify({ type: "string", options: "", help: "", group: 0, flag: 1 });
@@ -17,43 +18,43 @@ test.each<[string, SettingItem | undefined, SettingItem | undefined, object]>([
     "a new custom setting",
     undefined,
     custom,
-    { oldValue: null, newValue: "1", oldDefinition: null, newDefinition: described },
+    { oldBody: null, newBody: "1", oldAttributes: null, newAttributes: described },
   ],
   [
     "a deleted custom setting",
     custom,
     undefined,
-    { oldValue: "1", newValue: null, oldDefinition: described, newDefinition: null },
+    { oldBody: "1", newBody: null, oldAttributes: described, newAttributes: null },
   ],
   [
     "a new value",
     custom,
     { ...custom, value: "2" },
-    { oldValue: "1", newValue: "2", oldDefinition: described, newDefinition: described },
+    { oldBody: "1", newBody: "2", oldAttributes: described, newAttributes: described },
   ],
   [
     "a new description",
     custom,
     { ...custom, help: "new" },
-    { oldDefinition: described, newDefinition: described.replace('"help":""', '"help":"new"') },
+    { oldAttributes: described, newAttributes: described.replace('"help":""', '"help":"new"') },
   ],
   [
     "a setting with a definition",
     item("1", { key: "a" }),
     item("2", { key: "a" }),
-    { oldValue: "1", newValue: "2", oldDefinition: null, newDefinition: null },
+    { oldBody: "1", newBody: "2", oldAttributes: null, newAttributes: null },
   ],
   [
     "a setting with a definition that becomes a custom one with the same description",
     item("1", { key: "a" }),
     { ...item("1", { key: "a" }), definition: undefined, origin: "custom" },
-    { oldDefinition: null, newDefinition: expect.stringContaining('"type"') },
+    { oldAttributes: null, newAttributes: expect.stringContaining('"type"') },
   ],
   [
     "a secret",
     item("1", { key: "a", secret: true }),
     item("2", { key: "a", secret: true }),
-    { oldValue: null, newValue: null, oldHash: "#1", newHash: "#2" },
+    { oldBody: null, newBody: null, oldHash: "#1", newHash: "#2" },
   ],
 ])("the history has %s", (_, before, after, expected) => {
   expect(change(before, after)).toMatchObject({ key: "a", ...expected });
@@ -64,12 +65,12 @@ test("a mount has its paths in the history, before and after", () => {
     mountItem("mount:m", JSON.stringify({ path, overrides: {} }), false);
   const [before, after] = [mount("/a"), mount("/b")];
   expect(
-    toChange({ key: "mount:m", before, after, mount: { before, after } }, codec),
+    toChange({ kind: MOUNTS, key: "mount:m", before, after, mount: { before, after } }, codec),
   ).toMatchObject({
-    oldDefinition: '{"paths":["/a"]}',
-    newDefinition: '{"paths":["/b"]}',
+    oldAttributes: '{"paths":["/a"]}',
+    newAttributes: '{"paths":["/b"]}',
   });
-  expect(change(before, after)).toMatchObject({ oldDefinition: null, newDefinition: null });
+  expect(change(before, after)).toMatchObject({ oldAttributes: null, newAttributes: null });
 });
 
 test("a write has the last state of each key, and an audit row for each revision", async () => {
@@ -79,8 +80,8 @@ test("a write has the last state of each key, and an audit row for each revision
       { ...change(custom, after), key: "b" },
     ]),
     items: [
-      { key: "a", before: custom, after },
-      { key: "b", before: custom, after: undefined },
+      { kind: SETTINGS, key: "a", before: custom, after },
+      { kind: SETTINGS, key: "b", before: custom, after: undefined },
     ],
   });
   const commits = [committed(1, "", custom), committed(2, "why", { ...custom, value: "2" })];

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startCompaction } from "../../src/ledger/compaction.ts";
-import type { SettingStore } from "../../src/ledger/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import type { LedgerStore } from "../../src/ledger/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { commit } from "../store/sample.ts";
 
 const DAY = 86_400_000;
@@ -10,8 +10,8 @@ const MINUTE = 60_000;
 const PAUSE = MINUTE + 100;
 
 /** A store with this number of revisions, a second apart. */
-async function history(count: number): Promise<SettingStore> {
-  const store = await openSqliteSettingStore(":memory:");
+async function history(count: number): Promise<LedgerStore> {
+  const store = await openSqliteStore(":memory:");
   onTestFinished(() => store.close());
   const revisions = Array.from({ length: count }, (_, at) => commit({ revision: at + 1 }));
   await store.transact((trx) => trx.write({ revisions, upserts: [], deletes: [], audit: [] }));
@@ -19,10 +19,7 @@ async function history(count: number): Promise<SettingStore> {
 }
 
 /** Compaction in several processes, on a clock that the test sets. */
-function compacted(
-  store: SettingStore,
-  { maxCount = 1e6, maxAge = 365 * DAY, processes = 1 } = {},
-) {
+function compacted(store: LedgerStore, { maxCount = 1e6, maxAge = 365 * DAY, processes = 1 } = {}) {
   const clock = { now: 1_000_000 };
   const jobs = Array.from({ length: processes }, () =>
     startCompaction({

@@ -18,7 +18,7 @@ function feedOn(length: number, { idle = 60_000, maxLag = 4 * MiB } = {}) {
     const made = Array.from({ length: count }, (_, at) =>
       commit({
         revision: first + at,
-        changes: [changed({ key: "k", newValue: "v".repeat(bytes) })],
+        changes: [changed({ key: "k", newBody: "v".repeat(bytes) })],
       }),
     );
     history.push(...made);

@@ -2,8 +2,9 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import type { Draft } from "../../src/ledger/draft.ts";
-import type { SettingStore } from "../../src/ledger/store.ts";
-import { mountItem } from "../../src/settings/mount-key.ts";
+import type { LedgerStore } from "../../src/ledger/store.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { type Parts, save, tester, testParts } from "../settings/parts.ts";
@@ -13,12 +14,12 @@ import { temporaryPaths } from "../store/folder.ts";
 const newPath = temporaryPaths();
 
 const mount = (path: string) => JSON.stringify({ path, overrides: {} });
-const change = <T>({ engine }: Parts, decide: (draft: Draft) => T) => engine.change(tester, decide);
+const change = <T>({ ledger }: Parts, decide: (draft: Draft) => T) => ledger.change(tester, decide);
 
 /** A store that counts its transactions and reads. */
 function counted() {
   const counts = { transactions: 0, loads: 0 };
-  const wrap = (store: SettingStore): SettingStore => ({
+  const wrap = (store: LedgerStore): LedgerStore => ({
     ...store,
     transact: (work) => {
       counts.transactions += 1;
@@ -38,10 +39,12 @@ function counted() {
 
 /** Settings and mounts of a draft. */
 const seenBy = (draft: Draft) => ({
-  mounts: [...draft.mountKeys()].sort(),
-  own: [...draft.keys()].filter((key) => ["a", "b", "mount:m", "mount:n"].includes(key)).sort(),
-  path: draft.mount("mount:m")?.value,
-  mixed: [draft.get("mount:m"), draft.mount("a")],
+  mounts: [...draft.keys(MOUNTS)].sort(),
+  own: [...draft.keys(SETTINGS)]
+    .filter((key) => ["a", "b", "mount:m", "mount:n"].includes(key))
+    .sort(),
+  path: draft.get(MOUNTS, "mount:m")?.value,
+  mixed: [draft.get(SETTINGS, "mount:m"), draft.get(MOUNTS, "a")],
 });
 
 describe("a change in a group commit", () => {
@@ -49,16 +52,16 @@ describe("a change in a group commit", () => {
     const parts = await testParts(newPath());
     const steps = [
       (draft: Draft) => {
-        draft.putMount(mountItem("mount:m", mount("/a"), false));
-        draft.putMount(mountItem("mount:n", mount("/n"), false));
-        draft.put(customItem("a", "1"));
-        draft.put(customItem("b", "1"));
+        draft.put(MOUNTS, mountItem("mount:m", mount("/a"), false));
+        draft.put(MOUNTS, mountItem("mount:n", mount("/n"), false));
+        draft.put(SETTINGS, customItem("a", "1"));
+        draft.put(SETTINGS, customItem("b", "1"));
       },
       seenBy,
       (draft: Draft) => {
-        draft.putMount(mountItem("mount:m", mount("/b"), false));
-        draft.deleteMount("mount:n");
-        draft.delete("b");
+        draft.put(MOUNTS, mountItem("mount:m", mount("/b"), false));
+        draft.delete(MOUNTS, "mount:n");
+        draft.delete(SETTINGS, "b");
       },
       seenBy,
     ];
@@ -71,10 +74,10 @@ describe("a change in a group commit", () => {
     // The same in a later commit, with them in the snapshot.
     expect((await change(parts, seenBy)).result).toEqual(second);
     const definitions = (at: number) =>
-      made[at]?.commit?.changes.map(({ key, oldDefinition, newDefinition }) => [
+      made[at]?.commit?.changes.map(({ key, oldAttributes, newAttributes }) => [
         key,
-        oldDefinition,
-        newDefinition,
+        oldAttributes,
+        newAttributes,
       ]);
     const paths = (path: string) => JSON.stringify({ paths: [path] });
     expect(definitions(2)).toEqual([
@@ -87,7 +90,7 @@ describe("a change in a group commit", () => {
   test("that changes nothing is not published", async () => {
     const parts = await testParts(newPath());
     const listener = { append: vi.fn(), skipTo: vi.fn(), reset: vi.fn() };
-    parts.engine.listen(listener);
+    parts.ledger.listen(listener);
     await change(parts, () => undefined);
     expect(listener.append).not.toHaveBeenCalled();
     await save(parts, { a: "1" });
@@ -97,9 +100,9 @@ describe("a change in a group commit", () => {
   test("without rights is refused for any caller", async () => {
     const parts = await testParts(newPath());
     const grant = createGrant(["settings:write"], ["key:b"]);
-    const origin = { ...tester, rights: rightsOf(grant, parts.engine.snapshot) };
+    const origin = { ...tester, rights: rightsOf(grant, parts.ledger.snapshot) };
     const put = (key: string) =>
-      parts.engine.change(origin, (draft) => draft.put(customItem(key, "1")));
+      parts.ledger.change(origin, (draft) => draft.put(SETTINGS, customItem(key, "1")));
     expect((await failureOf(() => put("a"))).code).toBe(Code.PermissionDenied);
     expect((await put("b")).revision).toBe(1);
   });
@@ -117,10 +120,10 @@ describe("a process without a sealing key", () => {
     const refused = async (decide: (draft: Draft) => void) =>
       (await failureOf(() => change(a, decide))).code;
     const code = Code.FailedPrecondition;
-    expect(await refused((draft) => draft.delete("aria2_secret"))).toBe(code);
+    expect(await refused((draft) => draft.delete(SETTINGS, "aria2_secret"))).toBe(code);
     const added = mountItem("mount:m:password", "x", true);
-    expect(await refused((draft) => draft.putMount(added))).toBe(code);
-    const decide = vi.fn((draft: Draft) => draft.put(customItem("a", "1")));
+    expect(await refused((draft) => draft.put(MOUNTS, added))).toBe(code);
+    const decide = vi.fn((draft: Draft) => draft.put(SETTINGS, customItem("a", "1")));
     counts.loads = 0;
     await change(a, decide);
     expect([decide.mock.calls.length, counts.loads]).toEqual([1, 0]);
@@ -128,25 +131,25 @@ describe("a process without a sealing key", () => {
   });
 });
 
-describe("the engine", () => {
+describe("the ledger", () => {
   test("resets a setting to its default when another process has deleted its row", async () => {
     const path = newPath();
     const [a, b] = [await testParts(path), await testParts(path)];
-    const value = () => b.engine.snapshot().get("site_title")?.value;
+    const value = () => b.ledger.snapshot().get(SETTINGS, "site_title")?.value;
     const before = value();
     await save(a, { site_title: "Harbour" });
-    await b.engine.refresh();
+    await b.ledger.refresh();
     expect(value()).toBe("Harbour");
-    await change(a, (draft) => draft.delete("site_title"));
-    await b.engine.refresh();
+    await change(a, (draft) => draft.delete(SETTINGS, "site_title"));
+    await b.ledger.refresh();
     expect(value()).toBe(before);
   });
 
   test("has a new snapshot of the same state after touch", async () => {
-    const { engine } = await testParts(newPath());
-    const before = engine.snapshot();
-    engine.touch();
-    expect(engine.snapshot()).not.toBe(before);
-    expect(engine.snapshot().revision).toBe(before.revision);
+    const { ledger } = await testParts(newPath());
+    const before = ledger.snapshot();
+    ledger.touch();
+    expect(ledger.snapshot()).not.toBe(before);
+    expect(ledger.snapshot().revision).toBe(before.revision);
   });
 });

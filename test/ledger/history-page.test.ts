@@ -3,18 +3,20 @@ import { describe, expect, test, vi } from "vitest";
 import { startCompaction } from "../../src/ledger/compaction.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { createHistory, type HistoryStore } from "../../src/ledger/history.ts";
-import { changesAfter } from "../../src/ledger/later.ts";
-import { createSnapshot } from "../../src/ledger/snapshot.ts";
+import type { Kind } from "../../src/ledger/kind.ts";
 import type { RevisionSummary } from "../../src/ledger/store.ts";
-import { mountItem } from "../../src/settings/mount-key.ts";
+import type { SettingItem } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
+import { changesAfter } from "../../src/settings/rollback.ts";
 import { failureOf } from "../archive/setting.ts";
-import { baseOf } from "../settings/staged.ts";
+import { baseOf, snapshotOf } from "../settings/staged.ts";
 import { changed, commit } from "../store/sample.ts";
 
 /** A history at revision 1,000 on a store whose replies the test defines. */
 function historyOf(store: Partial<HistoryStore>) {
-  const engine = { snapshot: () => ({ revision: 1_000 }) } as never;
-  return createHistory({ store: { oldestRevision: async () => 1, ...store } as never, engine });
+  const ledger = { snapshot: () => ({ revision: 1_000 }) } as never;
+  return createHistory({ store: { oldestRevision: async () => 1, ...store } as never, ledger });
 }
 
 /** Revisions in memory with the given summary, and the sizes of their queries. */
@@ -35,16 +37,16 @@ function listing(summary: Partial<RevisionSummary>) {
 
 const SIZE = 2 ** 16;
 const text = (length: number) => "x".repeat(length);
-const change = (members: { key?: string; oldDefinition?: string; newDefinition?: string }) => ({
-  changes: [{ key: "", oldDefinition: null, newDefinition: null, ...members }],
+const change = (members: { key?: string; oldAttributes?: string; newAttributes?: string }) => ({
+  changes: [{ key: "", oldAttributes: null, newAttributes: null, ...members }],
 });
 
 describe("a page", () => {
   test.each<[string, Partial<RevisionSummary>]>([
     ["the reason", { reason: text(SIZE - 512) }],
     ["the key", change({ key: text(SIZE - 512 - 64) })],
-    ["the old definition", change({ oldDefinition: text(SIZE - 512 - 64) })],
-    ["the new definition", change({ newDefinition: text(SIZE - 512 - 64) })],
+    ["the old definition", change({ oldAttributes: text(SIZE - 512 - 64) })],
+    ["the new definition", change({ newAttributes: text(SIZE - 512 - 64) })],
   ])(
     "ends at 2 MiB, counted with %s, and is read in two queries of that size",
     async (_, summary) => {
@@ -72,7 +74,7 @@ describe("a difference", () => {
   const diff = (
     [from, to]: readonly [number, number],
     oldest: () => number,
-    changesBetween = vi.fn(async () => [changed({ key: "a", newValue: "1" })]),
+    changesBetween = vi.fn(async () => [changed({ key: "a", newBody: "1" })]),
   ) => {
     const history = historyOf({ changesBetween, oldestRevision: async () => oldest() });
     return { changesBetween, found: history.diff(from, to) };
@@ -127,22 +129,16 @@ test("changes of mounts since a revision are the mounts that were set, replaced 
     ...mountItem(`mount:${name}`, JSON.stringify({ path, overrides: {} }), false),
     revision,
   });
-  const base = createSnapshot(
-    2,
-    [],
-    [mount("a", "/a", 1), mount("b", "/b", 1), mount("c", "/c", 1)],
-  );
-  const now = createSnapshot(
-    3,
-    [],
-    [mount("b", "/b2", 3), mount("c", "/c", 1), mount("d", "/d", 3)],
-  );
-  const changes = changesAfter(base, createDraft(baseOf(now)), { of: String } as never).map(
-    ({ key, oldValue, newValue }) => [key, oldValue !== null, newValue !== null],
-  );
-  expect(changes.sort()).toEqual([
+  const base = snapshotOf(2, [], [mount("a", "/a", 1), mount("b", "/b", 1), mount("c", "/c", 1)]);
+  const now = snapshotOf(3, [], [mount("b", "/b2", 3), mount("c", "/c", 1), mount("d", "/d", 3)]);
+  const changes = (kind: Kind<SettingItem>) =>
+    changesAfter(base, createDraft(baseOf(now)), { of: String } as never, kind).map(
+      ({ key, oldBody, newBody }) => [key, oldBody !== null, newBody !== null],
+    );
+  expect(changes(MOUNTS).sort()).toEqual([
     ["mount:a", true, false],
     ["mount:b", true, true],
     ["mount:d", false, true],
   ]);
+  expect(changes(SETTINGS)).toEqual([]);
 });

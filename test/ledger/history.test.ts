@@ -3,14 +3,7 @@ import { describe, expect, test } from "vitest";
 import { describeChange } from "../../src/ledger/commit.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
-import {
-  type Parts,
-  type PartsOptions,
-  restore,
-  save,
-  tester,
-  testParts,
-} from "../settings/parts.ts";
+import { type Parts, type PartsOptions, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -41,7 +34,7 @@ describe("the list of revisions", () => {
       reason: "no 3",
       revision: 3,
       time: 3_000,
-      changes: [{ key: "logo", oldDefinition: null, newDefinition: null }],
+      changes: [{ key: "logo", oldAttributes: null, newAttributes: null }],
     });
     expect({ next, oldest }).toEqual({ next: undefined, oldest: 1 });
   });
@@ -144,11 +137,7 @@ describe("the difference of two revisions", () => {
   test("has one change for each key that differs, in either direction", async () => {
     const { history } = await written(6);
     const between = async (from: number, to: number) =>
-      (await history.diff(from, to)).map(({ key, oldValue, newValue }) => [
-        key,
-        oldValue,
-        newValue,
-      ]);
+      (await history.diff(from, to)).map(({ key, oldBody, newBody }) => [key, oldBody, newBody]);
     expect(await between(2, 6)).toEqual([
       ["logo", expect.any(String), "6"],
       ["site_title", "2", "5"],
@@ -190,7 +179,7 @@ test("a history that cannot be read is UNAVAILABLE, with the store's own message
     () => parts.history.list({ pageSize: 0 }),
     () => parts.history.get(1),
     () => parts.history.diff(0, 1),
-    () => restore(parts, 0),
+    () => parts.settings.rollback({ revision: 0, keys: [] }, tester),
     () => parts.feed.read(0, new AbortController().signal)[Symbol.asyncIterator]().next(),
   ];
   for (const call of calls) {

@@ -1,28 +1,33 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSnapshot, type Snapshot } from "../../src/ledger/snapshot.ts";
+import type { Snapshot } from "../../src/ledger/snapshot.ts";
 import { knownItem, type SettingItem } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { defined } from "../settings/parts.ts";
+import { snapshotOf } from "../settings/staged.ts";
 
 function item(key: string, value = "", revision = 1, position = 0): SettingItem {
   return { ...knownItem(defined({ key }), value, revision), position };
 }
 
-const keys = (snapshot: Snapshot): string[] => [...snapshot.items()].map(({ key }) => key);
+const keys = (snapshot: Snapshot): string[] =>
+  [...snapshot.of(SETTINGS).items()].map(({ key }) => key);
 const many = (count: number) => Array.from({ length: count }, (_, at) => item(`k${at}`));
 
 describe("a snapshot", () => {
   test("has its items in the order of insertion", () => {
-    const snapshot = createSnapshot(7, [item("b"), item("a"), item("c", "", 1, 4)]);
+    const snapshot = snapshotOf(7, [item("b"), item("a"), item("c", "", 1, 4)]);
     expect(keys(snapshot)).toEqual(["b", "a", "c"]);
-    expect(snapshot).toMatchObject({ revision: 7, size: 3, lastPosition: 4 });
-    expect([snapshot.indexOf("c"), snapshot.indexOf("nobody")]).toEqual([2, -1]);
+    expect(snapshot.revision).toBe(7);
+    const view = snapshot.of(SETTINGS);
+    expect(view).toMatchObject({ size: 3, lastPosition: 4 });
+    expect([view.indexOf("c"), view.indexOf("nobody")]).toEqual([2, -1]);
   });
 
   test("shares unchanged items with the next one", () => {
-    const before = createSnapshot(1, many(200));
-    const after = before.with(2, [["k0", item("k0", "changed", 2)]]);
-    expect(after.get("k199")).toBe(before.get("k199"));
+    const before = snapshotOf(1, many(200));
+    const after = before.with(2, [{ kind: SETTINGS, key: "k0", item: item("k0", "changed", 2) }]);
+    expect(after.get(SETTINGS, "k199")).toBe(before.get(SETTINGS, "k199"));
   });
 
   test("equals a plain map after any changes, and so does every earlier one", () => {
@@ -31,7 +36,7 @@ describe("a snapshot", () => {
     const rounds = fc.array(fc.array(change, { maxLength: 4 }), { maxLength: 12 });
     fc.assert(
       fc.property(rounds, (changes) => {
-        let snapshot = createSnapshot(0, [item("a"), item("b")]);
+        let snapshot = snapshotOf(0, [item("a"), item("b")]);
         const map = new Map([
           ["a", ""],
           ["b", ""],
@@ -40,7 +45,11 @@ describe("a snapshot", () => {
         changes.forEach((round, at) => {
           snapshot = snapshot.with(
             at + 1,
-            round.map(([key, value]) => [key, value === undefined ? undefined : item(key, value)]),
+            round.map(([key, value]) => ({
+              kind: SETTINGS,
+              key,
+              item: value === undefined ? undefined : item(key, value),
+            })),
           );
           for (const [key, value] of round)
             if (value === undefined) map.delete(key);
@@ -48,10 +57,13 @@ describe("a snapshot", () => {
           seen.push([snapshot, new Map(map)]);
         });
         for (const [snapshot, map] of seen) {
-          const found = [...snapshot.items()].map(({ key, value }) => [key, value] as const);
+          const found = [...snapshot.of(SETTINGS).items()].map(
+            ({ key, value }) => [key, value] as const,
+          );
           expect(new Map(found)).toEqual(map);
-          expect(snapshot.size).toBe(map.size);
-          for (const key of "abcdefgh") expect(snapshot.get(key)?.value).toBe(map.get(key));
+          expect(snapshot.of(SETTINGS).size).toBe(map.size);
+          for (const key of "abcdefgh")
+            expect(snapshot.get(SETTINGS, key)?.value).toBe(map.get(key));
         }
       }),
     );

@@ -1,8 +1,10 @@
 // Large changes are decided and written in many ticks of the event loop. The clock advances by a
 // millisecond at each read, so that the count depends on the work alone.
+
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { failureOf } from "../archive/setting.ts";
-import { type Parts, restore, save, tester, testParts } from "../settings/parts.ts";
+import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -65,7 +67,7 @@ const changes: Readonly<Record<string, LargeChange>> = {
   },
   "a rollback": {
     passes: 5,
-    change: (parts) => restore(parts, 0),
+    change: ({ settings }) => settings.rollback({ revision: 0, keys: [] }, tester),
     prepare: ({ settings }) => settings.save(many("1"), tester),
   },
 };
@@ -74,7 +76,7 @@ test("a comparison of many revisions yields to the event loop", async () => {
   const parts = await testParts(newPath());
   for (let at = 0; at < 80; at += 1) await save(parts, { site_title: `${at}` });
   const counted = countTicks();
-  expect(await parts.history.diff(0, 0)).toMatchObject([{ key: "site_title", newValue: "79" }]);
+  expect(await parts.history.diff(0, 0)).toMatchObject([{ key: "site_title", newBody: "79" }]);
   // A query for ten revisions reads the clock once.
   expect(counted()).toBeGreaterThanOrEqual(1);
 });
@@ -93,9 +95,9 @@ describe("a change of many settings", () => {
     const seen = new Set<string>();
     let isOver = false;
     const check = (): void => {
-      const items = [...parts.engine.snapshot().items()];
+      const items = [...parts.ledger.snapshot().of(SETTINGS).items()];
       seen.add(
-        `${parts.engine.snapshot().revision}: ${items.filter(({ key }) => key.startsWith("many_")).length}`,
+        `${parts.ledger.snapshot().revision}: ${items.filter(({ key }) => key.startsWith("many_")).length}`,
       );
       if (!isOver) setImmediate(check);
     };
@@ -120,7 +122,7 @@ describe("a change of many settings", () => {
     expect((await reading).revisions.length).toBeLessThanOrEqual(2);
     const stored = await parts.store.load();
     expect(stored.revision).toBe(2);
-    expect(stored.settings).toHaveLength(COUNT + 1);
+    expect(stored.records).toHaveLength(COUNT + 1);
   });
 
   test("leaves nothing behind when its last setting is refused", async () => {
@@ -132,7 +134,7 @@ describe("a change of many settings", () => {
     await failureOf(() => parts.backup.import(wrong, tester, conditions));
     await saving;
     const stored = await parts.store.load();
-    expect(stored.settings.map(({ key }) => key)).toEqual(["site_title"]);
-    expect(parts.engine.snapshot().revision).toBe(1);
+    expect(stored.records.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(parts.ledger.snapshot().revision).toBe(1);
   });
 });

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
-import type { SettingStore } from "../../src/ledger/store.ts";
+import type { LedgerStore } from "../../src/ledger/store.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { failureOf } from "../archive/setting.ts";
 import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -17,7 +18,7 @@ function watched() {
     commits: 0,
     fail: undefined as StoreError | undefined,
   };
-  const wrap = (store: SettingStore): SettingStore => ({
+  const wrap = (store: LedgerStore): LedgerStore => ({
     ...store,
     transact: async (work) => {
       seen.transactions += 1;
@@ -59,7 +60,7 @@ describe("changes that wait at the same time", () => {
       new Promise((resolve) => setImmediate(resolve)).then(() => save(parts, { [`k${at}`]: "1" })),
     );
     await Promise.all(saves);
-    expect(parts.engine.snapshot().revision).toBe(8);
+    expect(parts.ledger.snapshot().revision).toBe(8);
     expect(seen.transactions).toBe(1);
   });
 
@@ -69,8 +70,8 @@ describe("changes that wait at the same time", () => {
     const parts = await testParts(newPath(), { wrap, collect });
     await Promise.all(Array.from({ length: 600 }, (_, at) => save(parts, { counter: `${at}` })));
     expect(seen.transactions).toBe(3);
-    expect(parts.engine.snapshot().revision).toBe(600);
-    expect((await parts.store.load()).settings).toMatchObject([{ value: "599", revision: 600 }]);
+    expect(parts.ledger.snapshot().revision).toBe(600);
+    expect((await parts.store.load()).records).toMatchObject([{ value: "599", revision: 600 }]);
   });
 
   test("share a commit with a change that is refused, and write nothing without effect", async () => {
@@ -115,24 +116,22 @@ describe("changes that wait at the same time", () => {
     await Promise.all([..."abcdefgh"].map((letter) => save(parts, mebibyte(letter))));
     // The first one has no old values: 1 + 2 + 2, 2 + 2, 2 + 2, 2.
     expect(seen).toMatchObject({ transactions: 4, writes: 4 });
-    expect(parts.engine.snapshot().revision).toBe(8);
+    expect(parts.ledger.snapshot().revision).toBe(8);
   });
 
   test("are each decided on the state of the earlier ones", async () => {
     const parts = await testParts(newPath());
     const append = (letter: string) =>
-      parts.engine.change(tester, (draft) => {
-        const item = draft.get("site_title");
-        if (item !== undefined) draft.put({ ...item, value: `${item.value}${letter}` });
+      parts.ledger.change(tester, (draft) => {
+        const item = draft.get(SETTINGS, "site_title");
+        if (item !== undefined) draft.put(SETTINGS, { ...item, value: `${item.value}${letter}` });
         return `${draft.revision}${letter}`;
       });
     await save(parts, { site_title: "-" });
     const changed = await Promise.all(["a", "b", "c"].map(append));
     expect(changed.map(({ result }) => result)).toEqual(["1a", "2b", "3c"]);
     expect(parts.settings.get("site_title")).toMatchObject({ value: "-abc", revision: 4 });
-    expect((await parts.history.get(3)).changes).toMatchObject([
-      { oldValue: "-a", newValue: "-ab" },
-    ]);
+    expect((await parts.history.get(3)).changes).toMatchObject([{ oldBody: "-a", newBody: "-ab" }]);
   });
 
   test("keep the order of custom settings that several of them add", async () => {
@@ -140,8 +139,8 @@ describe("changes that wait at the same time", () => {
     const parts = await testParts(path);
     await Promise.all([save(parts, { c: "1", b: "1" }), save(parts, { a: "1" })]);
     const again = await testParts(path);
-    for (const { engine } of [parts, again])
-      expect([...engine.snapshot().items()].slice(-3).map(({ key }) => key)).toEqual([
+    for (const { ledger } of [parts, again])
+      expect([...ledger.snapshot().of(SETTINGS).items()].slice(-3).map(({ key }) => key)).toEqual([
         "c",
         "b",
         "a",
@@ -157,7 +156,7 @@ describe("changes that wait at the same time", () => {
       parts.settings.save([{ key: "logo", value: "l" }], tester, { expectedRevision: 0 }),
       save(parts, { version: "v9" }),
       save(parts, { allow_indexed: "perhaps" }),
-      parts.engine.change(tester, () => {
+      parts.ledger.change(tester, () => {
         throw new TypeError("a slip");
       }),
       save(parts, { site_title: "two" }),
@@ -172,7 +171,7 @@ describe("changes that wait at the same time", () => {
       "fulfilled",
     ]);
     expect(seen.transactions).toBe(1);
-    expect(parts.engine.snapshot().revision).toBe(2);
+    expect(parts.ledger.snapshot().revision).toBe(2);
     expect(parts.settings.get("site_title")).toMatchObject({ value: "two", revision: 2 });
   });
 
@@ -180,9 +179,9 @@ describe("changes that wait at the same time", () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     const inDraft = (value: string) =>
-      parts.engine.change(tester, (draft) => {
-        const item = draft.get("site_title");
-        if (item !== undefined) draft.put({ ...item, value });
+      parts.ledger.change(tester, (draft) => {
+        const item = draft.get(SETTINGS, "site_title");
+        if (item !== undefined) draft.put(SETTINGS, { ...item, value });
       });
     const results = await Promise.allSettled([
       save(parts, { site_title: "one" }),
@@ -210,8 +209,8 @@ describe("changes that wait at the same time", () => {
       save(parts, { site_title: "two" }),
     ]);
     expect(dry.revision).toBe(1);
-    expect(dry.commit?.changes).toMatchObject([{ oldValue: "one", newValue: "dry" }]);
-    expect(last.commit?.changes).toMatchObject([{ oldValue: "one", newValue: "two" }]);
+    expect(dry.commit?.changes).toMatchObject([{ oldBody: "one", newBody: "dry" }]);
+    expect(last.commit?.changes).toMatchObject([{ oldBody: "one", newBody: "two" }]);
     expect(last.revision).toBe(2);
   });
 });
@@ -223,7 +222,7 @@ describe("a change is acknowledged", () => {
     const saves = Array.from({ length: 20 }, async (_, at) => {
       const { revision } = await save(parts, { [`k${at}`]: "1" });
       expect(seen.commits).toBeGreaterThan(0);
-      expect(parts.engine.snapshot().revision).toBeGreaterThanOrEqual(revision);
+      expect(parts.ledger.snapshot().revision).toBeGreaterThanOrEqual(revision);
       expect(parts.feed.head).toBeGreaterThanOrEqual(revision);
     });
     await Promise.all(saves);
@@ -233,7 +232,7 @@ describe("a change is acknowledged", () => {
     const { seen, wrap } = watched();
     const parts = await testParts(newPath(), { wrap });
     await save(parts, { site_title: "one" });
-    const snapshot = parts.engine.snapshot();
+    const snapshot = parts.ledger.snapshot();
     const fail = async (error: StoreError) => {
       seen.fail = error;
       const both = [save(parts, { site_title: "two" }), save(parts, { logo: "two" })];
@@ -246,7 +245,7 @@ describe("a change is acknowledged", () => {
     expect(full?.message).toBe("nothing was saved: the database is on a full disk");
     for (const failure of await fail(new StoreError("failed", "the disk is gone")))
       expect(failure).toMatchObject({ code: Code.Unavailable });
-    expect(parts.engine.snapshot()).toBe(snapshot);
+    expect(parts.ledger.snapshot()).toBe(snapshot);
     expect(parts.feed.head).toBe(1);
     expect(await save(parts, { site_title: "three" })).toMatchObject({ revision: 2 });
   });
@@ -265,8 +264,8 @@ describe("two engines on one database", () => {
     );
     const revisions = (await Promise.all(saves)).map(({ revision }) => revision);
     expect(revisions.sort((a, b) => a - b)).toEqual(Array.from({ length: 80 }, (_, at) => at + 1));
-    const [a, b] = await Promise.all(engines.map(({ engine }) => engine.fresh()));
-    expect([...(a?.items() ?? [])]).toEqual([...(b?.items() ?? [])]);
+    const [a, b] = await Promise.all(engines.map(({ ledger }) => ledger.fresh()));
+    expect([...(a?.of(SETTINGS).items() ?? [])]).toEqual([...(b?.of(SETTINGS).items() ?? [])]);
     expect(a?.revision).toBe(80);
   });
 
@@ -277,7 +276,7 @@ describe("two engines on one database", () => {
     expect(await failureOf(() => stale)).toMatchObject({ code: Code.Aborted });
     await save(b, { logo: "y" });
     expect(b.settings.get("site_title").value).toBe("by a");
-    expect(b.engine.snapshot().revision).toBe(2);
+    expect(b.ledger.snapshot().revision).toBe(2);
   });
 
   test("give no old token to concurrent callers, at any step of a read", async () => {
@@ -286,7 +285,7 @@ describe("two engines on one database", () => {
       const { token } = await a.settings.resetToken(tester);
       const asked: Promise<string | undefined>[] = [];
       for (let step = 0; step < 400; step += 1) {
-        asked.push(b.engine.fresh().then((now) => now.get("token")?.value));
+        asked.push(b.ledger.fresh().then((now) => now.get(SETTINGS, "token")?.value));
         // The next caller comes one step of the read later, or one tick of the event loop.
         await (step % 20 === 0 ? nextTurn() : Promise.resolve());
       }
@@ -301,7 +300,7 @@ test("while the database cannot be read, reads continue from memory and the fail
   const throwing = () => {
     if (broken !== undefined) throw broken;
   };
-  const wrap = (store: SettingStore): SettingStore => ({
+  const wrap = (store: LedgerStore): LedgerStore => ({
     ...store,
     changedElsewhere: () => broken !== undefined || store.changedElsewhere(),
     delta: async (after) => {
@@ -313,10 +312,10 @@ test("while the database cannot be read, reads continue from memory and the fail
   const parts = await testParts(newPath(), { wrap, onReadFailure });
   await save(parts, { site_title: "kept" });
   broken = new StoreError("failed", "the disk is gone");
-  const asked = await Promise.all([parts.engine.fresh(), parts.engine.fresh()]);
-  for (const snapshot of asked) expect(snapshot.get("site_title")?.value).toBe("kept");
+  const asked = await Promise.all([parts.ledger.fresh(), parts.ledger.fresh()]);
+  for (const snapshot of asked) expect(snapshot.get(SETTINGS, "site_title")?.value).toBe("kept");
   expect(failures).toContain(broken);
   broken = undefined;
   await save(parts, { site_title: "again" });
-  expect((await parts.engine.fresh()).get("site_title")?.value).toBe("again");
+  expect((await parts.ledger.fresh()).get(SETTINGS, "site_title")?.value).toBe("again");
 });

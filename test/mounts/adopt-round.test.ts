@@ -6,6 +6,7 @@ import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../src/mounts/site/round.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
+import { MOUNTS } from "../../src/settings/mount-key.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { type Parts, tester, testParts } from "../settings/parts.ts";
 import { siteNames } from "../sites/names.ts";
@@ -46,7 +47,7 @@ function films(remark: string): StorageRow {
 
 /** Adopts a row of a site, decided on earlier mounts. */
 async function adopt(
-  { engine }: Parts,
+  { ledger }: Parts,
   name: string,
   round: Partial<MountRound>,
   mounts: ReadonlyMap<string, Mount>,
@@ -61,14 +62,14 @@ async function adopt(
       dryRun: false,
       origin: tester,
       rules,
-      engine,
+      ledger,
       registry,
       hash,
       mounts,
       others: [],
       driverOf: driverByName,
       isSecret: () => false,
-      wantedOf: (site) => wantedMounts(readMounts(engine.snapshot().mounts), site),
+      wantedOf: (site) => wantedMounts(readMounts(ledger.snapshot().of(MOUNTS).items()), site),
     },
   );
 }
@@ -84,14 +85,16 @@ test("two sites adopt one new path at the same time: the second takes no mount o
   expect(first.saved.results).toMatchObject([{ name: "films", outcome: "created" }]);
   expect(second.saved.results).toMatchObject([{ name: "/films", outcome: "skipped" }]);
   expect(Object.keys(second.states)).toEqual([]);
-  expect(readMounts(parts.engine.snapshot().mounts).get("films")?.siteIds).toEqual(["one"]);
+  expect(readMounts(parts.ledger.snapshot().of(MOUNTS).items()).get("films")?.siteIds).toEqual([
+    "one",
+  ]);
 });
 
 test("a mount that is saved between the read and the adoption keeps the saved value, and no state is stored", async () => {
   const parts = await testParts(newPath());
   await adopt(parts, "one", { rows: [films("old")], extra }, new Map());
-  const before = readMounts(parts.engine.snapshot().mounts);
-  await parts.engine.change(tester, (draft) =>
+  const before = readMounts(parts.ledger.snapshot().of(MOUNTS).items());
+  await parts.ledger.change(tester, (draft) =>
     decideSave(draft, [{ name: "films", members: { remark: "saved" } }], draftMounts(draft), {
       ...rules,
       isTaken: false,
@@ -102,6 +105,6 @@ test("a mount that is saved between the read and the adoption keeps the saved va
   const adopted = await adopt(parts, "one", round, before);
   expect(adopted.saved.results).toMatchObject([{ outcome: "skipped" }]);
   expect(adopted.states).toEqual({});
-  const { members } = readMounts(parts.engine.snapshot().mounts).get("films") ?? {};
+  const { members } = readMounts(parts.ledger.snapshot().of(MOUNTS).items()).get("films") ?? {};
   expect(members?.["remark"]).toBe("saved");
 });

@@ -28,26 +28,27 @@ async function opened(meanwhile: {
   readonly before?: () => Promise<unknown>;
   readonly after?: () => Promise<unknown>;
 }) {
-  const { engine, fingerprint } = await testParts(newPath());
+  const { ledger, history, fingerprint } = await testParts(newPath());
   const registry = createMountRegistry(memoryStore());
   await registry.load();
   return createMountService({
-    engine: {
-      ...engine,
+    ledger: {
+      ...ledger,
       change: async (origin, ...change) => {
         if (origin.actor === "file") await meanwhile.before?.();
-        const changed = await engine.change(origin, ...change);
+        const changed = await ledger.change(origin, ...change);
         if (origin.actor === "file") await meanwhile.after?.();
         return changed;
       },
     },
+    history,
     fingerprint,
     registry,
     driverOf: driverByName,
     driverNames: () => [],
     sites: fixedSites(),
     stopping: new AbortController().signal,
-    follow: noSites,
+    sync: noSites,
     audit: noSites,
     lister: { list: noSites, accountOf: noSites },
     health: {

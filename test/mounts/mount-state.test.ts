@@ -6,7 +6,9 @@ const WORKS: StateFacts = {
   site: "home",
   missing: [],
   disabled: false,
+  paused: undefined,
   unread: undefined,
+  isLasting: false,
   isPushing: true,
   error: "",
   isRetried: false,
@@ -84,6 +86,27 @@ test.each<[name: string, facts: Partial<StateFacts>, state: string, cause: strin
       "do about",
     ],
     [
+      "a site that can't be read before a user has acted",
+      { unread: trouble("token refused"), isLasting: true },
+      "stuck",
+      "token refused",
+      "do about",
+    ],
+    [
+      "a paused site, whose mounts are not read",
+      { paused: trouble("paused"), incident: trouble("401") },
+      "waiting",
+      "paused",
+      "do about",
+    ],
+    [
+      "a paused site, and lost secrets",
+      { paused: trouble("paused"), missing: ["password"] },
+      "stuck",
+      "password",
+      "",
+    ],
+    [
       "a site that can't be read, and an incident",
       { unread: trouble("no answer"), incident: trouble("401") },
       "failing",
@@ -149,6 +172,7 @@ test("a mount fails since its first trouble, also when an incident is opened lat
 test("no source of trouble is hidden by the others: with any of them, the state is not ok", () => {
   const sources: Partial<StateFacts>[] = [
     { missing: ["password"] },
+    { paused: trouble("paused") },
     { unread: trouble("site") },
     { error: "attempt" },
     { agrees: false },

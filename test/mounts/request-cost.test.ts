@@ -1,4 +1,5 @@
 // Cost of requests on mounts, counted: the largest and the most repetitive form.
+
 import { describe, expect, test, vi } from "vitest";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { readDocument } from "../../src/mounts/document.ts";
@@ -7,7 +8,9 @@ import { type Mount, MountIndex, writeMount } from "../../src/mounts/mount.ts";
 import { decideSave, findClash, type SaveRules } from "../../src/mounts/save.ts";
 import { freeName } from "../../src/mounts/site/take.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
+import { MOUNTS } from "../../src/settings/mount-key.ts";
 import { failureOf } from "../archive/setting.ts";
+import { baseOf, snapshotOf } from "../settings/staged.ts";
 import { siteNames } from "../sites/names.ts";
 
 const COUNT = 300;
@@ -18,12 +21,8 @@ const many = <T>(make: (at: number) => T): T[] =>
 function countingDraft() {
   const counted = { passes: 0 };
   const draft = createDraft({
-    revision: 1,
-    lastPosition: 0,
-    get: () => undefined,
-    mount: () => undefined,
-    keys: () => [],
-    mountKeys: () => {
+    ...baseOf(snapshotOf(1, [])),
+    keys: () => {
       counted.passes += 1;
       return [];
     },
@@ -128,8 +127,8 @@ describe("a save of many mounts", () => {
     expect(counted.passes).toBe(1);
     // A second write removes secret items that are gone.
     writeMount(draft, mountAt("m1", "/m/1"), () => true);
-    expect(draft.mount("mount:m1:password")).toBeUndefined();
-    expect(draft.mount("mount:m2:password")?.value).toBe('"p"');
+    expect(draft.get(MOUNTS, "mount:m1:password")).toBeUndefined();
+    expect(draft.get(MOUNTS, "mount:m2:password")?.value).toBe('"p"');
   });
 
   test("copies the list of changes at most once", async () => {

@@ -1,4 +1,5 @@
 // What a server has is taken as it is: by adoption and by import.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
@@ -16,6 +17,8 @@ import { readMount } from "../../src/mounts/site/read.ts";
 import { readAddition, type StorageRow } from "../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
+import { MOUNTS } from "../../src/settings/mount-key.ts";
+import { baseOf, snapshotOf } from "../settings/staged.ts";
 import { siteNames } from "../sites/names.ts";
 import { hash } from "./site/desk.ts";
 
@@ -37,33 +40,21 @@ const rules: SaveRules = {
   isDry: false,
 };
 
-const emptyDraft = (): Draft =>
-  createDraft({
-    revision: 1,
-    lastPosition: 0,
-    get: () => undefined,
-    mount: () => undefined,
-    keys: () => [],
-    mountKeys: () => [],
-  });
+const emptyDraft = (): Draft => createDraft(baseOf(snapshotOf(1, [])));
 
 /** A draft on the rows of another one, as after its commit. */
 function committed(draft: Draft): Draft {
   const revision = draft.revision + 1;
-  const rows = new Map(
-    [...draft.mountKeys()].flatMap((key) => {
-      const row = draft.mount(key);
-      return row === undefined ? [] : [[key, { ...row, revision }] as const];
-    }),
+  const rows = [...draft.keys(MOUNTS)].flatMap((key) => draft.get(MOUNTS, key) ?? []);
+  return createDraft(
+    baseOf(
+      snapshotOf(
+        revision,
+        [],
+        rows.map((row) => ({ ...row, revision })),
+      ),
+    ),
   );
-  return createDraft({
-    revision,
-    lastPosition: 0,
-    get: () => undefined,
-    mount: (key) => rows.get(key),
-    keys: () => [],
-    mountKeys: () => rows.keys(),
-  });
 }
 
 const rowWith = (driver: string, addition: object, members: object = {}): StorageRow => ({

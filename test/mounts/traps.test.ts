@@ -144,7 +144,7 @@ test.each(["stored", "not stored"])(
     });
     desk.wanted = [wanted];
     await desk.round();
-    await desk.round({ insist: ["films"] });
+    await desk.round({ forced: ["films"] });
     const creates = writes(site).filter((call) => call === "create").length;
     expect(creates).toBe(how === "stored" ? 1 : 2);
     expect(site.rows.size).toBe(how === "stored" ? 1 : 0);

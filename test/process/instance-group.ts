@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { postgresServer } from "../../src/database/postgres/server.ts";
-import { openPostgresSettingStore } from "../../src/store/postgres/store.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { expectAudited } from "../store/audit-contract.ts";
 import { http1Sender } from "../wire/transport/http.ts";
 import { type Savers, startSavers, startWatcher, type Watcher } from "./instance-load.ts";
@@ -65,16 +65,16 @@ export async function startLoad(url: string, pause = 0): Promise<Load> {
 /** Invariants after any sequence of failures. */
 export async function checkLoad({ url, instances, savers, watchers }: Load): Promise<void> {
   await savers.stop();
-  const store = await openPostgresSettingStore(postgresServer(url, "test"));
+  const store = await openPostgresStore(postgresServer(url, "test"));
   onTestFinished(() => store.close());
-  const { revision, settings } = await store.load();
+  const { revision, records: settings } = await store.load();
   const commits = await store.commits(0, revision, revision);
   const all = commits.map((commit) => commit.revision);
   expect(all).toEqual(Array.from({ length: revision }, (_, at) => at + 1));
   await expectAudited(store.audit, all);
   const values = new Map<string, Set<string | null>>();
   for (const { changes } of commits)
-    for (const { key, newValue } of changes)
+    for (const { key, newBody: newValue } of changes)
       values.set(key, (values.get(key) ?? new Set()).add(newValue));
   for (const [key, last] of savers.acknowledged) {
     expect(values.get(key), `the last save of ${key}`).toContain(String(last));

@@ -1,8 +1,8 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { SettingStore, StoredState, StoredWrite } from "../../src/ledger/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import type { LedgerStore, StoredState, StoredWrite } from "../../src/ledger/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { deleting, setting } from "../store/sample.ts";
 import { type Random, seeded } from "./random.ts";
 
@@ -69,10 +69,10 @@ export async function cutImages({ images, seed, folder }: CutOptions): Promise<C
 
 async function makeMaster(folder: string, random: Random): Promise<Master> {
   const path = join(folder, "master.db");
-  const first = await openSqliteSettingStore(path);
+  const first = await openSqliteStore(path);
   await first.transact((trx) => trx.write(setting(1, { k0: "first" })));
   await first.close();
-  const store = await openSqliteSettingStore(path);
+  const store = await openSqliteStore(path);
   const points: Point[] = [{ length: 0, state: await store.load() }];
   for (let revision = 2; revision <= COMMITS; revision += 1) {
     await store.transact((trx) => trx.write(randomWrite(revision, random)));
@@ -109,9 +109,9 @@ async function openImage(
   // Zeros over zeros do no damage.
   const whole = firstDifference(log, left);
   const last = points.findLast(({ length }) => length <= whole) ?? points[0];
-  let store: SettingStore | undefined;
+  let store: LedgerStore | undefined;
   try {
-    store = await openSqliteSettingStore(image);
+    store = await openSqliteStore(image);
     return last === undefined ? "there is no state" : await problemOf(store, last.state);
   } catch (error) {
     return `it does not open: ${error instanceof Error ? error.message : String(error)}`;
@@ -136,7 +136,7 @@ function firstDifference(one: Buffer, other: Buffer): number {
   return other.length;
 }
 
-async function problemOf(store: SettingStore, expected: StoredState): Promise<string | undefined> {
+async function problemOf(store: LedgerStore, expected: StoredState): Promise<string | undefined> {
   const state = await store.load();
   if (!isDeepStrictEqual(state, expected))
     return `revision ${state.revision} is there in the place of ${expected.revision}, or its settings differ`;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createVerifier } from "../../src/audit/chain.ts";
 import type { AuditStore } from "../../src/audit/store.ts";
-import type { RevisionCommit, SettingStore } from "../../src/ledger/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import type { LedgerStore, RevisionCommit } from "../../src/ledger/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type Random, seeded } from "./random.ts";
 
 const TOKEN = "reliability-token-0123456789abcdefghijkl";
@@ -188,9 +188,9 @@ async function check(
   acknowledged: Acknowledged,
   replayed: Replayed,
 ): Promise<string[]> {
-  const store = await openSqliteSettingStore(path, { integrityCheck: "always" });
+  const store = await openSqliteStore(path, { integrityCheck: "always" });
   try {
-    const { revision, settings } = await store.load();
+    const { revision, records: settings } = await store.load();
     const wrong = await replay(store, revision, replayed);
     for (const { key, value } of settings)
       if (key.startsWith("client-") && replayed.values.get(key) !== value)
@@ -219,14 +219,14 @@ async function auditProblems(audit: AuditStore, revision: number): Promise<strin
 }
 
 /** Adds new revisions of the history: each revision once, each value of a client in its order. */
-async function replay(store: SettingStore, upTo: number, replayed: Replayed): Promise<string[]> {
+async function replay(store: LedgerStore, upTo: number, replayed: Replayed): Promise<string[]> {
   const wrong: string[] = [];
   const commits: readonly RevisionCommit[] = await store.commits(replayed.revision, upTo, 1e6);
   for (const { revision, changes } of commits) {
     if (revision !== replayed.revision + 1)
       wrong.push(`revision ${revision} follows ${replayed.revision}`);
     replayed.revision = revision;
-    for (const { key, oldValue, newValue } of changes) {
+    for (const { key, oldBody: oldValue, newBody: newValue } of changes) {
       const before = replayed.values.get(key) ?? null;
       if (
         key.startsWith("client-") &&

@@ -86,7 +86,7 @@ test("a database that was sealed later, or with another key, confirms none eithe
   expect(confirmed(await copyOf(path))).toEqual([]);
   await sealed.save("aria2_secret", "aria2-of-before");
   // It has the value of two revisions ago again.
-  const { revision } = sealed.settings.engine.snapshot();
+  const { revision } = sealed.settings.ledger.snapshot();
   expect(await sealed.settings.history.diff(revision - 2, revision)).toEqual([]);
   await sealed.close();
   const rotated = await startFollower({

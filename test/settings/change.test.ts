@@ -6,12 +6,12 @@ import { defined, tester } from "./parts.ts";
 
 const change = (members: Partial<StoredChange>): StoredChange => ({
   key: "k",
-  oldValue: null,
-  newValue: null,
+  oldBody: null,
+  newBody: null,
   oldHash: null,
   newHash: null,
-  oldDefinition: null,
-  newDefinition: null,
+  oldAttributes: null,
+  newAttributes: null,
   ...members,
 });
 const described = (flag: number): string =>
@@ -19,12 +19,12 @@ const described = (flag: number): string =>
 
 describe("a change for display", () => {
   test.each([
-    [{ newValue: "b" }, { kind: "added", oldValue: undefined, newValue: "b", secret: false }],
+    [{ newBody: "b" }, { kind: "added", oldValue: undefined, newValue: "b", secret: false }],
     [
-      { oldValue: "a", newValue: "b" },
+      { oldBody: "a", newBody: "b" },
       { kind: "changed", oldValue: "a", newValue: "b", secret: false },
     ],
-    [{ oldValue: "a" }, { kind: "deleted", oldValue: "a", newValue: undefined, secret: false }],
+    [{ oldBody: "a" }, { kind: "deleted", oldValue: "a", newValue: undefined, secret: false }],
     [
       { oldHash: "1", newHash: "2" },
       { kind: "changed", oldValue: "********", newValue: "********", secret: true },
@@ -40,16 +40,16 @@ describe("a change for display", () => {
 });
 
 describe("a change with the same state before and after", () => {
-  const same = { oldValue: "a", newValue: "a", oldDefinition: "{}", newDefinition: "{}" };
-  const mount = { key: "mount:m", oldDefinition: '{"paths":["/a"]}' };
+  const same = { oldBody: "a", newBody: "a", oldAttributes: "{}", newAttributes: "{}" };
+  const mount = { key: "mount:m", oldAttributes: '{"paths":["/a"]}' };
 
   test.each([
     ["nothing differs", same, true],
-    ["the value", { ...same, newValue: "b" }, false],
+    ["the value", { ...same, newBody: "b" }, false],
     ["the secret", { ...same, newHash: "1" }, false],
-    ["the description", { ...same, newDefinition: '{"group":1}' }, false],
-    ["the paths of a mount", { ...same, ...mount, newDefinition: '{"paths":["/b"]}' }, true],
-    ["the value of a mount", { ...same, ...mount, newValue: "b" }, false],
+    ["the description", { ...same, newAttributes: '{"group":1}' }, false],
+    ["the paths of a mount", { ...same, ...mount, newAttributes: '{"paths":["/b"]}' }, true],
+    ["the value of a mount", { ...same, ...mount, newBody: "b" }, false],
   ])("%s", (_, members, expected) => {
     expect(isVoid(change(members))).toBe(expected);
   });
@@ -69,31 +69,31 @@ describe("a change of the public settings", () => {
   test("has new values of public and read-only settings, and no others", () => {
     const changes = ["open", "fixed", "closed"].map((key) => ({
       key,
-      oldValue: "a",
-      newValue: `new ${key}`,
+      oldBody: "a",
+      newBody: `new ${key}`,
     }));
     expect(of(...changes)).toEqual({ set: { open: "new open", fixed: "new fixed" }, removed: [] });
-    expect(of({ key: "open", newValue: "" })).toEqual({ set: { open: "" }, removed: [] });
-    expect(of({ key: "open", oldValue: "a" })).toEqual({ set: {}, removed: ["open"] });
+    expect(of({ key: "open", newBody: "" })).toEqual({ set: { open: "" }, removed: [] });
+    expect(of({ key: "open", oldBody: "a" })).toEqual({ set: {}, removed: ["open"] });
   });
 
   test("of custom settings depends on their descriptions before and after", () => {
     const [open, closed] = [described(FLAG.public), described(FLAG.private)];
-    const values = { oldValue: "a", newValue: "b" };
-    const added = { newValue: "b", newDefinition: open };
+    const values = { oldBody: "a", newBody: "b" };
+    const added = { newBody: "b", newAttributes: open };
     expect(of(added)).toEqual({ set: { k: "b" }, removed: [] });
-    const hidden = { ...values, oldDefinition: open, newDefinition: closed };
+    const hidden = { ...values, oldAttributes: open, newAttributes: closed };
     expect(of(hidden)).toEqual({ set: {}, removed: ["k"] });
-    expect(of({ oldValue: "a", oldDefinition: open })).toEqual({ set: {}, removed: ["k"] });
-    expect(of({ ...values, oldDefinition: closed, newDefinition: open })).toEqual({
+    expect(of({ oldBody: "a", oldAttributes: open })).toEqual({ set: {}, removed: ["k"] });
+    expect(of({ ...values, oldAttributes: closed, newAttributes: open })).toEqual({
       set: { k: "b" },
       removed: [],
     });
   });
 
   test("is undefined when only private settings have changed", () => {
-    const closed = { oldDefinition: described(FLAG.private) };
-    expect(of({ key: "closed", newValue: "b" }, { oldValue: "a", ...closed })).toBeUndefined();
+    const closed = { oldAttributes: described(FLAG.private) };
+    expect(of({ key: "closed", newBody: "b" }, { oldBody: "a", ...closed })).toBeUndefined();
     expect(of()).toBeUndefined();
   });
 });

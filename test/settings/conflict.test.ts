@@ -2,11 +2,12 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { setting } from "../store/sample.ts";
-import { type Parts, restore, save, tester, testParts } from "./parts.ts";
+import { type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 const time = Date.UTC(2026, 1, 3, 4, 5, 6);
@@ -42,7 +43,7 @@ describe("a change that expects a revision of all settings", () => {
     await logo(1);
     for (const wrong of [0, 1, 3, -1]) await aborted(() => logo(wrong));
     await logo(2);
-    expect(parts.engine.snapshot().revision).toBe(3);
+    expect(parts.ledger.snapshot().revision).toBe(3);
   });
 
   test("is refused with the changes since, their time, actor and transport", async () => {
@@ -72,9 +73,10 @@ describe("a change that expects a revision of all settings", () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
     await save(parts, { site_title: "two" });
-    await aborted(() => restore(parts, 1, [], { expectedRevision: 1 }));
+    const to = { revision: 1, keys: [] };
+    await aborted(() => parts.settings.rollback(to, tester, { expectedRevision: 1 }));
     await aborted(() => parts.settings.save([], tester, { expectedRevision: 1, dryRun: true }));
-    expect(await restore(parts, 1, [], { expectedRevision: 2 })).toMatchObject({
+    expect(await parts.settings.rollback(to, tester, { expectedRevision: 2 })).toMatchObject({
       revision: 3,
     });
   });
@@ -119,7 +121,7 @@ describe("a save that expects a revision of a setting", () => {
       Array.from({ length: 10 }, () => expecting(parts, { site_title: 0 })),
     );
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    expect(parts.engine.snapshot().revision).toBe(1);
+    expect(parts.ledger.snapshot().revision).toBe(1);
   });
 });
 
@@ -141,7 +143,7 @@ test("a conflict whose history cannot be read is UNAVAILABLE, not an unknown err
   await save(parts, { site_title: "one" });
   const refusal = failureOf(() => parts.settings.save([], tester, { expectedRevision: 0 }));
   // The change is decided before the store is closed, its explanation afterwards.
-  await parts.engine.change(tester, () => undefined);
+  await parts.ledger.change(tester, () => undefined);
   await parts.close();
   expect([Code.Unavailable, Code.Aborted]).toContain((await refusal).code);
 });
@@ -153,7 +155,7 @@ test("a token with limits gets no details of revisions outside of them", async (
     ...tester,
     actor: "ann/secret",
   });
-  const rights = rightsOf(createGrant(["settings:write"], ["key:mine_*"]), parts.engine.snapshot);
+  const rights = rightsOf(createGrant(["settings:write"], ["key:mine_*"]), parts.ledger.snapshot);
   const change = (expectedRevision: number) =>
     aborted(() =>
       parts.settings.save(
@@ -175,11 +177,11 @@ test("a custom setting with a key that is invalid today can be changed and delet
   const parts = await made();
   const [key, commit] = ["tok\u0435n\u200b", 1];
   await parts.store.transact((trx) => trx.write(setting(commit, { [key]: "1" })));
-  await parts.engine.refresh();
+  await parts.ledger.refresh();
   await save(parts, { [key]: "2" });
   await parts.settings.save([{ key, value: "2", flag: FLAG.deprecated }], tester);
   await parts.settings.delete(key, tester);
-  expect(parts.engine.snapshot().get(key)).toBeUndefined();
+  expect(parts.ledger.snapshot().get(SETTINGS, key)).toBeUndefined();
   const again = await failureOf(() => save(parts, { [key]: "1" }));
   expect(again.code).toBe(Code.InvalidArgument);
 });

@@ -2,7 +2,6 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { RevisionConflict } from "../../src/ledger/conflict.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
-import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { FLAG, type SettingItem } from "../../src/settings/item.ts";
 import {
@@ -16,7 +15,7 @@ import {
 import { checkValue, MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
 import { defined } from "./parts.ts";
-import { baseOf, customItem, item } from "./staged.ts";
+import { baseOf, customItem, item, snapshotOf } from "./staged.ts";
 
 const plain = customItem("plain", "a");
 const secret = (value: string) => item(value, { key: "secret", secret: true });
@@ -33,7 +32,7 @@ async function decided(
   input: Omit<SettingInput, "key">,
   { hides = rules.hides }: Partial<SaveRules> = {},
 ) {
-  const draft = createDraft(baseOf(createSnapshot(4, [stored])));
+  const draft = createDraft(baseOf(snapshotOf(4, [stored])));
   const inputs = [{ key: stored.key, ...input }];
   const skipped = await decideItems(draft, inputs, { ...rules, hides });
   return { skipped: skipped.map(({ key }) => key), changes: draft.changes() };
@@ -78,7 +77,7 @@ describe("a read-only setting", () => {
   });
 
   test("cannot be set by changes of the program itself", async () => {
-    const draft = createDraft(baseOf(createSnapshot(4, [fixed(false)])));
+    const draft = createDraft(baseOf(snapshotOf(4, [fixed(false)])));
     const failure = await failureOf(async () => decideValue(draft, "fixed", "v2"));
     expect(failure.violations).toMatchObject([{ field: "fixed.value" }]);
     expect(() => decideValue(draft, "none", "")).toThrow('there is no setting "none"');
@@ -95,7 +94,7 @@ test("a value equal to the stored one after normalization is accepted, even agai
 });
 
 test("a managed secret that the caller may not read is refused with its own value, too", async () => {
-  const draft = () => createDraft(baseOf(createSnapshot(4, [secret("a")])));
+  const draft = () => createDraft(baseOf(snapshotOf(4, [secret("a")])));
   const managed = { ...rules, managedBy: () => "settings.yaml" };
   for (const value of ["a", "b"])
     await expect(decideItems(draft(), [{ key: "secret", value }], managed)).rejects.toMatchObject({
@@ -110,7 +109,7 @@ test("the value of a secret that the caller may not read is validated and counts
   expect((await decided(current, { value: "a" })).changes).toHaveLength(1);
   expect((await decided(current, { value: MASK })).changes).toEqual([]);
   expect(await fieldsOf(decided(current, { value: "\0" }))).toEqual(["settings[0].value"]);
-  const draft = createDraft(baseOf(createSnapshot(4, [current])));
+  const draft = createDraft(baseOf(snapshotOf(4, [current])));
   decideValue(draft, "secret", "a");
   expect(draft.changes()).toEqual([]);
   decideValue(draft, "secret", "a", rules.hides);
@@ -131,14 +130,16 @@ describe("a custom setting", () => {
     const current = { ...choice, ...members };
     const saved = decided(current, { value: current.value, ...input });
     if (!isAccepted) return expect(await fieldsOf(saved)).toEqual(["settings[0].value"]);
-    expect((await saved).changes).toMatchObject([["choice", { ...input, revision: 3 }]]);
+    expect((await saved).changes).toMatchObject([
+      { key: "choice", item: { ...input, revision: 3 } },
+    ]);
   });
 
   test("with an invalid description is refused, whether it is new or not", async () => {
     expect(await fieldsOf(decided(choice, { value: "a", type: "any" }))).toEqual([
       "settings[0].type",
     ]);
-    const draft = createDraft(baseOf(createSnapshot(4, [item("1", { key: "count" })])));
+    const draft = createDraft(baseOf(snapshotOf(4, [item("1", { key: "count" })])));
     // The first letter is Cyrillic.
     const inputs = [{ key: "\u0441ount", value: "1" }];
     expect(await fieldsOf(decideItems(draft, inputs, rules))).toEqual(["settings[0].key"]);
@@ -149,13 +150,13 @@ describe("a custom setting", () => {
     ["b", ["settings[0].value"]],
   ])("that is read-only is refused by problemOf with another value: %j", (value, fields) => {
     const fixed = { ...choice, flag: FLAG.readonly };
-    const draft = createDraft(baseOf(createSnapshot(4, [fixed])));
+    const draft = createDraft(baseOf(snapshotOf(4, [fixed])));
     const problem = problemOf(draft, { key: "choice", value }, rules);
     expect(problem === undefined ? [] : ["settings[0].value"]).toEqual(fields);
   });
 
   test("with its value, which is not an option, has no change and a problem", () => {
-    const draft = createDraft(baseOf(createSnapshot(4, [choice])));
+    const draft = createDraft(baseOf(snapshotOf(4, [choice])));
     expect(problemOf(draft, { key: "choice", value: "a" }, rules)).toBe(undefined);
     expect(problemOf(draft, { key: "choice", value: "b" }, rules)).toBe(undefined);
     expect(String(problemOf(draft, { key: "choice", value: "z" }, rules))).toContain("a, b");

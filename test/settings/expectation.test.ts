@@ -2,8 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
 import { explainConflict, RevisionConflict } from "../../src/ledger/conflict.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
-import { createSnapshot } from "../../src/ledger/snapshot.ts";
-import type { RevisionSummary, SettingStore } from "../../src/ledger/store.ts";
+import type { LedgerStore, RevisionSummary } from "../../src/ledger/store.ts";
 import {
   type Expectation,
   expectsAbsent,
@@ -13,21 +12,22 @@ import {
   withoutStale,
 } from "../../src/settings/conflict.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import type { SettingInput } from "../../src/settings/save.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
 import { changed, commit } from "../store/sample.ts";
-import { baseOf, customItem, item } from "./staged.ts";
+import { baseOf, customItem, item, snapshotOf } from "./staged.ts";
 
 const conflict = expect.objectContaining({ code: Code.Aborted });
 const codeOf = async (work: Promise<unknown>) => (await failureOf(() => work)).code;
 
 const revision = (number: number, keys: readonly string[]): RevisionSummary => ({
   ...commit({ revision: number }),
-  changes: keys.map((key) => ({ key, oldDefinition: null, newDefinition: null })),
+  changes: keys.map((key) => ({ key, oldAttributes: null, newAttributes: null })),
 });
 const listing = (...revisions: readonly RevisionSummary[]) => ({
-  listRevisions: vi.fn<SettingStore["listRevisions"]>(async () => revisions),
+  listRevisions: vi.fn<LedgerStore["listRevisions"]>(async () => revisions),
 });
 
 test.each([
@@ -40,7 +40,7 @@ test.each([
 });
 
 describe("an expectation", () => {
-  const there = createSnapshot(4, [customItem("a", "1")]);
+  const there = snapshotOf(4, [customItem("a", "1")]);
 
   test.each<[readonly Expectation[], boolean]>([
     [[{ key: "a", expectedRevision: 1 }], false],
@@ -77,9 +77,9 @@ describe("an expectation", () => {
     [{ key: "b", expectedRevision: 1 }, false],
     [{ key: "kept", expectedRevision: 1 }, false],
   ])("%j of a setting that is deleted in between is refused: %s", (input, isRefused) => {
-    const base = createSnapshot(4, [customItem("a", "1"), customItem("kept", "1")]);
+    const base = snapshotOf(4, [customItem("a", "1"), customItem("kept", "1")]);
     const draft = createDraft(baseOf(base));
-    draft.delete("a");
+    draft.delete(SETTINGS, "a");
     const check = () => refuseDeletedSince(draft, [input], base);
     if (isRefused) expect(check).toThrow(RevisionConflict);
     else check();
@@ -100,14 +100,14 @@ describe("a setting sent back after a read", () => {
     ["as a secret", { ...now, secret: true }, { seenRevision: 2, value: "old" }, true],
   ])("%s is stale: %s", (_, there, input, isStale) => {
     const inputs = [{ key: "a", ...input }, { key: "beside" }];
-    expect(hasStale(inputs, createSnapshot(4, [there, customItem("beside", "")]))).toBe(
+    expect(hasStale(inputs, snapshotOf(4, [there, customItem("beside", "")]))).toBe(
       isStale && input.key === undefined,
     );
-    expect(hasStale(inputs.slice(0, 1), createSnapshot(4, [there]))).toBe(false);
+    expect(hasStale(inputs.slice(0, 1), snapshotOf(4, [there]))).toBe(false);
   });
 
   const known = item("new", { key: "a", default: "default" }, 3);
-  type First = { readonly oldValue?: string; readonly oldHash?: string };
+  type First = { readonly oldBody?: string; readonly oldHash?: string };
   const left = async (
     there: SettingItem,
     seenRevision: number,
@@ -123,7 +123,7 @@ describe("a setting sent back after a read", () => {
     };
     const fingerprint = { isOf: () => isOf } as never;
     const sent = [{ key: "a", value, seenRevision }, { key: "beside" }];
-    const base = createSnapshot(4, [there, customItem("beside", "", { group: there.group })]);
+    const base = snapshotOf(4, [there, customItem("beside", "", { group: there.group })]);
     const { inputs } = await withoutStale(sent, base, { store, fingerprint, actor: "me" });
     return inputs.length - 1;
   };
@@ -131,7 +131,7 @@ describe("a setting sent back after a read", () => {
     expect(work).rejects.toBeInstanceOf(RevisionConflict);
 
   test("that is unchanged is left out, as far as the history goes back", async () => {
-    const first = { oldValue: "old" };
+    const first = { oldBody: "old" };
     expect(await left(now, 2, "old", { oldest: 3, first })).toBe(0);
     expect(await left(now, 2, "typed", { oldest: 3, first })).toBe(1);
     await refused(left(now, 2, "old", { oldest: 4, first }));
@@ -152,7 +152,7 @@ describe("a setting sent back after a read", () => {
   });
 
   test("in a list of several groups is saved without comparison", async () => {
-    const there = createSnapshot(4, [now, customItem("b", "", { group: 1 })]);
+    const there = snapshotOf(4, [now, customItem("b", "", { group: 1 })]);
     const inputs = [
       { key: "a", value: "old", seenRevision: 2 },
       { key: "b", value: "" },

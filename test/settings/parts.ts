@@ -1,33 +1,30 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { type Grant, ROOT } from "../../src/access/grant.ts";
 import { type BackupService, createBackupService } from "../../src/archive/backup.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
-import { createKinds } from "../../src/history/kinds.ts";
-import {
-  createRestore,
-  type Restore,
-  type RestoreOptions,
-  type RestoreResult,
-} from "../../src/history/restore.ts";
-import { createEngine, type Engine } from "../../src/ledger/engine.ts";
 import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import { createHistory, type History } from "../../src/ledger/history.ts";
-import type { SettingLimits } from "../../src/ledger/snapshot.ts";
-import type { RevisionOrigin, SettingStore } from "../../src/ledger/store.ts";
+import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
+import type { LedgerStore, RevisionOrigin } from "../../src/ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
-import { settingsKind } from "../../src/settings/history-kind.ts";
+import { type SettingLimits, settingLimits } from "../../src/settings/kind.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { CHEAP } from "../archive/text.ts";
 
 export const definitions = loadSettingDefinitions();
+
+const NO_LIMITS: SettingLimits = {
+  custom: Number.POSITIVE_INFINITY,
+  bytes: Number.POSITIVE_INFINITY,
+  publicBytes: Number.POSITIVE_INFINITY,
+};
 
 /** Actor of the changes of a test. */
 export const tester: RevisionOrigin = {
@@ -44,7 +41,7 @@ export interface PartsOptions {
   /** Sealing keys. */
   readonly keys?: readonly string[];
   readonly now?: () => number;
-  readonly limits?: SettingLimits;
+  readonly limits?: Partial<SettingLimits>;
   /** Called between large changes. */
   readonly collect?: () => void;
   readonly managedBy?: (key: string) => string | undefined;
@@ -53,21 +50,20 @@ export interface PartsOptions {
   /** Milliseconds until a reader of the feed gets a bookmark. */
   readonly idle?: number;
   readonly onReadFailure?: (error: unknown) => void;
-  /** Wraps the store for the engine. */
-  readonly wrap?: (store: SettingStore) => SettingStore;
+  /** Wraps the store for the ledger. */
+  readonly wrap?: (store: LedgerStore) => LedgerStore;
   /** Longest wait for a lock of another process, in milliseconds. */
   readonly lockWait?: number;
 }
 
 /** All parts of settings on one database. */
 export interface Parts {
-  readonly store: SettingStore;
-  readonly engine: Engine;
+  readonly store: LedgerStore;
+  readonly ledger: Ledger;
   readonly feed: Feed;
   readonly history: History;
   readonly fingerprint: Fingerprint;
   readonly settings: SettingService;
-  readonly restore: Restore;
   readonly publicReads: PublicService;
   readonly backup: BackupService;
   close(): Promise<void>;
@@ -78,57 +74,55 @@ const unreachable = () => Promise.reject(new Error("this test has no download ma
 /** Opens a database like the program, without the writes of a start. */
 export async function openParts(path: string, options: PartsOptions = {}): Promise<Parts> {
   const { lockWait } = options;
-  const opened = await openSqliteSettingStore(path, lockWait === undefined ? {} : { lockWait });
+  const opened = await openSqliteStore(path, lockWait === undefined ? {} : { lockWait });
   const store = options.wrap?.(opened) ?? opened;
   const fingerprint = createFingerprint(store.fingerprintKey, options.keys);
   const now = options.now ?? Date.now;
   const managedBy = options.managedBy ?? (() => undefined);
   try {
-    const engine = await createEngine({
+    const ledger = await createLedger({
       store,
       definitions: options.definitions ?? definitions,
       sealer: createSealer(options.keys ?? []),
       fingerprint,
       ...(options.collect && { collect: options.collect }),
       now,
-      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.limits === undefined
+        ? {}
+        : { limits: settingLimits({ ...NO_LIMITS, ...options.limits }) }),
       onReadFailure: options.onReadFailure ?? (() => undefined),
     });
-    const { revision } = engine.snapshot();
+    const { revision } = ledger.snapshot();
     const feed = createFeed({ store, revision, idle: options.idle ?? 60_000 });
-    engine.listen(feed);
-    const history = createHistory({ store, engine });
+    ledger.listen(feed);
+    const history = createHistory({ store, ledger });
     return {
       store,
-      engine,
+      ledger,
       feed,
       history,
       fingerprint,
       settings: createSettingService({
         maxValueBytes: 65_536,
         onSkipped: () => undefined,
-        engine,
+        ledger,
         store,
+        history,
         fingerprint,
         managedBy,
         randomBytes,
         aria2: options.aria2 ?? { getVersion: unreachable },
         qbittorrent: options.qbittorrent ?? { checkLogin: unreachable },
       }),
-      restore: createRestore({
-        engine,
-        store,
-        history,
-        fingerprint,
-        kinds: createKinds([settingsKind({ snapshot: engine.snapshot, fingerprint, managedBy })]),
-      }),
-      publicReads: createPublicService({ engine }),
+      publicReads: createPublicService({ ledger }),
       backup: createBackupService({
         maxValueBytes: 65_536,
-        engine,
+        ledger,
         cipher: createPassphraseCipher(randomBytes, CHEAP),
         databaseId: store.databaseId,
-        ...(options.limits === undefined ? {} : { maxCustomSettings: options.limits.custom }),
+        ...(options.limits === undefined
+          ? {}
+          : { maxCustomSettings: options.limits.custom ?? Number.POSITIVE_INFINITY }),
         now,
         managedBy,
       }),
@@ -151,23 +145,6 @@ export async function testParts(path: string, options?: PartsOptions): Promise<P
 export function save(parts: Pick<Parts, "settings">, values: Readonly<Record<string, string>>) {
   const inputs = Object.entries(values).map(([key, value]) => ({ key, value }));
   return parts.settings.save(inputs, tester);
-}
-
-/** Restores settings, with all rights by default. @param only no key: all. */
-export function restore(
-  parts: Pick<Parts, "restore">,
-  to: number,
-  only: readonly string[] = [],
-  { grant = ROOT, ...options }: RestoreOptions & { readonly grant?: Grant } = {},
-) {
-  return parts.restore({ to, only }, { grant, origin: tester }, options);
-}
-
-/** Records that a restore has left as they were, with the reasons. */
-export function leftBy({ result }: { readonly result: readonly RestoreResult[] }) {
-  return result
-    .filter(({ outcome }) => outcome === "skipped")
-    .map(({ key, note }) => ({ key, reason: note }));
 }
 
 /** A definition like those of the program, for tests with their own definitions. */

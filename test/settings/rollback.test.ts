@@ -3,30 +3,23 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
-import { mountItem } from "../../src/settings/mount-key.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
+import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import {
-  defined,
-  definitions,
-  leftBy,
-  type Parts,
-  restore,
-  save,
-  tester,
-  testParts,
-} from "./parts.ts";
+import { defined, definitions, type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
 const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryRun = false) =>
-  restore(parts, revision, keys, { dryRun });
+  parts.settings.rollback({ revision, keys }, tester, { dryRun });
 
-/** Rights of a caller who gets secrets as `********`. */
-const WITHOUT_SECRETS = createGrant(["history:rollback"], []);
-
-/** Result for a setting that was restored. */
-const RESTORED = { kind: "setting", outcome: "changed", note: "", notRestored: [], effects: [] };
+/** A caller who gets secrets as `********`. */
+const withoutSecrets = ({ ledger }: Parts) => ({
+  ...tester,
+  rights: rightsOf(createGrant(["history:rollback"], []), ledger.snapshot),
+});
 
 /** Key to value of settings that are set or created. */
 const values = ({ settings }: Parts): Record<string, string> =>
@@ -44,11 +37,7 @@ describe("a rollback", () => {
     await save(parts, { site_title: "one", logo: "l" });
     await save(parts, { site_title: "two", default_page_size: "5" });
     const { revision, commit, result } = await back(parts, 1);
-    expect(revision).toBe(3);
-    expect(result).toEqual([
-      { ...RESTORED, key: "default_page_size", differs: ["value"] },
-      { ...RESTORED, key: "site_title", differs: ["value"] },
-    ]);
+    expect({ revision, result }).toEqual({ revision: 3, result: [] });
     expect(commit?.changes.map(({ key }) => key)).toEqual(["default_page_size", "site_title"]);
     expect(values(parts)).toEqual({ site_title: "one", logo: "l" });
     expect(values(await testParts(path))).toEqual(values(parts));
@@ -102,38 +91,38 @@ describe("a rollback", () => {
     await save(parts, { mine: "1" });
     const mine = { key: "mine", value: "2", flag: FLAG.readonly };
     await parts.settings.save([mine], tester);
-    expect(leftBy(await back(parts, 1))).toEqual([]);
+    expect((await back(parts, 1)).result).toEqual([]);
     expect(parts.settings.get("mine")).toMatchObject({ value: "1", flag: FLAG.private });
   });
 
   test("leaves mounts unchanged", async () => {
     const parts = await testParts(newPath());
     const mount = mountItem("mount:m", JSON.stringify({ path: "/m", overrides: {} }), false);
-    await parts.engine.change(tester, (draft) => draft.putMount(mount));
+    await parts.ledger.change(tester, (draft) => draft.put(MOUNTS, mount));
     expect(await back(parts, 0)).toMatchObject({ commit: undefined, result: [] });
-    expect(parts.engine.snapshot().mounts.has("mount:m")).toBe(true);
+    expect(parts.ledger.snapshot().get(MOUNTS, "mount:m")).toBeDefined();
   });
 
   test("skips a changed secret with a reason, and restores the rest", async () => {
     const parts = await testParts(newPath());
     await save(parts, { aria2_secret: "one", site_title: "one" });
     await save(parts, { aria2_secret: "two", site_title: "two" });
-    const restored = await back(parts, 1);
-    expect(leftBy(restored)).toEqual([
+    const { result, commit } = await back(parts, 1);
+    expect(result).toEqual([
       {
         key: "aria2_secret",
         reason: expect.sentence(/^is a secret: its value is not in the history/),
       },
     ]);
-    expect(restored.commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
     expect(parts.settings.get("aria2_secret").value).toBe("two");
   });
 
   test("counts a secret with its earlier value as unchanged", async () => {
     const parts = await testParts(newPath());
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
-    expect(leftBy(await back(parts, 1))).toEqual([]);
-    expect(leftBy(await back(parts, 2))).toMatchObject([{ key: "aria2_secret" }]);
+    expect((await back(parts, 1)).result).toEqual([]);
+    expect((await back(parts, 2)).result).toMatchObject([{ key: "aria2_secret" }]);
   });
 
   test("counts a secret that another process has restored in between as unchanged", async () => {
@@ -142,14 +131,15 @@ describe("a rollback", () => {
     await save(parts, { aria2_secret: "one" });
     await save(parts, { aria2_secret: "two" });
     await save(other, { aria2_secret: "one" });
-    expect(leftBy(await back(parts, 1))).toEqual([]);
+    expect((await back(parts, 1)).result).toEqual([]);
   });
 
   test("does not reveal to a caller without the right to secrets that one has its earlier value", async () => {
     const parts = await testParts(newPath());
+    const limited = withoutSecrets(parts);
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
-    const restored = await restore(parts, 1, [], { grant: WITHOUT_SECRETS });
-    expect(leftBy(restored)).toMatchObject([{ key: "aria2_secret" }]);
+    const { result } = await parts.settings.rollback({ revision: 1, keys: [] }, limited);
+    expect(result).toMatchObject([{ key: "aria2_secret" }]);
   });
 
   test("restores the plain value of a setting that became secret, for any caller", async () => {
@@ -159,7 +149,7 @@ describe("a rollback", () => {
     const definitions = [defined({ key: "later", secret: true })];
     const parts = await testParts(path, { definitions });
     await save(parts, { later: "three" });
-    await restore(parts, 1, [], { grant: WITHOUT_SECRETS });
+    await parts.settings.rollback({ revision: 1, keys: [] }, withoutSecrets(parts));
     expect(parts.settings.get("later").value).toBe("one");
   });
 
@@ -169,7 +159,7 @@ describe("a rollback", () => {
     await save(earlier, { old: "1" });
     const parts = await testParts(path);
     await parts.settings.delete("old", tester);
-    expect(leftBy(await back(parts, 1))).toMatchObject([{ key: "old" }]);
+    expect((await back(parts, 1)).result).toMatchObject([{ key: "old" }]);
     expect(values(parts)).toEqual({});
   });
 
@@ -180,7 +170,7 @@ describe("a rollback", () => {
     await save(earlier, { old: "2" });
     const parts = await testParts(path);
     await parts.settings.delete("old", tester);
-    expect(leftBy(await back(parts, 1))).toEqual([
+    expect((await back(parts, 1)).result).toEqual([
       { key: "old", reason: expect.sentence(/earlier version/) },
     ]);
   });
@@ -190,27 +180,27 @@ describe("a rollback", () => {
       managedBy: (key) => (key === "logo" ? "the file x.yaml" : undefined),
     });
     const write = (values: Record<string, string>) =>
-      parts.engine.change(tester, (draft) => {
+      parts.ledger.change(tester, (draft) => {
         for (const [key, value] of Object.entries(values)) {
-          const item = draft.get(key);
-          if (item !== undefined) draft.put({ ...item, value });
+          const item = draft.get(SETTINGS, key);
+          if (item !== undefined) draft.put(SETTINGS, { ...item, value });
         }
       });
     await write({ version: "v1", logo: "1" });
     await write({ version: "v2", logo: "2", site_title: "x" });
-    const restored = await back(parts, 1);
-    expect(leftBy(restored)).toEqual([
+    const { result, commit } = await back(parts, 1);
+    expect(result).toEqual([
       { key: "logo", reason: "is managed by the file x.yaml" },
       { key: "version", reason: "is read-only: the program sets it" },
     ]);
-    expect(restored.commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
   });
 
   test("is refused for a key that never existed, and for a revision that does not exist", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one" });
     const refused: [Promise<unknown>, RegExp][] = [
-      [back(parts, 0, ["nobody"]), /nothing has the name "nobody"/],
+      [back(parts, 0, ["nobody"]), /there is no setting "nobody"/],
       [back(parts, 2), /there is no revision 2; the newest is 1/],
       [back(parts, -1), /there is no revision -1/],
     ];
@@ -238,7 +228,7 @@ describe("a rollback", () => {
     await save(earlier, { old: "1" });
     await save(earlier, { old: "2" });
     const parts = await testParts(path);
-    expect(leftBy(await back(parts, 1))).toEqual([]);
+    expect((await back(parts, 1)).result).toEqual([]);
     expect(parts.settings.get("old")).toMatchObject({ value: "1", flag: FLAG.deprecated });
   });
 });
@@ -291,10 +281,10 @@ describe("a rollback during saves", () => {
     await save(parts, { site_title: "two" });
     await save(other, { site_title: "three", logo: "foreign", made: "there", aria2_secret: "s" });
     await other.settings.delete("gone", tester);
-    expect(parts.engine.snapshot().revision).toBe(2);
-    const restored = await back(parts, 1);
-    expect(leftBy(restored)).toMatchObject([{ key: "aria2_secret" }]);
+    expect(parts.ledger.snapshot().revision).toBe(2);
+    const { revision, result } = await back(parts, 1);
+    expect(result).toMatchObject([{ key: "aria2_secret" }]);
     expect(values(parts)).toEqual({ site_title: "one", gone: "1", aria2_secret: "s" });
-    expect(restored.revision).toBe(5);
+    expect(revision).toBe(5);
   });
 });

@@ -11,9 +11,9 @@ const newPath = temporaryPaths();
 
 /** Saves inputs and returns the refusal; nothing may have changed then. */
 async function refusal(parts: Parts, inputs: readonly SettingInput[]) {
-  const before = parts.engine.snapshot();
+  const before = parts.ledger.snapshot();
   const failure = await failureOf(() => parts.settings.save(inputs, tester));
-  expect(parts.engine.snapshot()).toBe(before);
+  expect(parts.ledger.snapshot()).toBe(before);
   return failure;
 }
 
@@ -164,7 +164,7 @@ describe("a custom setting", () => {
           "1",
         ]);
       }
-      expect(commit?.changes).toMatchObject([{ key, newValue: "1" }]);
+      expect(commit?.changes).toMatchObject([{ key, newBody: "1" }]);
     },
   );
 });

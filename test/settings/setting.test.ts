@@ -92,13 +92,13 @@ describe("connecting a download manager", () => {
   test("stores nothing when a value is invalid, or a file manages it", async () => {
     const clients = managers(async () => ({ version: "1" }));
     const managedBy = (key: string) => (key === "aria2_secret" ? "the file x.yaml" : undefined);
-    const { settings, engine } = await testParts(newPath(), { ...clients, managedBy });
+    const { settings, ledger } = await testParts(newPath(), { ...clients, managedBy });
     const failures = [
       settings.setAria2(address, tester, signal),
       settings.setQbittorrent({ ...login, url: "x".repeat(70_000) }, tester, signal),
     ];
     const codes = await Promise.all(failures.map(async (one) => (await failureOf(() => one)).code));
     expect(codes).toEqual([Code.FailedPrecondition, Code.InvalidArgument]);
-    expect(engine.snapshot().revision).toBe(0);
+    expect(ledger.snapshot().revision).toBe(0);
   });
 });

@@ -1,20 +1,20 @@
 import { writeFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { NO_LIMITS, type SettingLimits } from "../../src/ledger/snapshot.ts";
+import { SETTINGS, type SettingLimits } from "../../src/settings/kind.ts";
 import { createManagedSettings } from "../../src/settings/provision/managed.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { definitions, type Parts, restore, save, tester, testParts } from "./parts.ts";
+import { definitions, type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
 const limited = (limits: Partial<SettingLimits>, path = newPath()): Promise<Parts> =>
-  testParts(path, { limits: { ...NO_LIMITS, ...limits } });
+  testParts(path, { limits });
 
 /** Bytes of the settings of an empty database. */
 async function emptyTotals() {
-  return (await testParts(newPath())).engine.snapshot().totals;
+  return (await testParts(newPath())).ledger.snapshot().totals as unknown as SettingLimits;
 }
 
 const exhausted = { code: Code.ResourceExhausted };
@@ -31,7 +31,7 @@ describe("all settings together", () => {
       "there would be 3 custom settings, and the limit is 2: delete",
     );
     await save(one, { site_title: "a known one" });
-    expect(one.engine.snapshot().totals.custom).toBe(2);
+    expect(one.ledger.snapshot().totals["custom"]).toBe(2);
   });
 
   test("have a maximum number of bytes, in UTF-8", async () => {
@@ -72,7 +72,7 @@ describe("all settings together", () => {
     await save(parts, { a: "x".repeat(499) });
     await parts.settings.save([{ key: "a", value: "", flag: 3 }], tester);
     await parts.settings.delete("a", tester);
-    expect(parts.engine.snapshot().totals.custom).toBe(1);
+    expect(parts.ledger.snapshot().totals["custom"]).toBe(1);
     // Values of the program itself are never refused.
     await parts.settings.resetToken(tester);
   });
@@ -97,7 +97,9 @@ describe("all settings together", () => {
     await parts.settings.save([{ key: "a", value: "1", flag: 3 }], tester);
     await parts.settings.delete("a", tester);
     await save(parts, { b: "1" });
-    expect(await failureOf(() => restore(parts, 1, ["a"]))).toMatchObject(exhausted);
+    expect(
+      await failureOf(() => parts.settings.rollback({ revision: 1, keys: ["a"] }, tester)),
+    ).toMatchObject(exhausted);
   });
 
   test("limit what a backup may add, before any decision", async () => {
@@ -105,7 +107,7 @@ describe("all settings together", () => {
     const conditions = { passphrase: "", skipInvalid: false, dryRun: true };
     const value = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ key: `k${at}`, value: "1" }));
-    const most = parts.engine.snapshot().size + 5 + 1_000;
+    const most = parts.ledger.snapshot().of(SETTINGS).size + 5 + 1_000;
     const failure = await failureOf(() =>
       parts.backup.import({ value: value(most + 1) }, tester, conditions),
     );
@@ -125,7 +127,7 @@ describe("all settings together", () => {
       const managed = createManagedSettings({
         path,
         env: {},
-        engine: parts.engine,
+        ledger: parts.ledger,
         definitions,
         onProblems: () => undefined,
         onError: () => undefined,
@@ -134,12 +136,12 @@ describe("all settings together", () => {
       onTestFinished(() => managed.close());
       return managed.start();
     };
-    const before = parts.engine.snapshot();
+    const before = parts.ledger.snapshot();
     const failure = await failureOf(() => declare("x".repeat(1_000)));
     expect(failure.message).toContain("MOORING_MAX_SETTINGS");
-    expect(parts.engine.snapshot()).toBe(before);
+    expect(parts.ledger.snapshot()).toBe(before);
     await declare("x");
-    expect(parts.engine.snapshot().get("announcement")?.value).toBe("x");
+    expect(parts.ledger.snapshot().get(SETTINGS, "announcement")?.value).toBe("x");
   });
 
   test("keep no trace of keys that are created and deleted repeatedly", async () => {
@@ -150,13 +152,13 @@ describe("all settings together", () => {
         keys.map((key) => ({ key, value: "", flag: 3 })),
         tester,
       );
-      await parts.engine.change(tester, (draft) => {
-        for (const key of keys) draft.delete(key);
+      await parts.ledger.change(tester, (draft) => {
+        for (const key of keys) draft.delete(SETTINGS, key);
       });
     }
-    const { size } = parts.engine.snapshot();
+    const { size } = parts.ledger.snapshot().of(SETTINGS);
     await save(parts, { last: "1" });
-    expect(parts.engine.snapshot().indexOf("last")).toBeLessThan(2 * size + 1_200);
+    expect(parts.ledger.snapshot().of(SETTINGS).indexOf("last")).toBeLessThan(2 * size + 1_200);
     expect(parts.settings.list([]).at(-1)?.key).toBe("last");
   });
 });

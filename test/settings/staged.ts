@@ -1,16 +1,33 @@
 import type { Base } from "../../src/ledger/draft.ts";
-import type { Snapshot } from "../../src/ledger/snapshot.ts";
+import { createSnapshot, type Snapshot } from "../../src/ledger/snapshot.ts";
 import { FLAG, knownItem, type SettingItem } from "../../src/settings/item.ts";
+import { settingRules } from "../../src/settings/kind.ts";
+import { mountRules } from "../../src/settings/mount-key.ts";
 import { defined } from "./parts.ts";
+
+/** A snapshot of settings in list order, and of mounts. */
+export const snapshotOf = (
+  revision: number,
+  settings: Iterable<SettingItem>,
+  mounts: Iterable<SettingItem> = [],
+  mark?: string,
+): Snapshot =>
+  createSnapshot(
+    revision,
+    [
+      { rules: settingRules([]), items: settings },
+      { rules: mountRules, items: mounts },
+    ],
+    mark,
+  );
 
 /** A snapshot as the base of a draft. */
 export const baseOf = (snapshot: Snapshot): Base => ({
   revision: snapshot.revision,
-  lastPosition: snapshot.lastPosition,
-  get: (key) => snapshot.get(key),
-  mount: (key) => snapshot.mounts.get(key),
-  keys: () => [...snapshot.items()].map(({ key }) => key),
-  mountKeys: () => [...snapshot.mounts.keys()],
+  lastPosition: (kind) => snapshot.of(kind).lastPosition,
+  get: (kind, key) => snapshot.get(kind, key),
+  keys: (kind) => snapshot.of(kind).keys(),
+  rules: (kind) => snapshot.rules(kind),
 });
 
 /** A setting that a client has created. */

@@ -1,12 +1,12 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createDraft } from "../../src/ledger/draft.ts";
-import { createSnapshot } from "../../src/ledger/snapshot.ts";
 import { refuseMoved, retryWhileMoved } from "../../src/settings/conflict.ts";
 import { knownItem } from "../../src/settings/item.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { defined, type Parts, save, tester, testParts } from "./parts.ts";
+import { baseOf, snapshotOf } from "./staged.ts";
 
 const newPath = temporaryPaths();
 
@@ -254,16 +254,8 @@ describe("a value that is set back from the same page", () => {
 
 test("a save that other saves precede ten times is refused", async () => {
   const at = (revision: number) =>
-    createSnapshot(revision, [{ ...knownItem(defined({ key: "a" }), ""), revision }]);
-  const draft = (revision: number) =>
-    createDraft({
-      revision,
-      lastPosition: 0,
-      mount: () => undefined,
-      keys: () => [],
-      mountKeys: () => [],
-      get: (key) => at(revision).get(key),
-    });
+    snapshotOf(revision, [{ ...knownItem(defined({ key: "a" }), ""), revision }]);
+  const draft = (revision: number) => createDraft(baseOf(at(revision)));
   const seen = [{ key: "a", value: "", seenRevision: 1 }];
   let tries = 0;
   const attempt = (moves: number) =>

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { SETTINGS } from "../../src/settings/kind.ts";
 import { startSettings } from "../../src/settings/start.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -8,8 +9,8 @@ import { type Parts, testParts } from "./parts.ts";
 const newPath = temporaryPaths();
 const own = "own-token-".repeat(4);
 
-const start = ({ engine }: Parts, adminToken?: string, version = "v1.0.0") =>
-  startSettings(engine, { version, adminToken, randomBytes });
+const start = ({ ledger }: Parts, adminToken?: string, version = "v1.0.0") =>
+  startSettings(ledger, { version, adminToken, randomBytes });
 
 describe("the first start", () => {
   test("creates a token, stores it with the version, and returns it for display", async () => {
@@ -32,7 +33,7 @@ describe("the first start", () => {
     const { message } = await failureOf(() => start(parts, "hunter2"));
     expect(message).toMatch(/at least 32 characters/);
     expect(message).not.toContain("hunter2");
-    expect(parts.engine.snapshot().revision).toBe(0);
+    expect(parts.ledger.snapshot().revision).toBe(0);
   });
 
   test("of several processes at once has one token, which one of them returns", async () => {
@@ -40,7 +41,8 @@ describe("the first start", () => {
     const all = await Promise.all([1, 2, 3].map(() => testParts(path)));
     const shown = (await Promise.all(all.map((parts) => start(parts)))).filter(Boolean);
     expect(shown).toHaveLength(1);
-    for (const { engine } of all) expect((await engine.fresh()).get("token")?.value).toBe(shown[0]);
+    for (const { ledger } of all)
+      expect((await ledger.fresh()).get(SETTINGS, "token")?.value).toBe(shown[0]);
   });
 });
 
@@ -51,7 +53,7 @@ describe("a later start", () => {
     const parts = await testParts(path);
     expect(await start(parts, own)).toBeUndefined();
     expect(parts.settings.get("token").value).toBe(token);
-    expect(parts.engine.snapshot().revision).toBe(1);
+    expect(parts.ledger.snapshot().revision).toBe(1);
   });
 
   test("of another version stores that version", async () => {

@@ -11,7 +11,7 @@ let mooring: Follower;
 let sites: StandIn[];
 
 beforeEach(async () => {
-  mooring = await startFollower({ times: { look: 60_000, lookAgain: 60_000 } });
+  mooring = await startFollower({ times: { read: 60_000, reread: 60_000 } });
   sites = await Promise.all(Array.from({ length: SITES }, () => startStandIn()));
   await Promise.all(sites.map((site, at) => followSite(mooring, site, `site-${at}`)));
 }, 60_000);

@@ -5,7 +5,8 @@ import { type SettingServices, startSettingServices } from "../../src/app/settin
 import { parseConfig } from "../../src/config/config.ts";
 import type { RevisionOrigin } from "../../src/ledger/store.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
-import { type Sites, type SitesDeps, startSites } from "../../src/sites/start.ts";
+import { SETTINGS } from "../../src/settings/kind.ts";
+import { createSites, type Sites, type SitesDeps } from "../../src/sites/sites.ts";
 import type { SiteEvent, SiteStore } from "../../src/sites/store.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import type { StandIn } from "./stand-in.ts";
@@ -64,9 +65,9 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     showToken: () => undefined,
   });
   const events: SiteEvent[] = [];
-  const sites = await startSites({
+  const sites = await createSites({
     store: observed(store.sites, options.onQuery),
-    engine: settings.engine,
+    ledger: settings.ledger,
     feed: settings.feed,
     sealer: createSealer(config.secretKeys),
     hash: settings.fingerprint,
@@ -81,10 +82,11 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     onError: (error) => {
       throw error;
     },
-    times: { beat: 25, lookAgain: 100, look: 250, pace: 0, ...options.times },
+    times: { tick: 25, reread: 100, read: 250, batch: 0, ...options.times },
   });
+  await sites.start();
   // Like the wiring: commits of other processes are polled continuously.
-  const timer = setInterval(() => void settings.engine.fresh(), 50);
+  const timer = setInterval(() => void settings.ledger.fresh(), 50);
   return {
     settings,
     sites,
@@ -94,7 +96,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
       const { revision } = await settings.settings.save([{ key, value }], ORIGIN);
       return revision;
     },
-    value: (key) => settings.engine.snapshot().get(key)?.value,
+    value: (key) => settings.ledger.snapshot().get(SETTINGS, key)?.value,
     close: async () => {
       clearInterval(timer);
       await sites.close();

@@ -103,7 +103,7 @@ test("drift is corrected and recorded", async () => {
 });
 
 test("drift that a check finds is corrected promptly, and no check delays the next round", async () => {
-  await anotherFollower({ times: { look: 60_000, lookAgain: 300 } });
+  await anotherFollower({ times: { read: 60_000, reread: 300 } });
   await following();
   await mooring.save("site_title", "pushed");
   await upToDate();
@@ -143,13 +143,13 @@ test("a restarted process continues, and pushes values saved in between", async 
   await mooring.sites.close();
   await site.start();
   await soon(() => site.value("site_title")).toBe("while it was down");
-  expect(second.sites.isLeader()).toBe(true);
+  expect(second.sites.sync.isLeader()).toBe(true);
 });
 
 test("of two processes one follows", async () => {
   await following();
   const second = await secondProcess();
-  const leaders = () => [mooring, second].filter(({ sites }) => sites.isLeader());
+  const leaders = () => [mooring, second].filter(({ sites }) => sites.sync.isLeader());
   await soon(() => leaders().length).toBe(1);
   const [leader] = leaders();
   await second.save("site_title", "saved at the other one");

@@ -5,13 +5,13 @@ import { following, mooring, service, soon, useOneSite } from "./one-site.ts";
 let queries: string[] = [];
 const onQuery = (name: string): void => void queries.push(name);
 
-useOneSite({ times: { look: 600_000, lookAgain: 600_000 }, onQuery });
+useOneSite({ times: { read: 600_000, reread: 600_000 }, onQuery });
 beforeEach(following);
 
 const count = (name: string): number => queries.filter((each) => each === name).length;
 
 test("an idle beat reads only the version, and renews the lease at its time", async () => {
-  await soon(() => mooring.sites.workers.isDue(mooring.sites.registry.byName("one"))).toBe(false);
+  await soon(() => mooring.sites.settings.isDue(mooring.sites.registry.byName("one"))).toBe(false);
   const begun = count("version");
   await soon(() => count("version")).toBeGreaterThan(begun + 3);
   queries = [];

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { createSettingClient } from "../../src/sites/settings/client.ts";
 import { push } from "../../src/sites/settings/push.ts";
 import { createSiteClient } from "../../src/sync/client.ts";
 import { ALL, ORIGIN } from "./follower.ts";
@@ -53,7 +54,7 @@ describe("keys with special behavior on the site", () => {
     onTestFinished(client.close);
     const row = { ...site.settings.rows.get("ignore_paths") };
     const wanted = { key: "ignore_paths", value: "/b", row: row as never, secret: false };
-    const { results } = await push(client, [wanted], [wanted.row]);
+    const { results } = await push(createSettingClient(client), [wanted], [wanted.row]);
     expect(results).toMatchObject([{ outcome: "applied" }]);
   });
 

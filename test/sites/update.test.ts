@@ -6,7 +6,7 @@ import { following, mooring, site, useOneSite } from "./one-site.ts";
 import { startStandIn } from "./stand-in.ts";
 
 /** Rounds run on request only. */
-const times = { beat: 600_000, look: 600_000, lookAgain: 600_000 };
+const times = { tick: 600_000, read: 600_000, reread: 600_000 };
 
 /** Awaited before each call of the store of sites. */
 let gate: (name: string) => void | Promise<void> = () => undefined;

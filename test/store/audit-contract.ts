@@ -90,10 +90,10 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const before = (await store.audit.head()).seq;
       const sealed = { value: "sealed" };
       await store.rewrite((settings) => ({
-        settings: settings.map((one) => ({ ...one, ...sealed })),
+        records: settings.map((one) => ({ ...one, ...sealed })),
         audit: [entry({ method: "seal", subjects: settings.map(({ key }) => key) })],
       }));
-      expect((await store.load()).settings).toMatchObject([sealed]);
+      expect((await store.load()).records).toMatchObject([sealed]);
       const rows = await allRows(store.audit);
       expect(rows.slice(before)).toMatchObject([{ method: "seal", subjects: ["a"] }]);
       expectChain(rows);
@@ -109,9 +109,9 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const FORM = "hmac2:0123456789ab:";
       const secret = (revision: number, key: string, oldHash: string, newHash: string) => {
         const { revisions, ...rest } = setting(revision, { [key]: "sealed" });
-        const nothing = { oldValue: null, newValue: null };
-        const hashed = { key, ...nothing, oldHash, newHash, oldDefinition: null };
-        const changes = [{ ...hashed, newDefinition: null }];
+        const nothing = { oldBody: null, newBody: null };
+        const hashed = { key, ...nothing, oldHash, newHash, oldAttributes: null };
+        const changes = [{ ...hashed, newAttributes: null }];
         return { ...rest, revisions: revisions.map((one) => ({ ...one, changes })) };
       };
       await store.transact((trx) => trx.write(secret(1, "a", hash("0"), hash("1"))));
@@ -146,7 +146,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await store.commits(0, 3, 3)).toMatchObject([
         { changes: [{ oldHash: FORM + "0".repeat(43), newHash: FORM + "1".repeat(43) }] },
         { changes: [{ oldHash: FORM + "1".repeat(43), newHash: `${FORM}${hash("2")}` }] },
-        { changes: [{ oldHash: null, newHash: null, newValue: "hmac1:b" }] },
+        { changes: [{ oldHash: null, newHash: null, newBody: "hmac1:b" }] },
       ]);
       const [now] = await store.sites.states();
       known.refused.a.hash = FORM + "3".repeat(43);

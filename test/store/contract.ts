@@ -1,31 +1,31 @@
-/** Contract of every implementation of SettingStore; each dialect runs all of it. */
+/** Contract of every implementation of LedgerStore; each dialect runs all of it. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
-import type { SettingStore, StoredWrite } from "../../src/ledger/store.ts";
+import type { LedgerStore, StoredWrite } from "../../src/ledger/store.ts";
 import { describeHistory } from "./history-contract.ts";
 import { changed, commit, deleting, setting, stored, writing } from "./sample.ts";
 
 /** A new, empty database that can be opened several times. */
 export interface Place {
-  open(): Promise<SettingStore>;
+  open(): Promise<LedgerStore>;
   remove(): Promise<void>;
 }
 
 /** The store of one test, on a database of its own. */
 export interface OpenStore {
-  readonly store: SettingStore;
+  readonly store: LedgerStore;
   /** Opens another store on the same database; it is closed at the end of the test. */
-  open(): Promise<SettingStore>;
-  write(rows: StoredWrite, by?: SettingStore): Promise<unknown>;
+  open(): Promise<LedgerStore>;
+  write(rows: StoredWrite, by?: LedgerStore): Promise<unknown>;
 }
 
 /** Runs the contract for one implementation. */
 export function describeSettingStore(name: string, newPlace: () => Promise<Place>): void {
   describe(name, () => {
     let place: Place;
-    let store: SettingStore;
-    const opened: SettingStore[] = [];
-    const open = async (): Promise<SettingStore> => {
+    let store: LedgerStore;
+    const opened: LedgerStore[] = [];
+    const open = async (): Promise<LedgerStore> => {
       const another = await place.open();
       opened.push(another);
       return another;
@@ -43,7 +43,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
 
     describe("stored settings", () => {
       test("are none at revision 0 in a new database", async () => {
-        expect(await store.load()).toEqual({ revision: 0, settings: [] });
+        expect(await store.load()).toEqual({ revision: 0, records: [] });
         expect(await store.oldestRevision()).toBe(0);
         expect(await store.listRevisions({ limit: 10 })).toEqual([]);
         expect(await store.commits(0, 100, 10)).toEqual([]);
@@ -68,7 +68,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           position: 3,
         });
         await write(writing({ revisions: [commit({ revision: 1 })], upserts: [one] }));
-        expect(await store.load()).toEqual({ revision: 1, settings: [one] });
+        expect(await store.load()).toEqual({ revision: 1, records: [one] });
       });
 
       test("are kept when the database is opened again", async () => {
@@ -76,30 +76,30 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await store.close();
         opened.length = 0;
         const again = await open();
-        expect(await again.load()).toMatchObject({ revision: 1, settings: [{ key: "a" }] });
+        expect(await again.load()).toMatchObject({ revision: 1, records: [{ key: "a" }] });
       });
 
       test("are replaced with all members by a second write", async () => {
         await write(setting(1, { a: "1" }));
         const replaced = stored({ key: "a", value: "2", type: "text", flag: 0, revision: 2 });
         await write(writing({ revisions: [commit({ revision: 2 })], upserts: [replaced] }));
-        expect((await store.load()).settings).toEqual([replaced]);
+        expect((await store.load()).records).toEqual([replaced]);
       });
 
       test("are ordered by position if they are custom ones", async () => {
         const upserts = ["c", "a", "b"].map((key, at) => stored({ key, position: at + 1 }));
         await write(writing({ revisions: [commit({ revision: 1 })], upserts }));
-        expect((await store.load()).settings.map(({ key }) => key)).toEqual(["c", "a", "b"]);
+        expect((await store.load()).records.map(({ key }) => key)).toEqual(["c", "a", "b"]);
       });
 
       test("can be written and deleted by thousands in one write", async () => {
         const keys = Array.from({ length: 3_500 }, (_, at) => `k${at}`);
         const value = "v".repeat(100);
         await write(setting(1, Object.fromEntries(keys.map((key) => [key, value]))));
-        expect((await store.load()).settings).toHaveLength(3_500);
+        expect((await store.load()).records).toHaveLength(3_500);
         expect((await store.commits(0, 1, 1))[0]?.changes).toHaveLength(3_500);
         await write(deleting(2, keys));
-        expect((await store.load()).settings).toEqual([]);
+        expect((await store.load()).records).toEqual([]);
         expect((await store.delta(1))?.deleted).toHaveLength(3_500);
       });
     });
@@ -117,9 +117,9 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           throw refused;
         });
         await expect(work).rejects.toBe(refused);
-        expect(await store.load()).toEqual({ revision: 0, settings: [] });
+        expect(await store.load()).toEqual({ revision: 0, records: [] });
         await write(setting(1, { a: "2" }));
-        expect((await store.load()).settings[0]?.value).toBe("2");
+        expect((await store.load()).records[0]?.value).toBe("2");
       });
 
       test("sees its own writes and earlier commits", async () => {
@@ -127,14 +127,14 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await store.transact(async (trx) => {
           expect(await trx.revision()).toBe(1);
           await trx.write(setting(2, { b: "2" }));
-          expect((await trx.load()).settings.map(({ key }) => key)).toEqual(["a", "b"]);
+          expect((await trx.load()).records.map(({ key }) => key)).toEqual(["a", "b"]);
           expect((await trx.delta(1))?.changed).toMatchObject([{ key: "b" }]);
         });
       });
 
       test("runs alone, also with many at once, in one store or several", async () => {
         const stores = [store, await open(), await open()];
-        const next = (by: SettingStore) =>
+        const next = (by: LedgerStore) =>
           by.transact(async (trx) => {
             const revision = (await trx.revision()) + 1;
             await trx.write(setting(revision, { counter: String(revision) }));
@@ -146,7 +146,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(results.sort((a, b) => a - b)).toEqual(
           Array.from({ length: 60 }, (_, at) => at + 1),
         );
-        expect((await store.load()).settings).toMatchObject([{ value: "60", revision: 60 }]);
+        expect((await store.load()).records).toMatchObject([{ value: "60", revision: 60 }]);
       });
 
       test("does not block concurrent reads", async () => {
@@ -156,13 +156,13 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         const reads = Array.from({ length: 20 }, () => store.load());
         await Promise.all(writes);
         for (const state of await Promise.all(reads))
-          expect(state.settings[0]?.revision ?? 0).toBe(state.revision);
+          expect(state.records[0]?.revision ?? 0).toBe(state.revision);
       });
 
       test("with an existing revision is refused as a whole, as a StoreError", async () => {
         await write(setting(1, { a: "1" }));
         await expect(write(setting(1, { a: "2", b: "2" }))).rejects.toBeInstanceOf(StoreError);
-        expect((await store.load()).settings).toMatchObject([{ key: "a", value: "1" }]);
+        expect((await store.load()).records).toMatchObject([{ key: "a", value: "1" }]);
       });
     });
 
@@ -173,7 +173,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         [
           "former value",
           writing({
-            revisions: [commit({ revision: 1, changes: [changed({ key: "a", oldValue: "\0" })] })],
+            revisions: [commit({ revision: 1, changes: [changed({ key: "a", oldBody: "\0" })] })],
           }),
         ],
       ])(
@@ -182,7 +182,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
           const refused = write(rows);
           await expect(refused).rejects.toBeInstanceOf(StoreError);
           await expect(refused).rejects.toThrow(/cannot store a text with a NUL character/);
-          expect(await store.load()).toEqual({ revision: 0, settings: [] });
+          expect(await store.load()).toEqual({ revision: 0, records: [] });
           await write(setting(1, { a: "xy" }));
         },
       );
@@ -231,7 +231,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await store.listRevisions({ limit: 1 });
         await store.commits(0, 1, 1);
         await store.compact({ count: 1, notBefore: 0 }, 10);
-        await store.rewrite(() => ({ settings: [], audit: [] }));
+        await store.rewrite(() => ({ records: [], audit: [] }));
         expect(store.changedElsewhere()).toBe(true);
       });
     });
@@ -329,7 +329,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         () => store.listRevisions({ limit: 1 }),
         () => store.commits(0, 1, 1),
         () => store.changesBetween(0, 1),
-        () => store.rewrite(() => ({ settings: [], audit: [] })),
+        () => store.rewrite(() => ({ records: [], audit: [] })),
         () => store.compact({ count: 1, notBefore: 0 }, 1),
         () => store.rehash({ form: "hmac2:", renew: (hash) => hash, audit: () => [] }),
         () => store.eraseReplaced(),

@@ -16,7 +16,7 @@ export function describeHistory(at: OpenStore): void {
       expect(delta).toMatchObject({ revision: 3, deleted: ["c"] });
       expect(delta?.changed).toMatchObject([{ key: "b", value: "2", revision: 2 }]);
       expect(delta?.commits?.map(({ revision }) => revision)).toEqual([2, 3]);
-      expect(delta?.commits?.[1]?.changes).toEqual([changed({ key: "c", oldValue: "" })]);
+      expect(delta?.commits?.[1]?.changes).toEqual([changed({ key: "c", oldBody: "" })]);
     });
 
     test("has a key that was deleted and set again only as set", async () => {
@@ -65,7 +65,7 @@ export function describeHistory(at: OpenStore): void {
 
     test("has the first change of a key after a revision, and the last one by an actor", async () => {
       await five();
-      const changes = [changed({ key: "a", newValue: "6" }), changed({ key: "c", newValue: "1" })];
+      const changes = [changed({ key: "a", newBody: "6" }), changed({ key: "c", newBody: "1" })];
       await write(writing({ revisions: [commit({ revision: 6, actor: "other", changes })] }));
       const asked = [
         { key: "a", after: 1 },
@@ -74,7 +74,7 @@ export function describeHistory(at: OpenStore): void {
         { key: "d", after: 0 },
       ];
       const first = await at.store.firstChanges(asked, 6);
-      expect(first.map(({ key, change: { newValue } }) => [key, newValue])).toEqual([
+      expect(first.map(({ key, change: { newBody } }) => [key, newBody])).toEqual([
         ["a", "2"],
         ["c", "1"],
       ]);
@@ -99,7 +99,7 @@ export function describeHistory(at: OpenStore): void {
         reason: "because\nof it",
         changes: [
           changed({ key: "a", oldHash: "h1", newHash: "h2" }),
-          changed({ key: "b", newValue: "", newDefinition: "{}" }),
+          changed({ key: "b", newBody: "", newAttributes: "{}" }),
         ],
       });
       await write({ revisions: [one], upserts: [], deletes: [], audit: [] });
@@ -109,8 +109,8 @@ export function describeHistory(at: OpenStore): void {
         {
           ...rest,
           changes: [
-            { key: "a", oldDefinition: null, newDefinition: null },
-            { key: "b", oldDefinition: null, newDefinition: "{}" },
+            { key: "a", oldAttributes: null, newAttributes: null },
+            { key: "b", oldAttributes: null, newAttributes: "{}" },
           ],
         },
       ]);
@@ -162,11 +162,11 @@ export function describeHistory(at: OpenStore): void {
     test("combines the changes of a range by key", async () => {
       await five();
       expect(await at.store.changesBetween(0, 5)).toEqual([
-        changed({ key: "a", newValue: "5" }),
+        changed({ key: "a", newBody: "5" }),
         changed({ key: "b" }),
       ]);
       expect(await at.store.changesBetween(1, 2)).toEqual([
-        changed({ key: "a", oldValue: "1", newValue: "2" }),
+        changed({ key: "a", oldBody: "1", newBody: "2" }),
       ]);
       expect(await at.store.changesBetween(5, 5)).toEqual([]);
       expect(await at.store.changesBetween(0, 5, "b")).toEqual([changed({ key: "b" })]);
@@ -178,24 +178,24 @@ export function describeHistory(at: OpenStore): void {
         commit({
           revision: at + 1,
           changes: [
-            changed({ key: "each", oldValue: `${at}`, newValue: `${at + 1}` }),
+            changed({ key: "each", oldBody: `${at}`, newBody: `${at + 1}` }),
             ...(at % 13 === 5
               ? [changed({ key: "b", oldHash: `h${at}`, newHash: `h${at + 13}` })]
               : []),
-            ...(at === 40 ? [changed({ key: "once", newValue: "40" })] : []),
+            ...(at === 40 ? [changed({ key: "once", newBody: "40" })] : []),
           ],
         }),
       );
       await write(writing({ revisions }));
       expect(await at.store.changesBetween(0, 57)).toEqual([
         changed({ key: "b", oldHash: "h5", newHash: "h57" }),
-        changed({ key: "each", oldValue: "0", newValue: "57" }),
-        changed({ key: "once", newValue: "40" }),
+        changed({ key: "each", oldBody: "0", newBody: "57" }),
+        changed({ key: "once", newBody: "40" }),
       ]);
       expect(await at.store.changesBetween(19, 44)).toEqual([
         changed({ key: "b", oldHash: "h31", newHash: "h44" }),
-        changed({ key: "each", oldValue: "19", newValue: "44" }),
-        changed({ key: "once", newValue: "40" }),
+        changed({ key: "each", oldBody: "19", newBody: "44" }),
+        changed({ key: "once", newBody: "40" }),
       ]);
     });
   });
@@ -214,7 +214,7 @@ export function describeHistory(at: OpenStore): void {
       expect(await kept()).toEqual([5, 6]);
       expect(await at.store.oldestRevision()).toBe(5);
       expect(await at.store.changesBetween(0, 4)).toEqual([]);
-      expect((await at.store.load()).settings).toMatchObject([{ value: "6" }]);
+      expect((await at.store.load()).records).toMatchObject([{ value: "6" }]);
     });
 
     test("keeps the newer ones by age", async () => {
@@ -274,18 +274,18 @@ export function describeHistory(at: OpenStore): void {
       const state = await at.store.rewrite((settings) => {
         expect(settings).toMatchObject([{ key: "a", value: "plain" }, { key: "b" }]);
         const sealed = settings.slice(0, 1).map((one) => ({ ...one, value: "sealed" }));
-        return { settings: sealed, audit: [entry({ method: "seal", subjects: ["a"] })] };
+        return { records: sealed, audit: [entry({ method: "seal", subjects: ["a"] })] };
       });
       expect(state).toMatchObject({
         revision: 1,
-        settings: [
+        records: [
           { key: "a", value: "sealed", revision: 1 },
           { key: "b", value: "b" },
         ],
       });
       expect(await at.store.load()).toEqual(state);
       expect(await at.store.changesBetween(0, 1)).toMatchObject([
-        { key: "a", newValue: "plain" },
+        { key: "a", newBody: "plain" },
         { key: "b" },
       ]);
     });
@@ -298,11 +298,11 @@ export function describeHistory(at: OpenStore): void {
       );
       const seal = (value: string) => (value.startsWith("sealed") ? value : `sealed ${value}`);
       const rewritten = await at.store.rewrite((settings) => ({
-        settings: settings.map((one) => ({ ...one, value: seal(one.value) })),
+        records: settings.map((one) => ({ ...one, value: seal(one.value) })),
         audit: [],
       }));
       const { revision } = rewritten;
-      expect(rewritten.settings[0]?.value).toBe(
+      expect(rewritten.records[0]?.value).toBe(
         revision === 1 ? "sealed old" : `sealed new ${revision - 2}`,
       );
       await Promise.all(writes);
@@ -315,7 +315,7 @@ export function describeHistory(at: OpenStore): void {
         throw refused;
       });
       await expect(rewriting).rejects.toBe(refused);
-      expect((await at.store.load()).settings).toMatchObject([{ value: "1" }]);
+      expect((await at.store.load()).records).toMatchObject([{ value: "1" }]);
     });
   });
 }

@@ -64,7 +64,7 @@ function describeSteps(steps: Migrations, newPlace: () => Promise<EmptyPlace>): 
     async (_, count) => {
       const place = await left(count);
       const store = await place.open();
-      const { settings } = await store.load();
+      const { records: settings } = await store.load();
       expect([...settings].map(({ key, value }) => [key, value])).toEqual([
         ["site_title", "of before"],
       ]);

@@ -1,12 +1,12 @@
 import type {
   RevisionCommit,
   StoredChange,
-  StoredSetting,
+  StoredRecord,
   StoredWrite,
 } from "../../src/ledger/store.ts";
 
 /** A stored setting with defaults for members that a test does not need. */
-export function stored(members: Partial<StoredSetting> & { key: string }): StoredSetting {
+export function stored(members: Partial<StoredRecord> & { key: string }): StoredRecord {
   return {
     value: "",
     type: "string",
@@ -24,12 +24,12 @@ export function stored(members: Partial<StoredSetting> & { key: string }): Store
 /** A change of one key, with such defaults. */
 export function changed(members: Partial<StoredChange> & { key: string }): StoredChange {
   return {
-    oldValue: null,
-    newValue: null,
+    oldBody: null,
+    newBody: null,
     oldHash: null,
     newHash: null,
-    oldDefinition: null,
-    newDefinition: null,
+    oldAttributes: null,
+    newAttributes: null,
     ...members,
   };
 }
@@ -64,8 +64,8 @@ export function setting(
   values: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>> = {},
 ): StoredWrite {
-  const changes = Object.entries(values).map(([key, newValue]) =>
-    changed({ key, oldValue: before[key] ?? null, newValue }),
+  const changes = Object.entries(values).map(([key, newBody]) =>
+    changed({ key, oldBody: before[key] ?? null, newBody }),
   );
   return {
     revisions: [commit({ revision, changes })],
@@ -77,6 +77,6 @@ export function setting(
 
 /** A write that deletes keys as one revision. */
 export function deleting(revision: number, keys: readonly string[]): StoredWrite {
-  const changes = keys.map((key) => changed({ key, oldValue: "" }));
+  const changes = keys.map((key) => changed({ key, oldBody: "" }));
   return { revisions: [commit({ revision, changes })], upserts: [], deletes: keys, audit: [] };
 }

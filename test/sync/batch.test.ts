@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SiteRecord, SiteStore } from "../../src/sites/store.ts";
-import { openSqliteSettingStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { createBatches } from "../../src/sync/batch.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { storedSite } from "../store/site-contract.ts";
@@ -15,7 +15,7 @@ let transactions: number;
 let write: ReturnType<typeof createBatches<SiteRecord, number | undefined>>;
 
 beforeEach(async () => {
-  const opened = await openSqliteSettingStore(newPath());
+  const opened = await openSqliteStore(newPath());
   store = opened.sites;
   close = () => opened.close();
   for (const name of NAMES) await store.insert(storedSite(name), []);

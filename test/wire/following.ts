@@ -8,8 +8,8 @@ import { startService, type TestService } from "./service.ts";
 /** Options of a service that follows sites without long pauses. */
 export const FOLLOWING = {
   env: { MOORING_SECRET_KEY: "ab".repeat(32) },
-  siteTimes: { beat: 30, look: 60 },
-  mountTimes: { beat: 30, look: 60 },
+  siteTimes: { tick: 30, read: 60 },
+  mountTimes: { tick: 30, read: 60 },
 };
 
 /** The password of the mount `cloud`. */

@@ -10,8 +10,8 @@ const service = startedForAll(async () => {
   await post(site.url, "create", mount("/old", "/srv/old"), site.token());
   return startService({
     env: { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() },
-    siteTimes: { beat: 30, look: 60 },
-    mountTimes: { beat: 30, look: 60 },
+    siteTimes: { tick: 30, read: 60 },
+    mountTimes: { tick: 30, read: 60 },
   });
 });
 const admin = startedForAll(() => as(service.port));

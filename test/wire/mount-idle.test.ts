@@ -7,7 +7,7 @@ test("a commit of mounts causes no comparison of settings on sites, and a later 
   const site = await startWholeSite();
   const service = await startFollowed(
     { harbour: site },
-    { siteTimes: { beat: 30 }, mountTimes: { beat: 30 } },
+    { siteTimes: { tick: 30 }, mountTimes: { tick: 30 } },
   );
   try {
     const { settings, sites, mounts } = as(service.port);
@@ -25,7 +25,7 @@ test("a commit of mounts causes no comparison of settings on sites, and a later 
     });
     await expect.poll(() => site.storages.row("/films")?.status).toBe("work");
     await isAt(revision);
-    expect((await applied())?.health).toBe("ok");
+    expect((await applied())?.state).toBe("ok");
     expect(lists()).toBe(before);
     await isAt((await title("After")).revision);
     expect(lists()).toBeGreaterThan(before);

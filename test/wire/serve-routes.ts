@@ -94,8 +94,7 @@ export async function serveRoutes(
     ...(registry === undefined ? {} : { registry }),
   });
   const grpc = {
-    server: createGrpcServer({
-      maxStreams,
+    ...createGrpcServer({
       reflect: options.reflect ?? createReflection(methods),
       slowReaders,
       ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
@@ -118,6 +117,7 @@ export async function serveRoutes(
     grpcFront: undefined,
     connections: { all: 1_000, eachPeer: 1_000 },
     maxHeaderBytes: MAX_HEADERS,
+    maxStreams,
   });
   if (!("port" in address)) throw new Error("it listens on no port");
   const { port } = address;

@@ -19,7 +19,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
 const sites = [1, 2, 3].map(() => startedForAll(startStandIn));
 const service = startedForAll(() =>
-  startService({ siteTimes: { beat: 50, look: 50, call: 2_000 } }),
+  startService({ siteTimes: { tick: 50, read: 50, call: 2_000 } }),
 );
 
 beforeAll(async () => {

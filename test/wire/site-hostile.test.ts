@@ -20,7 +20,7 @@ const {
 } = SiteService.method;
 
 const service = startedForAll(() =>
-  startService({ siteTimes: { beat: 50, look: 100, lookAgain: 100 } }),
+  startService({ siteTimes: { tick: 50, read: 100, reread: 100 } }),
 );
 const site = startedForEach(startStandIn);
 

@@ -97,8 +97,8 @@ test("a site that another process has just created is known at once", async () =
   const other = await startService({
     folder: service.folder,
     ...FOLLOWING,
-    siteTimes: { beat: 3_600_000 },
-    mountTimes: { beat: 3_600_000 },
+    siteTimes: { tick: 3_600_000 },
+    mountTimes: { tick: 3_600_000 },
   });
   const there = as(other.port);
   const quay = await observe(admin, "quay");

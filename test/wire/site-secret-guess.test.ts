@@ -26,7 +26,7 @@ test("without settings:reveal nothing shows whether a saved secret is that of a 
     shown.push([
       differences.map(({ key, standing }) => [key, standing]),
       results.map(({ key, outcome }) => [key, outcome]),
-      [view?.status?.health, view?.status?.drift, listed[0]?.status?.drift],
+      [view?.status?.state, view?.status?.drift, listed[0]?.status?.drift],
     ]);
   }
   expect(shown[1]).toEqual(shown[0]);

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
@@ -25,13 +26,50 @@ beforeAll(async () => {
   }, 60_000);
 });
 
-test("a site with a failing mount is degraded, in its list, the status and the metrics", async () => {
+test("a site with a failing mount is failing, in its list, the status and the metrics", async () => {
   await expect
     .poll(() => site())
-    .toMatchObject({ health: "degraded", mounts: { ok: 1, failing: 1 } });
-  expect(await note()).toContain("1 degraded");
+    .toMatchObject({ state: "failing", mounts: { ok: 1, failing: 1 } });
+  expect(await note()).toContain("1: 1 failing;");
   expect(await note()).toContain("mounts: 1 ok, 1 failing");
-  expect(service.mooring.gauges().sites).toMatchObject([{ mounts: { ok: 1, failing: 1 } }]);
+  expect(service.mooring.gauges().sites).toMatchObject([
+    { state: "failing", mounts: { ok: 1, failing: 1 } },
+  ]);
+});
+
+test("an observed site whose mounts differ differs, in every list", async () => {
+  await admin.sites.updateSite({ name: "one", site: { mode: SiteMode.OBSERVE } });
+  await admin.mounts.deleteMounts({ names: ["gone"] });
+  await admin.mounts.saveMounts({ mounts: [local("films", "/srv/other")] });
+  try {
+    await expect.poll(() => stateOf(admin, "films")).toBe("differs");
+    await expect
+      .poll(() => site())
+      .toMatchObject({ state: "differs", cause: "mounts: 1 differs", error: "" });
+    expect((await site())?.remedy).toContain("mooring mount list --site one");
+    expect(await note()).toContain("1: 1 differs;");
+    expect(service.mooring.gauges().sites).toMatchObject([{ state: "differs" }]);
+  } finally {
+    await admin.mounts.saveMounts({
+      mounts: [local("films", "/srv"), local("gone", "/srv/gone")],
+    });
+    await admin.sites.updateSite({ name: "one", site: { mode: SiteMode.FOLLOW } });
+    await expect.poll(() => stateOf(admin, "gone")).toBe("failing");
+    await expect.poll(() => stateOf(admin, "films")).toBe("ok");
+  }
+});
+
+test("a paused site and its mounts wait, with the command that resumes it", async () => {
+  await admin.sites.updateSite({ name: "one", site: { paused: true } });
+  const [mount] = (await admin.mounts.getMount({ name: "films" })).mount?.status ?? [];
+  const paused = {
+    state: "waiting",
+    remedy: expect.stringContaining("mooring site set one paused=false"),
+  };
+  expect(await site()).toMatchObject({ ...paused, cause: "paused" });
+  expect(mount).toMatchObject({ ...paused, error: "paused" });
+  await admin.sites.updateSite({ name: "one", site: { paused: false } });
+  await expect.poll(() => stateOf(admin, "films")).toBe("ok");
 });
 
 test("another process shows the same", async () => {
@@ -39,7 +77,7 @@ test("another process shows the same", async () => {
   try {
     await expect
       .poll(() => site(as(other.port)))
-      .toMatchObject({ health: "degraded", mounts: { ok: 1, failing: 1 } });
+      .toMatchObject({ state: "failing", mounts: { ok: 1, failing: 1 } });
   } finally {
     await other.stop();
   }
@@ -49,14 +87,14 @@ test("streams of sites get the change of a mount's state", async () => {
   const ending = new AbortController();
   const stream = admin.sites.watchSites({}, { signal: ending.signal });
   const events = stream[Symbol.asyncIterator]();
-  expect((await events.next()).value?.sites[0]?.status?.health).toBe("degraded");
+  expect((await events.next()).value?.sites[0]?.status?.state).toBe("failing");
   one.storages.providers.clear();
   await admin.mounts.syncMounts({ site: "one", names: ["gone"] });
-  let health = "degraded";
-  while (health !== "ok") health = (await events.next()).value?.sites[0]?.status?.health ?? "";
+  let state = "failing";
+  while (state !== "ok") state = (await events.next()).value?.sites[0]?.status?.state ?? "";
   ending.abort();
   await events.next().catch(() => undefined);
-  expect(await site()).toMatchObject({ health: "ok", mounts: { ok: 2 } });
+  expect(await site()).toMatchObject({ state: "ok", mounts: { ok: 2 } });
 });
 
 describe("a server that cannot be read", () => {
@@ -64,28 +102,28 @@ describe("a server that cannot be read", () => {
     one.storages.hold = (stage) => {
       if (stage === "GET /api/admin/storage/list") throw new Error("the connection breaks");
     };
-    await expect.poll(async () => (await site())?.health).toBe("failing");
+    await expect.poll(async () => (await site())?.state).toBe("failing");
     const status = await site();
     expect(status?.error).not.toBe("");
     const mount = (await admin.mounts.getMount({ name: "films" })).mount?.status[0];
     expect(mount).toMatchObject({ state: "failing", error: status?.error });
     expect(mount?.remedy).toContain('"mooring site check one"');
     one.storages.hold = undefined;
-    await expect.poll(async () => (await site())?.health).toBe("ok");
+    await expect.poll(async () => (await site())?.state).toBe("ok");
     expect(await stateOf(admin, "films")).toBe("ok");
   });
 
-  test("because its token was reset is stopped, and is read again at once with the new token", async () => {
+  test("because its token was reset is stuck, and is read again at once with the new token", async () => {
     const before = one.token();
     const reset = await fetch(`${one.url}/api/admin/setting/reset_token`, {
       method: "POST",
       headers: { authorization: before },
     });
     expect(reset.status).toBe(200);
-    await expect.poll(async () => (await site())?.health).toBe("stopped");
-    await expect.poll(() => stateOf(admin, "films")).toBe("failing");
+    await expect.poll(async () => (await site())?.state).toBe("stuck");
+    await expect.poll(() => stateOf(admin, "films")).toBe("stuck");
     await admin.sites.updateSite({ name: "one", site: { token: one.token() } });
-    await expect.poll(async () => (await site())?.health).toBe("ok");
+    await expect.poll(async () => (await site())?.state).toBe("ok");
     await expect.poll(() => stateOf(admin, "films")).toBe("ok");
   });
 });
@@ -112,8 +150,9 @@ test("the reply of a save names sites that do not get it now", async () => {
   expect(await save(writer)).toEqual([]);
   await admin.sites.updateSite({ name: "one", site: { paused: false } });
   await one.stop();
-  await expect.poll(async () => (await site())?.health).toBe("failing");
-  const [pending] = await save();
-  expect(pending).toMatchObject({ site: "one" });
-  expect(pending?.reason).toContain("refused");
+  await expect.poll(async () => (await site())?.state).toBe("failing");
+  // A call that the end of the site has cut off is followed by one that it refuses.
+  await expect
+    .poll(() => save())
+    .toMatchObject([{ site: "one", reason: expect.stringContaining("refused") }]);
 });

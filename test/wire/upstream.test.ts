@@ -64,7 +64,7 @@ describe("first contact", () => {
   });
 
   test("does not delay a save right after it", async () => {
-    await another({ siteTimes: { beat: 3_600_000 } });
+    await another({ siteTimes: { tick: 3_600_000 } });
     await save(await front.login(), [{ key: "site_title", value: "At once" }]);
     await soon(() => front.site.value("site_title")).toBe("At once");
   });

@@ -39,7 +39,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     files: ["src/secrets/*.ts"],
     tests: [
       "test/secrets/*.test.ts",
-      "test/settings/engine-secret.test.ts",
+      "test/ledger/ledger-secret.test.ts",
       "test/store/sqlite/erase.test.ts",
     ],
   },

@@ -495,7 +495,8 @@ export declare type MountTest = Message<"mooring.v1.MountTest"> & {
 
   /**
    * Cause, in the language of the call: the site's message without secrets, or the reason for
-   * which nothing was listed. Empty: it works.
+   * which nothing was listed. With works: the error that the server keeps for the mount, which counts
+   * as failing until it is mounted again. Empty: it works.
    *
    * @generated from field: string error = 5;
    */

@@ -120,12 +120,13 @@ export declare const SiteSchema: GenMessage<Site>;
  */
 export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   /**
-   * One word: new, ok, degraded (a mount on it fails or is stuck), behind, differs, paused, failing
-   * (it is retried) or stopped (a user must act).
+   * State of the site, its settings and its mounts in one word: ok, waiting (work is in progress or
+   * planned, or the site is paused), differs (nothing is written without a request), failing (it is
+   * retried) or stuck (a user must act).
    *
-   * @generated from field: string health = 1;
+   * @generated from field: string state = 1;
    */
-  health: string;
+  state: string;
 
   /**
    * Time of its last reply.
@@ -228,6 +229,27 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
    * @generated from field: map<string, int32> mounts = 15;
    */
   mounts: { [key: string]: number };
+
+  /**
+   * Cause of the state. Empty: ok.
+   *
+   * @generated from field: string cause = 16;
+   */
+  cause: string;
+
+  /**
+   * What to do about the cause. Empty: nothing.
+   *
+   * @generated from field: string remedy = 17;
+   */
+  remedy: string;
+
+  /**
+   * Time at which the cause was first seen. Absent: unknown.
+   *
+   * @generated from field: google.protobuf.Timestamp since_time = 18;
+   */
+  sinceTime?: Timestamp | undefined;
 };
 
 /**

@@ -81,7 +81,7 @@ export const auditCommand: Command = {
   flags: [...filters, "follow", "checkpoint", "after", "output", "force"],
   offline: true,
   positionals: [1, 1],
-  run: (run) => runAction("audit", actions, { run, flags: auditCommand.flags }),
+  run: (run) => runAction(auditCommand, actions, run),
 };
 
 async function listOrFollow(run: CommandRun): Promise<void> {

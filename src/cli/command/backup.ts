@@ -13,6 +13,7 @@ import {
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { quote } from "../../config/complaint.ts";
 import { choice } from "../../config/value.ts";
+import { SERVER_OWN_KEYS } from "../../settings/server-own.ts";
 import { type Arguments, counted } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
@@ -101,6 +102,9 @@ async function writeSummary(
 /** Key of the setting that holds the permanent admin token. */
 const TOKEN_KEY = "token";
 
+/** Part of a page's backup with the mounts. */
+const STORAGES = "storages";
+
 const OUTCOMES: readonly (readonly [ImportOutcome, string])[] = [
   [ImportOutcome.ADDED, "added"],
   [ImportOutcome.CHANGED, "changed"],
@@ -149,6 +153,7 @@ export const importCommand: Command = {
       ? output.json(ImportSettingsResponseSchema, reply)
       : writeReport(run, reply));
     if (!args.is("dry-run")) tellOfToken(run, reply);
+    tellOfLeftOut(run, reply, file);
   },
 };
 
@@ -172,8 +177,27 @@ async function writeReport({ args, output }: CommandRun, reply: ImportSettingsRe
     ([outcome, word]) =>
       `${reply.settings.filter((setting) => setting.outcome === outcome).length} ${word}`,
   );
-  const begin = args.is("dry-run") ? "dry run at" : "imported,";
+  const isChange = reply.settings.some(
+    ({ outcome }) => outcome === ImportOutcome.ADDED || outcome === ImportOutcome.CHANGED,
+  );
+  const begin = args.is("dry-run") ? "dry run at" : isChange ? "imported," : "nothing changed,";
   await output.write(`${begin} revision ${reply.revision}: ${counts.join(", ")}\n`);
+}
+
+/** Names the commands that import what this one has left out. */
+function tellOfLeftOut(
+  { args, notice }: CommandRun,
+  { settings }: ImportSettingsResponse,
+  file: string,
+): void {
+  const skipped = settings
+    .filter(({ outcome }) => outcome === ImportOutcome.SKIPPED)
+    .map(({ key }) => key);
+  const own = skipped.filter((key) => SERVER_OWN_KEYS.has(key));
+  if (own.length > 0 && !args.is("include-server-own"))
+    notice(`${own.join(", ")} left out: --include-server-own imports them too`);
+  if (skipped.includes(STORAGES))
+    notice(`the mounts are left out: "mooring mount import ${file}" imports them`);
 }
 
 function tellOfToken({ notice }: CommandRun, { settings }: ImportSettingsResponse): void {

@@ -27,7 +27,7 @@ export const databaseCommand: Command = {
   flags: ["from", "to", "dry-run"],
   offline: true,
   positionals: [1, 1],
-  run: (run) => runAction("database", actions, { run, flags: databaseCommand.flags }),
+  run: (run) => runAction(databaseCommand, actions, run),
 };
 
 async function copy({ args, world, output, notice }: CommandRun): Promise<void> {

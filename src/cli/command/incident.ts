@@ -40,7 +40,7 @@ export const incidentCommand: Command = {
   flags,
   offline: false,
   positionals: [1, 2],
-  run: (run) => runAction("incident", actions, { run, flags }),
+  run: (run) => runAction(incidentCommand, actions, run),
 };
 
 async function list(run: CommandRun): Promise<void> {

@@ -47,7 +47,7 @@ const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, act: list },
   get: { count: 1, act: get },
   create: { count: [3, 500], act: createOne },
-  set: { count: [2, 500], act: set },
+  set: { count: [1, 500], act: set },
   replace: { count: 2, act: replace },
   copy: { count: 3, act: copy },
   rename: { count: 2, act: rename },
@@ -77,6 +77,7 @@ export const mountCommand: Command = {
     "mount sync SITE [NAME...] [--yes]",
     "mount test NAME...|--all [--site NAME]",
     "mount adopt SITE [NAME...] [--dry-run] [--yes] [--accept-loss]",
+    "mount rollback REVISION [NAME...] [--dry-run] [--yes]",
     "mount import FILE [--site NAMES] [--dry-run] [--yes] [--accept-loss]",
     "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
     "mount watch",
@@ -113,7 +114,7 @@ export const mountCommand: Command = {
   ],
   offline: false,
   positionals: [1, 502],
-  run: (run) => runAction("mount", actions, { run, flags: mountCommand.flags }),
+  run: (run) => runAction(mountCommand, actions, run),
 };
 
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */
@@ -164,7 +165,9 @@ async function createOne(
 }
 
 async function set(run: CommandRun, [name = "", ...members]: readonly string[]): Promise<void> {
+  // Before the values: their names depend on the driver of the mount.
   const { mount } = await (await client(run)).getMount({ name });
+  if (members.length === 0) throw usage("mount set: ITEM=VALUE is missing");
   const input = create(MountInputSchema, { name });
   await readMountMembers(run, input, members, mount?.driver ?? "", mount);
   await save(run, input);
@@ -284,7 +287,7 @@ async function test(run: CommandRun, names: readonly string[]): Promise<void> {
   if (args.is("json")) await output.json(TestMountsResponseSchema, reply);
   else if (tests.length === 0) notice("there are no mounts on sites");
   else await writeTests(output, tests);
-  const bad = tests.filter(({ outcome }) => outcome !== "works" && outcome !== "disabled");
+  const bad = tests.filter(({ outcome, error }) => error !== "" && outcome !== "disabled");
   if (bad.length > 0)
     throw new CliFailure(EXIT.refused, `${bad.length} of ${tests.length} mounts do not work`);
 }
@@ -307,10 +310,19 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   refuseLosses(run, reply.results);
 }
 
-async function rollback(_run: CommandRun, [revision = ""]: readonly string[]): Promise<void> {
-  throw usage(
-    `mount rollback is now part of rollback: mooring rollback ${revision} --only mounts, or --only NAME`,
+async function rollback(run: CommandRun, [text = "", ...names]: readonly string[]): Promise<void> {
+  if (!/^\d{1,15}$/.test(text)) throw usage("mount rollback requires the number of a revision");
+  const { args, output, notice } = run;
+  const mounts = await client(run);
+  const request = { revision: BigInt(text), names, reason: reasonOf(run) };
+  const reply = await confirmed(
+    run,
+    (dryRun) => mounts.rollbackMounts({ ...request, dryRun }),
+    `Restore mounts of revision ${text}?`,
   );
+  if (reply.results.length === 0) return notice(`the mounts are already those of revision ${text}`);
+  await writeResults(output, reply.results);
+  if (args.is("dry-run")) notice("nothing was changed");
 }
 
 async function importFile(run: CommandRun, [file = ""]: readonly string[]): Promise<void> {

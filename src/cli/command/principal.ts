@@ -42,7 +42,7 @@ export const principalCommand: Command = {
   flags: ["kind", "limit", "yes"],
   offline: false,
   positionals: [1, 2],
-  run: (run) => runAction("principal", actions, { run, flags: principalCommand.flags }),
+  run: (run) => runAction(principalCommand, actions, run),
 };
 
 async function listPrincipals(run: CommandRun): Promise<void> {

@@ -84,7 +84,7 @@ export const siteCommand: Command = {
   ],
   offline: false,
   positionals: [1, 1_001],
-  run: (run) => runAction("site", actions, { run, flags: siteCommand.flags }),
+  run: (run) => runAction(siteCommand, actions, run),
 };
 
 /** Longer default time limit than that of other commands, because a site may be slow. */
@@ -121,10 +121,11 @@ async function check(run: CommandRun, [name = ""]: readonly string[]): Promise<v
   if (args.is("json")) return output.json(CheckSiteResponseSchema, reply);
   const { site } = reply;
   if (site === undefined) return;
-  const { kind, version, health } = site.status ?? {};
+  const { kind, version, state, remedy = "" } = site.status ?? {};
   const note = noteOf(site);
-  const line = `${name}: ${kind} ${version}, ${health}${note === "" ? "" : ` (${note})`}`;
+  const line = `${name}: ${kind} ${version}, ${state}${note === "" ? "" : ` (${note})`}`;
   await output.write(`${printableLine(line)}\n`);
+  if (remedy !== "") await output.write(`${printableLine(remedy)}\n`);
 }
 
 async function compare(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {

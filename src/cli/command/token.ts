@@ -74,13 +74,9 @@ export const tokenCommand: Command = {
   offline: true,
   positionals: [1, 2],
   run: (run) =>
-    runAction("token", actions, {
-      run,
-      flags: tokenCommand.flags,
-      check: (name) => {
-        if (!PERMANENT.includes(name) && run.args.text("database") !== undefined)
-          throw usage(`token ${name} needs a service: --database is for ${PERMANENT.join(", ")}`);
-      },
+    runAction(tokenCommand, actions, run, (name) => {
+      if (!PERMANENT.includes(name) && run.args.text("database") !== undefined)
+        throw usage(`token ${name} needs a service: --database is for ${PERMANENT.join(", ")}`);
     }),
 };
 

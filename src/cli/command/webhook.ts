@@ -53,7 +53,7 @@ export const webhookCommand: Command = {
   flags,
   offline: false,
   positionals: [1, 2],
-  run: (run) => runAction("webhook", actions, { run, flags }),
+  run: (run) => runAction(webhookCommand, actions, run),
 };
 
 async function add(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {

@@ -11,7 +11,6 @@ import { Button } from "../components/button.tsx";
 import { dayOf, Filters } from "../components/filters.tsx";
 import { Empty, Failed, NoRight, Skeleton } from "../components/state.tsx";
 import { historyTexts } from "../i18n/en/history.ts";
-import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { day } from "../i18n/format.ts";
 import { addMessages, t } from "../i18n/language.ts";
@@ -22,7 +21,7 @@ import { RevisionItem } from "./revision-item.tsx";
 import { RollbackPreview } from "./rollback.tsx";
 import "./history.css";
 
-addMessages(historyTexts, mountsTexts, pagesTexts);
+addMessages(historyTexts, pagesTexts);
 
 /** History of changes with actors and reasons, and rollbacks. */
 export default function HistoryPage() {
@@ -31,7 +30,7 @@ export default function HistoryPage() {
   const revision = numbers("revision");
   if (revision !== undefined) return <OneRevision key={`${revision}`} revision={revision} />;
   const back = numbers("back");
-  const only = query.getAll("only");
+  const keys = query.get("keys")?.split(",") ?? [];
   if (back !== undefined && !may("history:rollback"))
     return (
       <>
@@ -39,7 +38,7 @@ export default function HistoryPage() {
         <NoRight needs={["history:rollback"]} />
       </>
     );
-  if (back !== undefined) return <RollbackPreview key={`${query}`} to={back} only={only} />;
+  if (back !== undefined) return <RollbackPreview key={`${query}`} to={back} keys={keys} />;
   const [from, to] = [numbers("from"), numbers("to")];
   if (from !== undefined && to !== undefined)
     return <Comparison key={`${query}`} from={from} to={to} />;

@@ -1,5 +1,4 @@
 import { useSignal } from "@preact/signals";
-import type { RollbackResponse } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { settingService } from "../api/client.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
@@ -9,30 +8,25 @@ import { ReasonField } from "../components/field.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import { Effects } from "../mounts/results.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";
 
-/**
- * Preview of a rollback, with what it cannot restore and its effects on running servers; then the
- * rollback.
- *
- * @param only entries as in the request; empty: everything.
- */
-export function RollbackPreview(props: { readonly to: bigint; readonly only: readonly string[] }) {
+/** Preview of a rollback, with the parts that it cannot restore; then the rollback. */
+export function RollbackPreview(props: { readonly to: bigint; readonly keys: readonly string[] }) {
   const { to } = props;
-  const only = useSignal<readonly string[]>(props.only);
+  const keys = useSignal<readonly string[]>(props.keys);
   const reason = useSignal("");
   const wrong = useSignal<Failure | undefined>(undefined);
   const busy = useSignal(false);
   const newest = settings.value?.revision;
   const { data, failure, again } = useCall(
-    (signal) => settingService.rollback({ to, only: [...only.peek()], dryRun: true }, { signal }),
-    [to, only.value, newest],
+    (signal) => settingService.rollback({ to, keys: [...keys.peek()], dryRun: true }, { signal }),
+    [to, keys.value, newest],
   );
   const leaveOut = (key: string): void => {
-    if (data) only.value = entriesOf(data).filter((entry) => entry !== entryOf(data, key));
+    const shown = data?.changes.map((change) => change.key) ?? [];
+    keys.value = shown.filter((one) => one !== key);
   };
   const commit = async (): Promise<void> => {
     if (!data) return;
@@ -41,7 +35,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
       const { revision } = await asOwn(
         settingService.rollback({
           to,
-          only: entriesOf(data),
+          keys: data.changes.map(({ key }) => key),
           // The rollback is made exactly as shown, or not at all.
           expectedRevision: data.revision,
           reason: reason.value.trim(),
@@ -56,10 +50,6 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
       busy.value = false;
     }
   };
-  const left = data?.results.filter(
-    ({ outcome, notRestored }) => outcome === "skipped" || notRestored.length > 0,
-  );
-  const effects = data?.results.flatMap((result) => result.effects) ?? [];
   const count = data?.changes.length ?? 0;
   return (
     <>
@@ -71,22 +61,16 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
       {failure && <Failed failure={failure} retry={again} />}
       {wrong.value && <Notice kind="wrong">{wrong.value.message || t("state.offline")}</Notice>}
       {!data && !failure && <Skeleton rows={3} />}
-      {left && left.length > 0 && (
+      {data && data.skipped.length > 0 && (
         <Notice kind="warning">
-          <strong>{t("history.skipped", { count: left.length })}</strong>
+          <strong>{t("history.skipped", { count: data.skipped.length })}</strong>
           <ul>
-            {left.map(({ key, note }) => (
+            {data.skipped.map(({ key, reason }) => (
               <li key={key}>
-                <code>{key}</code>: {note}
+                <code>{key}</code>: {reason}
               </li>
             ))}
           </ul>
-        </Notice>
-      )}
-      {effects.length > 0 && (
-        <Notice kind="warning">
-          <strong>{t("effect.title")}</strong>
-          <Effects effects={effects} />
         </Notice>
       )}
       {data && (
@@ -117,15 +101,4 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
       )}
     </>
   );
-}
-
-/** Entries of a request for the shown changes, and no others. */
-function entriesOf(data: RollbackResponse): string[] {
-  return data.changes.map(({ key }) => entryOf(data, key));
-}
-
-/** Entry of a request for one record: a setting and a mount may have the same name. */
-function entryOf({ results }: RollbackResponse, key: string): string {
-  const kind = results.find((result) => result.key === key)?.kind;
-  return kind === "setting" ? `setting:${key}` : key;
 }

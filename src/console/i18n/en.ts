@@ -60,7 +60,6 @@ export const en = {
   "overview.ownToken": "Your token",
   "overview.reference": "API reference",
   "overview.revision": "Revision",
-  "overview.site": { one: "1 setting differs there.", other: "{count} settings differ there." },
   "overview.token": "of {principal} expires {when}",
   "overview.tokens": { one: "1 token expires soon.", other: "{count} tokens expire soon." },
   "overview.waiting": { one: "1 edit is not saved yet", other: "{count} edits are not saved yet" },

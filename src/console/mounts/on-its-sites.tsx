@@ -88,6 +88,7 @@ function TestOutcome({ of }: { readonly of: MountTest }) {
     return <Notice kind={of.outcome === "disabled" ? "warning" : "wrong"}>{of.error}</Notice>;
   return (
     <div class="mount-test small" role="status">
+      {of.error !== "" && <Notice kind="wrong">{of.error}</Notice>}
       <p>{t("mount.works", { count: of.total })}</p>
       <ul>
         {of.entries.map((entry) => (

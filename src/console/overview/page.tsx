@@ -186,8 +186,7 @@ function Attention() {
         ))}
         {sites.map(({ name, status }) => (
           <Line key={name} icon="warning">
-            <a href={href("sites", { name })}>{name}</a>{" "}
-            {status?.error || t("overview.site", { count: status?.drift.length ?? 0 })}
+            <a href={href("sites", { name })}>{name}</a> {status?.cause}
           </Line>
         ))}
         {old.map(({ key }) => (
@@ -209,7 +208,7 @@ async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
   const { siteService } = await import("../api/sites.ts");
   const { sites } = await siteService.listSites({}, { signal });
   return sites.filter(({ status }) =>
-    ["differs", "failing", "stopped", "behind"].includes(status?.health ?? ""),
+    ["differs", "failing", "stuck"].includes(status?.state ?? ""),
   );
 }
 

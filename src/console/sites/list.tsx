@@ -6,31 +6,28 @@ import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { href } from "../shell/location.ts";
 
-const HEALTH: Readonly<Record<string, MessageKey>> = {
-  new: "site.new",
+const STATES: Readonly<Record<string, MessageKey>> = {
   ok: "site.ok",
-  degraded: "site.degraded",
-  behind: "site.behind",
+  waiting: "site.waiting",
   differs: "site.differs",
-  paused: "site.paused",
   failing: "site.failing",
-  stopped: "site.stopped",
+  stuck: "site.stuck",
 };
 
-/** Health of a site as one word with an icon; a warning if the site needs attention. */
-export function Health({ site }: { readonly site: Site }) {
-  const health = site.status?.health ?? "new";
-  const word = HEALTH[health];
-  const good = ["ok", "new", "paused"].includes(health);
+/** State of a site as one word with an icon; a warning if the site needs attention. */
+export function SiteState({ site }: { readonly site: Site }) {
+  const state = site.status?.state ?? "waiting";
+  const word = site.paused ? "site.paused" : STATES[state];
+  const good = ["ok", "waiting"].includes(state);
   return (
     <span class={`health ${good ? "good" : "bad"}`}>
       <Icon name={good ? "done" : "warning"} />
-      {word === undefined ? health : t(word)}
+      {word === undefined ? state : t(word)}
     </span>
   );
 }
 
-/** List of all sites with their health. */
+/** List of all sites with their states. */
 export function SiteList({ sites }: { readonly sites: readonly Site[] }) {
   return (
     <ul class="sheet sites">
@@ -44,7 +41,7 @@ export function SiteList({ sites }: { readonly sites: readonly Site[] }) {
             <p class="quiet small">{site.url}</p>
           </div>
           <p class="small">
-            <Health site={site} />
+            <SiteState site={site} />
             <span class="quiet">
               {t(site.mode === SiteMode.FOLLOW ? "site.follows" : "site.observed")}
               {site.status?.reachTime && (

@@ -16,7 +16,7 @@ import { Effects, Results } from "../mounts/results.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
-import { Health } from "./list.tsx";
+import { SiteState } from "./list.tsx";
 
 addMessages(mountsTexts);
 
@@ -89,10 +89,14 @@ export function OneSite({ site }: { readonly site: Site }) {
         </div>
       </PageHead>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
-      {status?.error && <Notice kind="warning">{status.error}</Notice>}
+      {status && status.state !== "ok" && status.cause !== "" && (
+        <Notice kind="warning">
+          {status.cause} {status.remedy}
+        </Notice>
+      )}
       <dl class="facts">
-        <Fact name={t("site.health")}>
-          <Health site={site} />
+        <Fact name={t("site.state")}>
+          <SiteState site={site} />
         </Fact>
         <Fact name={t("sites.url")}>{url}</Fact>
         <Fact name={t("site.mode")}>{t(follows ? "site.follows" : "site.observed")}</Fact>

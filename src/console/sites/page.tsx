@@ -18,7 +18,7 @@ import "../components/field.css";
 
 addMessages(pagesTexts, sitesTexts);
 
-/** Sites with their health and differences. */
+/** Sites with their states and differences. */
 export default function SitesPage() {
   useFollow(followSites, []);
   const known = sites.value;

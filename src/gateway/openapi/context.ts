@@ -1,11 +1,15 @@
 import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+import type { Method } from "../method.ts";
 import type { BesideRule } from "../rest/rule.ts";
+import type { Components } from "./components.ts";
 import type { HeaderNotes } from "./header.ts";
 import type { Comments, Schemas } from "./schema.ts";
 
 /** Context of responses. */
 export interface ResponseContext {
-  readonly schemas: Schemas;
+  readonly components: Components;
+  /** The schemas of a method's messages, in the form of its JSON. */
+  readonly schemasOf: (method: Method) => Schemas;
   /** HTTP status of replies in the envelope; see GatewayOptions. */
   readonly httpStatus: "envelope" | "code";
   /** Headers that parts of the application read and write. */

@@ -2,6 +2,8 @@ import type { DescMethod, DescService, JsonObject } from "@bufbuild/protobuf";
 import type { Method } from "../method.ts";
 import { type GatewayOptions, type Served, servedMethods } from "../options.ts";
 import { type Binding, createBindings } from "../rest/binding.ts";
+import type { MemberNames } from "../serialize.ts";
+import { Components } from "./components.ts";
 import type { OperationContext } from "./context.ts";
 import { headerComponents, parameterComponents } from "./header.ts";
 import { Names, shortNames } from "./name.ts";
@@ -11,7 +13,7 @@ import { failureResponses } from "./response.ts";
 import { type Comments, type JsonForm, Schemas } from "./schema.ts";
 
 /** Options of a document in addition to the methods and their rules. @internal */
-export interface DocumentOptions extends Omit<OperationContext, "schemas"> {
+export interface DocumentOptions extends Omit<OperationContext, "components" | "schemasOf"> {
   readonly methods: readonly Method[];
   readonly title: string;
   readonly version: string;
@@ -46,16 +48,15 @@ const HERE: readonly string[] = ["."];
 export function createDocument(options: DocumentOptions): JsonObject {
   const { methods, rules, title, version, description, comments, isPublic, headers } = options;
   const { info, servers = HERE, securitySchemes = {} } = options;
-  const context = {
-    ...options,
-    schemas: new Schemas(comments, { ...DEFAULT_FORM, ...options.form }),
-  };
+  const components = new Components();
+  const form = { ...DEFAULT_FORM, ...options.form };
+  const context = { ...options, components, schemasOf: createSchemas(components, comments, form) };
   const bindings = methods.flatMap((method) => createBindings(method, rules));
   const services = [...new Set(bindings.map(({ method }) => method.desc.parent))];
   const tags = shortNames(
     services.map((service) => ({ typeName: service.typeName, short: service.name })),
   );
-  const { schemas, part } = context.schemas.finish({
+  const { schemas, part } = components.finish({
     paths: createPaths(bindings, tags, context),
     responses: failureResponses(context),
   });
@@ -76,6 +77,44 @@ export function createDocument(options: DocumentOptions): JsonObject {
     },
   });
 }
+
+/** Finds the schemas of a method, whose own jsonOptions replace the form of the document. */
+function createSchemas(components: Components, comments: Comments, common: JsonForm) {
+  const known = new Map<string, Schemas>();
+  return ({ options }: Method): Schemas => {
+    const { jsonOptions } = options ?? {};
+    const form = jsonOptions === undefined ? common : formOf(jsonOptions, common.memberNames);
+    const name = formName(form, common);
+    const schemas = known.get(name) ?? new Schemas(components, comments, form, name);
+    known.set(name, schemas);
+    return schemas;
+  };
+}
+
+type JsonOptions = NonNullable<OpenApiOptions["jsonOptions"]>;
+
+/** The form of JSON that these options of protobuf-es choose. */
+function formOf(
+  { useProtoFieldName, alwaysEmitImplicit = true, enumAsInteger = false }: JsonOptions,
+  memberNames: MemberNames,
+): JsonForm {
+  const isProto = useProtoFieldName ?? memberNames === "proto";
+  return { memberNames: isProto ? "proto" : "json", alwaysEmitImplicit, enumAsInteger };
+}
+
+/** Words for the differences of a form from another one, for the names of schemas. */
+function formName(form: JsonForm, common: JsonForm): string {
+  const { memberNames, alwaysEmitImplicit, enumAsInteger } = form;
+  return [
+    ...(memberNames === common.memberNames ? [] : [WORDS[memberNames]]),
+    ...(alwaysEmitImplicit === common.alwaysEmitImplicit
+      ? []
+      : [alwaysEmitImplicit ? "Full" : "Sparse"]),
+    ...(enumAsInteger === common.enumAsInteger ? [] : [enumAsInteger ? "Numbers" : "Names"]),
+  ].join("");
+}
+
+const WORDS = { proto: "ProtoNames", json: "JsonNames" } as const;
 
 function tagOf(
   { typeName, name }: DescService,
@@ -225,7 +264,13 @@ export interface OpenApiOptions
  * @throws RuleError
  */
 export function createOpenApi(options: OpenApiOptions): JsonObject {
-  const { description = "", memberNames = "json", jsonOptions, comments = {}, isPublic } = options;
+  const {
+    description = "",
+    memberNames = "json",
+    jsonOptions = {},
+    comments = {},
+    isPublic,
+  } = options;
   const { title, version, rules, mapParameters, info, servers, securitySchemes = {} } = options;
   const isOpen = Object.keys(securitySchemes).length === 0;
   return createDocument({
@@ -233,11 +278,7 @@ export function createOpenApi(options: OpenApiOptions): JsonObject {
     version,
     description,
     rules,
-    form: {
-      memberNames: (jsonOptions?.useProtoFieldName ?? memberNames === "proto") ? "proto" : "json",
-      alwaysEmitImplicit: jsonOptions?.alwaysEmitImplicit ?? true,
-      enumAsInteger: jsonOptions?.enumAsInteger ?? false,
-    },
+    form: formOf(jsonOptions, memberNames),
     mapParameters,
     comments,
     info,

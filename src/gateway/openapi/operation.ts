@@ -2,11 +2,11 @@ import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import type { Binding } from "../rest/binding.ts";
 import { takesForm } from "../rest/request.ts";
 import { behaviorOf } from "./behavior.ts";
+import type { Direction } from "./components.ts";
 import type { OperationContext } from "./context.ts";
 import { commonParameters } from "./header.ts";
 import { createParameters } from "./parameter.ts";
 import { lines, responses } from "./response.ts";
-import type { Direction } from "./schema.ts";
 
 /** Place of an operation in the document. */
 export interface OperationPlace {
@@ -75,7 +75,7 @@ function uniqueBy<T>(items: readonly T[], key: (item: T) => string): T[] {
 
 function requestBody(binding: Binding, context: OperationContext): JsonObject | undefined {
   const { request, method, httpMethod } = binding;
-  const { schemas } = context;
+  const schemas = context.schemasOf(method);
   const { body } = request;
   if (body.kind === "none") return undefined;
   // Bytes of any media type.

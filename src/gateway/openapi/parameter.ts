@@ -25,8 +25,8 @@ function inPath(
   names: readonly string[],
   context: OperationContext,
 ): JsonObject[] {
-  const { examples, schemas } = context;
-  const example = examples[binding.rpc]?.path ?? {};
+  const schemas = context.schemasOf(binding.method);
+  const example = context.examples[binding.rpc]?.path ?? {};
   return pathParameters(binding.template).map((parameter, index) => {
     const { field = "", pattern } = parameter;
     const path = findFieldPath(binding.method.desc.input, field);
@@ -68,18 +68,19 @@ function inQuery(binding: Binding, context: OperationContext): JsonObject[] {
     ...(request.body.kind === "field" ? [request.body.field.name] : []),
     ...rest.query.map(({ field }) => field),
   ]);
+  const schemas = context.schemasOf(method);
   const example = context.examples[binding.rpc]?.query ?? {};
   const named = rest.query.map(({ name, field, commaSeparated }) => ({
     name,
     in: "query",
-    ...described(findFieldPath(method.desc.input, field), context.schemas),
+    ...described(findFieldPath(method.desc.input, field), schemas),
     ...(commaSeparated ? { style: "form", explode: false } : {}),
     ...(example[name] === undefined
       ? {}
       : { example: commaSeparated ? example[name].split(",") : example[name] }),
   }));
   const direct = queryFields(method.desc.input, { taken, maps: context.mapParameters === true });
-  return [...named, ...direct.map((path) => queryParameter(path, example, context.schemas))];
+  return [...named, ...direct.map((path) => queryParameter(path, example, schemas))];
 }
 
 function queryParameter(

@@ -2,9 +2,9 @@ import { STATUS_CODES } from "node:http";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { ENVELOPE_CODE } from "../failure.ts";
 import type { Binding } from "../rest/binding.ts";
+import type { OwnSchema } from "./components.ts";
 import type { ResponseContext } from "./context.ts";
 import { answerHeaders, failureHeaders } from "./header.ts";
-import type { OwnSchema } from "./schema.ts";
 
 /** Statuses of requests that never become a call, in any mode. */
 const REFUSALS = [400, 408, 413, 414, 415, 429, 431];
@@ -19,7 +19,7 @@ export function responses(
   const real = !enveloped || context.httpStatus === "code";
   const failures = new Set([...REFUSALS, ...(real ? Object.values(ENVELOPE_CODE) : [])]);
   const schemas = bindings.map((binding) => successSchema(binding, context));
-  const inBody = real ? schemas : [...schemas, context.schemas.own(FAILURE)];
+  const inBody = real ? schemas : [...schemas, context.components.own(FAILURE)];
   const state = bindings.some((binding) => binding.reply.state !== undefined);
   const cached = state && bindings.every(({ httpMethod }) => httpMethod === "GET");
   const bare = reply.shape === "bare";
@@ -93,7 +93,7 @@ function failureName(status: number | "default", bare: boolean): string {
 
 /** The replies that operations refer to, by name. */
 export function failureResponses({
-  schemas,
+  components,
   headers: notes,
 }: ResponseContext): Record<string, JsonObject> {
   const statuses = [...new Set([...REFUSALS, ...Object.values(ENVELOPE_CODE)])];
@@ -110,7 +110,7 @@ export function failureResponses({
       {
         description: (status !== "default" && STATUS_CODES[status]) || "Any other error.",
         headers: failureHeaders(status, notes),
-        content: { "application/json": { schema: schemas.own(bare ? STATUS : FAILURE) } },
+        content: { "application/json": { schema: components.own(bare ? STATUS : FAILURE) } },
       },
     ]),
   );
@@ -120,7 +120,8 @@ export function failureResponses({
 const WHOLE = { code: { const: 200 }, message: { const: "success" } };
 const PARTIAL = { code: { enum: [200, 207] }, message: { type: "string" } };
 
-function successSchema({ method, reply }: Binding, { schemas }: ResponseContext): JsonObject {
+function successSchema({ method, reply }: Binding, { schemasOf }: ResponseContext): JsonObject {
+  const schemas = schemasOf(method);
   const { shape, field } = reply;
   if (reply.raw) return {};
   const value = field

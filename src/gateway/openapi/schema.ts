@@ -10,17 +10,10 @@ import { memoize } from "../../memoize.ts";
 import { integerRange } from "../rest/value.ts";
 import type { MemberNames } from "../serialize.ts";
 import { behaviorOf, isLegacyRequired } from "./behavior.ts";
-import { Names, shortNames } from "./name.ts";
+import type { Components, Direction, MessageEntry } from "./components.ts";
 
 /** Comments of a contract by full name, such as `acme.v1.Book.title`. */
 export type Comments = Readonly<Record<string, string>>;
-
-/**
- * Direction of JSON: replies have every member without presence, 64-bit numbers as text; requests
- * may omit members and send such numbers in either form (protobuf's JSON mapping). In a `patch`
- * required members may be absent, too: an update mask selects them.
- */
-export type Direction = "reply" | "request" | "patch";
 
 /** Form of JSON that the gateway's options choose. */
 export interface JsonForm {
@@ -31,51 +24,31 @@ export interface JsonForm {
   readonly enumAsInteger: boolean;
 }
 
-/** Schema of a document that stands for no message type, with its possible names. */
-export interface OwnSchema {
-  readonly names: readonly [string, ...string[]];
-  readonly schema: JsonObject;
-}
-
-/** Prefix of references to schemas, which the names follow when all of them are known. */
-const PENDING = "schema:";
-
-interface Entry {
-  readonly desc: DescMessage;
-  readonly direction: Direction;
-  /** Members that the path has. */
-  readonly omitted: readonly string[];
-  schema: JsonObject;
-}
-
 const NONE_OMITTED: readonly string[] = [];
 
 /**
- * Collects the JSON Schemas (draft 2020-12) of messages, each once, as components of a document.
- * References to them are pending until `finish` names them.
+ * JSON Schemas of messages in one form of JSON. Those of message types and enums are components of
+ * the document.
  *
  * @internal
  */
 export class Schemas {
+  readonly #components: Components;
   readonly #comments: Comments;
-  readonly #entries = new Map<string, Entry>();
-  readonly #own = new Map<string, OwnSchema>();
   readonly #form: JsonForm;
+  readonly #formName: string;
 
-  constructor(comments: Comments, form: JsonForm) {
+  /** @param formName words for the form, where it is not that of the document; else empty. */
+  constructor(components: Components, comments: Comments, form: JsonForm, formName = "") {
+    this.#components = components;
     this.#comments = comments;
     this.#form = form;
+    this.#formName = formName;
   }
 
   /** Name of a field's member, which replies use and requests may use. */
   name({ name, jsonName }: DescField): string {
     return this.#form.memberNames === "json" ? jsonName : name;
-  }
-
-  /** Reference to a schema that stands for no message type. */
-  own(own: OwnSchema): JsonObject {
-    this.#own.set(own.names[0], own);
-    return { $ref: `${PENDING}${own.names[0]}` };
   }
 
   /**
@@ -91,14 +64,8 @@ export class Schemas {
     const known = WELL_KNOWN[desc.typeName];
     if (known !== undefined) return { ...known };
     const own = direction === "patch" && !isDemanding(desc) ? "request" : direction;
-    const key = [desc.typeName, own, ...omitted].join(" ");
-    if (!this.#entries.has(key)) {
-      // First, because a message type may contain itself.
-      const entry: Entry = { desc, direction: own, omitted, schema: {} };
-      this.#entries.set(key, entry);
-      entry.schema = this.#object(entry);
-    }
-    return { $ref: `${PENDING}${key}` };
+    const entry = { desc, direction: own, form: this.#formName, omitted };
+    return this.#components.refer(entry, () => this.#object(entry));
   }
 
   /** JSON schema of a field, without its comment. */
@@ -118,53 +85,6 @@ export class Schemas {
     return this.#comments[`${field.parent.typeName}.${field.name}`];
   }
 
-  /** The components, and a part of the document with the names of them in its references. */
-  finish<T>(part: T): { readonly schemas: Record<string, JsonObject>; readonly part: T } {
-    const names = this.#assignNames();
-    const named = <V>(value: V): V => {
-      if (Array.isArray(value)) return value.map(named) as V;
-      if (typeof value !== "object" || value === null) return value;
-      const members = Object.entries(value).map(([name, member]): [string, unknown] => {
-        const pending = name === "$ref" && typeof member === "string" && member.startsWith(PENDING);
-        if (!pending) return [name, named(member)];
-        return [name, `#/components/schemas/${names.get(member.slice(PENDING.length))}`];
-      });
-      return Object.fromEntries(members) as V;
-    };
-    const all = [
-      ...[...this.#entries].map(([key, { schema }]) => [names.get(key) ?? key, named(schema)]),
-      ...[...this.#own].map(([key, { schema }]) => [names.get(key) ?? key, schema]),
-    ] as [string, JsonObject][];
-    const schemas = Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)));
-    return { schemas, part: named(part) };
-  }
-
-  /** A name for each entry: of its message type, with a suffix in requests. */
-  #assignNames(): Map<string, string> {
-    const names = new Names();
-    const entries = [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1));
-    const types = new Map(entries.map(([, { desc }]) => [desc.typeName, desc]));
-    const ofTypes = shortNames(
-      [...types.values()].map((desc) => ({ typeName: desc.typeName, short: shortName(desc) })),
-      names,
-    );
-    const replied = new Set(
-      entries.flatMap(([, { desc, direction }]) => (direction === "reply" ? [desc.typeName] : [])),
-    );
-    const assigned = new Map<string, string>();
-    for (const [key, { desc, direction, omitted }] of entries) {
-      const type = ofTypes.get(desc.typeName) ?? desc.typeName;
-      const isOfRequests = !replied.has(desc.typeName) && /(?:Request|Input)$/.test(type);
-      const [first = type, ...others] = namesOf(type, direction, isOfRequests);
-      if (omitted.length > 0) assigned.set(key, names.take(`${first}Body`));
-      // The name of the type itself is taken already.
-      else if (first === type) assigned.set(key, type);
-      else assigned.set(key, names.take(first, ...others));
-    }
-    for (const [key, own] of this.#own) assigned.set(key, names.take(...own.names));
-    return assigned;
-  }
-
   #value(field: DescField, direction: Direction, omitted: readonly string[] = []): JsonObject {
     if (field.message) return this.message(field.message, direction, omitted);
     if (field.enum) return this.#enum(field.enum, direction);
@@ -173,21 +93,27 @@ export class Schemas {
 
   #enum(desc: DescEnum, direction: Direction): JsonObject {
     if (desc.typeName === "google.protobuf.NullValue") return { type: "null" };
+    const isNumber = direction === "reply" && this.#form.enumAsInteger;
+    return this.#components.refer({ desc, isNumber }, () => this.#enumValues(desc, isNumber));
+  }
+
+  #enumValues(desc: DescEnum, isNumber: boolean): JsonObject {
     const scope = desc.typeName.slice(0, desc.typeName.lastIndexOf(".") + 1);
     const said = desc.values.flatMap(({ name, deprecated }) => {
       const comment = this.#comments[`${scope}${name}`];
       const notes = [...(deprecated ? ["Deprecated."] : []), ...(comment ? [comment] : [])];
       return notes.length === 0 ? [] : [`- \`${name}\`: ${notes.join(" ")}`];
     });
-    const isNumber = direction === "reply" && this.#form.enumAsInteger;
+    const comment = this.#comments[desc.typeName];
+    const notes = [...(comment ? [comment] : []), ...(said.length > 0 ? [said.join("\n")] : [])];
     return {
       type: isNumber ? "integer" : "string",
       enum: desc.values.map(({ name, number }) => (isNumber ? number : name)),
-      ...(said.length === 0 ? {} : { description: said.join("\n") }),
+      ...(notes.length === 0 ? {} : { description: notes.join("\n\n") }),
     };
   }
 
-  #object({ desc, direction, omitted }: Entry): JsonObject {
+  #object({ desc, direction, omitted }: MessageEntry): JsonObject {
     const comment = this.#comments[desc.typeName];
     const fields = desc.fields.filter(({ name }) => !omitted.includes(name));
     const required = fields
@@ -210,12 +136,9 @@ export class Schemas {
   #annotated(field: DescField, direction: Direction, omitted: readonly string[]): JsonObject {
     const schema = this.field(field, direction, omitted);
     const { outputOnly, inputOnly, immutable } = behaviorOf(field);
-    const own = schema["description"];
-    const notes = [
-      this.comment(field),
-      ...(immutable ? ["Immutable."] : []),
-      typeof own === "string" ? own : undefined,
-    ].filter((note) => note !== undefined);
+    const notes = [this.comment(field), immutable ? "Immutable." : undefined].filter(
+      (note) => note !== undefined,
+    );
     return {
       ...schema,
       ...(notes.length === 0 ? {} : { description: notes.join("\n\n") }),
@@ -264,16 +187,6 @@ const isDemanding = memoize((desc: DescMessage): boolean => {
   }
   return false;
 });
-
-function shortName({ typeName, file }: DescMessage): string {
-  return typeName.slice(file.proto.package.length).replace(/^\./, "").replaceAll(".", "_");
-}
-
-function namesOf(type: string, direction: Direction, isOfRequests: boolean): string[] {
-  if (direction === "reply" || (direction === "request" && isOfRequests)) return [type];
-  const suffix = direction === "request" ? "Input" : "Patch";
-  return [`${type}${suffix}`, `${type}As${suffix}`];
-}
 
 /** JSON schema of a scalar; text in a query or path if `direction` is `text`. */
 export function scalarSchema(

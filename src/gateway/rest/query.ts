@@ -320,8 +320,8 @@ function fillDirect(
   rules: ParameterRules,
 ): void {
   const { tolerance } = rules.reading;
-  const filled = new Set<string>();
-  const chosen = new Map<string, string>();
+  /** The paths of filled fields, and those of oneofs with their member. */
+  const filled = new Map<string, string>();
   for (const pair of query) {
     const target = find(pair.name);
     if (typeof target === "string") {
@@ -339,8 +339,8 @@ function fillDirect(
         `query parameter ${quote(pair.name)}: given more than once`,
       );
     }
-    filled.add(target.filled);
-    if (!tolerance.repeatedParameters) checkChoices(target, pair.name, chosen);
+    filled.set(target.filled, target.field);
+    if (!tolerance.repeatedParameters) checkChoices(target, pair.name, filled);
     target.set(message, readText(target, givenText(pair, target), pair.name));
   }
 }

@@ -99,10 +99,7 @@ export class RestReply {
       settings.codings.length > 0 &&
       this.#size >= settings.compressMinBytes &&
       COMPRESSIBLE.test(this.#type);
-    this.#common = {
-      "cache-control": cacheControl(rule, gateway),
-      ...languageHeaders(rule, message, this.isCompressible),
-    };
+    this.#common = commonHeaders(rule, message, gateway, this.isCompressible);
   }
 
   /** The reply in a coding, or uncompressed if that is not smaller. */
@@ -135,12 +132,12 @@ export class RestReply {
   }
 
   #variant(body: Buffer | string, size: number, coding?: Coding): Variant {
-    const ofBody = { "content-type": this.#type, "content-length": String(size) };
-    const headers: Record<string, string> = {
-      // RFC 9110, section 8.6.
-      ...(this.status === NO_CONTENT ? {} : ofBody),
-      ...this.#common,
-    };
+    const headers: Record<string, string> = { ...this.#common };
+    // RFC 9110, section 8.6.
+    if (this.status !== NO_CONTENT) {
+      headers["content-type"] = this.#type;
+      headers["content-length"] = String(size);
+    }
     if (coding !== undefined) headers["content-encoding"] = coding.name;
     if (this.state !== undefined) headers["etag"] = entityTag(this.state, coding);
     return { body, headers };
@@ -153,15 +150,22 @@ const NO_CONTENT = 204;
 const COMPRESSIBLE =
   /^(?:text\/(?!event-stream)|[^;]*[/+](?:json|xml|yaml|javascript|x-ndjson|jsonl|wasm)\b|image\/svg|font\/(?:ttf|otf))/i;
 
-/** Headers of a reply's variants, and its language. */
-function languageHeaders(rule: ReplyRule, message: Message, compressible: boolean): Headers {
-  const vary = compressible ? { vary: "Accept-Encoding" } : {};
-  if (rule.language === undefined) return vary;
-  const language = readLanguage(rule, message);
-  return {
-    vary: compressible ? "Accept-Encoding, Accept-Language" : "Accept-Language",
-    ...(language === "" ? {} : { "content-language": language }),
-  };
+/** Headers of all variants of a reply, and of 304. */
+function commonHeaders(
+  rule: ReplyRule,
+  message: Message,
+  gateway: Gateway,
+  isCompressible: boolean,
+): Headers {
+  const headers: Record<string, string> = { "cache-control": cacheControl(rule, gateway) };
+  const vary = [
+    ...(isCompressible ? ["Accept-Encoding"] : []),
+    ...(rule.language === undefined ? [] : ["Accept-Language"]),
+  ];
+  if (vary.length > 0) headers["vary"] = vary.join(", ");
+  const language = rule.language === undefined ? "" : readLanguage(rule, message);
+  if (language !== "") headers["content-language"] = language;
+  return headers;
 }
 
 const TYPES: Readonly<Record<ReplyRule["shape"], string>> = {

@@ -23,7 +23,7 @@ interface StoredMountState {
  * SQLite each transaction blocks the process until it is on disk. A mount waits for two or three
  * transactions.
  */
-const PACE = 20;
+const BATCH_TIME = 20;
 
 type Changes = Parameters<MountStateStore["write"]>[0];
 
@@ -38,7 +38,7 @@ const MAX_WAITING = 32;
 
 /** Stores states of mounts on sites. Rejects only with a StoreError. */
 export interface MountStateStore {
-  /** Lists states by name. @param only `requests`: those of `ask`; undefined: all. */
+  /** Lists states by name. @param only `requests`: those of `request`; undefined: all. */
   list(only?: "requests"): Promise<readonly StoredMountState[]>;
   /**
    * Writes and removes states in one transaction, those of deleted sites excepted. A text of
@@ -52,7 +52,7 @@ export interface MountStateStore {
 /** Change of mount states at a user's request. Afterwards the site may be written to. */
 export interface MountRequest {
   /** Names of mounts that are pushed despite earlier failures. */
-  readonly insist: readonly string[];
+  readonly forced: readonly string[];
   /** States of mounts that were adopted, by name. */
   readonly states: Readonly<Record<string, MountState>>;
   /** Names whose states are removed, because the mounts were renamed. */
@@ -81,22 +81,22 @@ export interface MountRegistry {
     },
   ): Promise<void>;
   /** Stores a request for the process with the lease, which is the only one that writes states. */
-  ask(siteId: string, request: MountRequest): Promise<void>;
-  /** @returns the sites with requests of `ask` by any process. */
-  asked(): Promise<ReadonlySet<string>>;
+  request(siteId: string, request: MountRequest): Promise<void>;
+  /** @returns the sites with stored requests of any process. */
+  requested(): Promise<ReadonlySet<string>>;
   /**
-   * Executes the requests for a site. No round of the site may run at the same time, because it
+   * Carries out the requests for a site. No round of the site may run at the same time, because it
    * would store older states.
    */
-  answer(siteId: string): Promise<void>;
+  carryOut(siteId: string): Promise<void>;
   /** Calls the listener after each change. @returns a function that ends this. */
   onChange(listener: (siteId: string) => void): () => void;
   /** Calls the listener with each new listing, and waits for it. */
   onListing(listener: (siteId: string, path: string, listing: Listing) => Promise<void>): void;
 }
 
-/** @param pace milliseconds for which states are collected. Default: 20. */
-export function createMountRegistry(store: MountStateStore, pace = PACE): MountRegistry {
+/** @param batch milliseconds for which states are collected. Default: 20. */
+export function createMountRegistry(store: MountStateStore, batch = BATCH_TIME): MountRegistry {
   const batched = createBatches(
     {
       record: async (changes: readonly Changes[]): Promise<readonly undefined[]> => {
@@ -104,13 +104,13 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
         return changes.map(() => undefined);
       },
     },
-    pace,
+    batch,
   );
   const write = (rows: Changes): Promise<undefined> => batched(rows, { isPatient: true });
   let sites = new Map<string, SiteMounts>();
   let mounts = new Map<string, Map<string, MountState>>();
   let listings = new Map<string, Map<string, Listing>>();
-  let asks = 0;
+  let requestCount = 0;
   const listeners = new Set<(siteId: string) => void>();
   const listingListeners = new Set<Parameters<MountRegistry["onListing"]>[0]>();
   const ofSite = <T>(all: Map<string, Map<string, T>>, siteId: string): Map<string, T> => {
@@ -122,8 +122,8 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
     (await store.list("requests")).filter((row) => row.siteId === siteId);
   /** Name of the row of a new request. Names sort in the order of requests, and differ between processes. */
   const nextName = (): string => {
-    asks += 1;
-    const order = `${String(Date.now()).padStart(14, "0")}-${String(asks).padStart(9, "0")}`;
+    requestCount += 1;
+    const order = `${String(Date.now()).padStart(14, "0")}-${String(requestCount).padStart(9, "0")}`;
     return `${REQUEST}${order}-${randomBytes(4).toString("hex")}`;
   };
   let last: Promise<void> = Promise.resolve();
@@ -155,7 +155,7 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
     listings: (siteId) => listings.get(siteId) ?? new Map(),
     put: async (siteId, { site, mounts: changed = {}, listings: listed = {} }) => {
       const before = ofSite(mounts, siteId);
-      const heard = ofSite(listings, siteId);
+      const known = ofSite(listings, siteId);
       const rows: { siteId: string; name: string; state?: string }[] = [];
       const add = (name: string, was: object | undefined, is: object | undefined): void => {
         if (is === undefined ? was === undefined : JSON.stringify(was) === JSON.stringify(is))
@@ -164,7 +164,7 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
       };
       if (site !== undefined) add("", sites.get(siteId), site);
       for (const [name, state] of Object.entries(changed)) add(name, before.get(name), state);
-      for (const [path, listing] of Object.entries(listed)) add(path, heard.get(path), listing);
+      for (const [path, listing] of Object.entries(listed)) add(path, known.get(path), listing);
       if (rows.length === 0) return;
       await write(rows);
       if (site !== undefined) sites.set(siteId, Object.freeze(site));
@@ -172,14 +172,14 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
         if (state === undefined) before.delete(name);
         else before.set(name, Object.freeze(state));
       for (const [path, listing] of Object.entries(listed))
-        if (listing === undefined) heard.delete(path);
-        else heard.set(path, Object.freeze(listing));
+        if (listing === undefined) known.delete(path);
+        else known.set(path, Object.freeze(listing));
       for (const listener of listeners) listener(siteId);
       for (const [path, listing] of Object.entries(listed))
         if (listing !== undefined)
           for (const listener of listingListeners) await listener(siteId, path, listing);
     },
-    ask: (siteId, request) =>
+    request: (siteId, request) =>
       oneByOne(async () => {
         const waiting = await requestsOf(siteId);
         const joined = waiting.length < MAX_WAITING ? [] : waiting;
@@ -193,17 +193,17 @@ export function createMountRegistry(store: MountStateStore, pace = PACE): MountR
             .map((kind) => ({ siteId, name: nextName(), state: JSON.stringify(join(kind)) })),
         ]);
       }),
-    asked: async () => new Set((await store.list("requests")).map(({ siteId }) => siteId)),
-    answer: async (siteId) => {
+    requested: async () => new Set((await store.list("requests")).map(({ siteId }) => siteId)),
+    carryOut: async (siteId) => {
       for (const { name, state } of await requestsOf(siteId)) {
         const request = readRequest(state);
-        const { insist, states, forget = [], listings: listed = {} } = request;
+        const { forced, states, forget = [], listings: listed = {} } = request;
         const site = registry.site(siteId);
         await registry.put(siteId, {
           site: {
             ...site,
             met: site.met || permitsWrites(request),
-            insist: [...new Set([...site.insist, ...insist])],
+            forced: [...new Set([...site.forced, ...forced])],
           },
           mounts: { ...Object.fromEntries(forget.map((each) => [each, undefined])), ...states },
           listings: listed,
@@ -234,7 +234,7 @@ function readRequest(state: string): MountRequest {
 /** Joins several requests; the last state of a mount counts. */
 function join(requests: readonly MountRequest[]): MountRequest {
   return {
-    insist: [...new Set(requests.flatMap(({ insist }) => insist))],
+    forced: [...new Set(requests.flatMap(({ forced }) => forced))],
     states: Object.fromEntries(requests.flatMap(({ states }) => Object.entries(states))),
     forget: [...new Set(requests.flatMap(({ forget = [] }) => forget))],
     listings: Object.assign({}, ...requests.map(({ listings }) => listings)),

@@ -4,8 +4,9 @@ import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
 import { createTicks } from "../../ticks.ts";
-import { type ApplyDeps, applyMount, isMounting, isWaiting } from "./apply.ts";
+import { type ApplyDeps, applyMount } from "./apply.ts";
 import { MOUNT_LIMIT, type StorageClient } from "./client.ts";
 import { compareMount } from "./compare.ts";
 import { plainStatus } from "./plain.ts";
@@ -13,6 +14,8 @@ import type { MountRegistry } from "./registry.ts";
 import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
 import {
   type ExtraMount,
+  isMounting,
+  isWaiting,
   type Listing,
   listingForm,
   type MountState,
@@ -21,9 +24,6 @@ import {
 } from "./state.ts";
 import { isBroken, isUnfinished, type Step, stuckState } from "./step.ts";
 
-/** Period in milliseconds: a mount that is corrected too often within it is paused. */
-const FIGHT_WINDOW = 600_000;
-const MAX_CORRECTIONS = 3;
 /**
  * Time for which a deleted mount is checked, in milliseconds: its row may reappear when a hanging
  * mount ends.
@@ -39,7 +39,7 @@ export interface MountRoundDeps {
   /** Current desired mounts of the site, which may change during a round. */
   readonly wanted: () => readonly WantedMount[];
   /** Resolves when work on the next mount may start, after other work of the process. */
-  readonly pace: () => Promise<void>;
+  readonly rateLimit: () => Promise<void>;
   /** Reports whether this process may still write to the site. */
   readonly mayWrite: () => boolean;
   /** Reports whether the site follows now, so that mounts are written without a request. */
@@ -48,10 +48,10 @@ export interface MountRoundDeps {
 
 export interface MountRoundOptions {
   readonly siteId: string;
-  /** `look`: a round without writes. `push`: writes the mounts of `insist`, and all if the site follows. */
-  readonly aim: "look" | "push";
+  /** `read`: a round without writes. `push`: writes the mounts of `forced`, and all if the site follows. */
+  readonly aim: "read" | "push";
   /** Names of mounts that are tried despite earlier failures. */
-  readonly insist: readonly string[];
+  readonly forced: readonly string[];
 }
 
 /** Result of a round for one mount. */
@@ -96,14 +96,14 @@ interface Job {
  * @throws SiteFailure when the site can't be reached; LeaseLost; ServiceError of the database.
  */
 export async function runMountRound(
-  { siteId, aim, insist }: MountRoundOptions,
+  { siteId, aim, forced }: MountRoundOptions,
   deps: MountRoundDeps,
 ): Promise<MountRound> {
   const { client, registry, now } = deps;
   const rows = await client.list();
   const site = registry.site(siteId);
-  const met = site.met || rows.length === 0 || insist.length > 0;
-  const { jobs, extra } = identify(rows, deps.wanted(), registry.mounts(siteId), insist);
+  const met = site.met || rows.length === 0 || forced.length > 0;
+  const { jobs, extra } = identify(rows, deps.wanted(), registry.mounts(siteId), forced);
   const base = {
     ...site,
     met,
@@ -111,6 +111,7 @@ export async function runMountRound(
     extra: extra.slice(0, MAX_EXTRA),
     error: "",
     errorKind: "",
+    errorSince: 0,
   };
   await registry.put(siteId, { site: { ...base, failures: 0, nextTry: 0 } });
   const done: MountDone[] = [];
@@ -118,16 +119,16 @@ export async function runMountRound(
   const failures = (name: string): number => registry.mounts(siteId).get(name)?.failures ?? 0;
   const states: Record<string, MountState | undefined> = {};
   const listings = registry.listings(siteId);
-  const asked = new Set(insist);
+  const requested = new Set(forced);
   const byName = memoize(
     (mounts: readonly WantedMount[]) => new Map(mounts.map((mount) => [mount.name, mount])),
   );
   const ticks = createTicks();
   for (const job of jobs.toSorted((a, b) => failures(a.name) - failures(b.name))) {
     if (ticks.isDue()) await ticks.next();
-    const isAsked = asked.has(job.name);
+    const isRequested = requested.has(job.name);
     // The site may have been set to observe since the round began.
-    const isChosen = aim === "push" && (isAsked || deps.follows());
+    const isChosen = aim === "push" && (isRequested || deps.follows());
     const isWriting = isChosen && met && job.problem === "";
     const before = stateOf(job, registry, siteId);
     if (job.wanted === undefined && job.row === undefined) {
@@ -137,23 +138,23 @@ export async function runMountRound(
     // The mount may have been changed or deleted since the round began.
     const wanted = byName(deps.wanted()).get(job.name);
     if ((wanted === undefined) !== (job.wanted === undefined)) continue;
-    const looked = lookAt(wanted, job, before, deps);
-    const isRemount = isAsked && wanted?.disabled === false && isFailing(job.row, listings);
-    if (!isWriting || !(looked.isOpen || isRemount)) {
-      const isThere = wanted !== undefined && job.row !== undefined && looked.isEqual;
-      const state = isThere ? { ...looked.state, applied: wanted.revision } : looked.state;
+    const seen = readJob(wanted, job, before, deps);
+    const isRemount = isRequested && wanted?.disabled === false && isFailing(job.row, listings);
+    if (!isWriting || !(seen.isOpen || isRemount)) {
+      const isThere = wanted !== undefined && job.row !== undefined && seen.isEqual;
+      const state = isThere ? { ...seen.state, applied: wanted.revision } : seen.state;
       setOwn(states, job.name, state);
       continue;
     }
     const isTried = isWaiting(before, now()) && before.tried === (wanted?.revision ?? 0);
-    if (looked.isCostly && isTried && !isAsked) continue;
-    const { corrections, left } = correctionsOf(before, looked.drifted, now(), isAsked);
-    if (left) {
+    if (seen.isCostly && isTried && !isRequested) continue;
+    const { corrections, isFlapping } = correctionsOf(before, seen.drifted, now(), isRequested);
+    if (isFlapping) {
       const error = message("MOUNT_FLAPPING");
-      setOwn(states, job.name, { ...looked.state, corrections, error });
+      setOwn(states, job.name, { ...seen.state, corrections, error });
       continue;
     }
-    await deps.pace();
+    await deps.rateLimit();
     const persist: ApplyDeps["persist"] = async (state) => {
       if (!deps.mayWrite()) throw new LeaseLost();
       await registry.put(siteId, { mounts: { [job.name]: state } });
@@ -172,18 +173,19 @@ export async function runMountRound(
         name: job.name,
         path: wanted?.path ?? before.path,
         steps: applied.steps,
-        drifted: looked.drifted,
+        drifted: seen.drifted,
         error: applied.state.error,
       });
   }
-  const rest = insist.length === 0 ? base.insist : base.insist.filter((name) => !asked.has(name));
+  const rest =
+    forced.length === 0 ? base.forced : base.forced.filter((name) => !requested.has(name));
   const isSettled = done.length === 0 && site.met === met && Object.keys(states).length === 0;
   await registry.put(siteId, {
     mounts: states,
     listings: outdated(listings, rows),
     site: {
       ...base,
-      insist: rest,
+      forced: rest,
       failures: 0,
       nextTry: 0,
       // An idle round writes nothing.
@@ -221,7 +223,7 @@ function identify(
   rows: readonly StorageRow[],
   wanted: readonly WantedMount[],
   known: ReadonlyMap<string, MountState>,
-  insist: readonly string[],
+  forced: readonly string[],
 ): { readonly jobs: readonly Job[]; readonly extra: readonly ExtraMount[] } {
   const byPath = new Map(rows.map((row) => [row.mount_path, row]));
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -245,7 +247,7 @@ function identify(
         ...job,
         problem: message("MOUNT_PATH_TAKEN_THERE", { path: mount.path }),
       };
-    if (job.row === undefined && named?.driver === mount.driver && !insist.includes(mount.name))
+    if (job.row === undefined && named?.driver === mount.driver && !forced.includes(mount.name))
       return {
         ...job,
         problem: message("MOUNT_MOVED_THERE", { before: state.path, path: named.mount_path }),
@@ -287,7 +289,7 @@ function mayReturn({ phase, since }: MountState, time: number): boolean {
 }
 
 /** State of a mount after a read without changes. */
-interface Looked {
+interface Seen {
   readonly state: MountState;
   /** Whether work is pending, including a change of the state alone. */
   readonly isOpen: boolean;
@@ -299,12 +301,12 @@ interface Looked {
   readonly drifted: boolean;
 }
 
-function lookAt(
+function readJob(
   wanted: WantedMount | undefined,
   { row, problem, moved }: Job,
   before: MountState,
   deps: MountRoundDeps,
-): Looked {
+): Seen {
   const { hash, now, driverOf } = deps;
   const wasThere = before.applied > 0 && before.phase === "" && wanted !== undefined;
   const drifted = wasThere && wanted.revision <= before.applied;
@@ -366,14 +368,15 @@ function lookAt(
   };
 }
 
+/** Corrections of a mount with this one, and whether it is not corrected because it is flapping. */
 function correctionsOf(
   { corrections }: MountState,
   drifted: boolean,
   time: number,
-  insist: boolean,
-): { readonly corrections: readonly number[]; readonly left: boolean } {
-  const recent = insist ? [] : corrections.filter((each) => Math.abs(time - each) < FIGHT_WINDOW);
-  if (!drifted || insist) return { corrections: recent, left: false };
-  if (recent.length >= MAX_CORRECTIONS) return { corrections, left: true };
-  return { corrections: [...recent, time], left: false };
+  isForced: boolean,
+): { readonly corrections: readonly number[]; readonly isFlapping: boolean } {
+  if (isForced) return { corrections: [], isFlapping: false };
+  if (!drifted) return { corrections: recentCorrections(corrections, time), isFlapping: false };
+  const { times, isFlapping } = countCorrection(corrections, time);
+  return { corrections: isFlapping ? corrections : times, isFlapping };
 }

@@ -1,4 +1,7 @@
 import type { Text } from "../../messages/message.ts";
+import { hasCome } from "../../periodic.ts";
+import { pauseAfter } from "../../sync/back-off.ts";
+import { MOUNT_LIMIT } from "./client.ts";
 
 /**
  * Work in progress on a mount of a site; empty: none. Stored before the first call.
@@ -87,6 +90,33 @@ export const NEW_MOUNT: MountState = Object.freeze({
   corrections: [],
 });
 
+/**
+ * Pauses after a failure with one mount, in milliseconds. Each attempt may be a login at the
+ * provider.
+ */
+const PAUSES = { first: 10_000, longest: 3_600_000 };
+
+/** Number of failures, with the time of the next attempt. */
+export function withFailures(
+  failures: number,
+  time: number,
+): Pick<MountState, "failures" | "nextTry"> {
+  return { failures, nextTry: failures === 0 ? 0 : time + pauseAfter(failures, PAUSES) };
+}
+
+/** Reports whether the next attempt after failures is still to come. */
+export function isWaiting(
+  { failures, nextTry }: Pick<MountState, "failures" | "nextTry">,
+  time: number,
+): boolean {
+  return !hasCome(nextTry, { now: time, longest: pauseAfter(failures, PAUSES) });
+}
+
+/** Reports whether an unfinished mount may still complete: a hanging provider takes two minutes. */
+export function isMounting({ since }: Pick<MountState, "since">, time: number): boolean {
+  return since === 0 || Math.abs(time - since) < MOUNT_LIMIT;
+}
+
 /** A status of a row, with the time at which it was first seen. */
 export function statusSeen(
   before: Pick<MountState, "status" | "statusSince">,
@@ -154,12 +184,15 @@ export interface SiteMounts {
   /** Time of the last read of the list, in milliseconds since 1970 UTC; 0: never. */
   readonly readAt: number;
   readonly extra: readonly ExtraMount[];
+  /** The reason for which the mounts can't be read; empty: none. */
   readonly error: Text;
   readonly errorKind: string;
+  /** Time of the first failure of this kind in a row, in milliseconds since 1970 UTC. */
+  readonly errorSince: number;
   readonly failures: number;
   readonly nextTry: number;
   /** Names of mounts that a user has requested to push despite earlier failures. */
-  readonly insist: readonly string[];
+  readonly forced: readonly string[];
 }
 
 export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({
@@ -168,7 +201,8 @@ export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({
   extra: [],
   error: "",
   errorKind: "",
+  errorSince: 0,
   failures: 0,
   nextTry: 0,
-  insist: [],
+  forced: [],
 });

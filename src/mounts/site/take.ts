@@ -81,7 +81,7 @@ export function findMounts(
  * Adopts the mounts of a site, as one revision.
  *
  * @param save stores the mounts, and returns the stored ones as desired mounts of the site.
- * @returns the states for `MountFollow.ask`.
+ * @returns the states for `MountSync.request`.
  */
 export async function takeMounts(
   found: Found,

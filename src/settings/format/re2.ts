@@ -45,7 +45,7 @@ interface Group {
  * Checks one expression.
  *
  * @returns a description of the problem; undefined when Go would compile it. Differences: names of
- * Unicode classes are those of this JavaScript engine, and an expression whose compiled form is too
+ * Unicode classes are those of this JavaScript ledger, and an expression whose compiled form is too
  * large for Go (128 MiB) is accepted.
  */
 export function checkRe2(expression: string): string | undefined {

@@ -1,6 +1,6 @@
 import { readBoundedFile } from "../../files/bounded-file.ts";
 import { watchContent } from "../../files/file-watch.ts";
-import type { Engine } from "../../ledger/engine.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import type { RevisionOrigin } from "../../ledger/store.ts";
 import type { SettingDefinition } from "../definition.ts";
 import { FLAG } from "../item.ts";
@@ -15,7 +15,7 @@ export interface ManagedSettingsDeps {
   /** The settings file (MOORING_SETTINGS_FILE); undefined: nothing is managed. */
   readonly path: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   readonly definitions: readonly SettingDefinition[];
   /**
    * Called with the problems of an invalid file while the service runs; the settings stay
@@ -52,7 +52,7 @@ const FILE: RevisionOrigin = {
 
 /** Creates managed settings, which are applied by `start`. */
 export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSettings {
-  const { path, engine } = deps;
+  const { path, ledger } = deps;
   const declared = createDeclared();
   let stop = async (): Promise<void> => {};
   if (path === undefined) return { managedBy: declared.by, start: async () => {}, close: stop };
@@ -65,12 +65,12 @@ export function createManagedSettings(deps: ManagedSettingsDeps): ManagedSetting
   const apply = async ({ entries }: Provision): Promise<void> => {
     const keys = entries.map(({ key }) => key);
     await declared.replace(keys, `the settings file ${path}`, () =>
-      engine.change(FILE, (draft) => {
+      ledger.change(FILE, (draft) => {
         for (const { key, value } of entries) decideValue(draft, key, value);
       }),
     );
     // Cached replies show whether a setting is managed.
-    engine.touch();
+    ledger.touch();
     deps.onApplied(keys);
   };
 

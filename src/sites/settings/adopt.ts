@@ -1,5 +1,5 @@
 import { createTrial } from "../../ledger/draft.ts";
-import type { Engine } from "../../ledger/engine.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
 import type { Snapshot } from "../../ledger/snapshot.ts";
 import type { RevisionOrigin } from "../../ledger/store.ts";
 import type { Changed } from "../../ledger/writer.ts";
@@ -7,12 +7,13 @@ import { message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import { redirectedSecrets } from "../../settings/destination.ts";
 import { FLAG, type SettingItem } from "../../settings/item.ts";
+import { SETTINGS } from "../../settings/kind.ts";
 import { decideItems, problemOf, redirection, type SettingInput } from "../../settings/save.ts";
 import { normalizeStoredValue } from "../../settings/value.ts";
-import type { SiteRow } from "../../sync/client.ts";
 import { createTicks } from "../../ticks.ts";
 import type { SiteState, TakenBack } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
+import type { SiteRow } from "./client.ts";
 import type { Comparison } from "./compare.ts";
 import type { Round } from "./round.ts";
 
@@ -36,7 +37,7 @@ const SECRET_NAME = /(secret|token|passw|passphrase|private_key|access_key|secre
 export async function adopt(
   comparisons: readonly Comparison[],
   deps: {
-    readonly engine: Engine;
+    readonly ledger: Ledger;
     readonly base: Snapshot;
     readonly managedBy: (key: string) => string | undefined;
     /** Maximum size of a value in UTF-8 bytes. */
@@ -47,12 +48,12 @@ export async function adopt(
     readonly reveals?: boolean;
   },
 ): Promise<Changed<readonly Adopted[]>> {
-  const { engine, base, managedBy, maxValueBytes, origin, dryRun, reveals = true } = deps;
+  const { ledger, base, managedBy, maxValueBytes, origin, dryRun, reveals = true } = deps;
   // A site with another address for a secret has the secret too if it differs here.
   const given = new Set(comparisons.map(({ key }) => key));
   const hides = ({ secret }: SettingItem): boolean => secret && !reveals;
   const rules = { managedBy: () => undefined, maxValueBytes };
-  return engine.change(
+  return ledger.change(
     origin,
     async (draft) => {
       const ticks = createTicks();
@@ -61,8 +62,8 @@ export async function adopt(
         const { key, item, row } = comparison;
         if (row === undefined || comparison.overridden) return [];
         const refuse = (reason: Text): Adopted[] => [{ key, outcome: "refused", reason }];
-        const now = draft.get(key);
-        if (now?.revision !== base.get(key)?.revision)
+        const now = draft.get(SETTINGS, key);
+        if (now?.revision !== base.get(SETTINGS, key)?.revision)
           return [{ key, outcome: "skipped", reason: message("CHANGED_MEANWHILE") }];
         const manager = managedBy(key);
         if (manager !== undefined) return refuse(message("MANAGED_BY_FILE", { file: manager }));
@@ -102,11 +103,11 @@ function definitionOf({ key, value, type, options, help, group, flag }: SiteRow)
 
 /** Maximum number of stored refusals, which waiting calls read. */
 const MAX_KEPT = 100;
-/** Maximum length of a revision's reason, in characters; the engine accepts 500. */
+/** Maximum length of a revision's reason, in characters; the ledger accepts 500. */
 const MAX_REASON = 480;
 
 export interface TakeBackDeps {
-  readonly engine: Engine;
+  readonly ledger: Ledger;
   /** Snapshot of the round. */
   readonly snapshot: Snapshot;
   /** Maximum size of a value in UTF-8 bytes. */
@@ -128,7 +129,7 @@ interface Refusal extends TakenBack {
  * @throws ServiceError when the database takes no changes.
  */
 export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round> {
-  const { engine, snapshot, maxValueBytes, now } = deps;
+  const { ledger, snapshot, maxValueBytes, now } = deps;
   const refused = round.comparisons.filter(
     ({ sync, overridden }) => sync === "refused" && !overridden,
   );
@@ -145,7 +146,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
   // The store refuses NUL.
   const taken = refused.filter(({ row }) => row?.value.includes("\0") === false);
   const { result, revision } = await adopt(taken, {
-    engine,
+    ledger,
     base: snapshot,
     maxValueBytes,
     origin,
@@ -159,7 +160,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
     if (outcome === "skipped") continue;
     delete stillRefused[key];
     if (outcome === "refused")
-      setOwn(held, key, { revision: snapshot.get(key)?.revision ?? 0, reason });
+      setOwn(held, key, { revision: snapshot.get(SETTINGS, key)?.revision ?? 0, reason });
   }
   const keys = result.flatMap(({ key, outcome }) => (outcome === "changed" ? [key] : []));
   const event: SiteEvent = {
@@ -210,7 +211,7 @@ function refusalOf(
     revision,
     reason: note,
     code: ownValue(state.refused, key)?.code ?? 0,
-    isPart: Array.from(snapshot.items()).some(isOther),
+    isPart: Array.from(snapshot.of(SETTINGS).items()).some(isOther),
   };
 }
 

@@ -3,9 +3,10 @@ import { message, type Text } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { FLAG, type SettingItem } from "../../settings/item.ts";
+import { SETTINGS } from "../../settings/kind.ts";
 import { normalizeStoredValue } from "../../settings/value.ts";
-import type { SiteRow } from "../../sync/client.ts";
 import { createSelection, type Site, type SiteState } from "../site.ts";
+import type { SiteRow } from "./client.ts";
 import { keyPolicyOf } from "./key-policy.ts";
 
 /**
@@ -56,7 +57,7 @@ export function compare(
   const selected = createSelection(site);
   const known = new Map(rows.filter(isKnown).map((row) => [row.key, row]));
   const found: Comparison[] = [];
-  for (const item of snapshot.items()) {
+  for (const item of snapshot.of(SETTINGS).items()) {
     const { key, secret } = item;
     const row = known.get(key);
     known.delete(key);
@@ -122,7 +123,7 @@ export function compare(
 
   function isSameValue(key: string, wanted: string, there: string): boolean {
     if (wanted === there) return true;
-    const definition = snapshot.get(key)?.definition;
+    const definition = snapshot.get(SETTINGS, key)?.definition;
     // The site's value has the same meaning.
     if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
     const { trimmed, listed } = keyPolicyOf(key);

@@ -1,6 +1,6 @@
 import { message, type Text } from "../../messages/message.ts";
-import type { SiteClient, SiteRow } from "../../sync/client.ts";
 import { isUncertain, SiteFailure } from "../../sync/failure.ts";
+import type { SettingClient, SiteRow } from "./client.ts";
 import { keyPolicyOf, loneOrder } from "./key-policy.ts";
 
 /** Value to push to a site. */
@@ -38,7 +38,7 @@ export interface Pushed {
  * @throws SiteFailure when the outcomes cannot be read from the site.
  */
 export async function push(
-  client: SiteClient,
+  client: SettingClient,
   wanted: readonly Wanted[],
   listed: readonly SiteRow[],
 ): Promise<{ readonly results: readonly Pushed[]; readonly rows: readonly SiteRow[] }> {
@@ -107,7 +107,7 @@ export async function push(
 
 /** Reads only the group of the rows if they have one: a tenth of the list. */
 async function listAgain(
-  client: SiteClient,
+  client: SettingClient,
   wanted: readonly Wanted[],
   listed: readonly SiteRow[],
 ): Promise<readonly SiteRow[]> {
@@ -126,7 +126,7 @@ type Refusal = Pick<Pushed, "reason" | "code">;
 
 /** Repeats a refused call one by one: some servers have stored the other values, others none. */
 async function sendOneByOne(
-  client: SiteClient,
+  client: SettingClient,
   part: readonly Wanted[],
   {
     refusals,

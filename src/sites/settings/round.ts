@@ -2,29 +2,26 @@ import type { Snapshot } from "../../ledger/snapshot.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import type { SiteClient, SiteRow } from "../../sync/client.ts";
+import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
 import type { Fight, Refused, Site, SiteKind, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
+import type { SettingClient, SiteRow } from "./client.ts";
 import { type Comparison, compare, isKnown } from "./compare.ts";
 import { type Pushed, push, type Wanted } from "./push.ts";
 
-/** A key is flapping after MAX_CORRECTIONS corrections within this time, in milliseconds. */
-const FIGHT_WINDOW = 600_000;
-const MAX_CORRECTIONS = 3;
-
 /** Options of a round. */
 export interface RoundOptions {
-  /** `look`: compares only. `push`: writes too. */
-  readonly aim: "look" | "push";
+  /** `read`: compares only. `push`: writes too. */
+  readonly aim: "read" | "push";
   /** Only these keys; undefined: all. */
   readonly keys?: readonly string[] | undefined;
   /** On explicit request: refused and flapping values are tried again. */
-  readonly insist?: boolean;
+  readonly force?: boolean;
   readonly actor: string;
 }
 
 export interface RoundDeps {
-  readonly client: SiteClient;
+  readonly client: SettingClient;
   readonly snapshot: Snapshot;
   readonly hash: Fingerprint;
   readonly now: () => number;
@@ -52,29 +49,29 @@ export async function runRound(
 ): Promise<Round> {
   const asked = options.keys && new Set(options.keys);
   const isAsked = (key: string): boolean => asked?.has(key) ?? true;
-  const reset = options.insist === true ? forget(before, isAsked) : before;
+  const reset = options.force === true ? forget(before, isAsked) : before;
   const rows = await client.list();
   const deps = { snapshot, hash };
   const first = compare(rows, site, { ...deps, state: reset });
-  const looked = { ...reset, ...identityOf(rows) };
+  const read = { ...reset, ...identityOf(rows) };
   const time = now();
-  if (options.aim === "look")
+  if (options.aim === "read")
     return {
-      state: settled(looked, first, { time, pushed: false, snapshot }),
+      state: settled(read, first, { time, pushed: false, snapshot }),
       rows,
       comparisons: first,
       results: [],
       events: [],
     };
   const differing = first.filter(({ sync, key }) => sync === "differs" && isAsked(key));
-  const { fights, left } = corrected(reset, differing, time, options.insist === true);
+  const { fights, left } = corrected(reset, differing, time, options.force === true);
   const wanted = differing
     .filter(({ key }) => !left.includes(key))
     .flatMap(({ key, wanted: value, row, secret }): Wanted[] =>
       row === undefined || value === undefined ? [] : [{ key, value, row, secret }],
     );
   const done = wanted.length === 0 ? { results: [], rows } : await push(client, wanted, rows);
-  const marked = { ...looked, fights, ...marksOf(reset, wanted, done.results, hash) };
+  const marked = { ...read, fights, ...marksOf(reset, wanted, done.results, hash) };
   const isAsItWas = wanted.length === 0 && left.length === 0;
   const last = isAsItWas ? first : compare(done.rows, site, { ...deps, state: marked });
   const drifted = new Set(differing.filter((each) => each.drifted).map(({ key }) => key));
@@ -123,23 +120,22 @@ function corrected(
   { fights }: SiteState,
   differing: readonly Comparison[],
   time: number,
-  insist: boolean,
+  force: boolean,
 ): { readonly fights: Record<string, Fight>; readonly left: readonly string[] } {
   const next: Record<string, Fight> = {};
   for (const [key, fight] of Object.entries(fights)) {
-    const times = fight.times.filter((each) => Math.abs(time - each) < FIGHT_WINDOW);
+    const times = recentCorrections(fight.times, time);
     if (times.length > 0 || fight.left) setOwn(next, key, { times, left: fight.left });
   }
   const left: string[] = [];
   for (const { key, drifted } of differing) {
-    if (!drifted || insist) {
+    if (!drifted || force) {
       delete next[key];
       continue;
     }
-    const times = ownValue(next, key)?.times ?? [];
-    const isLeft = times.length >= MAX_CORRECTIONS;
-    if (isLeft) left.push(key);
-    setOwn(next, key, { times: isLeft ? times : [...times, time], left: isLeft });
+    const { times, isFlapping } = countCorrection(ownValue(next, key)?.times ?? [], time);
+    if (isFlapping) left.push(key);
+    setOwn(next, key, { times, left: isFlapping });
   }
   return { fights: next, left };
 }

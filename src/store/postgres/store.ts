@@ -44,7 +44,7 @@ const keysOf: KeysOf = (db, keys) =>
  *
  * @throws StoreError when the database cannot be used or is newer than this program.
  */
-export async function openPostgresSettingStore(
+export async function openPostgresStore(
   server: PostgresServer,
   { notify = () => undefined, now = Date.now }: PostgresOptions = {},
 ): Promise<Store> {

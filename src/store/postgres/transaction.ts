@@ -19,14 +19,14 @@ import {
   settingFromRow,
   settingToRow,
 } from "../../ledger/row.ts";
-import type { SettingTransaction, StoredDelta, StoredWrite } from "../../ledger/store.ts";
+import type { LedgerTransaction, StoredDelta, StoredWrite } from "../../ledger/store.ts";
 import { auditParameters, auditParts } from "./audit.ts";
 import type { Follower } from "./follow.ts";
 
 /** Signal to repeat the work under the lock. */
 class NeedsLock extends Error {}
 
-type Work<T> = (transaction: SettingTransaction) => Promise<T>;
+type Work<T> = (transaction: LedgerTransaction) => Promise<T>;
 
 /** Serializes work. */
 export type OneAfterTheOther = <T>(work: () => Promise<T>) => Promise<T>;

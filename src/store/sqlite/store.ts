@@ -28,10 +28,7 @@ type Db = Kysely<Database> | Transaction<Database>;
  * @param path a file, or `:memory:`.
  * @throws StoreError when the file cannot be used or is newer than this program.
  */
-export async function openSqliteSettingStore(
-  path: string,
-  options: SqliteOptions = {},
-): Promise<Store> {
+export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   const handle = await openSqlite(path, options);
   const db = new Kysely<Database>({ dialect: createSqliteDialect(handle) });
   try {

@@ -17,11 +17,11 @@ import {
 import { START } from "../../database/tables.ts";
 import { newestRevision, readDelta, readState } from "../../ledger/query.ts";
 import { changeToRow, revisionToRow, settingToRow } from "../../ledger/row.ts";
-import type { SettingTransaction, StoredWrite } from "../../ledger/store.ts";
+import type { LedgerTransaction, StoredWrite } from "../../ledger/store.ts";
 import { createTicks } from "../../ticks.ts";
 
 /** Runs work in a transaction; rejects with what the work or SQLite throws. */
-export type Transact = <T>(work: (transaction: SettingTransaction) => Promise<T>) => Promise<T>;
+export type Transact = <T>(work: (transaction: LedgerTransaction) => Promise<T>) => Promise<T>;
 
 /**
  * Creates the transactions of saves. They take the write lock at once; the statements of saves are

@@ -1,5 +1,5 @@
 import type { DescService, JsonObject } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
+import type { ConnectRouterOptions, Transport } from "@connectrpc/connect";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readComments } from "../../../src/gateway/openapi/command.ts";
@@ -265,11 +265,22 @@ describe("fields", () => {
     expect(schema("Swap")["properties"]).toMatchObject({ none: { type: "null" } });
   });
 
+  test("of an enum refer to its schema, which replies, requests and queries share", () => {
+    const color = { $ref: "#/components/schemas/Color" };
+    expect(schema("catalog.v1.Book")["properties"]).toMatchObject({ color });
+    expect(schema("catalog.v1.BookInput")["properties"]).toMatchObject({ color });
+    const inQuery = operations()
+      .flatMap(({ parameters }) => parameters)
+      .filter(({ name }) => name.endsWith("color"));
+    expect(inQuery.length).toBeGreaterThan(0);
+    for (const parameter of inQuery) expect(parameter).toMatchObject({ schema: color });
+  });
+
   test("of an enum have the comments of its values, and say which is deprecated", () => {
-    expect(schema("catalog.v1.Book")["properties"]).toMatchObject({
-      color: {
-        description: "- `COLOR_RED`: As in the east.\n- `COLOR_BROWN`: Deprecated.",
-      },
+    expect(schema("Color")).toEqual({
+      type: "string",
+      enum: ["COLOR_UNSPECIFIED", "COLOR_RED", "COLOR_BROWN"],
+      description: "- `COLOR_RED`: As in the east.\n- `COLOR_BROWN`: Deprecated.",
     });
   });
 });
@@ -306,10 +317,50 @@ test("the form of JSON is that of the options", () => {
   const jsonOptions = { useProtoFieldName: true, alwaysEmitImplicit: false, enumAsInteger: true };
   const made = documentOf([CATALOG, ARCHIVE], { jsonOptions });
   const { properties, required } = schema("catalog.v1.Book", made);
-  expect(properties).toMatchObject({ old_title: {}, color: { type: "integer", enum: [0, 1, 2] } });
+  expect(properties).toMatchObject({
+    old_title: {},
+    color: { $ref: "#/components/schemas/ColorNumber" },
+  });
   expect(required).toBeUndefined();
+  expect(schema("ColorNumber", made)).toMatchObject({ type: "integer", enum: [0, 1, 2] });
   expect(schema("catalog.v1.BookInput", made)["properties"]).toMatchObject({
-    color: { type: "string", enum: expect.arrayContaining(["COLOR_RED"]) },
+    color: { $ref: "#/components/schemas/Color" },
+  });
+});
+
+describe("the form of JSON of one service", () => {
+  const jsonOptions = { useProtoFieldName: true, alwaysEmitImplicit: false, enumAsInteger: true };
+  const service = (name: string) => contract.registry.getService(name) as DescService;
+  const documentWith = (own: ConnectRouterOptions | undefined): Document =>
+    createOpenApi({
+      title: "Library",
+      version: "1",
+      comments: readComments(contract.set.file),
+      routes: (router) => router.service(service(CATALOG), {}, own).service(service(ARCHIVE), {}),
+    }) as unknown as Document;
+
+  test("is that of its own options, in schemas of their own", () => {
+    const made = documentWith({ jsonOptions });
+    const { properties, required } = schema("catalog.v1.BookProtoNamesSparseNumbers", made);
+    expect(properties).toMatchObject({
+      old_title: {},
+      color: { $ref: "#/components/schemas/ColorNumber" },
+    });
+    expect(required).toBeUndefined();
+    expect(schema("archive.v1.Book", made)).toEqual(schema("archive.v1.Book"));
+  });
+
+  test("adds no schemas if it is that of the document", () => {
+    const own = { jsonOptions: { useProtoFieldName: false, alwaysEmitImplicit: true } };
+    expect(documentWith(own)).toEqual(documentWith(undefined));
+  });
+
+  test("gives a valid document", async () => {
+    const { valid, errors } = await new Validator().validate(
+      structuredClone(documentWith({ jsonOptions })) as unknown as JsonObject,
+    );
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
   });
 });
 

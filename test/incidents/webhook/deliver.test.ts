@@ -3,13 +3,13 @@ import { beforeEach, expect, test } from "vitest";
 import type { StoredDelivery } from "../../../src/incidents/store.ts";
 import { createDeliverer, type OpenWebhook } from "../../../src/incidents/webhook/deliver.ts";
 import { type Attempt, newKey } from "../../../src/incidents/webhook/send.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
 const newPath = temporaryPaths();
 const key = newKey();
-const store = startedForEach(() => openSqliteSettingStore(newPath()));
+const store = startedForEach(() => openSqliteStore(newPath()));
 
 beforeEach(async () => {
   for (const id of ["a", "b"])

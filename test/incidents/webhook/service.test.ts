@@ -7,7 +7,7 @@ import { createWebhookRegistry } from "../../../src/incidents/webhook/registry.t
 import type { Attempt } from "../../../src/incidents/webhook/send.ts";
 import { createWebhookService } from "../../../src/incidents/webhook/service.ts";
 import { createSealer } from "../../../src/secrets/sealer.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { failureOf } from "../../archive/setting.ts";
 import { siteNames } from "../../sites/names.ts";
 import { startedForEach } from "../../started.ts";
@@ -21,7 +21,7 @@ const origin = {
   requestId: "r",
   peer: "",
 };
-const store = startedForEach(() => openSqliteSettingStore(newPath()));
+const store = startedForEach(() => openSqliteStore(newPath()));
 
 test("a hanging target has one message in progress over all calls, and blocks no other webhook", async () => {
   const hanging: ((attempt: Attempt) => void)[] = [];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createStorageClient } from "../../../src/mounts/site/client.ts";
 import { readAddition } from "../../../src/mounts/site/row.ts";
+import { createSettingClient } from "../../../src/sites/settings/client.ts";
 import { createSiteClient, type SiteClient } from "../../../src/sync/client.ts";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { startedForAll } from "../../started.ts";
@@ -71,7 +72,7 @@ describe("a list of settings", () => {
     site.mode = { kind: "reply", body: JSON.stringify({ code: 200, message: "", data: rows }) };
     const client = createSiteClient({ url: site.url, token: site.token(), ca: "", pin: "" });
     try {
-      return await client.list();
+      return await createSettingClient(client).list();
     } finally {
       client.close();
     }

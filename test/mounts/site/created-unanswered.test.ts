@@ -22,6 +22,6 @@ test("a mount created by a call without an answer, deleted since: a read knows i
   expect(desk.state()).toMatchObject({ id: 0, phase: "create" });
   isLost = false;
   desk.wanted = [];
-  const { states } = await desk.round({ aim: "look" });
+  const { states } = await desk.round({ aim: "read" });
   expect(states["films"]).toMatchObject({ id: site.row("/films")?.id, path: "/films" });
 });

@@ -71,7 +71,7 @@ export interface DeskOptions {
 /** One process of Mooring with one site. */
 export interface Desk {
   wanted: WantedMount[];
-  round(options?: { aim?: "look" | "push"; insist?: readonly string[] }): Promise<MountRound>;
+  round(options?: { aim?: "read" | "push"; forced?: readonly string[] }): Promise<MountRound>;
   state(name?: string): MountState | undefined;
   met(): boolean;
   close(): void;
@@ -88,11 +88,11 @@ export async function openDesk(
   const client = options.wrap?.(plain) ?? plain;
   const desk: Desk = {
     wanted: [],
-    round: ({ aim = "push", insist = [] } = {}) =>
+    round: ({ aim = "push", forced = [] } = {}) =>
       runMountRound(
-        { siteId: SITE, aim, insist },
+        { siteId: SITE, aim, forced },
         {
-          pace: async () => undefined,
+          rateLimit: async () => undefined,
           client,
           registry,
           hash,

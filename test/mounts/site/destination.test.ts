@@ -28,7 +28,7 @@ test("a secret of the site's own mount is not sent to another address", async ()
   desk.wanted = [
     mount({ driver: "WebDav", items: { address: "https://evil.example", username: "ann" } }),
   ];
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(writes(site)).toEqual([]);
   expect(there()).toMatchObject({ address, password: "of the site" });
   expect(String(desk.state()?.error)).toMatch(/another address with secrets of its own.*password/);
@@ -39,7 +39,7 @@ test("a secret of the site's own mount is not sent to another address", async ()
       items: { address: "https://evil.example", username: "ann", password: "of the mount" },
     }),
   ];
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(there()).toMatchObject({ address: "https://evil.example", password: "of the mount" });
 });
 
@@ -48,7 +48,7 @@ test("a token that the site has refreshed stays only at its address", async () =
   await made("OpenList", { ...items, token: "refreshed by the site" });
   desk = await openDesk(site);
   desk.wanted = [mount({ driver: "OpenList", items })];
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(there()).toMatchObject({ token: "refreshed by the site" });
   desk.wanted = [
     mount({
@@ -57,7 +57,7 @@ test("a token that the site has refreshed stays only at its address", async () =
       items: { ...items, url: "https://two.example", password: "another" },
     }),
   ];
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(there()).toMatchObject({ url: "https://two.example", token: "" });
 });
 
@@ -71,6 +71,6 @@ test("at first contact, a mount with another address sends its own token", async
       items: { ...items, url: "https://two.example", token: "of the mount" },
     }),
   ];
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(there()).toMatchObject({ url: "https://two.example", token: "of the mount" });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import { NEW_MOUNT, NEW_SITE_MOUNTS } from "../../../src/mounts/site/state.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { newDatabaseFolder } from "../../store/folder.ts";
 import { storedSite } from "../../store/site-contract.ts";
 
@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 test("states are stored, an equal one is not written, and a deleted site's states are deleted", async () => {
   const file = join(folder, "a.db");
-  const first = await openSqliteSettingStore(file);
+  const first = await openSqliteStore(file);
   for (const id of ["a", "b"]) await first.sites.insert(storedSite(id), []);
   let writes = 0;
   const registry = createMountRegistry({
@@ -40,7 +40,7 @@ test("states are stored, an equal one is not written, and a deleted site's state
   await registry.put("b", { mounts: { other: undefined } });
   expect(writes).toBe(3);
   await first.close();
-  const second = await openSqliteSettingStore(file);
+  const second = await openSqliteStore(file);
   const again = createMountRegistry(second.mountStates);
   await again.load();
   expect(again.mounts("a").get("films")).toEqual(state);
@@ -57,20 +57,20 @@ test("states are stored, an equal one is not written, and a deleted site's state
 });
 
 test("a request of another process waits for the writer of states", async () => {
-  const store = await openSqliteSettingStore(join(folder, "b.db"));
+  const store = await openSqliteStore(join(folder, "b.db"));
   for (const id of ["a", "b"]) await store.sites.insert(storedSite(id), []);
   const [leader, other] = [
     createMountRegistry(store.mountStates),
     createMountRegistry(store.mountStates),
   ];
-  await other.ask("a", { insist: ["one"], states: {} });
-  await other.ask("a", { insist: ["two"], states: { one: { ...NEW_MOUNT, applied: 3 } } });
-  await other.ask("b", { insist: ["three"], states: {} });
-  expect(await leader.asked()).toEqual(new Set(["a", "b"]));
-  await leader.answer("a");
-  expect(leader.site("a")).toMatchObject({ met: true, insist: ["one", "two"] });
+  await other.request("a", { forced: ["one"], states: {} });
+  await other.request("a", { forced: ["two"], states: { one: { ...NEW_MOUNT, applied: 3 } } });
+  await other.request("b", { forced: ["three"], states: {} });
+  expect(await leader.requested()).toEqual(new Set(["a", "b"]));
+  await leader.carryOut("a");
+  expect(leader.site("a")).toMatchObject({ met: true, forced: ["one", "two"] });
   expect(leader.mounts("a").get("one")?.applied).toBe(3);
-  expect(await leader.asked()).toEqual(new Set(["b"]));
+  expect(await leader.requested()).toEqual(new Set(["b"]));
   await leader.load();
   expect([...leader.mounts("a").keys()]).toEqual(["one"]);
   await store.close();

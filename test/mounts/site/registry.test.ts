@@ -32,21 +32,21 @@ test("waiting requests are limited in number, and none is lost", async () => {
   const registry = createMountRegistry(store);
   const names = Array.from({ length: 100 }, (_, at) => `m${at}`);
   const ask = (name: string) =>
-    registry.ask("a", { insist: [name], states: { [name]: { ...NEW_MOUNT, applied: 5 } } });
+    registry.request("a", { forced: [name], states: { [name]: { ...NEW_MOUNT, applied: 5 } } });
   const rename = (at: number) =>
-    registry.ask("b", { insist: [], states: {}, forget: [`old-${at}`] });
+    registry.request("b", { forced: [], states: {}, forget: [`old-${at}`] });
   await Promise.all([...names.map(ask), ...names.map((_, at) => rename(at))]);
   expect((await store.list("requests")).length).toBeLessThanOrEqual(2 * 33);
-  await registry.answer("a");
-  expect(registry.site("a").insist).toEqual(names);
+  await registry.carryOut("a");
+  expect(registry.site("a").forced).toEqual(names);
   expect([...registry.mounts("a").keys()]).toEqual(names);
   expect(registry.site("a").met).toBe(true);
-  await registry.answer("b");
+  await registry.carryOut("b");
   expect(registry.site("b").met).toBe(false);
-  await registry.ask("c", { insist: [], states: {} });
+  await registry.request("c", { forced: [], states: {} });
   for (let at = 0; at < 40; at += 1)
-    await registry.ask("c", { insist: [], states: {}, forget: [`old-${at}`] });
-  await registry.answer("c");
+    await registry.request("c", { forced: [], states: {}, forget: [`old-${at}`] });
+  await registry.carryOut("c");
   expect(registry.site("c").met).toBe(true);
   expect(await store.list("requests")).toEqual([]);
 });

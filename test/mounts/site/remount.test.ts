@@ -30,14 +30,14 @@ afterEach(() => desk.close());
 test("a failing mount without differences is disabled and enabled on request, in one attempt", async () => {
   const before = writes(site).length;
   site.providers.clear();
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(writes(site).slice(before)).toEqual(["disable", "enable"]);
   expect(desk.state()).toMatchObject({ status: "work", error: "", phase: "", applied: 1 });
 });
 
 test("an attempt that fails again is one attempt, and is no error of the write", async () => {
   const mounts = site.mounts.get("/films") ?? 0;
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(site.mounts.get("/films")).toBe(mounts + 1);
   expect(desk.state()).toMatchObject({ status: NO_FOLDER, error: "", differs: [] });
 });
@@ -53,15 +53,15 @@ test("without a request nothing is mounted again: each attempt may be a login", 
 
 test("a mount that works is not mounted again on request", async () => {
   site.providers.clear();
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   const before = writes(site).length;
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(writes(site).slice(before)).toEqual([]);
 });
 
 test("a mount of an observed site is mounted again by a request for this mount only", async () => {
   const before = writes(site).length;
-  await desk.round({ aim: "look", insist: ["films"] });
+  await desk.round({ aim: "read", forced: ["films"] });
   expect(writes(site).slice(before)).toEqual([]);
 });
 
@@ -69,7 +69,7 @@ test("a failing mount that also differs is updated on the way, and mounted one t
   const before = writes(site).length;
   site.providers.clear();
   desk.wanted = [mount({ revision: 2, members: { remark: "new" } })];
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(writes(site).slice(before)).toEqual(["disable", "update", "enable"]);
   expect(site.row("/films")).toMatchObject({ remark: "new", status: "work" });
 });
@@ -78,17 +78,17 @@ test("a failing row that is not in the server's memory is disabled by an update,
   const before = writes(site).length;
   site.live.delete("/films");
   site.providers.clear();
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(writes(site).slice(before)).toEqual(["disable"]);
   time += 131_000;
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(site.row("/films")).toMatchObject({ status: "work", disabled: false });
   expect(site.live.has("/films")).toBe(true);
 });
 
 test("a mount that the server can't stop stays, and says so", async () => {
   site.dropFails.add("Local");
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(site.row("/films")).toMatchObject({ disabled: false, status: NO_FOLDER });
   expect(String(desk.state()?.error)).toContain("drop");
 });
@@ -99,7 +99,7 @@ test("a process that ends between disabling and enabling leaves the rest to the 
   };
   site.providers.clear();
   // The lease is lost before the state after the call is stored.
-  await desk.round({ insist: ["films"] }).catch((error: unknown) => {
+  await desk.round({ forced: ["films"] }).catch((error: unknown) => {
     if (!(error instanceof LeaseLost)) throw error;
   });
   site.hold = undefined;
@@ -113,9 +113,9 @@ test("a process that ends between disabling and enabling leaves the rest to the 
 
 test("a mount that is disabled in Mooring is not enabled by a request", async () => {
   desk.wanted = [mount({ revision: 2, disabled: true })];
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   const before = writes(site).length;
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(writes(site).slice(before)).toEqual([]);
   expect(site.row("/films")?.disabled).toBe(true);
 });
@@ -140,7 +140,7 @@ test("a failure that was stored while the clock was ahead is tried again within 
 
 test("a mount that was starting while the clock was ahead is repaired, not awaited for a day", async () => {
   site.providers.clear();
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   time += 86_400_000;
   site.edit("/films", { status: "disabled" });
   site.live.delete("/films");

@@ -153,7 +153,7 @@ test("a mount that another program keeps changing is not corrected after three t
   }
   expect(site.row("/films")?.remark).toBe("user 4");
   expect(desk.state()?.error).sentence("changes repeatedly");
-  await desk.round({ insist: ["films"] });
+  await desk.round({ forced: ["films"] });
   expect(site.row("/films")?.remark).toBe("kept");
 });
 
@@ -166,7 +166,7 @@ test("first contact with a server that has mounts writes nothing", async () => {
   expect(other.met()).toBe(false);
   expect(extra).toEqual([]);
   expect(states["films"]?.differs).toEqual(["remark"]);
-  await other.round({ insist: ["new"] });
+  await other.round({ forced: ["new"] });
   expect(site.row("/new")?.status).toBe("work");
   other.close();
 });

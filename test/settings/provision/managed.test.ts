@@ -21,11 +21,11 @@ async function opened(meanwhile: {
   const path = newPath();
   writeFileSync(path, "settings:\n  site_title: declared\n");
   managed = createManagedSettings({
-    engine: {
-      ...parts.engine,
+    ledger: {
+      ...parts.ledger,
       change: async (...change) => {
         await meanwhile.before?.();
-        const changed = await parts.engine.change(...change);
+        const changed = await parts.ledger.change(...change);
         await meanwhile.after?.();
         return changed;
       },

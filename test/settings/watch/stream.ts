@@ -9,7 +9,7 @@ import {
   WatchSettingsRequestSchema,
   type WatchSettingsResponse,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import type { SettingStore } from "../../../src/ledger/store.ts";
+import type { LedgerStore } from "../../../src/ledger/store.ts";
 import { watchImpl } from "../../../src/settings/watch-rpc.ts";
 import { definitions, type Parts } from "../parts.ts";
 import type { Recorded, Truth, Values } from "./guarantee.ts";
@@ -75,10 +75,12 @@ export function publicRecorded(message: WatchPublicSettingsResponse): Recorded {
 }
 
 /** The history of a database; it has no secrets in these tests. */
-export async function truthOf(store: SettingStore): Promise<Truth[]> {
+export async function truthOf(store: LedgerStore): Promise<Truth[]> {
   const commits = await store.commits(0, Number.MAX_SAFE_INTEGER, 100_000);
   return commits.map(({ revision, changes }) => {
-    const values: Values = Object.fromEntries(changes.map(({ key, newValue }) => [key, newValue]));
+    const values: Values = Object.fromEntries(
+      changes.map(({ key, newBody: newValue }) => [key, newValue]),
+    );
     return { revision, values };
   });
 }

@@ -1,6 +1,8 @@
 /** A service without transports, in a separate process: see ../../store/process.ts. */
+
 import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../../src/messages/error.ts";
+import { SETTINGS } from "../../../src/settings/kind.ts";
 import { say, serve } from "../../store/served.ts";
 import { openParts, type Parts, save } from "../parts.ts";
 import type { Recorded } from "./guarantee.ts";
@@ -35,7 +37,7 @@ async function* recordEach<E>(events: AsyncIterable<E>, record: (event: E) => Re
 serve({
   open: async (path: string, pollEvery?: number) => {
     parts = await openParts(path, { idle: 50 });
-    if (pollEvery !== undefined) poll = setInterval(() => void parts.engine.fresh(), pollEvery);
+    if (pollEvery !== undefined) poll = setInterval(() => void parts.ledger.fresh(), pollEvery);
   },
   close: () => {
     clearInterval(poll);
@@ -74,7 +76,7 @@ serve({
       await setImmediate();
     }
   },
-  token: async () => (await parts.engine.fresh()).get("token")?.value,
-  snapshotToken: () => parts.engine.snapshot().get("token")?.value,
-  value: (key: string) => parts.engine.snapshot().get(key)?.value,
+  token: async () => (await parts.ledger.fresh()).get(SETTINGS, "token")?.value,
+  snapshotToken: () => parts.ledger.snapshot().get(SETTINGS, "token")?.value,
+  value: (key: string) => parts.ledger.snapshot().get(SETTINGS, key)?.value,
 });

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FLAG } from "../../../src/settings/item.ts";
+import { SETTINGS } from "../../../src/settings/kind.ts";
 import { MASK } from "../../../src/settings/value.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { type Parts, save, tester, testParts } from "../parts.ts";
@@ -52,7 +53,7 @@ describe("a stream of the settings", () => {
     const first = (await stream.next()).value;
     expect(first.revision).toBe(2n);
     expect(first.event.case).toBe("snapshot");
-    expect(first.event.value.settings).toHaveLength(parts.engine.snapshot().size);
+    expect(first.event.value.settings).toHaveLength(parts.ledger.snapshot().of(SETTINGS).size);
     await parts.settings.save([{ key: "k1", value: "new" }], { ...tester, actor: "ann" });
     expect((await stream.next()).value).toMatchObject({
       revision: 3n,

@@ -16,7 +16,7 @@ async function addRows(count: number, value = "v"): Promise<void> {
 async function adopting(env: Readonly<Record<string, string>>) {
   await anotherFollower({ env });
   await add();
-  const before = mooring.settings.engine.snapshot().revision;
+  const before = mooring.settings.ledger.snapshot().revision;
   return { before, adopt: () => service().adopt("one", ALL, ORIGIN) };
 }
 
@@ -35,9 +35,9 @@ describe("a site's values that would exceed a bound of all settings together", (
     const failure = await failureOf(adopt);
     expect(failure).toMatchObject({ code: Code.ResourceExhausted });
     expect(failure.message).toContain(Object.keys(env)[0]);
-    const { revision, totals } = mooring.settings.engine.snapshot();
+    const { revision, totals } = mooring.settings.ledger.snapshot();
     expect(revision).toBe(before);
-    expect(totals.custom).toBe(0);
+    expect(totals["custom"]).toBe(0);
     expect(mooring.value("announcement")).not.toBe(site.value("announcement"));
   });
 
@@ -45,6 +45,6 @@ describe("a site's values that would exceed a bound of all settings together", (
     await addRows(3);
     const { adopt } = await adopting({ MOORING_MAX_CUSTOM_SETTINGS: "3" });
     await adopt();
-    expect(mooring.settings.engine.snapshot().totals.custom).toBe(3);
+    expect(mooring.settings.ledger.snapshot().totals["custom"]).toBe(3);
   });
 });

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { FLAG } from "../../../src/settings/item.ts";
+import { SETTINGS } from "../../../src/settings/kind.ts";
 import { adopt } from "../../../src/sites/settings/adopt.ts";
+import type { SiteRow } from "../../../src/sites/settings/client.ts";
 import type { Comparison } from "../../../src/sites/settings/compare.ts";
-import type { SiteRow } from "../../../src/sync/client.ts";
 import { type Parts, save, tester, testParts } from "../../settings/parts.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
@@ -31,21 +32,21 @@ async function adopted(
     meanwhile = async (): Promise<unknown> => undefined,
   } = {},
 ) {
-  const { engine } = parts;
-  const base = engine.snapshot();
+  const { ledger } = parts;
+  const base = ledger.snapshot();
   const comparison: Comparison = {
     key,
     sync: "differs",
     wanted: undefined,
     row: there,
-    item: base.get(key),
+    item: base.get(SETTINGS, key),
     secret: false,
     overridden,
     drifted: false,
     note: "",
   };
   await meanwhile();
-  const deps = { engine, base, managedBy, maxValueBytes: 20, origin: tester, dryRun };
+  const deps = { ledger, base, managedBy, maxValueBytes: 20, origin: tester, dryRun };
   const { result, commit } = await adopt([comparison], deps);
   const [found] = result;
   const reason = String(found?.reason ?? "");
@@ -77,7 +78,7 @@ test.each<[string, SiteRow, Parameters<typeof adopted>[2], string, RegExp]>([
     reason: expect.stringMatching(reason),
     isSaved: outcome === "changed" || outcome === "added",
   });
-  expect(parts.engine.snapshot().get(there.key)?.value === there.value).toBe(
+  expect(parts.ledger.snapshot().get(SETTINGS, there.key)?.value === there.value).toBe(
     found.isSaved && there.key !== "allow_indexed",
   );
 });
@@ -98,7 +99,7 @@ test("nothing is adopted without a row, of an override, or in a dry run", async 
   const there = row("site_title", "Harbour");
   expect(await adopted(parts, there, { overridden: true })).toEqual(nothing);
   expect(await adopted(parts, there, { dryRun: true })).toMatchObject({ outcome: "changed" });
-  expect(parts.engine.snapshot().revision).toBe(0);
+  expect(parts.ledger.snapshot().revision).toBe(0);
 });
 
 test("a setting that was saved in between is skipped", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createSnapshot } from "../../../src/ledger/snapshot.ts";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 import { knownItem, type SettingItem } from "../../../src/settings/item.ts";
+import type { SiteRow } from "../../../src/sites/settings/client.ts";
 import { type Comparison, compare } from "../../../src/sites/settings/compare.ts";
 import { NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
-import type { SiteRow } from "../../../src/sync/client.ts";
 import { defined } from "../../settings/parts.ts";
+import { snapshotOf } from "../../settings/staged.ts";
 
 const hash = createFingerprint(Buffer.alloc(32, 7));
 const everything: Site = {
@@ -51,7 +51,7 @@ const compared = ({ items = [], rows = [], site = {}, state = {} }: Case): Compa
     { ...everything, ...site },
     {
       state: { ...NEW_STATE, ...state },
-      snapshot: createSnapshot(9, items),
+      snapshot: snapshotOf(9, items),
       hash,
     },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { message } from "../../../src/messages/message.ts";
+import type { SettingClient, SiteRow } from "../../../src/sites/settings/client.ts";
 import { push, type Wanted } from "../../../src/sites/settings/push.ts";
-import type { SiteClient, SiteRow } from "../../../src/sync/client.ts";
 import { SiteFailure, type SiteFailureKind } from "../../../src/sync/failure.ts";
 
 type Values = Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ async function pushed(before: Values, values: Values, options: Options = {}) {
       };
       onSave(rows, store, saves.length);
     },
-  } as Partial<SiteClient> as SiteClient;
+  } as Partial<SettingClient> as SettingClient;
   const listed = rowsOf();
   const wanted = Object.entries(values).map(([key, value]): Wanted => {
     const own = listed.find((one) => one.key === key) as SiteRow;

@@ -1,10 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { createSnapshot } from "../../../src/ledger/snapshot.ts";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
+import type { SettingClient, SiteRow } from "../../../src/sites/settings/client.ts";
 import { type RoundOptions, runRound } from "../../../src/sites/settings/round.ts";
 import { type Fight, NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
-import type { SiteClient, SiteRow } from "../../../src/sync/client.ts";
-import { item } from "../../settings/staged.ts";
+import { item, snapshotOf } from "../../settings/staged.ts";
 
 const NOW = 10_000_000;
 const WINDOW = 600_000;
@@ -35,20 +34,20 @@ async function round(
     return { key, value, type: "string", options: "", help: "", group: 1, flag: 0 };
   });
   const stored = new Map(rows.map((row) => [row.key, row]));
-  const save = vi.fn<SiteClient["save"]>(async (saved) => {
+  const save = vi.fn<SettingClient["save"]>(async (saved) => {
     for (const row of saved) stored.set(row.key, row);
   });
-  const client = { save, list: async () => [...stored.values()] } as Partial<SiteClient>;
+  const client = { save, list: async () => [...stored.values()] } as Partial<SettingClient>;
   const items = Object.keys(there).map((key) => item("here", { key }));
   return runRound(
     site,
     { ...NEW_STATE, appliedRevision: 5, ...state },
     { aim: "push", actor: "test", ...options },
     {
-      client: client as SiteClient,
+      client: client as SettingClient,
       hash,
       now: () => NOW,
-      snapshot: createSnapshot(9, items),
+      snapshot: snapshotOf(9, items),
     },
   );
 }
@@ -63,13 +62,13 @@ test.each([
 ])(
   "a site with the token %j and the version %j is of the kind %s",
   async (token, version, kind) => {
-    const { state } = await round({ token, version }, {}, { aim: "look" });
+    const { state } = await round({ token, version }, {}, { aim: "read" });
     expect([state.kind, state.version, state.known]).toEqual([kind, version, ["token", "version"]]);
   },
 );
 
 test("a round without writes stores nothing, and a push of some keys is not a whole push", async () => {
-  const looked = await round({ k: "there" }, {}, { aim: "look" });
+  const looked = await round({ k: "there" }, {}, { aim: "read" });
   expect(looked).toMatchObject({ results: [], events: [], state: { appliedRevision: 5 } });
   expect(looked.state.drift).toEqual(["k"]);
   const some = await round({ k: "there", l: "there" }, {}, { keys: ["k"] });
@@ -116,7 +115,7 @@ describe("a value that drifts repeatedly", () => {
     const { results, state } = await round(
       { k: "there" },
       { fights: { k: { ...fight(3, 2, 1), left: true } } },
-      { insist: true },
+      { force: true },
     );
     expect(results).toMatchObject([{ key: "k", outcome: "applied" }]);
     expect(state.fights).toEqual({});
@@ -128,7 +127,7 @@ test("a refused value is tried again on request, and only the requested one", as
   const state = { refused: { k: refused, l: refused } };
   const both = { k: "there", l: "there" };
   expect((await round(both, state)).results).toEqual([]);
-  const { results, state: after } = await round(both, state, { insist: true, keys: ["k"] });
+  const { results, state: after } = await round(both, state, { force: true, keys: ["k"] });
   expect(results).toMatchObject([{ key: "k", outcome: "applied" }]);
   expect(after.refused).toEqual({ l: refused });
 });

@@ -1,7 +1,7 @@
 import { type DescMethod, toBinary, toJson } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { ACCEPTED, formsOf, wholeSize } from "../../../attack/request/form.ts";
-import { nameOf, TRANSPORTS, wireOf } from "../../../attack/request/send.ts";
+import { ACCEPTED, formsOf, wholeSize } from "../../../bench/attack/request/form.ts";
+import { nameOf, TRANSPORTS, wireOf } from "../../../bench/attack/request/send.ts";
 import { servedServices } from "../../../src/app/routes.ts";
 
 // Whole requests of megabytes: test/attack has the same with few elements.

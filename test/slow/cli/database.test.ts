@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { postgresServer } from "../../../src/database/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../src/store/postgres/store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { contentOf, makeDatabase } from "../../cli/database.ts";
 import { run } from "../../cli/world.ts";
 import { entry } from "../../store/audit-contract.ts";
@@ -10,7 +10,7 @@ import { serverOfFile } from "../../store/postgres/server.ts";
 import { deleting, setting } from "../../store/sample.ts";
 
 const newPath = temporaryPaths();
-const ofSqlite = async (path: string) => contentOf(await openSqliteSettingStore(path));
+const ofSqlite = async (path: string) => contentOf(await openSqliteStore(path));
 
 describe("database copy to a PostgreSQL server and back", () => {
   const server = serverOfFile();
@@ -29,7 +29,7 @@ describe("database copy to a PostgreSQL server and back", () => {
     });
     const original = await ofSqlite(from);
     const { revision } = original.state;
-    const open = () => openPostgresSettingStore(postgresServer(url, "test"));
+    const open = () => openPostgresStore(postgresServer(url, "test"));
     expect(await contentOf(await open())).toEqual(original);
     expect(await run(["database", "check", "--database", url])).toMatchObject({ code: 0 });
     await run(["database", "copy", "--from", url, "--to", back]);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, describe, expect, test } from "vitest";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { consoleTest, signIn } from "./console.ts";
 
 const field = (page: Page, key: string) => page.locator(`#setting-${key}`);
@@ -145,7 +145,7 @@ describe("a service", () => {
   /** Deletes all revisions but the newest, like the service's own job at another time. */
   async function forget(): Promise<void> {
     await console.stop();
-    const store = await openSqliteSettingStore(console.database());
+    const store = await openSqliteStore(console.database());
     await store.compact({ count: 1, notBefore: 0 }, 1_000);
     await store.close();
     await console.start();

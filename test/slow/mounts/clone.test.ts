@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mooring-cloned-"));
   harbour = await startOpenList();
   quay = await startOpenList();
-  service = await startService({ mountTimes: { beat: 100, look: 500 } });
+  service = await startService({ mountTimes: { tick: 100, read: 500 } });
 }, 600_000);
 
 afterAll(async () => {

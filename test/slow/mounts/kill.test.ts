@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { finish, spendTokens, stories } from "../../mounts/site/crash.ts";
 import { driverByName, openDesk, SITE } from "../../mounts/site/desk.ts";
 import { startStorages } from "../../mounts/site/stand-in.ts";
@@ -35,7 +35,7 @@ test("kill -9 in create, change and delete leaves no mount emptied or incomplete
         for (let at = 1; ; at += 1) {
           const site = await startStorages(driverByName);
           const file = join(folder, `${runs}.db`);
-          const store = await openSqliteSettingStore(file);
+          const store = await openSqliteStore(file);
           await store.sites.insert(storedSite(SITE), []);
           const newest = spendTokens(site);
           const first = await openDesk(site, { store: store.mountStates });

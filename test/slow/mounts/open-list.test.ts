@@ -123,15 +123,15 @@ test.each([
   let time = Date.now();
   const other = await openDesk(site, { store: memoryStore(), now: () => time });
   other.wanted = [wanted];
-  await other.round({ insist: ["stuck"] });
+  await other.round({ forced: ["stuck"] });
   const row = await rowAt("/stuck");
   if (!disabled) await site.call("POST", `/api/admin/storage/disable?id=${row?.id}`);
   // Like a program without the clean order.
   await site.call("POST", "/api/admin/storage/update", { ...row, disabled }).catch(() => undefined);
   other.wanted = [{ ...wanted, revision: 2, members: { order: 9 } }];
-  await other.round({ insist: ["stuck"] });
+  await other.round({ forced: ["stuck"] });
   time += 140_000;
-  await other.round({ insist: ["stuck"] });
+  await other.round({ forced: ["stuck"] });
   expect(await rowAt("/stuck")).toMatchObject({ order: 9, status: "work", disabled: false });
   expect(await site.call("POST", "/api/fs/list", { path: "/stuck", refresh: true })).toBeDefined();
   other.wanted = [];
@@ -148,7 +148,7 @@ test("a server that is killed while a mount hangs loses no member", async () => 
   const gate = Promise.withResolvers<void>();
   upstream.hang = gate.promise;
   other.wanted = [wanted];
-  await other.round({ insist: ["hung"] });
+  await other.round({ forced: ["hung"] });
   expect(await rowAt("/hung")).toMatchObject({ status: "", remark: "hung" });
   gate.resolve();
   upstream.hang = undefined;
@@ -169,7 +169,7 @@ test("two hundred mounts are created in one round, and a change of one is one up
   );
   const other = await openDesk(site, { store: memoryStore() });
   other.wanted = many;
-  expect((await other.round({ insist: ["m0"] })).done).toHaveLength(200);
+  expect((await other.round({ forced: ["m0"] })).done).toHaveLength(200);
   const [first = local(), ...rest] = many;
   other.wanted = [{ ...first, revision: 2, members: { order: 1 } }, ...rest];
   expect((await other.round()).done).toMatchObject([{ steps: ["disable", "update", "enable"] }]);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { openDesk } from "../../mounts/site/desk.ts";
 
 /** Task of a process: one round on a site, with states in a database file. */
@@ -12,7 +12,7 @@ export interface Task {
 }
 
 const [task] = (await once(process, "message")) as [Task];
-const store = await openSqliteSettingStore(task.file);
+const store = await openSqliteStore(task.file);
 const desk = await openDesk(task, { store: store.mountStates });
 desk.wanted = [...task.wanted];
 await desk.round();

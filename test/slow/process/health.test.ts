@@ -43,7 +43,7 @@ const deps: StatusDeps = {
     problem: () => undefined,
     oldestRevision: async () => 1,
   },
-  engine: { snapshot: () => ({}) as never },
+  ledger: { snapshot: () => ({}) as never },
   sites: async () => undefined,
   drivers: () => 1,
   watchers: () => 0,

@@ -99,7 +99,7 @@ test("killed at any point of a push, site and Mooring agree after the next start
     await atNextCheck(values, point.what).toEqual(["newer", "8"]);
     const health = async () => {
       const { data } = await call(second, "/api/admin/site/get?name=one");
-      return (data as { status: { health: string } }).status.health;
+      return (data as { status: { state: string } }).status.state;
     };
     await soon(health, point.what).toBe("ok");
     await second.stop();

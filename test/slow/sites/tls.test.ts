@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createSettingClient } from "../../../src/sites/settings/client.ts";
 import { createSiteClient } from "../../../src/sync/client.ts";
 import { type Certificate, makeCertificate } from "../../downloaders/certificate.ts";
 import { needs } from "../../downloaders/program.ts";
@@ -38,7 +39,7 @@ async function count(access: { ca?: string; pin?: string; url?: string }): Promi
     ...access,
   });
   clients.push(client);
-  return (await client.list()).length;
+  return (await createSettingClient(client).list()).length;
 }
 
 test("a self-signed certificate is refused, and the message names the required fields", async () => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { expect, test } from "vitest";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
 import { setting, stored } from "../sample.ts";
 
@@ -19,12 +19,12 @@ const sealed = stored({ key: "a", value: "sealed" });
 
 test("replaced values are in no file any more after a rewrite", async () => {
   const path = newPath();
-  const store = await openSqliteSettingStore(path);
+  const store = await openSqliteStore(path);
   expect(await store.eraseReplaced()).toBeUndefined();
   const write = setting(1, { a: CLEAR });
   await store.transact((trx) => trx.write({ ...write, revisions: [] }));
   expect(filesWith(path, CLEAR)).not.toEqual([]);
-  await store.rewrite(() => ({ settings: [sealed], audit: [] }));
+  await store.rewrite(() => ({ records: [sealed], audit: [] }));
   expect(await store.eraseReplaced()).toBeUndefined();
   expect(filesWith(path, CLEAR)).toEqual([]);
   await store.close();
@@ -32,17 +32,17 @@ test("replaced values are in no file any more after a rewrite", async () => {
 
 test("a reader that keeps them in the log is reported, and the next process continues the rewrite", async () => {
   const path = newPath();
-  const store = await openSqliteSettingStore(path, { lockWait: 100 });
+  const store = await openSqliteStore(path, { lockWait: 100 });
   await store.transact((trx) => trx.write({ ...setting(1, { a: CLEAR }), revisions: [] }));
   const reader = new SQLite(path, { readonly: true });
   reader.exec("begin");
   reader.prepare("select count(*) from setting").get();
-  await store.rewrite(() => ({ settings: [sealed], audit: [] }));
+  await store.rewrite(() => ({ records: [sealed], audit: [] }));
   expect(await store.eraseReplaced()).toMatch(
     /another program reads an older state .* so that .*-wal keeps it: end that program/,
   );
   expect(filesWith(path, CLEAR)).not.toEqual([]);
-  const other = await openSqliteSettingStore(path);
+  const other = await openSqliteStore(path);
   await store.close();
   reader.exec("commit");
   reader.close();

@@ -5,8 +5,8 @@ import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../../../src/database/sqlite/file.ts";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
-import type { SettingStore } from "../../../src/ledger/store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import type { LedgerStore } from "../../../src/ledger/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
 import { failureOf as failureOfAction } from "../postgres/opened.ts";
 import { startProcess } from "../process.ts";
@@ -17,8 +17,8 @@ const newPath = temporaryPaths();
 const program = new URL("./store-program.ts", import.meta.url);
 const isRoot = process.getuid?.() === 0;
 
-async function open(path: string, options?: SqliteOptions): Promise<SettingStore> {
-  const store = await openSqliteSettingStore(path, options);
+async function open(path: string, options?: SqliteOptions): Promise<LedgerStore> {
+  const store = await openSqliteStore(path, options);
   onTestFinished(() => store.close());
   return store;
 }
@@ -29,7 +29,7 @@ const failureOf = (action: string | (() => Promise<unknown>)) =>
 
 /** A database with one setting at revision 1, closed. */
 async function made(path = newPath()): Promise<string> {
-  const store = await openSqliteSettingStore(path);
+  const store = await openSqliteStore(path);
   await store.transact((trx) => trx.write(setting(1, { a: "1" })));
   await store.close();
   return path;

@@ -13,15 +13,15 @@ import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
-import type { SettingStore } from "../../../src/ledger/store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import type { LedgerStore } from "../../../src/ledger/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../folder.ts";
 import { setting } from "../sample.ts";
 
 const newPath = temporaryPaths();
 
-async function open(path: string, options?: SqliteOptions): Promise<SettingStore> {
-  const store = await openSqliteSettingStore(path, options);
+async function open(path: string, options?: SqliteOptions): Promise<LedgerStore> {
+  const store = await openSqliteStore(path, options);
   onTestFinished(() => store.close());
   return store;
 }
@@ -37,7 +37,7 @@ async function opened(path = newPath()) {
   return { path, store, logged };
 }
 
-const save = (store: SettingStore) => store.transact((trx) => trx.write(setting(2, { a: "2" })));
+const save = (store: LedgerStore) => store.transact((trx) => trx.write(setting(2, { a: "2" })));
 
 function modesBeside(path: string): string[] {
   const folder = dirname(path);
@@ -103,7 +103,7 @@ describe("missing database files", () => {
       await expect(save(store)).rejects.toThrow(
         `${path}${suffix} was deleted while the service used it; stop the service, put the files back`,
       );
-      await expect(store.rewrite(() => ({ settings: [], audit: [] }))).rejects.toThrow(
+      await expect(store.rewrite(() => ({ records: [], audit: [] }))).rejects.toThrow(
         "was deleted",
       );
       await expect(store.compact({ count: 1, notBefore: 0 }, 1)).rejects.toThrow("was deleted");
@@ -141,13 +141,13 @@ describe("after an unclean stop", () => {
   /** A database with its log, in the state after a kill of the process. */
   async function killed(): Promise<string> {
     const path = newPath();
-    const store = await openSqliteSettingStore(path);
+    const store = await openSqliteStore(path);
     const values = Object.fromEntries(
       Array.from({ length: 200 }, (_, at) => [`key${at}`, "v".repeat(100)]),
     );
     await store.transact((trx) => trx.write(setting(1, values)));
     await store.close();
-    const handle = await openSqliteSettingStore(path);
+    const handle = await openSqliteStore(path);
     await save(handle);
     const left = newPath();
     for (const suffix of ["", "-wal"]) copyFileSync(path + suffix, left + suffix);
@@ -188,9 +188,9 @@ describe("after an unclean stop", () => {
     const logged: string[] = [];
     const notify: SqliteOptions["notify"] = (_, message) => logged.push(message);
     await store.close();
-    await (await openSqliteSettingStore(path, { notify })).close();
+    await (await openSqliteStore(path, { notify })).close();
     expect(logged).toEqual([]);
-    await (await openSqliteSettingStore(path, { notify, integrityCheck: "always" })).close();
+    await (await openSqliteStore(path, { notify, integrityCheck: "always" })).close();
     expect(logged).toEqual([expect.stringContaining("was checked and is intact")]);
     await open(await killed(), { notify, integrityCheck: "off" });
     expect(logged).toHaveLength(1);

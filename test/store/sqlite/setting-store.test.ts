@@ -5,7 +5,7 @@ import { createSqliteDialect } from "../../../src/database/sqlite/dialect.ts";
 import { openSqlite } from "../../../src/database/sqlite/open.ts";
 import { revisionsOf } from "../../../src/database/sqlite/segment.ts";
 import { readRevisions } from "../../../src/ledger/history-query.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { describeSettingStore } from "../contract.ts";
 import { temporaryPaths } from "../folder.ts";
 import { setting } from "../sample.ts";
@@ -14,7 +14,7 @@ const newPath = temporaryPaths();
 
 describeSettingStore("the setting store on SQLite", async () => {
   const path = newPath();
-  return { open: () => openSqliteSettingStore(path), remove: async () => undefined };
+  return { open: () => openSqliteStore(path), remove: async () => undefined };
 });
 
 test("a commit that was acknowledged is kept after a power cut", async () => {
@@ -27,7 +27,7 @@ test("a commit that was acknowledged is kept after a power cut", async () => {
 
 describe("the setting store in memory", () => {
   test("exists while it is open, and is never changed elsewhere", async () => {
-    const store = await openSqliteSettingStore(":memory:");
+    const store = await openSqliteStore(":memory:");
     await store.transact((trx) => trx.write(setting(1, { a: "1" })));
     expect(await store.load()).toMatchObject({ revision: 1 });
     expect(store.changedElsewhere()).toBe(false);
@@ -38,7 +38,7 @@ describe("the setting store in memory", () => {
 describe("the index of the history", () => {
   test("is used to read the history of one key", async () => {
     const path = newPath();
-    await (await openSqliteSettingStore(path)).close();
+    await (await openSqliteStore(path)).close();
     const handle = await openSqlite(path);
     const queries: CompiledQuery[] = [];
     const db = new Kysely<Database>({

@@ -4,7 +4,7 @@ import type { Database } from "../../../src/database/schema.ts";
 import { createSqliteDialect } from "../../../src/database/sqlite/dialect.ts";
 import { openSqlite } from "../../../src/database/sqlite/open.ts";
 import { migrations } from "../../../src/store/sqlite/migration.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { describeIncidentStore } from "../../incidents/store-contract.ts";
 import { describeAccessStore } from "../access-contract.ts";
 import { describeAudit } from "../audit-contract.ts";
@@ -17,7 +17,7 @@ const newPath = temporaryPaths();
 const newPlace = async () => {
   const path = newPath();
   return {
-    open: () => openSqliteSettingStore(path),
+    open: () => openSqliteStore(path),
     run: async (statements: string) => {
       const database = new SQLite(path);
       database.exec(statements);

@@ -1,11 +1,11 @@
 /** A store, or a bare connection, in a separate process: see ./process.ts. */
 import SQLite from "better-sqlite3";
-import type { SettingStore } from "../../../src/ledger/store.ts";
-import { openSqliteSettingStore } from "../../../src/store/sqlite/store.ts";
+import type { LedgerStore } from "../../../src/ledger/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { setting } from "../sample.ts";
 import { say, serve } from "../served.ts";
 
-let store: SettingStore;
+let store: LedgerStore;
 let bare: SQLite.Database;
 
 /** Writes one further revision and returns its number. */
@@ -19,12 +19,12 @@ async function increment(key: string): Promise<number> {
 
 serve({
   open: async (path: string) => {
-    store = await openSqliteSettingStore(path);
+    store = await openSqliteStore(path);
     return store.databaseId;
   },
   dropRights: async () => {
     // Loads all modules: another user may not be able to read the checkout.
-    await (await openSqliteSettingStore(":memory:")).close();
+    await (await openSqliteStore(":memory:")).close();
     process.setuid?.(65_534);
   },
   load: () => store.load(),

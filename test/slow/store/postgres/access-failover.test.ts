@@ -10,7 +10,7 @@ import type {
 } from "../../../../src/access/store.ts";
 import { makeToken } from "../../../../src/access/token-text.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
+import { openPostgresStore } from "../../../../src/store/postgres/store.ts";
 import { needs } from "../../../downloaders/program.ts";
 import { postgresProgram, standbyOfTest } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
@@ -21,7 +21,7 @@ beforeEach((context) => hasPostgres(context));
 const HALTED = { timeout: 60_000, interval: 20 };
 
 async function opened(url: string) {
-  const store = await openPostgresSettingStore(postgresServer(url, "the-place"));
+  const store = await openPostgresStore(postgresServer(url, "the-place"));
   onTestFinished(() => store.close());
   await store.load();
   return store;

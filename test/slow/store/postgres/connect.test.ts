@@ -14,7 +14,7 @@ import {
 } from "vitest";
 import { StoreError } from "../../../../src/database/error.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
-import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
+import { openPostgresStore } from "../../../../src/store/postgres/store.ts";
 import { needs } from "../../../downloaders/program.ts";
 import {
   hasPostgres,
@@ -145,7 +145,7 @@ async function url(userInfo: string, options: string, host = "localhost"): Promi
 }
 
 async function open(address: string): Promise<void> {
-  const store = await openPostgresSettingStore(postgresServer(address, "the-place"));
+  const store = await openPostgresStore(postgresServer(address, "the-place"));
   onTestFinished(() => store.close());
   expect(await store.load()).toMatchObject({ revision: 0 });
 }

@@ -29,7 +29,7 @@ describe("a save whose connection is ended", () => {
     await endConnection(url, "wait_event_type = 'Lock'");
     expect(await saving).toMatchObject({ failure: "unsure" });
     await other.query("rollback");
-    expect(await store.load()).toEqual({ revision: 0, settings: [] });
+    expect(await store.load()).toEqual({ revision: 0, records: [] });
     await save(store, 1);
     expect(await store.load()).toMatchObject({ revision: 1 });
   });
@@ -48,7 +48,7 @@ describe("a save whose connection is ended", () => {
     );
     expect(await saving).toMatchObject({ failure: "unsure" });
     await save(store, 1, "kept");
-    expect(await store.load()).toMatchObject({ revision: 1, settings: [{ value: "kept" }] });
+    expect(await store.load()).toMatchObject({ revision: 1, records: [{ value: "kept" }] });
   });
 
   test("after its commit, while it waits for a standby, is not reported as unsaved", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createEngine } from "../../../../src/ledger/engine.ts";
+import { createLedger } from "../../../../src/ledger/ledger.ts";
 import { createFingerprint } from "../../../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../../../src/secrets/sealer.ts";
 import { decideValue } from "../../../../src/settings/save.ts";
@@ -11,7 +11,7 @@ const server = serverOfFile();
 
 test("64 clients that save long values at the same time are all answered, because their changes are several statements", async () => {
   const { store } = await opened(await server().newDatabase());
-  const engine = await createEngine({
+  const ledger = await createLedger({
     store,
     definitions,
     now: Date.now,
@@ -20,7 +20,7 @@ test("64 clients that save long values at the same time are all answered, becaus
     fingerprint: createFingerprint(store.fingerprintKey),
   });
   const save = (client: number) =>
-    engine.change(tester, (draft) => {
+    ledger.change(tester, (draft) => {
       for (const key of ["customize_head", "customize_body"])
         decideValue(draft, key, `client ${client} `.repeat(45_000));
     });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll } from "vitest";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import type { Database } from "../../../../src/database/schema.ts";
 import { migrations } from "../../../../src/store/postgres/migration.ts";
-import { openPostgresSettingStore } from "../../../../src/store/postgres/store.ts";
+import { openPostgresStore } from "../../../../src/store/postgres/store.ts";
 import { needs } from "../../../downloaders/program.ts";
 import { describeIncidentStore } from "../../../incidents/store-contract.ts";
 import { describeAccessStore } from "../../../store/access-contract.ts";
@@ -33,7 +33,7 @@ afterAll(() => server?.remove());
 const onServer = async () => {
   const url = (await server?.newDatabase()) ?? "";
   return {
-    open: () => openPostgresSettingStore(postgresServer(url, "test")),
+    open: () => openPostgresStore(postgresServer(url, "test")),
     run: async (statements: string) => {
       const client = new Client({ connectionString: url });
       await client.connect();
@@ -57,7 +57,7 @@ const inProcess = async () => {
   const { PGlite } = await import("@electric-sql/pglite");
   const database = free.pop() ?? (await PGlite.create());
   return {
-    open: () => openPostgresSettingStore(serverOf(database)),
+    open: () => openPostgresStore(serverOf(database)),
     run: async (statements: string) => {
       await database.exec(statements);
     },

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { SettingStore } from "../../../../src/ledger/store.ts";
-import { openSqliteSettingStore } from "../../../../src/store/sqlite/store.ts";
+import type { LedgerStore } from "../../../../src/ledger/store.ts";
+import { openSqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../../../store/folder.ts";
 import { startProcess, type TestProcess } from "../../../store/process.ts";
 import { setting } from "../../../store/sample.ts";
 
 const newPath = temporaryPaths();
 
-async function open(path: string): Promise<SettingStore> {
-  const store = await openSqliteSettingStore(path);
+async function open(path: string): Promise<LedgerStore> {
+  const store = await openSqliteStore(path);
   onTestFinished(() => store.close());
   return store;
 }
@@ -67,7 +67,7 @@ describe("several processes on one file", () => {
     const path = newPath();
     const store = await open(path);
     // In this process the file is opened and closed a second time.
-    await (await openSqliteSettingStore(path)).close();
+    await (await openSqliteStore(path)).close();
     await store.transact((trx) => trx.write(setting(1, { a: "1" })));
     const other = startStore();
     await other.call("open", path);
@@ -78,7 +78,7 @@ describe("several processes on one file", () => {
     await again.call("open", path);
     expect(await again.call("load")).toMatchObject({
       revision: 3,
-      settings: [{ key: "a" }, { key: "b" }, { key: "c" }],
+      records: [{ key: "a" }, { key: "b" }, { key: "c" }],
     });
   });
 });
@@ -94,8 +94,8 @@ describe("a process that is killed at any moment", () => {
       await other.event<number>((revision) => revision >= last + 20 + round);
       await other.kill();
       const acknowledged = Math.max(...(other.events as number[]));
-      const store = await openSqliteSettingStore(path);
-      const { revision, settings } = await store.load();
+      const store = await openSqliteStore(path);
+      const { revision, records: settings } = await store.load();
       expect(revision).toBeGreaterThanOrEqual(acknowledged);
       expect(settings).toMatchObject([{ value: String(revision), revision }]);
       const commits = await store.commits(0, revision, revision);
@@ -117,6 +117,6 @@ describe("a process that is killed at any moment", () => {
       await other.kill();
     }
     const store = await open(path);
-    expect(await store.load()).toEqual({ revision: 0, settings: [] });
+    expect(await store.load()).toEqual({ revision: 0, records: [] });
   });
 });

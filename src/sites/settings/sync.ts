@@ -1,0 +1,135 @@
+import type { Ledger } from "../../ledger/ledger.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import type { Adapter, Failure, Job } from "../../sync/adapter.ts";
+import type { KindSync, Sync } from "../../sync/sync.ts";
+import type { SiteRegistry } from "../registry.ts";
+import type { Site } from "../site.ts";
+import type { SiteEvent } from "../store.ts";
+import { takeBack } from "./adopt.ts";
+import { createSettingClient } from "./client.ts";
+import { type Round, type RoundOptions, runRound } from "./round.ts";
+
+/** Interval of reading a site without work, in milliseconds. */
+const READ_INTERVAL = 60_000;
+/** Interval after a push: an open page may send old values. */
+const REREAD_INTERVAL = 10_000;
+/** Maximum number of sites with concurrent calls. */
+const CONCURRENCY = 32;
+
+export interface SettingSyncDeps {
+  readonly registry: SiteRegistry;
+  readonly ledger: Ledger;
+  readonly hash: Fingerprint;
+  readonly now: () => number;
+  /** Position in the feed: the newest revision, and the newest one that changes a setting. */
+  readonly position: { readonly revision: number; readonly setting: number };
+  /** Maximum size of a value in UTF-8 bytes. */
+  readonly maxValueBytes: number;
+  /** Called for each action, and for the first failure. */
+  readonly onEvent: (site: Site, event: SiteEvent) => void;
+  /** Reports whether a site has to wait: it is not followed before first contact. */
+  readonly isHeld?: ((site: Site) => boolean) | undefined;
+  /** Shorter intervals for tests, in milliseconds. */
+  readonly times?: { readonly read?: number; readonly reread?: number } | undefined;
+}
+
+/** Exclusive work on the settings of a site. */
+export interface SettingJob extends Job<Site> {
+  /** Reads the site, and writes to it if asked to. @throws SiteFailure, which is stored. */
+  round(options: RoundOptions): Promise<Round>;
+}
+
+/** Reconciler of the settings of sites. */
+export interface SettingSync extends Pick<KindSync<Site>, "reconcile" | "isDue" | "changed"> {
+  /** Runs work on a site after all earlier work on it. @throws what the work throws. */
+  exclusive<T>(siteId: string, work: (job: SettingJob) => Promise<T>): Promise<T>;
+  /** One round on request. @throws SiteFailure, which is stored. */
+  round(site: Site, options: RoundOptions): Promise<Round>;
+}
+
+/** Adds settings to the reconciler of sites. */
+export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): SettingSync {
+  const { registry, ledger, hash, now } = deps;
+  const { read = READ_INTERVAL, reread = REREAD_INTERVAL } = deps.times ?? {};
+
+  const round = (job: Job<Site>, options: RoundOptions): Promise<Round> =>
+    job.attempt(
+      async (release) => {
+        const { site } = job;
+        const before = registry.state(site.id);
+        const snapshot = ledger.snapshot();
+        const client = createSettingClient(job.client);
+        const found = await runRound(site, before, options, { client, hash, now, snapshot });
+        release();
+        const isFront = site.upstream && site.mode === "follow" && options.aim === "push";
+        const { maxValueBytes } = deps;
+        const done = isFront
+          ? await takeBack(found, { ledger, snapshot, maxValueBytes, now })
+          : found;
+        const isPatient = options.actor === "sites" && !site.upstream;
+        const isRecorded = await registry.record(site.id, done.state, done.events, { isPatient });
+        // Another process has written the state, which is used instead. Calls wait for the refusals.
+        const { takenBack } = done.state;
+        if (!isRecorded && takenBack !== before.takenBack)
+          await registry.record(site.id, { ...registry.state(site.id), takenBack });
+        if (isRecorded) for (const event of done.events) deps.onEvent(site, event);
+        return { ...done, isRecorded, site };
+      },
+      ({ isRecorded, results, comparisons, site }) => {
+        if (!isRecorded) return { requeueAfter: 0, replans: true };
+        const isOpen = site.mode === "follow" && comparisons.some(({ sync }) => sync === "differs");
+        const hasPushed = results.length > 0;
+        return { requeueAfter: hasPushed || isOpen ? reread : read, replans: hasPushed };
+      },
+    );
+
+  const adapter: Adapter<Site> = {
+    concurrency: CONCURRENCY,
+    failureOf: (siteId): Failure | undefined => {
+      const { error, failures, nextTry } = registry.state(siteId);
+      return error && { ...error, failures, nextTry };
+    },
+    failed: async (site, { kind, message, since, failures, nextTry }, isFirst) => {
+      const event: SiteEvent = {
+        time: now(),
+        actor: "sites",
+        action: "fail",
+        keys: [],
+        result: message,
+        revision: ledger.snapshot().revision,
+      };
+      const state = {
+        ...registry.state(site.id),
+        failures,
+        nextTry,
+        error: { kind, message, since },
+      };
+      await registry.record(site.id, state, isFirst ? [event] : [], { isPatient: true });
+      if (isFirst) deps.onEvent(site, event);
+    },
+    reconcile: async (job) => {
+      const { id, mode } = job.site;
+      const { error, appliedRevision } = registry.state(id);
+      const { revision, setting } = deps.position;
+      // Nothing to do: another round has pushed the revision, or it changes no setting.
+      const newest = Math.min(setting, ledger.snapshot().revision);
+      if (!job.isDue && error === undefined && appliedRevision >= newest) {
+        if (appliedRevision < revision && mode === "follow")
+          await registry.record(id, { ...registry.state(id), appliedRevision: revision });
+        return;
+      }
+      if (deps.isHeld?.(job.site) === true) return;
+      await round(job, { aim: mode === "follow" ? "push" : "read", actor: "sites" });
+    },
+  };
+  const kind = sync.add(adapter);
+  const exclusive: SettingSync["exclusive"] = (siteId, work) =>
+    kind.exclusive(siteId, (job) => work({ ...job, round: (options) => round(job, options) }));
+  return {
+    exclusive,
+    round: (site, options) => exclusive(site.id, (job) => job.round(options)),
+    reconcile: kind.reconcile,
+    isDue: kind.isDue,
+    changed: kind.changed,
+  };
+}

@@ -1,0 +1,67 @@
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { duplexPair } from "node:stream";
+import { type Server, ServerCredentials } from "@grpc/grpc-js";
+
+/** Serves a stream. */
+export type PassStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+
+/**
+ * Passes streams to grpc-js. Its public interface takes connections, not streams, and would answer
+ * all other protocols of a connection with 415: so each client's connection that has a stream for
+ * grpc-js gets one to it, within the process. A client that does not read delays its own streams only.
+ */
+export function createGrpcJsPassage(server: Server): PassStream {
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const sessions = new WeakMap<Http2Session, ClientHttp2Session>();
+  const open = (client: Http2Session): ClientHttp2Session => {
+    const [near, far] = duplexPair();
+    injector.injectConnection(far);
+    const session = connect("http://grpc-js", { createConnection: () => near });
+    // No-op: it fails with its streams, which are closed then.
+    session.on("error", ignore);
+    client.once("close", () => session.destroy());
+    sessions.set(client, session);
+    return session;
+  };
+  return (stream, headers) => {
+    const client = stream.session;
+    if (client === undefined) return;
+    const known = sessions.get(client);
+    const isUsable = known !== undefined && !known.closed && !known.destroyed;
+    join(stream, (isUsable ? known : open(client)).request(headers));
+  };
+}
+
+/** Connects a stream of a client with the one to grpc-js: bodies, headers, trailers and resets. */
+function join(client: ServerHttp2Stream, server: ClientHttp2Stream): void {
+  let trailers: IncomingHttpHeaders = {};
+  server.on("response", (headers, flags) => {
+    if (client.destroyed) return;
+    const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    client.respond(headers, isWhole ? { endStream: true } : { waitForTrailers: true });
+    // Not before: a write without headers would send others.
+    server.pipe(client);
+  });
+  server.on("trailers", (received) => {
+    trailers = received;
+  });
+  client.on("wantTrailers", () => client.sendTrailers(trailers));
+  client.pipe(server);
+  // No-op: an error closes its stream, and so the other one.
+  server.on("error", ignore);
+  client.on("close", () => server.close(client.rstCode));
+  server.on("close", () => {
+    if (!client.headersSent || server.rstCode !== constants.NGHTTP2_NO_ERROR)
+      client.close(server.rstCode);
+  });
+}
+
+const ignore = (): void => undefined;

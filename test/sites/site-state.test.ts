@@ -1,0 +1,158 @@
+import { expect, test } from "vitest";
+import { NEW_STATE, type Site, type SiteState, type SiteView } from "../../src/sites/site.ts";
+import { stateOfSite } from "../../src/sites/site-state.ts";
+import { STATES } from "../../src/sync/state.ts";
+
+const site = (changes: Partial<Site> = {}): Site => ({
+  id: "h",
+  name: "home",
+  url: "http://127.0.0.1:1",
+  token: "t",
+  ca: "",
+  pin: "",
+  mode: "follow",
+  include: [],
+  exclude: [],
+  overrides: {},
+  paused: false,
+  upstream: false,
+  created: 1,
+  ...changes,
+});
+const REACHED: SiteState = { ...NEW_STATE, reachedAt: 5, appliedRevision: 9 };
+const error = (kind: string) => ({ kind, message: `the site is ${kind}`, since: 7 });
+const refused = { search_index: { hash: "", reason: "not support index" } };
+const flapping = { drift: ["site_title"], fights: { site_title: { times: [], left: true } } };
+
+interface Facts {
+  readonly site?: Partial<Site>;
+  readonly settings?: Partial<SiteState>;
+  readonly error?: SiteState["error"];
+  readonly mounts?: Readonly<Record<string, number>>;
+}
+
+const view = (facts: Facts): SiteView => ({
+  site: site(facts.site),
+  state: { ...REACHED, ...facts.settings },
+  mounts: { error: facts.error, counts: { ok: 2, ...facts.mounts } },
+});
+
+test.each<[what: string, facts: Facts, state: string, cause: string, remedy: string]>([
+  ["everything agrees and works", {}, "ok", "", ""],
+  [
+    "paused, whatever was known before",
+    { site: { paused: true }, error: error("unreachable") },
+    "waiting",
+    "paused",
+    "paused=false",
+  ],
+  ["never read", { settings: { reachedAt: 0 } }, "waiting", "not been read", ""],
+  [
+    "unreachable",
+    { settings: { error: error("unreachable") } },
+    "failing",
+    "is unreachable",
+    "site check home",
+  ],
+  [
+    "a refused token",
+    { settings: { error: error("unauthorized") } },
+    "stuck",
+    "is unauthorized",
+    "site check home",
+  ],
+  [
+    "mounts that can't be read",
+    { error: error("silent") },
+    "failing",
+    "is silent",
+    "site check home",
+  ],
+  [
+    "mounts that may not be read",
+    { error: error("forbidden") },
+    "stuck",
+    "is forbidden",
+    "site check home",
+  ],
+  [
+    "a refused setting",
+    { settings: { refused } },
+    "stuck",
+    "refused search_index: not support index",
+    "Change the values",
+  ],
+  ["a flapping setting", { settings: flapping }, "stuck", "site_title", "site sync home"],
+  [
+    "a setting that is about to be corrected",
+    { settings: { drift: ["site_title"] } },
+    "waiting",
+    "site_title",
+    "",
+  ],
+  [
+    "a setting of an observed site",
+    { site: { mode: "observe" }, settings: { drift: ["site_title"] } },
+    "differs",
+    "site_title",
+    "adopt home",
+  ],
+  ["a revision behind", { settings: { appliedRevision: 8 } }, "waiting", "yet: 1", ""],
+  [
+    "an observed site a revision behind",
+    { site: { mode: "observe" }, settings: { appliedRevision: 8 } },
+    "ok",
+    "",
+    "",
+  ],
+  [
+    "a mount that differs",
+    { site: { mode: "observe" }, mounts: { differs: 1 } },
+    "differs",
+    "mounts: 2 ok, 1 differs",
+    "mount list --site home",
+  ],
+  ["a mount that is on its way", { mounts: { waiting: 1 } }, "waiting", "1 waiting", ""],
+  [
+    "a failing mount",
+    { mounts: { failing: 1 } },
+    "failing",
+    "2 ok, 1 failing",
+    "mount list --site home",
+  ],
+  [
+    "a stuck mount beside a failing one",
+    { mounts: { failing: 1, stuck: 1 } },
+    "stuck",
+    "1 failing, 1 stuck",
+    "mount list",
+  ],
+  [
+    "a failing mount beside a setting on its way",
+    { mounts: { failing: 1 }, settings: { drift: ["a"] } },
+    "failing",
+    "failing",
+    "mount list",
+  ],
+])("state of a site: %s", (_what, facts, state, cause, remedy) => {
+  const decided = stateOfSite(view(facts), 9);
+  expect(decided.state).toBe(state);
+  expect(String(decided.cause)).toContain(cause);
+  expect(String(decided.remedy)).toContain(remedy);
+});
+
+test("a site is never better than one of its mounts, and only ok without a cause", () => {
+  for (const mode of ["follow", "observe"] as const)
+    for (const worst of STATES)
+      for (const settings of [{}, { drift: ["a"] }, { refused }, flapping]) {
+        const decided = stateOfSite(view({ site: { mode }, mounts: { [worst]: 1 }, settings }), 9);
+        expect(STATES.indexOf(decided.state)).toBeGreaterThanOrEqual(STATES.indexOf(worst));
+        expect(decided.cause === "").toBe(decided.state === "ok");
+      }
+});
+
+test("a cause names five keys at most", () => {
+  const drift = Array.from({ length: 8 }, (_each, at) => `key_${at}`);
+  const { cause } = stateOfSite(view({ settings: { drift } }), 9);
+  expect(String(cause)).toMatch(/key_4, … \(\+3\)$/);
+});
