@@ -2,9 +2,9 @@ import { chmodSync } from "node:fs";
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RUN_FOLDER } from "../../test/once.ts";
-import { post, startWatcher } from "../../test/process/instance-load.ts";
+import { newestEtag, post, startWatcher } from "../../test/process/instance-load.ts";
 import { type Experiment, type Lab, NotMeasurable, verdictOf } from "../experiment.ts";
-import { callAdmin, type Mooring, startMooring } from "../mooring.ts";
+import { type Mooring, startMooring } from "../mooring.ts";
 
 const TOKEN = "bench-token-0123456789abcdefghijklmnopqr";
 /** Number of changes whose delay to another instance is measured. */
@@ -24,7 +24,7 @@ export const postgresChange: Experiment = {
         throw new Error("a save failed");
     };
     await save();
-    const after = await revisionOf(from);
+    const after = await newestEtag(from.port, TOKEN);
     const watcher = startWatcher([{ port: () => to.port }], { first: 0, after, token: TOKEN });
     await sleep(1_000);
     const times: number[] = [];
@@ -48,11 +48,6 @@ export const postgresChange: Experiment = {
     };
   },
 };
-
-async function revisionOf(mooring: Mooring): Promise<number> {
-  const { data } = await callAdmin(mooring, "/api/admin/setting/get?key=announcement");
-  return Number((data as { readonly revision: string }).revision);
-}
 
 /**
  * Starts a separate PostgreSQL server on the core of the load, and two instances on it.

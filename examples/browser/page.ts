@@ -13,7 +13,7 @@ print("title:", seen.settings["site_title"]);
 
 const saved = await mooring.settings.saveSettings({
   settings: [{ key: "site_title", value: `Harbour ${Date.now()}` }],
-  expectedRevision: seen.revision,
+  expectedEtag: seen.etag,
 });
 print("saved at revision:", saved.revision);
 
@@ -22,7 +22,7 @@ await mooring.settings.saveSettings(wrong).catch((error: unknown) => {
   print("refused:", violationsOf(error)[0]?.field);
 });
 
-for await (const { revision, event } of watchSettings(mooring, { afterRevision: seen.revision })) {
+for await (const { revision, event } of watchSettings(mooring, { afterEtag: seen.etag })) {
   if (event.case !== "change") continue;
   for (const { key } of event.value.changes) print("changed at revision:", revision, key);
   break;

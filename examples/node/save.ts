@@ -10,7 +10,7 @@ console.log("title:", seen.settings["site_title"]);
 
 const saved = await mooring.settings.saveSettings({
   settings: [{ key: "site_title", value: `Harbour ${process.pid}` }],
-  expectedRevision: seen.revision,
+  expectedEtag: seen.etag,
 });
 console.log("saved at revision:", String(saved.revision));
 

@@ -15,7 +15,7 @@ seen = public.GetPublicSettings(public_service_pb2.GetPublicSettingsRequest())
 print("title:", seen.settings["site_title"])
 
 title = {"key": "site_title", "value": f"Harbour {os.getpid()}"}
-saved = settings.SaveSettings(save(settings=[title], expected_revision=seen.revision), metadata=token)
+saved = settings.SaveSettings(save(settings=[title], expected_etag=seen.etag), metadata=token)
 print("saved at revision:", saved.revision)
 
 try:

@@ -21,7 +21,7 @@ export const flags = {
   help: { short: "h", help: "Show this text" },
 
   all: { help: "Also equal settings, ended tokens or closed incidents" },
-  after: { value: "N", help: "Start after this revision or row of the audit" },
+  after: { value: "PLACE", help: "Start after this etag (watch) or row of the audit" },
   "accept-loss": { help: "Exit with 0 although something is not kept" },
   "allow-shared-credential": { help: "Allow several sites to share a credential" },
   actor: { value: "NAME", help: "Only changes by this actor" },
@@ -40,6 +40,7 @@ export const flags = {
     value: "WHEN",
     help: "Expiry of the token: 30d, 2027-01-31 or never; default 90d",
   },
+  "expect-etag": { value: "ETAG", help: "Only if no setting has changed since the read with it" },
   "expect-revision": { value: "N", help: "Only if no setting has changed since revision N" },
   follow: { help: "Continue with new rows until Ctrl-C" },
   force: { help: "Replace an existing file" },

@@ -71,31 +71,31 @@ export function violationsOf(error: unknown): readonly Violation[] {
  * the last state that was read, so that no change is missed or repeated. If the database was
  * restored from a copy meanwhile, the next event is a snapshot.
  *
- * @param options.afterRevision starts after it; without it the first event is a snapshot.
+ * @param options.afterEtag etag of a read or an event: starts after its state. Without it, and if the
+ *   database does not have the state, the first event is a snapshot.
  * @param options.signal ends the watch without an error.
  * @param options.onState called when the watch is connected, waits for a new attempt, or has
  *   failed.
- * @throws ConnectError that is not retried: an invalid token, or OUT_OF_RANGE when the next
- *   revision is no longer kept; then start again without `afterRevision`.
+ * @throws ConnectError that is not retried, such as an invalid token.
  */
 export function watchSettings(
   { settings }: Pick<Mooring, "settings">,
   options: {
-    readonly afterRevision?: bigint;
+    readonly afterEtag?: string;
     readonly keys?: readonly string[];
     readonly signal?: AbortSignal;
     readonly onState?: (state: FollowState) => void;
   } = {},
 ): AsyncIterable<WatchSettingsResponse> {
-  const { afterRevision, keys = [], ...rest } = options;
-  return follow<WatchSettingsResponse, { afterRevision: bigint } | { afterEtag: string }>({
+  const { afterEtag, keys = [], ...rest } = options;
+  return follow<WatchSettingsResponse, string>({
     ...rest,
-    from: afterRevision === undefined ? undefined : { afterRevision },
-    // An older service sends no etag.
-    positionOf: ({ etag, revision }) =>
-      etag === "" ? { afterRevision: revision } : { afterEtag: etag },
-    open: (from, call) => {
-      return settings.watchSettings({ keys: [...keys], ...from }, call);
-    },
+    from: afterEtag,
+    positionOf: ({ etag }) => etag,
+    open: (from, call) =>
+      settings.watchSettings(
+        { keys: [...keys], ...(from === undefined ? {} : { afterEtag: from }) },
+        call,
+      ),
   });
 }

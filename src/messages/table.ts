@@ -109,6 +109,7 @@ export const MESSAGES = {
     "was changed by another caller in revision {revision}, after this value was read",
   NEWER_VALUES_STAY:
     "not saved: {keys}. Another caller has changed them since this page was loaded, and their values stay: reload the page",
+  ETAG_INVALID: "{field} must be an etag of a read, or 0",
   ETAG_UNKNOWN:
     '"{etag}" is not a state of this database, which may have been restored from a copy: read again and retry',
   HEADER_NOT_TEXT: "{name} is not UTF-8, percent-encoded UTF-8, or base64 of UTF-8 (-bin)",
@@ -320,7 +321,7 @@ export const MESSAGES = {
   MOUNT_EXISTS: 'the mount "{name}" exists already',
   MOUNT_DELETED: 'the mount "{name}" was deleted: read it again',
   MOUNT_CHANGED:
-    'the mount "{name}" was changed in revision {revision} after the expected revision {expected}: read it again',
+    'the mount "{name}" was changed in revision {revision} and no longer has the expected etag {expected}: read it again',
   MOUNT_PATH_OF: "{field} is already the path of {whose}{where}",
   MOUNT_NOT_FOUND: 'there is no mount "{name}".{hint}',
   MOUNT_NOT_ON_SITE: 'the mount "{name}" is not assigned to the site "{site}"',

@@ -2,6 +2,7 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { NO_RECORD } from "../ledger/record-etag.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
@@ -21,6 +22,7 @@ import {
   withoutSite,
   writeMount,
 } from "./mount.ts";
+import type { MountEtag } from "./mount-etag.ts";
 import { type Result, resultAs, type SaveRules } from "./save.ts";
 import { itemKind } from "./site/item-kind.ts";
 import type { MountRegistry, MountRequest } from "./site/registry.ts";
@@ -44,7 +46,7 @@ export function foundInput(
   found: FoundMount,
   site: Pick<Site, "id" | "name">,
   before: Mount | undefined,
-  isShared: boolean,
+  { isShared, etagOf }: { readonly isShared: boolean; readonly etagOf: MountEtag },
 ): MountInput {
   const { name, path, driver, row, disabled, leftOut } = found;
   if (before === undefined)
@@ -57,7 +59,7 @@ export function foundInput(
       disabled,
       leftOut,
       sites: [site.name],
-      expectedRevision: 0,
+      expectedEtag: NO_RECORD,
     };
   const wanted = wantedOn(before, site.id);
   const items = withAbsent(
@@ -70,9 +72,9 @@ export function foundInput(
     wanted.members,
     (member) => !leftOut.includes(member) && Object.hasOwn(row, member),
   );
-  const expectedRevision = before.revision;
+  const expectedEtag = etagOf(before);
   if (!isShared && before.overrides[site.id] === undefined)
-    return { name, path, config: items, members, disabled, leftOut, expectedRevision };
+    return { name, path, config: items, members, disabled, leftOut, expectedEtag };
   // A server fills absent items with empty values, which are not a difference.
   const isEmpty = (value: unknown): boolean => value === "" || value === 0 || value === false;
   const lost = new Set(missingOn(before, site.id));
@@ -86,7 +88,7 @@ export function foundInput(
     );
   return {
     name,
-    expectedRevision,
+    expectedEtag,
     leftOut,
     overrides: {
       [site.name]: {
@@ -251,7 +253,10 @@ export async function adoptRound(
     const isShared =
       before !== undefined &&
       rules.sites.ids.some((one) => one !== site.id && isOnSite(before, one));
-    return foundInput(each, site, each.isNew ? undefined : before, isShared);
+    return foundInput(each, site, each.isNew ? undefined : before, {
+      isShared,
+      etagOf: rules.etagOf,
+    });
   };
   const known = options.registry.mounts(site.id);
   const found = findMounts(round, {

@@ -42,8 +42,8 @@ export interface MountInput {
   readonly newer?: readonly string[];
   /** Values of the source that the mount does not keep, such as `config.root_folder_path`. */
   readonly leftOut?: readonly string[];
-  /** Revision that the mount must have; 0: it must not exist. Undefined: any. */
-  readonly expectedRevision?: number | undefined;
+  /** Etag that the mount must have; 0: it must not exist. Undefined: any. */
+  readonly expectedEtag?: string | undefined;
 }
 
 /** Letters of any script, so that a name can be as readable as a path. */

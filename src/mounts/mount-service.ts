@@ -8,6 +8,7 @@ import type { MountsOfSite, Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
+import type { MountEtag } from "./mount-etag.ts";
 import type { Result } from "./save.ts";
 import type { MountRound } from "./site/round.ts";
 import type { WantedMount } from "./site/row.ts";
@@ -56,6 +57,8 @@ export interface DeclaredMounts {
  */
 export interface MountService extends DeclaredMounts, EffectsOnMounts {
   revision(): number;
+  /** Etag of a mount. */
+  readonly etagOf: MountEtag;
   /**
    * Mounts that the caller may read, sorted by name.
    *

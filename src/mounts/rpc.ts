@@ -55,6 +55,7 @@ import {
   siteNamesOf,
   type Values,
 } from "./mount.ts";
+import type { MountEtag } from "./mount-etag.ts";
 import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
 import type { Status } from "./status.ts";
@@ -88,6 +89,7 @@ export function mountImpl(
         reveals: false,
         say: (text) => textIn(text, translate),
         names: source.siteNames(),
+        etagOf: mounts.etagOf,
       }),
     );
     return memoize((grant: Grant) =>
@@ -131,6 +133,7 @@ export function mountImpl(
         reveals,
         say,
         names: source.siteNames(),
+        etagOf: mounts.etagOf,
       });
   };
   const resultIn = (context: HandlerContext) => {
@@ -362,8 +365,7 @@ function inputFromProto(input: MountInputMessage, at: number): MountInput {
         ]),
       ),
     }),
-    expectedRevision:
-      input.expectedRevision === undefined ? undefined : Number(input.expectedRevision),
+    expectedEtag: input.expectedEtag,
   };
 }
 
@@ -387,10 +389,12 @@ function mountToProto(
     reveals,
     say,
     names,
+    etagOf,
   }: {
     readonly reveals: boolean;
     readonly say: (text: Text) => string;
     readonly names: SiteNames;
+    readonly etagOf: MountEtag;
   },
 ): MountMessage {
   const { name, path, disabled, revision } = mount;
@@ -417,6 +421,7 @@ function mountToProto(
     ),
     content: mount.content === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE,
     revision: BigInt(revision),
+    etag: etagOf(mount),
     missing: missingFields(mount, names),
     status: statuses.map((status) => statusToProto(status, say)),
   });

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import type { Draft } from "../ledger/draft.ts";
+import { NO_RECORD } from "../ledger/record-etag.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
@@ -24,6 +25,7 @@ import {
   wantedOn,
   writeMount,
 } from "./mount.ts";
+import type { MountEtag } from "./mount-etag.ts";
 import { itemKind, sharedCredentials } from "./site/item-kind.ts";
 import { familyWarnings, type SiteFamily } from "./site-family.ts";
 
@@ -42,6 +44,7 @@ export function resultAs(name: string, outcome: Result["outcome"], note: Text): 
 export interface SaveRules {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
+  readonly etagOf: MountEtag;
   /** All sites. */
   readonly sites: SiteNames;
   /** Detected families of all sites. */
@@ -96,7 +99,7 @@ export async function decideSave(
         description: message("MOUNT_REPEATED", { field: `${field}name`, name: input.name }),
       });
     names.add(input.name);
-    checkRevision(before, input);
+    checkExpected(before, input, rules.etagOf);
     const checked = withMountInput(before, input, { ...rules, field });
     violations.push(...checked.violations);
     if (checked.violations.length > 0) continue;
@@ -305,17 +308,21 @@ function withCredential(
   };
 }
 
-function checkRevision(before: Mount | undefined, { name, expectedRevision }: MountInput): void {
-  if (expectedRevision === undefined) return;
-  if (expectedRevision === 0 && before !== undefined)
-    throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name }));
-  if (expectedRevision > 0 && before === undefined)
+function checkExpected(
+  before: Mount | undefined,
+  { name, expectedEtag }: MountInput,
+  etagOf: MountEtag,
+): void {
+  if (expectedEtag === undefined || expectedEtag === etagOf(before)) return;
+  if (before === undefined)
     throw new ServiceError(Code.Aborted, message("MOUNT_DELETED", { name }));
-  if (expectedRevision > 0 && before !== undefined && before.revision > expectedRevision)
-    throw new ServiceError(
-      Code.Aborted,
-      message("MOUNT_CHANGED", { name, revision: before.revision, expected: expectedRevision }),
-    );
+  if (expectedEtag === NO_RECORD)
+    throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name }));
+  const expected = expectedEtag.slice(0, 60);
+  throw new ServiceError(
+    Code.Aborted,
+    message("MOUNT_CHANGED", { name, revision: before.revision, expected }),
+  );
 }
 
 /** Violations for mounts with the same path on one site. */

@@ -5,6 +5,7 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { History } from "../ledger/history.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { NO_RECORD } from "../ledger/record-etag.ts";
 import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import {
@@ -51,6 +52,7 @@ import {
   withoutSite,
   writeMount,
 } from "./mount.ts";
+import { createMountEtag } from "./mount-etag.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, redirectedOf, resultAs } from "./save.ts";
@@ -152,6 +154,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const refuse = (grant: Grant) => (): never => {
     throw outsideLimits(grant);
   };
+  const etagOf = createMountEtag(deps.fingerprint);
   const unknownMount = (name: string): ServiceError => {
     const near = didYouMean(name, all().keys());
     return notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint: near }));
@@ -166,6 +169,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const rulesOf = ({ grant }: Caller, { dryRun = false, allowShared = false }: ChangeOptions) => ({
     driverOf,
     driverNames: deps.driverNames,
+    etagOf,
     allowShared,
     isDry: dryRun,
     isTaken: false,
@@ -256,6 +260,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       .map((site) => statusOn(mount, site));
   return {
     revision: () => ledger.snapshot().revision,
+    etagOf,
     list: async (grant, site = "") => {
       const mounts = [...all().values()].filter(allowed(grant));
       if (site === "") return mounts;
@@ -357,7 +362,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
           sites: siteNamesOf(from, sites),
           config: items,
           members,
-          expectedRevision: 0,
+          expectedEtag: NO_RECORD,
           overrides: Object.fromEntries(
             overridesByName(from, sites).map(([site, { items: own, members: few }]) => [
               site,

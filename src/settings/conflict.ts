@@ -1,68 +1,42 @@
 import { Code } from "@connectrpc/connect";
-import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
+import { RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
+import { NO_RECORD, type RecordEtags, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { LedgerStore } from "../ledger/store.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Skipped } from "./item.ts";
+import type { SettingItem, Skipped } from "./item.ts";
 import { SETTINGS } from "./kind.ts";
-import type { Rights } from "./rights.ts";
 import { MASK } from "./value.ts";
 
-/** Change of one setting, with the revisions that its client relies on. */
+/** Change of one setting, with the states that its client relies on. */
 export interface Expectation {
   readonly key: string;
   /** New value; undefined: unchanged. */
   readonly value?: string | undefined;
-  /** Precondition: the setting has not changed since this revision. */
-  readonly expectedRevision?: number | undefined;
-  /** Revision of the setting that the client has read. */
-  readonly seenRevision?: number | undefined;
+  /** Precondition: the setting has this etag. */
+  readonly expectedEtag?: string | undefined;
+  /** Etag of the setting that the client has read. */
+  readonly seenEtag?: string | undefined;
 }
 
-/** Reports whether a revision is expected of a setting that does not exist; needs no query. */
-export function expectsAbsent(inputs: readonly Expectation[], base: Snapshot): boolean {
-  return inputs.some((input) => isAbsent(input, base));
+/** Etag of a setting; undefined: it does not exist. */
+export function settingEtag(item: SettingItem | undefined, etags: RecordEtags): string {
+  if (item === undefined) return NO_RECORD;
+  return etags.of({ key: item.key, revision: item.revision, content: item.value });
 }
 
-function isAbsent({ key, expectedRevision = 0 }: Expectation, base: Snapshot): boolean {
-  return expectedRevision > 0 && base.get(SETTINGS, key) === undefined;
-}
-
-/**
- * Checks expectations on deleted settings, whose deletion is in the history only.
- *
- * @throws ABORTED when a setting was deleted after the expected revision.
- */
-export async function refuseDeleted(
-  inputs: readonly Expectation[],
-  base: Snapshot,
-  store: Pick<LedgerStore, "listRevisions">,
-  rights?: Rights,
-): Promise<void> {
-  for (const input of inputs.filter((one) => isAbsent(one, base))) {
-    const { key, expectedRevision = 0 } = input;
-    const [last] = await store.listRevisions({ key, limit: 1 });
-    if (last !== undefined && last.revision > expectedRevision)
-      throw await explainConflict(new RevisionConflict(expectedRevision, key), store, rights);
-  }
-}
-
-/** Like refuseDeleted, for settings that were deleted after the history was read. */
-export function refuseDeletedSince(
+/** @throws RevisionConflict when a setting has another etag than its client expects. */
+export function refuseChanged(
   draft: Draft,
   inputs: readonly Expectation[],
-  base: Snapshot,
+  etags: RecordEtags,
 ): void {
-  for (const { key, expectedRevision = 0 } of inputs)
-    if (
-      expectedRevision > 0 &&
-      base.get(SETTINGS, key) !== undefined &&
-      draft.get(SETTINGS, key) === undefined
-    )
-      throw new RevisionConflict(expectedRevision, key);
+  for (const { key, expectedEtag } of inputs)
+    if (expectedEtag !== undefined && expectedEtag !== settingEtag(draft.get(SETTINGS, key), etags))
+      throw new RevisionConflict(revisionOfRecord(expectedEtag) ?? 0, key);
 }
 
 /** The history has grown between its reading and the decision: retry. */
@@ -71,8 +45,12 @@ class Moved extends Error {
 }
 
 /** Reports whether something has changed since it was read: only then the history is needed. */
-export function hasStale(inputs: readonly Expectation[], base: Snapshot): boolean {
-  return isPage(inputs, base) && inputs.some((input) => isStale(input, base));
+export function hasStale(
+  inputs: readonly Expectation[],
+  base: Snapshot,
+  etags: RecordEtags,
+): boolean {
+  return isPage(inputs, base) && inputs.some((input) => isStale(input, base, etags));
 }
 
 /** Inputs of a save, and those that are not saved. */
@@ -90,7 +68,7 @@ export interface Settled<Input> {
  * This applies to saves of several settings of one group, as pages send them. A single setting is
  * meant as it is sent; a list of several groups is a restored backup, of which every value counts.
  *
- * @throws RevisionConflict when the history no longer has the values that the caller knows.
+ * @throws RevisionConflict when the history no longer has the value that the caller has saved.
  */
 export async function withoutStale<Input extends Expectation>(
   sent: readonly Input[],
@@ -98,46 +76,45 @@ export async function withoutStale<Input extends Expectation>(
   deps: {
     readonly store: Pick<LedgerStore, "firstChanges" | "lastChangesBy" | "oldestRevision">;
     readonly fingerprint: Fingerprint;
+    readonly etags: RecordEtags;
     /** The caller: name with the id of the token. */
     readonly actor: string;
   },
 ): Promise<Settled<Input>> {
   if (!isPage(sent, base)) return { inputs: sent, outdated: [] };
-  const { store, fingerprint } = deps;
-  const read = sent
-    .filter((input) => isStale(input, base))
-    .map(({ key, seenRevision: after = 0 }) => ({ key, after }));
+  const { store, fingerprint, etags } = deps;
+  const stale = sent.filter((input) => isStale(input, base, etags));
+  const read = stale.map(({ key, seenEtag = "" }) => ({
+    key,
+    after: revisionOfRecord(seenEtag) ?? 0,
+  }));
   const own = await store.lastChangesBy(deps.actor, read, base.revision);
-  const knownOf = ({ key, seenRevision = 0 }: Expectation) =>
-    Math.max(seenRevision, own.get(key) ?? 0);
-  const stale = sent.filter(
-    (input) => isStale(input, base) && isStale({ ...input, seenRevision: knownOf(input) }, base),
-  );
-  const asked = stale.map((input) => ({ key: input.key, after: knownOf(input) }));
-  const found = await store.firstChanges(asked, base.revision);
+  const asked = [...own].map(([key, after]) => ({ key, after }));
+  const found = asked.length === 0 ? [] : await store.firstChanges(asked, base.revision);
   // After the read of the changes, the oldest of which may be deleted at any time.
-  const oldest = await store.oldestRevision();
+  const oldest = asked.length === 0 ? 0 : await store.oldestRevision();
   const kept = found.filter(({ after }) => after + 1 >= oldest);
-  const firstOf = new Map(kept.map(({ key, after, change }) => [`${after} ${key}`, change]));
-  const unchanged = new Set<Input>();
-  for (const input of stale) {
-    const { key } = input;
-    const known = knownOf(input);
-    const change = firstOf.get(`${known} ${key}`);
-    const unset = known === 0 ? base.get(SETTINGS, key)?.definition?.default : undefined;
-    const value = change?.oldBody ?? unset;
-    const isKnown = change !== undefined || unset !== undefined;
-    // The value that was read is no longer in the history: accepting could revert a change by
-    // another client.
-    if (!isKnown) throw new RevisionConflict(known, key);
-    const isSame =
-      change?.oldHash === null || change?.oldHash === undefined
-        ? value === input.value
-        : fingerprint.isOf(change.oldHash, input.value ?? "");
+  const changeOf = new Map(kept.map(({ key, change }) => [key, change]));
+  /** Reports whether an input has the value that its caller knows. */
+  const isUnchanged = ({ key, value, seenEtag = "" }: Input): boolean => {
+    if (value === undefined) return false;
+    const item = base.get(SETTINGS, key);
+    const saved = own.get(key);
+    if (saved === undefined)
+      return seenEtag === NO_RECORD
+        ? value === item?.definition?.default
+        : etags.isOf(seenEtag, { key, content: value });
+    if (item?.revision === saved) return false;
+    const change = changeOf.get(key);
+    // Accepting could revert a change by another client.
+    if (change === undefined) throw new RevisionConflict(saved, key);
+    if (change.oldHash === null) return value === change.oldBody;
+    const isSame = fingerprint.isOf(change.oldHash, value);
     // The key of the hash is no longer known.
-    if (isSame === undefined) throw new RevisionConflict(known, key);
-    if (isSame) unchanged.add(input);
-  }
+    if (isSame === undefined) throw new RevisionConflict(saved, key);
+    return isSame;
+  };
+  const unchanged = new Set(stale.filter(isUnchanged));
   return {
     inputs: sent.filter((input) => !unchanged.has(input)),
     outdated: [...unchanged].map(({ key }) => ({
@@ -150,20 +127,24 @@ export async function withoutStale<Input extends Expectation>(
 
 /** @throws Moved when a setting has changed since the history was read. */
 export function refuseMoved(draft: Draft, inputs: readonly Expectation[], base: Snapshot): void {
-  for (const { key, seenRevision } of inputs)
+  for (const { key, seenEtag } of inputs)
     if (
-      seenRevision !== undefined &&
+      seenEtag !== undefined &&
       draft.get(SETTINGS, key)?.revision !== base.get(SETTINGS, key)?.revision
     )
       throw new Moved();
 }
 
-function isStale({ key, value, seenRevision }: Expectation, base: Snapshot): boolean {
+function isStale(
+  { key, value, seenEtag }: Expectation,
+  base: Snapshot,
+  etags: RecordEtags,
+): boolean {
   const item = base.get(SETTINGS, key);
-  if (seenRevision === undefined || item === undefined) return false;
+  if (seenEtag === undefined || item === undefined) return false;
   // A masked value is sent back unchanged.
   if (item.secret && value === MASK) return false;
-  return item.revision > seenRevision && item.value !== value;
+  return item.value !== value && settingEtag(item, etags) !== seenEtag;
 }
 
 /** Reports whether a save may be that of a page: several settings of one group. */

@@ -25,11 +25,12 @@ interface SettingView {
   readonly managed: boolean;
   /** Whether a non-empty value is replaced by `********`. */
   readonly mask: boolean;
+  readonly etag: string;
   readonly translate: Translate;
 }
 
 function settingToProto(item: SettingItem, view: SettingView): Setting {
-  const { index, managed, mask, translate } = view;
+  const { index, managed, mask, etag, translate } = view;
   const { key, value, type, options, group, flag, secret, definition } = item;
   return create(SettingSchema, {
     key,
@@ -45,6 +46,7 @@ function settingToProto(item: SettingItem, view: SettingView): Setting {
     default: definition?.default ?? "",
     format: definition?.format ?? "",
     revision: BigInt(item.revision),
+    etag,
     ...(definition?.min === undefined ? {} : { min: definition.min }),
     ...(definition?.max === undefined ? {} : { max: definition.max }),
   });
@@ -117,7 +119,13 @@ function isSameForAll({ definition, secret }: SettingItem): boolean {
  * @param translate for texts for display.
  */
 export function createSettingView(
-  managedBy: (key: string) => string | undefined,
+  {
+    managedBy,
+    etagOf,
+  }: {
+    readonly managedBy: (key: string) => string | undefined;
+    readonly etagOf: (item: SettingItem) => string;
+  },
   masks: (item: SettingItem) => boolean,
   translate: Translate,
 ): ShowSetting {
@@ -128,7 +136,13 @@ export function createSettingView(
     const managed = managedBy(item.key) !== undefined;
     const known = made.get(item);
     if (known?.index === index && known.managed === managed) return known;
-    const setting = settingToProto(item, { index, managed, mask: masks(item), translate });
+    const setting = settingToProto(item, {
+      index,
+      managed,
+      mask: masks(item),
+      etag: etagOf(item),
+      translate,
+    });
     made.set(item, setting);
     return setting;
   };

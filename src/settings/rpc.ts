@@ -1,6 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { type Setting, SettingChangesSchema } from "../../gen/mooring/v1/setting_pb.js";
+import {
+  type Setting,
+  SettingChangesSchema,
+  type SettingInput,
+} from "../../gen/mooring/v1/setting_pb.js";
 import {
   BatchGetSettingsResponseSchema,
   DeleteSettingResponseSchema,
@@ -18,13 +22,15 @@ import {
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { grantOf } from "../access/grant.ts";
-import { auditOriginOf, optionalNumber, originOf } from "../audit/entry.ts";
+import { auditOriginOf, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
 import { describeChange } from "../ledger/commit.ts";
 import { etagOf } from "../ledger/etag.ts";
+import { NO_RECORD, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Changed, ChangeOrigin } from "../ledger/writer.ts";
+import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
@@ -33,7 +39,7 @@ import { SETTINGS } from "./kind.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
-import { isHidden } from "./save.ts";
+import { isHidden, MAX_SAVE_ITEMS } from "./save.ts";
 import type { SettingService } from "./setting.ts";
 import { TOKEN_KEY } from "./token.ts";
 import { MASK } from "./value.ts";
@@ -87,16 +93,9 @@ export function settingImpl(
     const say = sayIn(context);
     return pendingSites().map(({ site, reason }) => ({ site, reason: say(reason) }));
   };
-  /** The revision that a request expects; both of its members must agree. */
-  const expectedOf = async ({
-    expectedRevision,
-    expectedEtag,
-  }: Pick<SaveSettingsRequest, "expectedRevision" | "expectedEtag">) => {
-    const revision = optionalNumber(expectedRevision);
-    if (expectedEtag === undefined) return revision;
-    const known = await service.line.require(expectedEtag);
-    return revision === undefined ? known : Math.min(known, revision);
-  };
+  /** The revision that a request expects. */
+  const expectedOf = async ({ expectedEtag }: Pick<SaveSettingsRequest, "expectedEtag">) =>
+    expectedEtag === undefined ? undefined : service.line.require(expectedEtag);
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
     if (settings.length === 0) return [];
     const say = sayIn(context);
@@ -110,7 +109,7 @@ export function settingImpl(
   };
   const view = (mask: Mask, languageCode: Language) => {
     const translate = translations(languageCode);
-    const show = createSettingView((key) => service.managedBy(key), MASKS[mask], translate);
+    const show = createSettingView(service, MASKS[mask], translate);
     const part = mask === "nothing" ? "" : `without ${mask}`;
     const ones = createReplyCache<Snapshot, GetSettingResponse>(replies, ({ setting }) =>
       sizeOf(setting),
@@ -216,11 +215,8 @@ export function settingImpl(
     },
     saveSettings: async (request, context) => {
       const { settings, dryRun, reason } = request;
-      const inputs = settings.map((input) => ({
-        ...input,
-        expectedRevision: optionalNumber(input.expectedRevision),
-        seenRevision: optionalNumber(input.revision),
-      }));
+      checkEtags(settings);
+      const inputs = settings.map((input) => ({ ...input, seenEtag: input.etag }));
       const by = origin(context, reason);
       const changed = await service.save(inputs, by, {
         expectedRevision: await expectedOf(request),
@@ -243,20 +239,19 @@ export function settingImpl(
       return reply;
     },
     deleteSetting: async (request, context) => {
-      const { key, reason } = request;
-      const changed = await service.delete(key, origin(context, reason), {
-        expectedRevision: await expectedOf(request),
-      });
+      const { key, reason, expectedEtag } = request;
+      const changed = await service.delete(key, origin(context, reason), { expectedEtag });
       return create(DeleteSettingResponseSchema, {
         revision: BigInt(changed.revision),
       });
     },
     rollback: async (request, context) => {
-      const { to, keys, dryRun, reason } = request;
+      const { to, keys, dryRun, reason, expectedRevision: shown } = request;
+      const expected = await expectedOf(request);
       const changed = await service.rollback(
         { revision: Number(to), keys },
         origin(context, reason),
-        { expectedRevision: await expectedOf(request), dryRun },
+        { expectedRevision: shown === undefined ? expected : Number(shown), dryRun },
       );
       return create(RollbackResponseSchema, {
         revision: BigInt(changed.revision),
@@ -287,6 +282,19 @@ export function settingImpl(
       });
     },
   };
+}
+
+/** @throws INVALID_ARGUMENT for a text that is no etag of a setting. */
+function checkEtags(settings: readonly SettingInput[]): void {
+  const wrong = settings
+    .slice(0, MAX_SAVE_ITEMS)
+    .flatMap(({ etag = NO_RECORD, expectedEtag = NO_RECORD }, at) => [
+      ...(revisionOfRecord(etag) === undefined ? [`settings[${at}].etag`] : []),
+      ...(revisionOfRecord(expectedEtag) === undefined ? [`settings[${at}].expected_etag`] : []),
+    ])
+    .map((field) => ({ field, description: message("ETAG_INVALID", { field }) }));
+  const [first, ...rest] = wrong;
+  if (first !== undefined) throw invalid([first, ...rest]);
 }
 
 const known = new WeakMap<readonly (Setting | undefined)[], readonly string[]>();

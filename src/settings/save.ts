@@ -1,5 +1,4 @@
 import { Code } from "@connectrpc/connect";
-import { RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
@@ -54,7 +53,7 @@ export const MAX_SAVE_ITEMS = 1_000;
  *
  * @returns the readonly settings that were sent with another value.
  * @throws INVALID_ARGUMENT with every violation at once; FAILED_PRECONDITION for a managed
- *   setting; RevisionConflict when a setting has changed since an expected revision.
+ *   setting.
  */
 export function decideSave(
   draft: Draft,
@@ -86,7 +85,6 @@ export async function decideItems(
         description: message("KEY_REPEATED", { key: named(input.key) }),
       });
     seen.add(input.key);
-    checkExpected(draft, input);
     const before = draft.get(SETTINGS, input.key);
     const hidden = isHidden(before, input.value, hides);
     if (isReadonlyChange(before, input, hidden)) {
@@ -152,15 +150,6 @@ function checkCount(count: number): void {
       Code.InvalidArgument,
       message("SAVE_TOO_LARGE", { most: MAX_SAVE_ITEMS, count }),
     );
-}
-
-function checkExpected(draft: Draft, { key, expectedRevision }: SettingInput): void {
-  if (expectedRevision === undefined) return;
-  if (
-    (draft.get(SETTINGS, key)?.revision ?? 0) > expectedRevision ||
-    expectedRevision > draft.revision
-  )
-    throw new RevisionConflict(expectedRevision, key);
 }
 
 function decideItem(

@@ -3,9 +3,10 @@ import type { Aria2Client } from "../downloaders/aria2.ts";
 import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
 import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
-import { createLine, type Line } from "../ledger/etag.ts";
+import { createLine, type Line, readEtag } from "../ledger/etag.ts";
 import { explained, type History, type HistoryStore } from "../ledger/history.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { createRecordEtags, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "../ledger/writer.ts";
 import {
@@ -18,13 +19,12 @@ import {
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import {
-  expectsAbsent,
   hasStale,
-  refuseDeleted,
-  refuseDeletedSince,
+  refuseChanged,
   refuseMoved,
   retryWhileMoved,
   type Settled,
+  settingEtag,
   withoutStale,
 } from "./conflict.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
@@ -63,6 +63,8 @@ export interface SettingService extends DownloaderService {
   snapshot(): Snapshot;
   /** The revisions of this database. */
   readonly line: Line;
+  /** Etag of a setting. */
+  etagOf(item: SettingItem): string;
   /** Returns the file that manages a key; undefined: clients manage it. */
   managedBy(key: string): string | undefined;
   /**
@@ -98,11 +100,14 @@ export interface SettingService extends DownloaderService {
     origin: ChangeOrigin,
     conditions?: ChangeConditions,
   ): Promise<Changed<readonly Skipped[]>>;
-  /** @throws NOT_FOUND; FAILED_PRECONDITION unless the setting is deprecated; ABORTED. */
+  /**
+   * @param conditions.expectedEtag of the setting, or of a read.
+   * @throws NOT_FOUND; FAILED_PRECONDITION unless the setting is deprecated; ABORTED.
+   */
   delete(
     key: string,
     origin: ChangeOrigin,
-    conditions?: Pick<ChangeConditions, "expectedRevision">,
+    conditions?: { readonly expectedEtag?: string | undefined },
   ): Promise<Changed<void>>;
   /**
    * Restores settings to their values at a revision.
@@ -125,6 +130,8 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   const rules = { managedBy, maxValueBytes };
   const { snapshot } = ledger;
   const store = explained(deps.store);
+  const line = createLine({ store, snapshot });
+  const etags = createRecordEtags(fingerprint);
   const get = (key: string): SettingItem => {
     const item = snapshot().get(SETTINGS, key);
     if (item === undefined) throw unknownSetting(key);
@@ -135,25 +142,18 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   /**
    * Removes inputs that only repeat an older state according to the history.
    *
-   * @throws ABORTED when the history does not show the client's changes, or a setting was deleted
-   *   after its expected revision.
+   * @throws ABORTED when the history does not show the client's changes.
    */
   const settled = async (
     sent: readonly SettingInput[],
     base: Snapshot,
     { actor, rights }: ChangeOrigin,
   ): Promise<Settled<SettingInput>> => {
-    let found: Settled<SettingInput> = { inputs: sent, outdated: [] };
-    if (hasStale(sent, base))
-      try {
-        found = await withoutStale(sent, base, { store, fingerprint, actor });
-      } catch (error) {
-        throw await explain(error, rights);
-      }
-    const { inputs } = found;
-    if (expectsAbsent(inputs, base))
-      await refuseDeleted(inputs.slice(0, MAX_SAVE_ITEMS), base, store, rights);
-    return found;
+    try {
+      return await withoutStale(sent, base, { store, fingerprint, etags, actor });
+    } catch (error) {
+      throw await explain(error, rights);
+    }
   };
   const change = <T>(
     origin: ChangeOrigin,
@@ -186,7 +186,8 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     });
   return {
     snapshot,
-    line: createLine({ store, snapshot }),
+    line,
+    etagOf: (item) => settingEtag(item, etags),
     managedBy,
     get,
     list: (groups) => listOf(snapshot(), groups),
@@ -206,7 +207,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         base: Snapshot,
       ): Promise<Changed<readonly Skipped[]>> =>
         change(origin, conditions, async (draft) => {
-          refuseDeletedSince(draft, inputs, base);
+          refuseChanged(draft, inputs, etags);
           refuseMoved(draft, inputs, base);
           const skipped = await decideSave(draft, inputs, saveRules);
           return outdated.length === 0 ? skipped : [...skipped, ...outdated];
@@ -215,7 +216,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         const base = snapshot();
         const inputs = sent.map((input) => withoutSeen(input, base, rights?.hides));
         // Most saves do not need the history, and each await allocates memory in every save.
-        return hasStale(inputs, base) || expectsAbsent(inputs, base)
+        return hasStale(inputs, base, etags)
           ? settled(inputs, base, origin).then((found) => decide(found, base))
           : decide({ inputs, outdated: [] }, base);
       });
@@ -224,7 +225,19 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     },
     delete: async (key, origin, conditions = {}) => {
       origin.rights?.require([key]);
-      return change(origin, {}, (draft) => decideDelete(draft, key, conditions.expectedRevision));
+      const { expectedEtag } = conditions;
+      // The etag of a setting, or of a state.
+      const isOfSetting =
+        expectedEtag !== undefined &&
+        readEtag(expectedEtag) === undefined &&
+        revisionOfRecord(expectedEtag) !== undefined;
+      const expected =
+        expectedEtag === undefined || isOfSetting ? undefined : await line.require(expectedEtag);
+      return change(origin, {}, (draft) => {
+        if (isOfSetting && draft.get(SETTINGS, key) !== undefined)
+          refuseChanged(draft, [{ key, expectedEtag }], etags);
+        decideDelete(draft, key, expected);
+      });
     },
     rollback: async ({ revision, keys }, origin, conditions = {}) => {
       const { rights } = origin;
@@ -262,12 +275,12 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
 }
 
 /**
- * Removes the read revision of a setting whose value the caller may not read: it cannot be
+ * Removes the read etag of a setting whose value the caller may not read: it cannot be
  * compared.
  */
 function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hides"]): SettingInput {
   if (!isHidden(base.get(SETTINGS, input.key), input.value, hides)) return input;
-  const { seenRevision: _seen, ...rest } = input;
+  const { seenEtag: _seen, ...rest } = input;
   return rest;
 }
 

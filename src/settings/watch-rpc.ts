@@ -12,7 +12,7 @@ import {
   type WatchSettingsResponse,
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { optionalNumber, tokenIdOf } from "../audit/entry.ts";
+import { tokenIdOf } from "../audit/entry.ts";
 import { describeChange, publicChange } from "../ledger/commit.ts";
 import { etagOf } from "../ledger/etag.ts";
 import type { Feed } from "../ledger/feed.ts";
@@ -76,7 +76,7 @@ export function watchImpl(
   );
   const now = (): Snapshot => source.settings.snapshot();
   return {
-    watchSettings: ({ afterRevision, afterEtag, keys, languageCode }, context) => {
+    watchSettings: ({ afterEtag, keys, languageCode }, context) => {
       const { signal } = context;
       const snapshot = snapshotIn(languageOf(context, languageCode));
       checkKeys(keys);
@@ -92,7 +92,7 @@ export function watchImpl(
               setting: ({ key }) => isAsked(key) && canRead(key),
               change: (change) => isAsked(change.key) && canReadChange(change),
             };
-      return startingAt(source, { afterRevision, afterEtag }, (after) => {
+      return startingAt(source, afterEtag, (after) => {
         const all = after === undefined ? snapshot(source.settings.snapshot()) : undefined;
         const first = all && wanted ? firstOf(all, wanted.view, () => onlyKeys(all, wanted)) : all;
         return events(source, signal, {
@@ -107,8 +107,8 @@ export function watchImpl(
         });
       });
     },
-    watchPublicSettings: (request, { signal }) =>
-      startingAt(source, request, (after) => {
+    watchPublicSettings: ({ afterEtag }, { signal }) =>
+      startingAt(source, afterEtag, (after) => {
         const first =
           after === undefined ? publicSnapshot(source.publicReads.snapshot()) : undefined;
         return events(source, signal, {
@@ -171,11 +171,7 @@ function sizeOf(message: WatchSettingsResponse | undefined): number {
 
 /** All settings as the first event of a stream, created once per snapshot. */
 function settingsSnapshot(source: WatchSource, translate: Translate) {
-  const show = createSettingView(
-    (key) => source.settings.managedBy(key),
-    ({ secret }) => secret,
-    translate,
-  );
+  const show = createSettingView(source.settings, ({ secret }) => secret, translate);
   return memoizePerSnapshot((snapshot) => {
     const settings = source.settings.list([]);
     return create(WatchSettingsResponseSchema, {
@@ -196,10 +192,10 @@ function settingsSnapshot(source: WatchSource, translate: Translate) {
  */
 function startingAt<E>(
   { settings }: Pick<WatchSource, "settings">,
-  { afterRevision, afterEtag }: Pick<WatchSettingsRequest, "afterRevision" | "afterEtag">,
+  afterEtag: string | undefined,
   open: (after: number | undefined) => AsyncIterable<E>,
 ): AsyncIterable<E> {
-  if (afterEtag === undefined) return open(optionalNumber(afterRevision));
+  if (afterEtag === undefined) return open(undefined);
   return flatten(settings.line.find(afterEtag).then(open));
 }
 

@@ -76,7 +76,7 @@ test("the tables have the parameters of the contract", () => {
   expect(flags.map(({ name }) => name)).toEqual(
     expect.arrayContaining(["dry_run", "mask_secrets"]),
   );
-  expect(numbers.map(({ name }) => name)).toContain("expected_revision");
+  expect(numbers.map(({ name }) => name)).toContain("page_size");
   expect(written.length).toBeGreaterThan(100);
 });
 
@@ -177,7 +177,9 @@ describe("a member of a JSON body that is close to a restriction", () => {
   const restricted = requests.flatMap((message) =>
     message.fields
       .map(({ name }) => name)
-      .filter((name) => ["dry_run", "expected_revision", "mask_secrets"].includes(name))
+      .filter((name) =>
+        ["dry_run", "expected_etag", "expected_revision", "mask_secrets"].includes(name),
+      )
       .map((name) => [`${message.typeName}.${name}`, message, name] as const),
   );
 

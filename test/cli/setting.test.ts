@@ -178,14 +178,20 @@ describe("set", () => {
     expect(out).not.toContain("hush");
   });
 
-  test("refuses --expect-revision after a later change, and names the setting", async () => {
-    const revision = await newest();
+  test("refuses --expect-etag after a later change, and names the setting", async () => {
+    const newestEtag = async () => JSON.parse((await cli(["list", "--json"])).out).etag;
+    const etag = await newestEtag();
     await cli(["set", "announcement=meanwhile"]);
-    const ended = await cli(["set", "site_title=Late", "--expect-revision", String(revision)]);
+    const ended = await cli(["set", "site_title=Late", "--expect-etag", etag]);
     expect(ended.code).toBe(7);
     expect(ended.err).toContain("announcement");
-    const again = String(await newest());
-    expect((await cli(["set", "site_title=Now", "--expect-revision", again])).code).toBe(0);
+    const again = await newestEtag();
+    expect((await cli(["set", "site_title=Now", "--expect-etag", again])).code).toBe(0);
+    const unknown = await cli(["set", "site_title=x", "--expect-etag", "1.0123456789abcdef"]);
+    expect(unknown).toMatchObject({
+      code: 7,
+      err: expect.stringContaining("restored from a copy"),
+    });
   });
 
   test("records the reason in the history", async () => {
@@ -207,7 +213,6 @@ describe("set", () => {
     ["no value", ["set", "site_title"]],
     ["a missing =", ["set", "a=1", "secret-value", "b=2"]],
     ["a value beside --from-file", ["set", "site_title", "x", "--from-file", "y"]],
-    ["an invalid revision", ["set", "site_title=x", "--expect-revision", "last"]],
   ])("ends with 2 for %s", async (_what, args) => {
     const { code, out, err } = await cli(args);
     expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -91,9 +91,10 @@ describe("with a real service", () => {
 });
 
 describe("with a fake service, for rare failures", () => {
-  const event = (revision: bigint): Message => create(WatchSettingsResponseSchema, { revision });
-  const afterOf = (call: ServerWritableStream<Message, Message>): bigint | undefined =>
-    (call.request as WatchSettingsRequest).afterRevision;
+  const event = (revision: bigint): Message =>
+    create(WatchSettingsResponseSchema, { revision, etag: `${revision}.0123456789abcdef` });
+  const afterOf = (call: ServerWritableStream<Message, Message>): string | undefined =>
+    (call.request as WatchSettingsRequest).afterEtag;
 
   test("ends with 6 when it never connects", async () => {
     const fake = await startFake({});
@@ -102,7 +103,7 @@ describe("with a fake service, for rare failures", () => {
   });
 
   test("begins with all values when its revision is not kept any more", async () => {
-    const afters: (bigint | undefined)[] = [];
+    const afters: (string | undefined)[] = [];
     const fake = await startFake({
       watchSettings: (call) => {
         afters.push(afterOf(call));
@@ -116,17 +117,17 @@ describe("with a fake service, for rare failures", () => {
     await watching.until('"90"');
     const { err } = await watching.interrupt();
     fake.stop();
-    expect(afters).toEqual([undefined, 5n, undefined]);
+    expect(afters).toEqual([undefined, "5.0123456789abcdef", undefined]);
     expect(err).toContain("the oldest is 50; beginning again with all settings");
   });
 
-  test("ends with 3 when the revision of --after is not kept", async () => {
+  test("ends with 3 when changes after --after are not kept", async () => {
     const fake = await startFake({
       watchSettings: (call) => {
         call.emit("error", failure(status.OUT_OF_RANGE, "the oldest is 50"));
       },
     });
-    const { code, err } = await watch(["--after", "3"], fake.env).running;
+    const { code, err } = await watch(["--after", "3.0123456789abcdef"], fake.env).running;
     fake.stop();
     expect(code).toBe(3);
     expect(err).toContain("the oldest is 50");

@@ -29,9 +29,10 @@ async function startServer(...streams: readonly Stream[]) {
     connectNodeAdapter({
       routes: (router) =>
         router.service(SettingService, {
-          watchSettings: ({ afterRevision }, context) => {
-            const stream = streams[afters.push(afterRevision) - 1] ?? silence;
-            return stream(afterRevision, context);
+          watchSettings: ({ afterEtag }, context) => {
+            const after = afterEtag === undefined ? undefined : BigInt(afterEtag);
+            const stream = streams[afters.push(after) - 1] ?? silence;
+            return stream(after, context);
           },
         }),
     }),
@@ -55,7 +56,7 @@ async function startServer(...streams: readonly Stream[]) {
   const events = (options: Options = {}) =>
     follow<WatchSettingsResponse, bigint>({
       open: (after, call) =>
-        client.watchSettings(after === undefined ? {} : { afterRevision: after }, call),
+        client.watchSettings(after === undefined ? {} : { afterEtag: String(after) }, call),
       positionOf: ({ revision }) => revision,
       pause: async (ms) => void pauses.push(ms),
       random: () => 0.5,

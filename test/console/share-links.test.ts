@@ -52,9 +52,8 @@ test("each link becomes a new mount, with its code from the text after it or its
     refused: [],
   });
   expect(
-    mountsOf(text, { info, path: "/{name}", values: {}, sites: NO_SITE }).mounts[0]
-      ?.expectedRevision,
-  ).toBe(0n);
+    mountsOf(text, { info, path: "/{name}", values: {}, sites: NO_SITE }).mounts[0]?.expectedEtag,
+  ).toBe("0");
 });
 
 test("lines without a link are listed with the reason", () => {

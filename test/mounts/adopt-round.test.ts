@@ -17,6 +17,7 @@ const newPath = temporaryPaths();
 
 const rules: SaveRules = {
   driverOf: driverByName,
+  etagOf: (mount) => (mount === undefined ? "0" : `${mount.revision}.of-this-database`),
   driverNames: () => [],
   sites: siteNames("one", "two"),
   families: [],

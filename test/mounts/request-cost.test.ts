@@ -32,6 +32,7 @@ function countingDraft() {
 
 const rules: SaveRules = {
   driverOf: () => undefined,
+  etagOf: () => "0",
   driverNames: () => [],
   sites: siteNames(),
   families: [],

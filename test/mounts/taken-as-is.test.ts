@@ -27,6 +27,7 @@ const byName = new Map(drivers.map((driver) => [driver.config.name, driver]));
 
 const rules: SaveRules = {
   driverOf: (name) => byName.get(name),
+  etagOf: () => "0",
   driverNames: () => byName.keys(),
   sites: siteNames("one", "two"),
   families: [],
@@ -76,7 +77,7 @@ async function adopt(draft: Draft, row: StorageRow, isShared = false): Promise<r
   const found = { ...values, name: "m", isNew: before === undefined, row };
   return saveUsable(
     draft,
-    [foundInput(found, { id: "one", name: "one" }, before, isShared)],
+    [foundInput(found, { id: "one", name: "one" }, before, { isShared, etagOf: () => "0" })],
     mounts,
     rules,
   );

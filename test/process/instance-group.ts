@@ -4,7 +4,13 @@ import { postgresServer } from "../../src/database/postgres/server.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { expectAudited } from "../store/audit-contract.ts";
 import { http1Sender } from "../wire/transport/http.ts";
-import { type Savers, startSavers, startWatcher, type Watcher } from "./instance-load.ts";
+import {
+  newestEtag,
+  type Savers,
+  startSavers,
+  startWatcher,
+  type Watcher,
+} from "./instance-load.ts";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "./mooring.ts";
 
 const CLIENTS = 64;
@@ -50,8 +56,9 @@ export interface Load {
 /** @param pause pause of a client after a save, in milliseconds. */
 export async function startLoad(url: string, pause = 0): Promise<Load> {
   const instances = await startInstances(url, 3);
+  const after = await newestEtag(instances[0]?.port() ?? 0, TOKEN);
   const watchers = instances.map((_, first) =>
-    startWatcher(instances, { first, after: 1, token: TOKEN }),
+    startWatcher(instances, { first, after, token: TOKEN }),
   );
   const savers = startSavers(instances, { count: CLIENTS, token: TOKEN, pause });
   onTestFinished(async () => {

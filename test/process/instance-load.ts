@@ -103,23 +103,33 @@ export interface Watcher {
   stop(): Promise<void>;
 }
 
-/** Starts to watch after a revision. */
+/** Etag of the newest state. */
+export async function newestEtag(port: number, token: string): Promise<string> {
+  const reply = await fetch(`http://127.0.0.1:${port}/mooring.v1.SettingService/ListSettings`, {
+    method: "POST",
+    headers: { authorization: token, "content-type": "application/json" },
+    body: "{}",
+  });
+  return ((await reply.json()) as { readonly etag: string }).etag;
+}
+
+/** Starts to watch after the state with an etag. */
 export function startWatcher(
   instances: readonly Reachable[],
   {
     first,
     after,
     token,
-  }: { readonly first: number; readonly after: number; readonly token: string },
+  }: { readonly first: number; readonly after: string; readonly token: string },
 ): Watcher {
   const revisions: number[] = [];
+  let etag = after;
   const times: number[] = [];
   const stopping = new AbortController();
   const { signal } = stopping;
   const watchOnce = async (port: number): Promise<void> => {
-    const from = revisions.at(-1) ?? after;
     const reply = await fetch(
-      `http://127.0.0.1:${port}/api/admin/setting/watch?after_revision=${from}`,
+      `http://127.0.0.1:${port}/api/admin/setting/watch?after_etag=${etag}`,
       { headers: { authorization: token }, signal },
     );
     let text = "";
@@ -129,7 +139,9 @@ export function startWatcher(
       text = events.pop() ?? "";
       for (const event of events) {
         // A bookmark has no changes.
-        const [, revision] = /^id: [^\n]*?(\d+)(?:\.[0-9a-f]{16})?$/m.exec(event) ?? [];
+        const [, known = etag, revision] =
+          /^id: [^\n]*?((\d+)(?:\.[0-9a-f]{16})?)$/m.exec(event) ?? [];
+        etag = known;
         if (revision === undefined || !event.includes('"changes"')) continue;
         revisions.push(Number(revision));
         times.push(performance.now());

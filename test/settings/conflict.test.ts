@@ -1,6 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
+import { createRecordEtags } from "../../src/ledger/record-etag.ts";
+import { createFingerprint } from "../../src/secrets/fingerprint.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
@@ -14,16 +16,18 @@ const time = Date.UTC(2026, 1, 3, 4, 5, 6);
 
 const made = async (): Promise<Parts> => testParts(newPath(), { now: () => time });
 
-/** A save that expects revisions of some keys. */
-const expecting = (parts: Parts, expected: Readonly<Record<string, number>>) =>
+/** A save of some keys that expects their etags. */
+const expecting = (parts: Parts, expected: Readonly<Record<string, string>>) =>
   parts.settings.save(
-    Object.entries(expected).map(([key, expectedRevision]) => ({
+    Object.entries(expected).map(([key, expectedEtag]) => ({
       key,
-      value: `by-${expectedRevision}`,
-      expectedRevision,
+      value: `by-${expectedEtag}`,
+      expectedEtag,
     })),
     tester,
   );
+
+const etagOf = (parts: Parts, key: string) => parts.settings.etagOf(parts.settings.get(key));
 
 /** Details of a conflict. */
 async function aborted(change: () => Promise<unknown>): Promise<string> {
@@ -82,59 +86,78 @@ describe("a change that expects a revision of all settings", () => {
   });
 });
 
-describe("a save that expects a revision of a setting", () => {
+describe("a save that expects the etag of a setting", () => {
   test("is accepted while that setting has not changed, even if others have", async () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
+    const title = etagOf(parts, "site_title");
     await save(parts, { logo: "two" });
-    await expecting(parts, { site_title: 1 });
-    await expecting(parts, { logo: 3 });
-    expect(await aborted(() => expecting(parts, { favicon: 0, site_title: 2 }))).toMatch(
-      /site_title has changed since revision 2: revision 3 by tester/,
+    await expecting(parts, { site_title: title });
+    await expecting(parts, { logo: etagOf(parts, "logo") });
+    expect(await aborted(() => expecting(parts, { favicon: "0", site_title: title }))).toMatch(
+      /site_title has changed since revision 1: revision 3 by tester/,
     );
     expect(parts.settings.get("favicon").revision).toBe(0);
   });
 
   test("0 is accepted only if it has its default, or does not exist", async () => {
     const parts = await made();
-    await expecting(parts, { site_title: 0, mine: 0 });
-    expect(await aborted(() => expecting(parts, { site_title: 0 }))).toMatch(/since revision 0/);
-    expect(await aborted(() => expecting(parts, { mine: 0 }))).toMatch(/mine has changed/);
+    await expecting(parts, { site_title: "0", mine: "0" });
+    expect(await aborted(() => expecting(parts, { site_title: "0" }))).toMatch(/since revision 0/);
+    expect(await aborted(() => expecting(parts, { mine: "0" }))).toMatch(/mine has changed/);
   });
 
-  test("is refused when the setting was deleted since, and accepted when it never existed", async () => {
+  test("is refused when the setting was deleted since", async () => {
     const parts = await made();
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
-    await save(parts, { site_title: "x" });
+    const etag = etagOf(parts, "mine");
     await parts.settings.delete("mine", tester);
-    for (const revision of [1, 2])
-      expect(await aborted(() => expecting(parts, { mine: revision }))).toMatch(
-        new RegExp(`mine has changed since revision ${revision}: revision 3 by tester`),
+    expect(await aborted(() => expecting(parts, { mine: etag }))).toMatch(
+      /mine has changed since revision 1: revision 2 by tester/,
+    );
+  });
+
+  test("is refused for the same revision of another database, unless the value is the same", async () => {
+    const [lost, kept] = [await made(), await made()];
+    await save(lost, { site_title: "lost", logo: "same" });
+    const { fingerprintKey } = lost.store;
+    const database = createFingerprint(fingerprintKey);
+    const etags = createRecordEtags(database);
+    const of = (content: string) => etags.of({ key: "site_title", revision: 1, content });
+    expect(etagOf(lost, "site_title")).toBe(of("lost"));
+    await save(kept, { site_title: "kept" });
+    for (const wrong of [of("lost"), of("kept").replace("1.", "2.")])
+      expect(await aborted(() => expecting(kept, { site_title: wrong }))).toMatch(
+        /revision [12] does not exist in this database/,
       );
-    await expecting(parts, { mine: 3, another: 2 });
-    expect(parts.settings.get("mine").value).toBe("by-3");
   });
 
   test("is checked against earlier saves of the same commit", async () => {
     const parts = await made();
     const results = await Promise.allSettled(
-      Array.from({ length: 10 }, () => expecting(parts, { site_title: 0 })),
+      Array.from({ length: 10 }, () => expecting(parts, { site_title: "0" })),
     );
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     expect(parts.ledger.snapshot().revision).toBe(1);
   });
 });
 
-describe("a delete that expects a revision", () => {
+describe("a delete that expects an etag", () => {
   test("is accepted while that setting has not changed", async () => {
     const parts = await made();
     await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
+    const [first, state] = [etagOf(parts, "mine"), await parts.settings.line.at(1)];
     await save(parts, { mine: "2" });
-    const removal = (expectedRevision: number) =>
-      parts.settings.delete("mine", tester, { expectedRevision });
-    for (const wrong of [0, 1, 9]) await aborted(() => removal(wrong));
+    const removal = (expectedEtag: string) =>
+      parts.settings.delete("mine", tester, { expectedEtag });
+    for (const wrong of [first, state]) await aborted(() => removal(wrong));
+    for (const wrong of ["9.0123456789abcdef", "x"])
+      await expect(removal(wrong)).rejects.toMatchObject({ code: Code.Aborted, envelopeCode: 412 });
+    const now = await parts.settings.line.at(2);
     await save(parts, { logo: "x" });
-    await removal(2);
+    await removal(now);
+    await parts.settings.save([{ key: "mine", value: "1", flag: FLAG.deprecated }], tester);
+    await removal(etagOf(parts, "mine"));
   });
 });
 

@@ -1,6 +1,5 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { RevisionConflict } from "../../src/ledger/conflict.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { FLAG, type SettingItem } from "../../src/settings/item.ts";
@@ -163,21 +162,6 @@ describe("a custom setting", () => {
     expect(String(problemOf(draft, { key: "choice" }, rules))).toContain("choice");
   });
 });
-
-test.each<[number, boolean]>([
-  [2, false],
-  [3, true],
-  [4, true],
-  [5, false],
-])(
-  "a save of a setting at revision 3 that expects revision %d of 4 is accepted: %s",
-  async (expectedRevision, isSaved) => {
-    const stored = customItem("plain", "a", { revision: 3 });
-    const saved = decided(stored, { value: "b", expectedRevision });
-    if (isSaved) return expect((await saved).changes).toHaveLength(1);
-    await expect(saved).rejects.toBeInstanceOf(RevisionConflict);
-  },
-);
 
 test.each([
   ["7", /7/],

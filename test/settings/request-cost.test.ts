@@ -66,8 +66,8 @@ describe("a page of settings with as many revisions", () => {
     const keys = many(50, (at) => `mine_${at}`);
     for (const key of keys) await save(parts, { [key]: "first" });
     const page = keys.map((key) => {
-      const { value, revision } = parts.settings.get(key);
-      return { key, value, seenRevision: revision };
+      const item = parts.settings.get(key);
+      return { key, value: item.value, seenEtag: parts.settings.etagOf(item) };
     });
     const since = keys.map((key) => ({ key, value: "since" }));
     await parts.settings.save(since, { ...tester, actor: "other" });
@@ -75,7 +75,7 @@ describe("a page of settings with as many revisions", () => {
     queries.length = 0;
     const { commit } = await parts.settings.save(page, tester);
     expect(commit).toBeUndefined();
-    expect(queries.filter((name) => name === "firstChanges")).toHaveLength(1);
+    expect(queries).not.toContain("firstChanges");
     expect(queries.filter((name) => name === "lastChangesBy")).toHaveLength(1);
     expect(queries).not.toContain("changesBetween");
   });

@@ -10,11 +10,11 @@ import { baseOf, snapshotOf } from "./staged.ts";
 
 const newPath = temporaryPaths();
 
-/** A group as a page has read it: each setting with the revision that wrote it. */
+/** A group as a page has read it: each setting with its etag. */
 const groupOf = (parts: Parts, ...keys: string[]) =>
   keys.map((key) => {
-    const { value, revision } = parts.settings.get(key);
-    return { key, value, seenRevision: revision };
+    const item = parts.settings.get(key);
+    return { key, value: item.value, seenEtag: parts.settings.etagOf(item) };
   });
 
 const other = { ...tester, actor: "other" };
@@ -64,16 +64,15 @@ describe("a group that is sent back as a whole", () => {
     expect(stored(parts, "s3_secret_access_key")).toBe("typed");
   });
 
-  test("whose history is not kept any more is refused, and nothing is changed", async () => {
+  test("reverts no later save although the history since is not kept any more", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "read then" });
     const page = groupOf(parts, "site_title", "robots_txt");
     await saveElsewhere(parts, { site_title: "set since" });
     await saveElsewhere(parts, { site_title: "and again" });
     await parts.store.compact({ count: 1, notBefore: 0 }, 10);
-    expect((await failureOf(() => parts.settings.save(page, tester))).message).toContain(
-      "nothing was changed",
-    );
+    const { result } = await parts.settings.save(page, tester);
+    expect(result).toMatchObject([{ key: "site_title", isOutdated: true }]);
     expect(stored(parts, "site_title")).toBe("and again");
   });
 
@@ -90,6 +89,7 @@ describe("a group that is sent back as a whole", () => {
     });
     await save(parts, { site_title: "read then" });
     const [page, beside] = groupOf(parts, "site_title", "robots_txt");
+    await save(parts, { site_title: "mine" });
     await saveElsewhere(parts, { site_title: "set since" });
     await saveElsewhere(parts, { site_title: "and again" });
     meanwhile = () => parts.store.compact({ count: 1, notBefore: 0 }, 10);
@@ -256,7 +256,7 @@ test("a save that other saves precede ten times is refused", async () => {
   const at = (revision: number) =>
     snapshotOf(revision, [{ ...knownItem(defined({ key: "a" }), ""), revision }]);
   const draft = (revision: number) => createDraft(baseOf(at(revision)));
-  const seen = [{ key: "a", value: "", seenRevision: 1 }];
+  const seen = [{ key: "a", value: "", seenEtag: "1.0123456789abcdef" }];
   let tries = 0;
   const attempt = (moves: number) =>
     retryWhileMoved(() => {

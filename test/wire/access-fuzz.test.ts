@@ -22,11 +22,15 @@ let byKey: string;
 let byGroup: string;
 /** The newest revision of the earlier changes. */
 let last: bigint;
+/** Etags of all states, by revision. */
+const etags = new Map<bigint, string>();
 /** Texts that no reply may have: keys and values outside the limits. */
 const secret = new RegExp(OUTSIDE);
 
 beforeAll(async () => {
   const root = as(service.port);
+  const first = await root.settings.listSettings({});
+  etags.set(first.revision, first.etag);
   const custom = (key: string, group: number, value: string) => ({ key, group, value, flag: 1 });
   const settings = [
     ...["a", "b", "c"].map((name) => custom(`in_${name}`, 77, `inside ${name}`)),
@@ -55,6 +59,13 @@ beforeAll(async () => {
   });
   await root.settings.deleteSetting({ key: `${OUTSIDE}_gone`, reason: `${OUTSIDE} end` });
   last = (await root.settings.listSettings({})).revision;
+  const end = new AbortController();
+  const watching = root.settings.watchSettings({ afterEtag: first.etag }, { signal: end.signal });
+  for await (const event of watching) {
+    etags.set(event.revision, event.etag);
+    if (event.revision === last) break;
+  }
+  end.abort();
   byKey = (await give(root, scopes, ["key:in_*"], "by-key")).text;
   byGroup = (await give(root, scopes, ["group:77"], "by-group")).text;
 });
@@ -74,17 +85,18 @@ const key = fc.constantFrom(
 const keys = fc.array(key, { maxLength: 3 });
 const revision = fc.integer({ min: 0, max: 18 }).map(BigInt);
 const expected = fc.option(revision, { nil: undefined });
+const etag = fc.constantFrom(undefined, "0", "3.0123456789abcdef", "4.0123456789abcdef");
 const input = fc.record({
   key,
   value: fc.constantFrom("v", "********", ""),
   group: fc.constantFrom(undefined, 77, 78),
-  expectedRevision: expected,
+  expectedEtag: etag,
 });
 const present = (members: object): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
 /** For a document, which is plain JSON. */
-const plain = ({ expectedRevision: _, ...members }: { expectedRevision?: bigint | undefined }) =>
+const plain = ({ expectedEtag: _, ...members }: { expectedEtag?: string | undefined }) =>
   present(members);
 
 const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
@@ -97,13 +109,11 @@ const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
   fc
     .record({
       settings: fc.array(input.map(present), { maxLength: 3 }),
-      expectedRevision: expected,
+      expectedEtag: etag,
       dryRun: fc.boolean(),
     })
     .map((r) => [method.saveSettings, present(r)] as const),
-  fc
-    .record({ key, expectedRevision: expected })
-    .map((r) => [method.deleteSetting, present(r)] as const),
+  fc.record({ key, expectedEtag: etag }).map((r) => [method.deleteSetting, present(r)] as const),
   fc
     .record({ key: fc.option(key, { nil: undefined }), pageSize: fc.integer({ min: 0, max: 5 }) })
     .map((r) => [method.listRevisions, present(r)] as const),
@@ -178,9 +188,9 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
       if (!transport.carries(method.watchSettings)) return;
       const token = by === "key" ? byKey : byGroup;
       const logged = service.log().length;
-      for (let after = -1n; after < last; after += 1n)
+      for (const after of [-1n, ...etags.keys()].filter((at) => at < last))
         for (const some of [[], ["in_a", "moved"], [`${OUTSIDE}_a`]]) {
-          const members = { keys: some, ...(after < 0n ? {} : { afterRevision: after }) };
+          const members = { keys: some, ...(after < 0n ? {} : { afterEtag: etags.get(after) }) };
           const received = await events(transport, members, token);
           expect(withoutEcho(received, members), `after ${after}`).not.toMatch(secret);
         }
@@ -207,16 +217,17 @@ test.each(["key", "group"])(
   async (by) => {
     const own = as(service.port, by === "key" ? byKey : byGroup);
     const root = as(service.port);
-    const { revision } = await own.settings.listSettings({});
+    const { revision, etag: expectedEtag } = await own.settings.listSettings({});
     const settings = [
       { key: `${OUTSIDE}_c`, value: `${OUTSIDE} by ${by}`, group: 78, flag: 1 },
       { key: "in_c", value: `inside by ${by}`, group: 77, flag: 1 },
     ];
     await root.settings.saveSettings({ settings });
     const change = { key: "in_c", value: "mine" };
+    const none = { ...change, expectedEtag: "0" };
     const conflicts = [
-      own.settings.saveSettings({ settings: [change], expectedRevision: revision }),
-      own.settings.saveSettings({ settings: [{ ...change, expectedRevision: revision }] }),
+      own.settings.saveSettings({ settings: [change], expectedEtag }),
+      own.settings.saveSettings({ settings: [none] }),
       own.settings.rollback({ to: 1n, expectedRevision: revision }),
     ];
     for (const conflict of await Promise.allSettled(conflicts)) {
@@ -232,7 +243,7 @@ test.each(["key", "group"])(
     const own = as(service.port, by === "key" ? byKey : byGroup);
     const root = as(service.port);
     const end = new AbortController();
-    for (const request of [{}, { afterRevision: 1n }]) {
+    for (const request of [{}, { afterEtag: [...etags.values()][0] ?? "" }]) {
       const stream = own.settings.watchSettings(request, { signal: end.signal });
       const texts: string[] = [];
       const mark = `end of ${by} ${texts.length} ${Object.keys(request).length}`;

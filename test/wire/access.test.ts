@@ -71,6 +71,7 @@ describe("a token", () => {
     const root = as(service.port);
     const { text, id } = await give(root, ["settings:write", "history:read"], [], "backup");
     const own = as(service.port, text);
+    const { etag: afterEtag } = await own.settings.listSettings({});
     await own.settings.saveSettings({ settings: [{ key: "site_title", value: "By a token" }] });
     const by = { actor: `backup/${id}`, tokenId: id };
     const { revisions } = await own.settings.listRevisions({ pageSize: 1 });
@@ -78,8 +79,10 @@ describe("a token", () => {
     const revision = revisions[0]?.revision ?? 0n;
     expect(await own.settings.getRevision({ revision })).toMatchObject({ revision: by });
     const end = new AbortController();
-    const watching = { afterRevision: revision - 1n };
-    for await (const { event } of own.settings.watchSettings(watching, { signal: end.signal })) {
+    for await (const { event } of own.settings.watchSettings(
+      { afterEtag },
+      { signal: end.signal },
+    )) {
       expect(event).toMatchObject({ case: "change", value: by });
       break;
     }

@@ -99,8 +99,8 @@ const served = startedForAll(() =>
       getPublicSettings: () => {
         throw thrown;
       },
-      async *watchPublicSettings({ afterRevision }) {
-        if (afterRevision === 1n) yield { revision: 1n };
+      async *watchPublicSettings({ afterEtag }) {
+        if (afterEtag === "1") yield { revision: 1n };
         throw thrown;
       },
     }),
@@ -133,7 +133,7 @@ function failures(make: (options: Options) => Transport): Promise<ConnectError[]
   return Promise.all([
     failureOf(client.getPublicSettings({})),
     failureOf(readAll(client.watchPublicSettings({}))),
-    failureOf(readAll(client.watchPublicSettings({ afterRevision: 1n }))),
+    failureOf(readAll(client.watchPublicSettings({ afterEtag: "1" }))),
   ]);
 }
 

@@ -41,7 +41,8 @@ const item = fc.record(
     flag: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.jsonValue()),
     type: fc.oneof(fc.constantFrom("string", "number", "select", "bool", "text"), fc.jsonValue()),
     options: fc.string(),
-    expected_revision: fc.jsonValue(),
+    expected_etag: fc.jsonValue(),
+    etag: fc.jsonValue(),
   },
   { requiredKeys: [] },
 );

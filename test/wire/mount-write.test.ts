@@ -44,12 +44,12 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       return { failed: outcome.code, fields: outcome.fields, message: outcome.message };
     }
     const failure = (code: Code) => ({ failed: transport.codeOf(code) });
-    const revisionOf = async (name: string) => {
+    const etagOf = async (name: string) => {
       const reply = await call(method.getMount, { name });
-      return BigInt((reply as { mount: { revision: string } }).mount.revision);
+      return (reply as { mount: { etag: string } }).mount.etag;
     };
 
-    test("mounts are saved, with dry run and expected revision, copied, renamed and deleted", async () => {
+    test("mounts are saved, with dry run and expected etag, copied, renamed and deleted", async () => {
       const mounts = [local("a", "/a"), local("b", "/b")];
       const results = [
         { name: "a", outcome: "created" },
@@ -59,19 +59,20 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       expect(await call(method.saveMounts, { mounts, dryRun: true })).toMatchObject({ results });
       expect(await list()).toMatchObject({ mounts: [] });
       expect(await call(method.saveMounts, { mounts, reason: "two" })).toMatchObject({ results });
-      const revision = await revisionOf("a");
+      const etag = await etagOf("a");
+      const revision = BigInt(((await list()) as { readonly revision: string }).revision);
 
       const change = { name: "a", config: { root_folder_path: "/other" } };
-      const saveAt = (expectedRevision: bigint, dryRun = false) =>
-        call(method.saveMounts, { mounts: [{ ...change, expectedRevision }], dryRun });
-      expect(await saveAt(0n)).toMatchObject(failure(Code.AlreadyExists));
-      expect(await saveAt(revision - 1n)).toMatchObject(failure(Code.Aborted));
-      expect(await saveAt(revision, true)).toMatchObject({
+      const saveAt = (expectedEtag: string, dryRun = false) =>
+        call(method.saveMounts, { mounts: [{ ...change, expectedEtag }], dryRun });
+      expect(await saveAt("0")).toMatchObject(failure(Code.AlreadyExists));
+      expect(await saveAt(await etagOf("b"))).toMatchObject(failure(Code.Aborted));
+      expect(await saveAt(etag, true)).toMatchObject({
         results: [{ outcome: "changed", differs: ["root_folder_path"] }],
       });
-      expect(await revisionOf("a")).toBe(revision);
-      expect(await saveAt(revision)).toMatchObject({ results: [{ outcome: "changed" }] });
-      expect(await saveAt(revision)).toMatchObject(failure(Code.Aborted));
+      expect(await etagOf("a")).toBe(etag);
+      expect(await saveAt(etag)).toMatchObject({ results: [{ outcome: "changed" }] });
+      expect(await saveAt(etag)).toMatchObject(failure(Code.Aborted));
 
       // All or nothing, with each error at its item.
       const wrong = { name: "b", config: { root_folder_path: 5 }, members: { order: "first" } };
@@ -162,7 +163,7 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
           call(method.renameMount, { name: "inner", newName }, limited),
           call(method.copyMount, onto, limited),
           save(local(newName, "/team/mine")),
-          save({ ...local(newName, "/team/mine"), expectedRevision: 0n }),
+          save({ ...local(newName, "/team/mine"), expectedEtag: "0" }),
           call(
             method.saveMounts,
             { mounts: [local(newName, "/team/mine")], dryRun: true },

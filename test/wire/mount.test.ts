@@ -116,16 +116,18 @@ describe("an invalid save", () => {
     expect((await admin.mounts.listMounts({})).revision).toBe(before);
   });
 
-  test("has an outdated expected revision", async () => {
+  test("has an outdated expected etag", async () => {
     const { mount } = await admin.mounts.getMount({ name: "cloud" });
-    const save = (expectedRevision: bigint) =>
+    const save = (expectedEtag: string) =>
       admin.mounts.saveMounts({
-        mounts: [{ name: "cloud", disabled: false, expectedRevision }],
+        mounts: [{ name: "cloud", disabled: false, expectedEtag }],
         dryRun: true,
       });
-    await expect(save(0n)).rejects.toThrow('the mount "cloud" exists already');
-    await expect(save((mount?.revision ?? 0n) - 1n)).rejects.toThrow("was changed in revision");
-    await expect(save(mount?.revision ?? 0n)).resolves.toMatchObject({
+    await expect(save("0")).rejects.toThrow('the mount "cloud" exists already');
+    await expect(save(`${mount?.revision}.0123456789abcdef`)).rejects.toThrow(
+      "was changed in revision",
+    );
+    await expect(save(mount?.etag ?? "")).resolves.toMatchObject({
       results: [{ outcome: "unchanged" }],
     });
   });

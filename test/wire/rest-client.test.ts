@@ -65,12 +65,13 @@ const cases: readonly RestCase[] = [
   ),
   ...[
     "expected_revision",
-    "expected_revision=",
+    "expected_etag",
+    "expected_etg=1",
     "dry_run=",
     "dry_run=1",
     "dryrun",
     "dry-run=true",
-    "expectedrevision=1",
+    "expectedetag=1",
     "reason",
   ].map((query) =>
     refuses(
@@ -78,7 +79,7 @@ const cases: readonly RestCase[] = [
       `${SETTING}/save?${query}`,
       post([{ key: "site_title", value: "not saved" }]),
       400,
-      /^query parameter "[\w-]+": (?:a value is missing|expected|no such parameter; did you mean)/,
+      /^query parameter "[\w-]+": (?:a value is missing|expected|no such parameter; did you mean|SaveSettings has no expected_revision)/,
     ),
   ),
   refuses(

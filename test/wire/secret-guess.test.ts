@@ -82,24 +82,24 @@ describe("without settings:reveal a reply does not reveal whether a secret equal
     expect(shown[0]).toMatchObject([1n, MASK, 1n, {}, { changes: [{ key: KEY }] }, {}]);
   });
 
-  test("in saves with an expected revision", async () => {
+  test("in saves with the etag of a read", async () => {
     const { settings } = await token();
     const read = await root.settings.getSetting({ key: KEY });
-    const seen = read.setting?.revision ?? 0n;
+    const seen = read.setting?.etag ?? "";
     const shown: unknown[] = [];
     // The old value, the current one, and another one.
     for (const value of [RIGHT, "later", WRONG]) {
       await root.settings.saveSettings({ settings: [{ key: KEY, value: "later" }] });
       shown.push(
         await shownOf(
-          settings.saveSettings({ settings: [{ key: KEY, value, revision: seen }], dryRun: true }),
+          settings.saveSettings({ settings: [{ key: KEY, value, etag: seen }], dryRun: true }),
         ),
       );
     }
     expect(shown[1]).toEqual(shown[0]);
     expect(shown[2]).toEqual(shown[0]);
     const masked = await settings.saveSettings({
-      settings: [{ key: KEY, value: MASK, revision: seen }],
+      settings: [{ key: KEY, value: MASK, etag: seen }],
       dryRun: true,
     });
     expect(masked.preview?.changes).toEqual([]);

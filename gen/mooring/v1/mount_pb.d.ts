@@ -106,6 +106,14 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
    * @generated from field: repeated string missing = 12;
    */
   missing: string[];
+
+  /**
+   * Identifies this state of the mount, also after the database was restored from
+   * a copy.
+   *
+   * @generated from field: string etag = 13;
+   */
+  etag: string;
 };
 
 /**
@@ -319,11 +327,12 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
   content: MountContent;
 
   /**
-   * Expected revision of the mount. 0: it must not exist. Absent: any.
+   * Save only if the mount has this etag, which a read returns; 0: only if it does
+   * not exist. ABORTED otherwise. Absent: any.
    *
-   * @generated from field: optional int64 expected_revision = 10;
+   * @generated from field: optional string expected_etag = 10;
    */
-  expectedRevision?: bigint | undefined;
+  expectedEtag?: string | undefined;
 };
 
 /**

@@ -99,16 +99,8 @@ export declare const GetPublicSettingsResponseSchema: GenMessage<GetPublicSettin
  */
 export declare type WatchPublicSettingsRequest = Message<"mooring.v1.WatchPublicSettingsRequest"> & {
   /**
-   * Send changes after this revision. Absent: begin with a snapshot.
-   *
-   * @generated from field: optional int64 after_revision = 1;
-   */
-  afterRevision?: bigint | undefined;
-
-  /**
-   * Send changes after the state with this etag, which an event has; precedes
-   * after_revision. If the database does not have the state, the stream begins
-   * with a snapshot.
+   * Send changes after the state with this etag, which reads and events have.
+   * Absent: begin with a snapshot; also if the database does not have the state.
    *
    * @generated from field: optional string after_etag = 2;
    */

@@ -177,6 +177,14 @@ export declare type Setting = Message<"mooring.v1.Setting"> & {
    * @generated from field: repeated string families = 22;
    */
   families: string[];
+
+  /**
+   * Identifies this value, also after the database was restored from a copy. 0:
+   * it is the default.
+   *
+   * @generated from field: string etag = 23;
+   */
+  etag: string;
 };
 
 /**
@@ -243,22 +251,22 @@ export declare type SettingInput = Message<"mooring.v1.SettingInput"> & {
   flag?: number | undefined;
 
   /**
-   * Save only if this setting has not changed since that revision; 0: only if
-   * it does not exist, or has its default. ABORTED otherwise.
+   * Save only if the setting has this etag, which a read returns; 0: only if it
+   * does not exist, or has its default. ABORTED otherwise.
    *
-   * @generated from field: optional int64 expected_revision = 8;
+   * @generated from field: optional string expected_etag = 8;
    */
-  expectedRevision?: bigint | undefined;
+  expectedEtag?: string | undefined;
 
   /**
-   * Revision of the setting when the client read it. In a save of several settings of one group, a
-   * value is not saved if it is the one that the client knows, by this read or by its own last save,
-   * and another caller has changed the setting since. A page that saves its whole group therefore
-   * does not revert later saves of other callers, and can set its own back.
+   * Etag of the setting when the client read it. In a save of several settings of one group, a value
+   * is not saved if it is the one that the client knows, by this read or by its own last save, and
+   * the setting has another value now. A page that saves its whole group therefore does not revert
+   * later saves of other callers, and can set its own back.
    *
-   * @generated from field: optional int64 revision = 9;
+   * @generated from field: optional string etag = 9;
    */
-  revision?: bigint | undefined;
+  etag?: string | undefined;
 };
 
 /**

@@ -317,13 +317,6 @@ export declare type SaveSettingsRequest = Message<"mooring.v1.SaveSettingsReques
   settings: SettingInput[];
 
   /**
-   * Save only if no setting has changed since this revision. ABORTED otherwise.
-   *
-   * @generated from field: optional int64 expected_revision = 2;
-   */
-  expectedRevision?: bigint | undefined;
-
-  /**
    * Validate without a commit, and return what would change.
    *
    * @generated from field: bool dry_run = 3;
@@ -338,8 +331,9 @@ export declare type SaveSettingsRequest = Message<"mooring.v1.SaveSettingsReques
   reason: string;
 
   /**
-   * Like expected_revision, with the etag of a read. ABORTED also if the etag is
-   * not of this database, which may have been restored from a copy.
+   * Save only if no setting has changed since the read with this etag. ABORTED
+   * otherwise, also if the etag is not of this database, which may have been
+   * restored from a copy.
    *
    * @generated from field: optional string expected_etag = 5;
    */
@@ -420,14 +414,6 @@ export declare type DeleteSettingRequest = Message<"mooring.v1.DeleteSettingRequ
   key: string;
 
   /**
-   * Delete only if the setting has not changed since this revision. ABORTED
-   * otherwise.
-   *
-   * @generated from field: optional int64 expected_revision = 2;
-   */
-  expectedRevision?: bigint | undefined;
-
-  /**
    * Reason for the history. INVALID_ARGUMENT: more than 500 characters.
    *
    * @generated from field: string reason = 3;
@@ -435,8 +421,9 @@ export declare type DeleteSettingRequest = Message<"mooring.v1.DeleteSettingRequ
   reason: string;
 
   /**
-   * Like expected_revision, with the etag of a read. ABORTED also if the etag is
-   * not of this database, which may have been restored from a copy.
+   * Delete only if the setting has this etag, or has not changed since the read
+   * with this etag. ABORTED otherwise, also if the etag is not of this database,
+   * which may have been restored from a copy.
    *
    * @generated from field: optional string expected_etag = 4;
    */
@@ -634,13 +621,6 @@ export declare const SetQbittorrentResponseSchema: GenMessage<SetQbittorrentResp
  */
 export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequest"> & {
   /**
-   * Send changes after this revision. Absent: begin with a snapshot.
-   *
-   * @generated from field: optional int64 after_revision = 1;
-   */
-  afterRevision?: bigint | undefined;
-
-  /**
    * Only these keys. Empty: all. Revisions that change none of them come as
    * bookmarks.
    *
@@ -658,10 +638,9 @@ export declare type WatchSettingsRequest = Message<"mooring.v1.WatchSettingsRequ
   languageCode: string;
 
   /**
-   * Send changes after the state with this etag, which an event has; precedes
-   * after_revision. If the database does not have the state, because it was
-   * restored from a copy or no longer keeps the changes since, the stream begins
-   * with a snapshot.
+   * Send changes after the state with this etag, which reads and events have.
+   * Absent: begin with a snapshot; also if the database does not have the state,
+   * because it was restored from a copy or no longer keeps the changes since.
    *
    * @generated from field: optional string after_etag = 4;
    */
@@ -1473,10 +1452,9 @@ export declare const SettingService: GenService<{
    * - unique: no revision is sent twice;
    * - reliable: no revision of the requested range is missing;
    * - atomic: all changes of a revision are in one event;
-   * - resumable: after any revision that is kept, at any instance, and by
-   * after_etag also across a restored database;
-   * - bookmarked: progress is sent while nothing changes. OUT_OF_RANGE: the
-   * requested revision is no longer kept; the message names the oldest one. RESOURCE_EXHAUSTED: the
+   * - resumable: after any state that is kept, at any instance; after another
+   * one, also across a restored database, with a snapshot;
+   * - bookmarked: progress is sent while nothing changes. RESOURCE_EXHAUSTED: the
    * client reads too slowly. UNAVAILABLE: the service stops; resume at another instance.
    * UNAUTHENTICATED: the token is no longer valid. Values of secret settings are never sent.
    *

@@ -159,7 +159,7 @@ async function createOne(
   run: CommandRun,
   [name = "", mountPath = "", driver = "", ...members]: readonly string[],
 ): Promise<void> {
-  const input = create(MountInputSchema, { name, mountPath, driver, expectedRevision: 0n });
+  const input = create(MountInputSchema, { name, mountPath, driver, expectedEtag: "0" });
   await readMountMembers(run, input, members, driver);
   await save(run, input);
 }

@@ -85,7 +85,11 @@ export const listCommand: Command = {
     const text = args.text("group");
     const groups = text === undefined ? [] : readGroups(text);
     const client = await connect();
-    const { settings: all, revision } = await client.listSettings({
+    const {
+      settings: all,
+      revision,
+      etag,
+    } = await client.listSettings({
       groups,
       maskSecrets: !args.is("reveal"),
     });
@@ -93,7 +97,7 @@ export const listCommand: Command = {
     if (args.is("json"))
       return output.json(
         ListSettingsResponseSchema,
-        create(ListSettingsResponseSchema, { settings, revision }),
+        create(ListSettingsResponseSchema, { settings, revision, etag }),
       );
     if (settings.length > 0) await writeSettings(output, settings);
     if (output.isTerminal) notice(`${counted(settings.length, "setting")} at revision ${revision}`);

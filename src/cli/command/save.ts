@@ -11,7 +11,7 @@ import {
   type SaveSettingsResponse,
   SaveSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { type Arguments, revisionNumber } from "../argument.ts";
+import type { Arguments } from "../argument.ts";
 import { isNotFound, withNearestKey } from "../call-failure.ts";
 import { type Command, type CommandRun, requireYes } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
@@ -32,21 +32,21 @@ export const setCommand: Command = {
     "setting; unset restores the default. A key that does not exist is refused",
     "without --new, which creates a custom setting.",
   ],
-  flags: ["from-file", "new", "dry-run", "expect-revision", "reason"],
+  flags: ["from-file", "new", "dry-run", "expect-etag", "reason"],
   offline: true,
   positionals: [1, 1_000],
   run: async (run) => {
     const { args, output } = run;
-    const expected = args.text("expect-revision");
-    const expectedRevision =
-      expected === undefined
-        ? {}
-        : { expectedRevision: revisionNumber(expected, "--expect-revision") };
+    const expectedEtag = args.text("expect-etag");
     const settings = await readAssignments(args, run.world, run.notice);
     const client = await run.connect();
     const before = await currentRevision(client, settings, args.is("new"));
     const dryRun = args.is("dry-run");
-    const request = { settings, reason: args.text("reason") ?? "", ...expectedRevision };
+    const request = {
+      settings,
+      reason: args.text("reason") ?? "",
+      ...(expectedEtag && { expectedEtag }),
+    };
     const preview = await client.saveSettings({ ...request, dryRun: true });
     refuseSkipped(preview);
     const reply = dryRun ? preview : await client.saveSettings(request);
@@ -191,12 +191,12 @@ async function planUnset(client: SettingClient, settings: readonly Setting[]): P
   };
 }
 
-function deprecate({ key, value, revision }: Setting) {
-  return { key, value, flag: DEPRECATED, expectedRevision: revision };
+function deprecate({ key, value, etag }: Setting) {
+  return { key, value, flag: DEPRECATED, expectedEtag: etag };
 }
 
-function toDefault({ key, default: value, revision }: Setting) {
-  return { key, value, expectedRevision: revision };
+function toDefault({ key, default: value, etag }: Setting) {
+  return { key, value, expectedEtag: etag };
 }
 
 async function previewUnset(client: SettingClient, { known, custom, deprecated }: Plan) {
@@ -219,15 +219,10 @@ async function unset(client: SettingClient, { known, custom, deprecated }: Plan,
     reason,
   });
   let { revision } = saved;
-  const doomed = [
-    ...custom.map(({ key }) => ({ key, expectedRevision: saved.revision })),
-    ...deprecated.map(({ key, revision: last }) => ({ key, expectedRevision: last })),
-  ];
-  for (const { key, expectedRevision } of doomed)
-    ({ revision } = await client.deleteSetting({
-      key,
-      expectedRevision,
-      reason,
-    }));
+  const keys = custom.map(({ key }) => key);
+  const retired =
+    keys.length === 0 ? [] : (await client.batchGetSettings({ keys, maskSecrets: true })).settings;
+  for (const { key, etag } of [...retired, ...deprecated])
+    ({ revision } = await client.deleteSetting({ key, expectedEtag: etag, reason }));
   return create(SaveSettingsResponseSchema, { revision });
 }

@@ -3,38 +3,36 @@ import {
   type WatchSettingsResponse,
   WatchSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { counted, localTime, revisionNumber } from "../argument.ts";
+import { counted, localTime } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { printEvents } from "../follow.ts";
 import { printableLine } from "../output.ts";
 import { changeLine } from "../setting-table.ts";
 
-/** The beginning of a stream: a revision of the user, or the state of the last event. */
-type Position = { readonly afterRevision?: bigint } | { readonly afterEtag: string };
-
 export const watchCommand: Command = {
   name: "watch",
-  usage: ["watch [KEY...] [--after REVISION]"],
+  usage: ["watch [KEY...] [--after ETAG]"],
   summary: "Print every change as it happens",
   details: [
     "Prints changes of all settings, or of the given keys. After a broken connection",
     "it connects again and prints all changes since. Ctrl-C ends it with exit code 0.",
     "With --json each event is one line: a snapshot, a change, or neither (progress).",
+    "--after continues after the state of an event or of list --json, by its etag.",
   ],
   flags: ["after"],
   offline: false,
   positionals: [0, 1_000],
   run: async (run) => {
-    const text = run.args.text("after");
-    const after = text === undefined ? undefined : revisionNumber(text, "--after");
     const client = await run.connect();
     const keys = [...run.args.positionals];
-    await printEvents<WatchSettingsResponse, Position>(run, {
-      from: after === undefined ? {} : { afterRevision: after },
-      open: (position, options) => client.watchSettings({ keys, ...position }, options),
-      // An older service sends no etag.
-      positionOf: ({ etag, revision }) =>
-        etag === "" ? { afterRevision: revision } : { afterEtag: etag },
+    await printEvents<WatchSettingsResponse, string | undefined>(run, {
+      from: run.args.text("after"),
+      open: (after, options) =>
+        client.watchSettings(
+          { keys, ...(after === undefined ? {} : { afterEtag: after }) },
+          options,
+        ),
+      positionOf: ({ etag }) => etag,
       write: (event) => writeEvent(run, event),
       restart: async () => ({ from: undefined, notice: "beginning again with all settings" }),
     });

@@ -68,8 +68,8 @@ export function inputOf(
     members: given(info.common),
     ...(touched.has("mount_path") && { mountPath: values["mount_path"] ?? "" }),
     ...(mount === undefined
-      ? { driver: info.config?.name ?? "", expectedRevision: 0n }
-      : { expectedRevision: mount.revision }),
+      ? { driver: info.config?.name ?? "", expectedEtag: "0" }
+      : { expectedEtag: mount.etag }),
     // The service asks for the sites of a new mount if there are several.
     ...((mount !== undefined || sites.all || sites.names.size > 0) && {
       sites: create(MountSitesSchema, {

@@ -59,14 +59,14 @@ export function discard(keys: readonly string[]): void {
 /** Resolves a conflict with the value of the edit. */
 export function keepMine({ key, edit, theirs }: Conflict): void {
   const { mine } = edit;
-  const base = theirs ?? { ...edit.base, value: "", revision: 0n };
+  const base = theirs ?? { ...edit.base, value: "", revision: 0n, etag: "0" };
   if (theirs !== undefined && !theirs.secret && mine === theirs.value) discard([key]);
   else edits.value = new Map(edits.peek()).set(key, { base, mine });
 }
 
 function isConflict({ base, mine }: Edit, theirs: Setting | undefined): boolean {
   if (theirs === undefined) return base.revision !== 0n;
-  if (theirs.revision === base.revision) return false;
+  if (theirs.etag === base.etag) return false;
   return theirs.secret || (theirs.value !== base.value && theirs.value !== mine);
 }
 
@@ -80,7 +80,7 @@ export function followEdits(): void {
     if (live === undefined || isSaving.value) return;
     for (const [key, { base, mine }] of edits.peek()) {
       const now = live.byKey.get(key);
-      if (now === undefined || now.revision === base.revision || now.secret) continue;
+      if (now === undefined || now.etag === base.etag || now.secret) continue;
       if (now.value === mine) discard([key]);
       else if (now.value === base.value)
         edits.value = new Map(edits.peek()).set(key, { base: now, mine });

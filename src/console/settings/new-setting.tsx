@@ -26,7 +26,7 @@ export function NewSetting() {
     const flag = visible ? 0 : 1;
     const first = type === "bool" && value === "" ? "false" : value;
     // Fails if the setting exists: another client's setting is not overwritten.
-    const setting = { key, type, options, help, value: first, flag, expectedRevision: 0n };
+    const setting = { key, type, options, help, value: first, flag, expectedEtag: "0" };
     try {
       const { revision } = await asOwn(settingService.saveSettings({ settings: [setting] }));
       await reached(revision);

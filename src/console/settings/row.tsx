@@ -163,7 +163,7 @@ function DeleteSetting({ setting }: { readonly setting: Setting }) {
   const [asked, ask] = useState(false);
   const remove = async (): Promise<void> => {
     discard([key]);
-    await asOwn(settingService.deleteSetting({ key, expectedRevision: await retire(setting) }));
+    await asOwn(settingService.deleteSetting({ key, expectedEtag: await retire(setting) }));
   };
   return (
     <>
@@ -184,12 +184,13 @@ function DeleteSetting({ setting }: { readonly setting: Setting }) {
   );
 }
 
-/** Makes a setting deprecated, because only these can be deleted. @returns its revision. */
-async function retire({ key, flag, revision }: Setting): Promise<bigint> {
-  if (flag === DEPRECATED) return revision;
+/** Makes a setting deprecated, because only these can be deleted. @returns its etag then. */
+async function retire({ key, flag, etag }: Setting): Promise<string> {
+  if (flag === DEPRECATED) return etag;
   // Keeps the current value, which the page does not have for a secret.
   const { setting } = await settingService.getSetting({ key });
-  const input = { key, value: setting?.value ?? "", flag: DEPRECATED, expectedRevision: revision };
-  const saved = await asOwn(settingService.saveSettings({ settings: [input] }));
-  return saved.revision;
+  const input = { key, value: setting?.value ?? "", flag: DEPRECATED, expectedEtag: etag };
+  await asOwn(settingService.saveSettings({ settings: [input] }));
+  const retired = await settingService.getSetting({ key, maskSecrets: true });
+  return retired.setting?.etag ?? "";
 }

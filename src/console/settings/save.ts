@@ -77,7 +77,7 @@ function inputs(of: Edits) {
   return [...of].map(([key, { base, mine }]) => ({
     key,
     value: mine,
-    expectedRevision: base.revision,
+    expectedEtag: base.etag,
   }));
 }
 

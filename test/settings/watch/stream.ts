@@ -27,9 +27,13 @@ export function streamsOf(parts: Parts) {
   const source = { ...parts, definitionOf: (key: string) => definitionOf.get(key) };
   const { watchSettings, watchPublicSettings } = watchImpl(source);
   return {
-    settings: ({ after, keys = [] }: WatchOptions, signal: AbortSignal) =>
-      watchSettings(
-        create(WatchSettingsRequestSchema, { keys: [...keys], ...afterRevision(after) }),
+    async *settings(
+      { after, keys = [] }: WatchOptions,
+      signal: AbortSignal,
+    ): AsyncIterable<WatchSettingsResponse> {
+      const from = await afterEtag(parts, after);
+      yield* watchSettings(
+        create(WatchSettingsRequestSchema, { keys: [...keys], ...from }),
         createHandlerContext({
           service: SettingService,
           method: SettingService.method.watchSettings,
@@ -38,16 +42,20 @@ export function streamsOf(parts: Parts) {
           url: "http://localhost/",
           requestSignal: signal,
         }),
-      ),
-    publicSettings: ({ after }: WatchOptions, signal: AbortSignal) =>
-      watchPublicSettings(create(WatchPublicSettingsRequestSchema, afterRevision(after)), {
-        signal,
-      }),
+      );
+    },
+    async *publicSettings(
+      { after }: WatchOptions,
+      signal: AbortSignal,
+    ): AsyncIterable<WatchPublicSettingsResponse> {
+      const from = await afterEtag(parts, after);
+      yield* watchPublicSettings(create(WatchPublicSettingsRequestSchema, from), { signal });
+    },
   };
 }
 
-function afterRevision(after: number | undefined) {
-  return after === undefined ? {} : { afterRevision: BigInt(after) };
+async function afterEtag({ settings }: Parts, after: number | undefined) {
+  return after === undefined ? {} : { afterEtag: await settings.line.at(after) };
 }
 
 /** An event of WatchSettings as a client records it. */

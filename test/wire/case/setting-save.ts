@@ -147,11 +147,11 @@ export const settingSaveCases: readonly WireCase[] = [
     value("home_icon", "A"),
   ),
   wireCase(
-    "a save that expects an older revision than the newest is aborted",
+    "a save that expects an older state than the newest is aborted",
     saves({ key: "home_icon", value: "C" }),
     fails(
       saveSettings,
-      { settings: [{ key: "home_icon", value: "D" }], expectedRevision: 1n },
+      { settings: [{ key: "home_icon", value: "D" }], expectedEtag: "0" },
       { code: Code.Aborted, message: /changed/ },
     ),
     value("home_icon", "C"),

@@ -1,0 +1,24 @@
+import { createRecordEtags, NO_RECORD } from "../ledger/record-etag.ts";
+import { memoize } from "../memoize.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import type { Mount } from "./mount.ts";
+
+/** Etag of a mount, secrets included; undefined: it does not exist. */
+export type MountEtag = (mount: Mount | undefined) => string;
+
+export function createMountEtag(fingerprint: Pick<Fingerprint, "of">): MountEtag {
+  const etags = createRecordEtags(fingerprint);
+  const of = memoize((mount: Mount) =>
+    etags.of({ key: mount.name, revision: mount.revision, content: sortedJson(mount) }),
+  );
+  return (mount) => (mount === undefined ? NO_RECORD : of(mount));
+}
+
+/** JSON that is equal for equal values: the order of members depends on the order of rows. */
+function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}
