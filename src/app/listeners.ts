@@ -8,9 +8,7 @@ import type { Call } from "../gateway/call.ts";
 import { restGateway } from "../gateway/gateway.ts";
 import { createGrpcHandler } from "../gateway/grpc.ts";
 import type { Method } from "../gateway/method.ts";
-import { createExplained } from "../gateway/options.ts";
 import type { CallObserver } from "../gateway/report.ts";
-import { createSendStream } from "../gateway/stream.ts";
 import { ERROR_DOMAIN } from "../messages/error.ts";
 import type { Localize } from "../messages/localize.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -130,9 +128,9 @@ export async function createServers(
     ...createGrpcServer({ reflect, slowReaders }),
     direct: createGrpcHandler({
       ...common,
-      explained: createExplained(explanation),
+      ...explanation,
+      immutableReplies: restContract.immutableReplies,
       requestId,
-      sendStream: createSendStream(),
       slowReaders,
     }),
     ...(checkReflection === undefined ? {} : { check: checkReflection }),

@@ -21,6 +21,7 @@ import { decodeBinary } from "../transport/decode.ts";
 import { type Coding, decompressionFor } from "./coding.ts";
 import { type Encoded, encode, encodeOnce, type Format } from "./encoded.ts";
 import {
+  type Connection,
   type Dialect,
   type Exchange,
   type Found,
@@ -29,7 +30,7 @@ import {
   type ReplyHeaders,
 } from "./exchange.ts";
 import { ownHeaders, tooLargeReply, wellFormed } from "./failure.ts";
-import { COMPRESSED, PREFIX_LENGTH, prefixed, unwrap, unwrapEach, wrap } from "./length-prefix.ts";
+import { frame, PREFIX_LENGTH, unwrap, unwrapEach, wrap } from "./length-prefix.ts";
 import { isRead, type Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
 import { readRequestJson } from "./rest/json.ts";
@@ -179,6 +180,10 @@ class ConnectExchange implements Exchange {
     this.settings = form.settings;
     this.#gateway = gateway;
     this.#form = form;
+  }
+
+  get connection(): Connection {
+    return this.call.http;
   }
 
   async read(): Promise<Message> {
@@ -378,7 +383,6 @@ interface Framing {
 function framedReply(form: ConnectParts, { coding, encode, errorOf }: Framing): StreamReply {
   const { call, settings } = form;
   const { http } = call;
-  const framed = settings.isImmutable ? wrap : prefixed;
   return {
     sink: http.sink,
     isOpen: () => http.isBegun || http.isGone,
@@ -388,14 +392,12 @@ function framedReply(form: ConnectParts, { coding, encode, errorOf }: Framing): 
         "content-type": contentType(form),
         ...(coding === undefined ? {} : { [namesOf(form).encoding]: coding.name }),
       }),
-    encode: (message) => {
-      const encoded = encode(message);
-      const isLong = encoded.bytes.length >= settings.compressMinBytes;
-      if (coding === undefined || !isLong) return framed(encoded.bytes);
-      return encoded
-        .compress(coding)
-        .then((bytes) => framed(bytes, bytes === encoded.bytes ? 0 : COMPRESSED));
-    },
+    encode: (message) =>
+      frame(encode(message), {
+        coding,
+        minBytes: settings.compressMinBytes,
+        isKept: settings.isImmutable,
+      }),
     end: (thrown) => {
       const error = thrown === undefined ? undefined : errorOf(thrown);
       http.end(endFrame(form, error));

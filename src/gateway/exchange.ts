@@ -43,11 +43,23 @@ export interface BodyReading {
   readonly signal: AbortSignal | undefined;
 }
 
+/** The connection of a call, for the steps that all protocols share. */
+export interface Connection {
+  /** Whether the request announces a body. */
+  readonly hasBody: boolean;
+  /** Whether the client has disconnected. */
+  readonly isGone: boolean;
+  /** Aborts the response, so that the client detects that it is incomplete. */
+  destroy(): void;
+  /** The exchange is over: nothing more is read or written. */
+  finish(): void;
+}
+
 /**
  * One HTTP request and its response: Node's behind Fastify, or those of the Fetch API. The
  * protocols use HTTP only through this interface.
  */
-export interface Http {
+export interface Http extends Connection {
   /** Id of the request, for logs and `x-request-id`. */
   readonly id: string;
   readonly method: string;
@@ -64,7 +76,6 @@ export interface Http {
   /** A request header by lower-case name; several values joined by ", ". */
   header(name: string): string | undefined;
   headers(): Iterable<readonly [name: string, value: string]>;
-  readonly hasBody: boolean;
   /**
    * Reads the request body to its end. The result of `use` must not be a view of the bytes.
    *
@@ -74,8 +85,6 @@ export interface Http {
   readBody<T>(reading: BodyReading, use: (body: Buffer) => T | Promise<T>): Promise<T>;
   /** Reads the request body piece by piece. @throws as readBody; the time limit is per piece. */
   readPieces(reading: BodyReading): BodyPieces;
-  /** Whether the client has disconnected. */
-  readonly isGone: boolean;
   /** Values that the application gives the call; undefined: none. */
   contextValues(): ContextValues | undefined;
   /** Logs an error whose message is masked for the client. */
@@ -92,21 +101,25 @@ export interface Http {
   readonly sink: Sink;
   /** Ends a streamed response. */
   end(last?: Buffer | string): void;
-  /** Aborts the response, so that the client detects that it is incomplete. */
-  destroy(): void;
-  /** The exchange is over: nothing more is read or written. */
-  finish(): void;
 }
 
-/** A call in an HTTP request. */
-export class HttpCall extends Call {
-  readonly transport: CallTransport;
-  readonly http: Http;
+/** A call that an exchange serves. */
+export abstract class ExchangeCall extends Call {
   /**
    * Set when the call is executed. Not a function: V8 allocates a function that is assigned to a
    * property in old space, where it retains the whole call until the next full garbage collection.
    */
   exchange: Pick<Exchange, "encode"> | undefined;
+
+  encode(reply: Message): unknown {
+    return this.exchange?.encode(reply);
+  }
+}
+
+/** A call in an HTTP request. */
+export class HttpCall extends ExchangeCall {
+  readonly transport: CallTransport;
+  readonly http: Http;
   readonly #gateway: HeaderOptions;
 
   constructor(method: DescMethod, transport: CallTransport, http: Http, gateway: HeaderOptions) {
@@ -114,10 +127,6 @@ export class HttpCall extends Call {
     this.transport = transport;
     this.http = http;
     this.#gateway = gateway;
-  }
-
-  encode(reply: Message): unknown {
-    return this.exchange?.encode(reply);
   }
 
   get requestMethod(): string {
@@ -203,11 +212,12 @@ const OF_THE_MESSAGE: ReadonlySet<string> = new Set([
 type HeaderOptions = Pick<Gateway, "peerOf" | "requestHeader" | "responseHeader">;
 
 /**
- * One HTTP request for an rpc and its reply, in one protocol. `serve` runs the steps in this order:
- * `read` or `messages`, the rpc, then `send` or `stream`; `fail` replaces the remaining steps.
+ * A request for an rpc and its reply, in one protocol. `serve` runs the steps in this order: `read` or
+ * `messages`, the rpc, then `send` or `stream`; `fail` replaces the remaining steps.
  */
 export interface Exchange {
-  readonly call: HttpCall;
+  readonly call: ExchangeCall;
+  readonly connection: Connection;
   readonly method: Method;
   readonly settings: MethodSettings;
   /** Reads the request message. @throws ConnectError for a request that can't be read. */
@@ -225,12 +235,11 @@ export interface Exchange {
 }
 
 /**
- * Admits a request by its headers, reads it, calls its rpc and sends the reply. An incomplete
- * request is not executed and has no reply. Never rejects.
+ * Serves a call of any protocol: admits the request by its headers, reads it, calls the rpc and sends
+ * the reply. An incomplete request is not executed and has no reply. Never rejects.
  */
 export async function serve(gateway: Gateway, exchange: Exchange): Promise<void> {
-  const { call, method, settings } = exchange;
-  const { http } = call;
+  const { call, connection, method, settings } = exchange;
   const shutdowns = shutdownsOf(gateway, settings);
   for (const shutdown of shutdowns) shutdown.add(call);
   let isRead = false;
@@ -238,39 +247,48 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
     const admitted = gateway.admit?.(call);
     if (admitted !== undefined) {
       // The peer address is not available any more after the HTTP/2 stream was reset.
-      if (http.hasBody) void call.peer;
+      if (connection.hasBody) void call.peer;
       await admitted;
-      if (http.isGone) throw new RequestAborted();
+      if (connection.isGone) throw new RequestAborted();
     }
     if (settings.requestGate !== undefined) await settings.requestGate(call);
     call.exchange = exchange;
-    if (method.kind === "client_streaming") {
-      const messages = exchange.messages();
-      isRead = true;
-      await exchange.send((await method.invoke(messages, call)).message);
-      return;
+    switch (method.kind) {
+      case "unary": {
+        const message = await exchange.read();
+        isRead = true;
+        await exchange.send((await method.invoke(message, call)).message);
+        break;
+      }
+      case "server_streaming": {
+        const message = await exchange.read();
+        isRead = true;
+        await sendReplies(gateway, exchange, () => method.invoke(message, call));
+        break;
+      }
+      case "client_streaming": {
+        const messages = exchange.messages();
+        isRead = true;
+        await exchange.send((await method.invoke(messages, call)).message);
+        break;
+      }
+      case "bidi_streaming": {
+        const messages = exchange.messages();
+        isRead = true;
+        await sendReplies(gateway, exchange, () => method.invoke(messages, call));
+      }
     }
-    if (method.kind === "bidi_streaming") {
-      const messages = exchange.messages();
-      isRead = true;
-      await sendReplies(gateway, exchange, () => method.invoke(messages, call));
-      return;
-    }
-    const message = await exchange.read();
-    isRead = true;
-    if (method.kind === "unary") await exchange.send((await method.invoke(message, call)).message);
-    else await sendReplies(gateway, exchange, () => method.invoke(message, call));
   } catch (error) {
     gateway.explained(error, call);
     if (!isRead) gateway.turnedAway(error, call);
-    if (error instanceof RequestAborted) http.destroy();
+    if (error instanceof RequestAborted) connection.destroy();
     else
       exchange.fail(error instanceof Error ? error : new Error("not an error", { cause: error }));
   } finally {
     call.done();
     for (const shutdown of shutdowns) shutdown.delete(call);
     gateway.eventStreams.delete(call);
-    http.finish();
+    connection.finish();
   }
 }
 

@@ -5,57 +5,55 @@ import {
   type ServerHttp2Stream,
   sensitiveHeaders,
 } from "node:http2";
-import { create, type DescMethod, type Message, toBinary } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
-import { ConnectError } from "@connectrpc/connect";
-import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import {
-  BadRequest_FieldViolationSchema,
-  BadRequestSchema,
-} from "../../gen/google/rpc/error_details_pb.js";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { parseTimeout } from "@connectrpc/connect/protocol-grpc";
 import type { PeerOf } from "../transport/address.ts";
-import {
-  BadRequest,
-  type BodyBounds,
-  discardRest,
-  type MessageLimits,
-  RequestAborted,
-  readBody,
-} from "../transport/body.ts";
+import { BadRequest, discardRest, readBody } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
-import { Call } from "./call.ts";
-import { DEFLATE, decompressionFor, GZIP } from "./coding.ts";
-import { encodeOnce } from "./encoded.ts";
-import { wellFormed } from "./failure.ts";
-import { PREFIX_LENGTH, prefixed, unwrap, wrap } from "./length-prefix.ts";
-import { isRead, type Method, type StreamMethod, type UnaryMethod } from "./method.ts";
-import type { Explained } from "./options.ts";
+import { type Coding, DEFLATE, decompressionFor, GZIP } from "./coding.ts";
+import { type Encoded, encode, encodeOnce } from "./encoded.ts";
+import { type Connection, type Exchange, ExchangeCall, serve } from "./exchange.ts";
+import { tooLargeReply } from "./failure.ts";
+import { failureTrailers } from "./grpc-status.ts";
+import { frame, PREFIX_LENGTH, unwrap } from "./length-prefix.ts";
+import { isRead, type Method } from "./method.ts";
+import { complete, type Gateway, type GatewayOptions } from "./options.ts";
 import { toConnectError } from "./report.ts";
-import { serialize } from "./serialize.ts";
-import { nodeSink, type SendStream, type StreamReply } from "./stream.ts";
+import type { MethodSettings, RouterOptions } from "./settings.ts";
+import { nodeSink, type StreamReply } from "./stream.ts";
 
-export interface GrpcHandlerOptions {
-  readonly methods: readonly Method[];
+/** Options of gRPC. Those of services and rpcs hold as well. */
+export interface GrpcHandlerOptions
+  extends Pick<
+      GatewayOptions,
+      | "methods"
+      | "peerOf"
+      | "bounds"
+      | "bodyLimit"
+      | "messageLimits"
+      | "immutableReplies"
+      | "admit"
+      | "refused"
+      | "dropped"
+      | "errorDomain"
+      | "explain"
+      | "streams"
+    >,
+    Pick<
+      RouterOptions,
+      "binaryOptions" | "requestGate" | "readMaxBytes" | "writeMaxBytes" | "shutdownSignal"
+    > {
   readonly requestId: RequestIds;
-  /** Finds a client's address. */
-  readonly peerOf: PeerOf;
-  readonly bounds: BodyBounds;
-  /** Longest message of a method's requests, in bytes. */
-  readonly bodyLimit: (method: DescMethod) => number;
-  /** Bounds of a method's request messages. */
-  readonly messageLimits: (method: DescMethod) => MessageLimits;
-  readonly sendStream: SendStream;
   readonly slowReaders: Pick<SlowReaders, "hold" | "write">;
-  /** Admits a call by its headers, or throws, before a byte of its body is read. */
-  readonly admit: (call: Call) => void | Promise<void>;
-  /** Adds reason and details to the error of a request that cannot be read. */
-  readonly explained?: Explained;
-  /** Called for calls that are refused before they reach their method. */
-  readonly refused: (error: ConnectError, call: Call) => void;
-  /** Called for calls that never ended, and so were not executed. */
-  readonly dropped: (error: ConnectError, call: Call) => void;
+  /** Codings of requests and replies. Default: gzip and deflate. */
+  readonly acceptCompression?: RouterOptions["acceptCompression"];
+  /** Shortest message of a reply that is compressed, in bytes. Default: none is. */
+  readonly compressMinBytes?: RouterOptions["compressMinBytes"];
+  /** Longest deadline that a client may request, in milliseconds. Default: any. */
+  readonly maxTimeoutMs?: RouterOptions["maxTimeoutMs"];
 }
 
 /** Serves gRPC calls on HTTP/2 streams. */
@@ -65,42 +63,60 @@ export interface GrpcHandler {
 }
 
 /**
- * Serves methods with one request message on the streams of an HTTP/2 server (gRPC over HTTP/2).
- * grpc-js serves all other methods (docs/decisions/0081-grpc-js-by-its-public-interface.md).
+ * Serves methods with one request message on the streams of an HTTP/2 server (gRPC over HTTP/2), by
+ * the steps of all protocols. grpc-js serves all other methods
+ * (docs/decisions/0081-grpc-js-by-its-public-interface.md).
  */
 export function createGrpcHandler(options: GrpcHandlerOptions): GrpcHandler {
-  const methods = new Map(
-    options.methods
-      .filter((method) => method.kind === "unary" || method.kind === "server_streaming")
-      .map((method) => [`/${method.desc.parent.typeName}/${method.desc.name}`, method]),
+  const { requestId, slowReaders, ...others } = options;
+  const gateway = complete({
+    ...others,
+    acceptCompression: others.acceptCompression ?? [GZIP, DEFLATE],
+    compressMinBytes: others.compressMinBytes ?? Number.POSITIVE_INFINITY,
+    maxTimeoutMs: others.maxTimeoutMs ?? Number.MAX_SAFE_INTEGER,
+  });
+  const served = gateway.methods.filter(
+    (method) =>
+      (method.kind === "unary" || method.kind === "server_streaming") &&
+      gateway.settingsOf(method).servesGrpc,
   );
+  const methods = new Map(
+    served.map((method): [string, GrpcMethod] => {
+      const settings = gateway.settingsOf(method);
+      const { parent, name } = method.desc;
+      return [`/${parent.typeName}/${name}`, { method, settings, head: headOf(settings) }];
+    }),
+  );
+  const parts = { gateway, slowReaders };
   return {
     handle: (stream, headers) => {
-      const method = methods.get(headers[":path"] ?? "");
-      if (method === undefined) return false;
-      void serve(method, new GrpcCall(method.desc, stream, headers, options), options);
+      const found = methods.get(headers[":path"] ?? "");
+      if (found === undefined) return false;
+      const sent = headers["x-request-id"];
+      const id = requestId(typeof sent === "string" ? sent : undefined);
+      const call = new GrpcCall(found.method.desc, id, stream, headers, gateway.peerOf);
+      void serve(gateway, new GrpcExchange(found, call, parts));
       return true;
     },
   };
 }
 
 /** A call on an HTTP/2 stream. */
-class GrpcCall extends Call {
+class GrpcCall extends ExchangeCall {
   readonly transport = "grpc";
   readonly requestMethod = "POST";
   readonly stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #peerOf: PeerOf;
-  #sent: { readonly reply: Message; readonly bytes: Buffer } | undefined;
 
   constructor(
     method: DescMethod,
+    requestId: string,
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    { requestId, peerOf }: GrpcHandlerOptions,
+    peerOf: PeerOf,
   ) {
-    const sent = headers["x-request-id"];
-    super(method, requestId(typeof sent === "string" ? sent : undefined));
+    super(method, requestId);
     this.stream = stream;
     this.#headers = headers;
     this.#peerOf = peerOf;
@@ -112,12 +128,6 @@ class GrpcCall extends Call {
 
   protected address(): string {
     return this.#peerOf(this.stream.session?.socket?.remoteAddress, (name) => this.header(name));
-  }
-
-  /** A reply is encoded for its report, and then sent. */
-  encode(reply: Message): Buffer {
-    if (this.#sent?.reply !== reply) this.#sent = { reply, bytes: bytesOf(this, reply) };
-    return this.#sent.bytes;
   }
 
   header(name: string): string | undefined {
@@ -142,99 +152,181 @@ class GrpcCall extends Call {
   }
 }
 
-/** Codings of requests. */
-const CODINGS = [GZIP, DEFLATE];
-/** Longest time-out, in milliseconds; a longer one means none. */
-const MAX_TIME = Number.MAX_SAFE_INTEGER;
+/** A method with its settings, and the headers of its replies. */
+interface GrpcMethod {
+  readonly method: Method;
+  readonly settings: MethodSettings;
+  readonly head: OutgoingHttpHeaders;
+}
 
-async function serve(
-  method: UnaryMethod | StreamMethod,
-  call: GrpcCall,
-  options: GrpcHandlerOptions,
-): Promise<void> {
-  const { admit, refused, dropped } = options;
-  const fail = (error: unknown): void => sendFailure(call, toConnectError(error));
-  let message: Message;
-  // A stream that fails before it is read loses its peer address.
-  void call.peer;
-  try {
-    // The time counts from the headers, including the wait for the body.
-    limitTime(call);
-    await admit(call);
-    message = await readMessage(method.desc, call, options);
-  } catch (error) {
-    call.done();
-    options.explained?.(error, call);
-    if (error instanceof RequestAborted) dropped(error, call);
-    else {
-      refused(toConnectError(error), call);
-      fail(error);
-    }
-    return;
+/** Parts of a handler that its exchanges share. */
+interface GrpcParts {
+  readonly gateway: Gateway;
+  readonly slowReaders: GrpcHandlerOptions["slowReaders"];
+}
+
+/** A gRPC request and its reply. */
+class GrpcExchange implements Exchange, Connection {
+  readonly call: GrpcCall;
+  readonly method: Method;
+  readonly settings: MethodSettings;
+  readonly #head: OutgoingHttpHeaders;
+  readonly #parts: GrpcParts;
+  /** A reply is encoded for its report, and then sent. */
+  #encoded: { readonly message: Message; readonly encoded: Encoded } | undefined;
+
+  constructor({ method, settings, head }: GrpcMethod, call: GrpcCall, parts: GrpcParts) {
+    this.method = method;
+    this.settings = settings;
+    this.#head = head;
+    this.call = call;
+    this.#parts = parts;
   }
-  try {
-    if (method.kind === "unary") {
-      // Before the headers: for a reply without a valid encoding only the status is sent.
-      const reply = call.encode((await method.invoke(message, call)).message);
-      options.slowReaders.hold(call.stream, reply);
-      sendReply(call, reply);
-    } else await options.sendStream(streamReply(call, options), method.invoke(message, call));
-  } catch (error) {
-    fail(error);
-  } finally {
-    call.done();
+
+  get connection(): Connection {
+    return this;
+  }
+
+  readonly hasBody = true;
+
+  get isGone(): boolean {
+    const { stream } = this.call;
+    return stream.closed || stream.destroyed;
+  }
+
+  destroy(): void {
+    this.call.stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  finish(): void {
+    // Nothing is left: HTTP/2 ends the stream itself.
+  }
+
+  read(): Promise<Message> {
+    const { call, settings } = this;
+    limitTime(call, settings.maxTimeoutMs);
+    const { stream, peer } = call;
+    const { readMaxBytes, codings } = settings;
+    const { limits, binaryDepth: depth, readUnknownFields } = settings.request;
+    const encoding = call.header("grpc-encoding");
+    const decompress = decompressionFor(encoding, codings, "grpc-accept-encoding");
+    const hasEnded = (): boolean => !(stream.closed || stream.destroyed || stream.aborted);
+    const incoming = { stream, peer, hasEnded, signal: call.limited ? call.signal : undefined };
+    const { bounds } = this.#parts.gateway;
+    return readBody(incoming, bounds, readMaxBytes + PREFIX_LENGTH, async (body) => {
+      const bytes = await unwrap(body, readMaxBytes, decompress);
+      return decodeBinary(call.method.input, bytes, limits, { depth, readUnknownFields });
+    });
+  }
+
+  messages(): never {
+    throw new Error("streams of requests are served by grpc-js");
+  }
+
+  encode(message: Message): Encoded {
+    if (this.#encoded?.message === message) return this.#encoded.encoded;
+    const { reply, writeMaxBytes } = this.settings;
+    const { output } = this.call.method;
+    const encoded = (this.#isKept ? encodeOnce : encode)(output, message, "proto", reply);
+    const { length } = encoded.bytes;
+    if (length > writeMaxBytes) throw tooLargeReply(length, writeMaxBytes);
+    this.#encoded = { message, encoded };
+    return encoded;
+  }
+
+  /** The encoded reply of a read is shared with other calls that send the same message. */
+  get #isKept(): boolean {
+    return this.settings.isImmutable && isRead(this.call.method);
+  }
+
+  #frame(message: Message, coding: Coding | undefined): Buffer | Promise<Buffer> {
+    const { compressMinBytes: minBytes } = this.settings;
+    return frame(this.encode(message), { coding, minBytes, isKept: this.#isKept });
+  }
+
+  /** The coding of a reply; undefined: none. */
+  get #coding(): Coding | undefined {
+    const { codings, accepted, compressMinBytes } = this.settings;
+    if (compressMinBytes === Number.POSITIVE_INFINITY) return undefined;
+    const [name] = accepted(this.call.header("grpc-accept-encoding"));
+    return codings.find((coding) => coding.name === name);
+  }
+
+  async send(message: Message): Promise<void> {
+    const { call } = this;
+    const coding = this.#coding;
+    // Before the headers: for a reply without a valid encoding only the status is sent.
+    const reply = await this.#frame(message, coding);
+    if (isOver(call)) return;
+    this.#parts.slowReaders.hold(call.stream, reply);
+    this.#begin(WELL, coding);
+    call.stream.end(reply);
+  }
+
+  stream(): StreamReply {
+    const { call } = this;
+    const coding = this.#coding;
+    const status: Status = {};
+    return {
+      sink: nodeSink(this.#parts.slowReaders, call.stream),
+      isOpen: () => isOver(call),
+      open: () => this.#begin(status, coding),
+      encode: (message) => this.#frame(message, coding),
+      end: (error) => {
+        if (error !== undefined) status.error = toConnectError(error);
+        call.stream.end();
+      },
+    };
+  }
+
+  /** @param status read when the reply ends. */
+  #begin(status: Status, coding?: Coding): void {
+    const { call } = this;
+    const { stream } = call;
+    const head =
+      coding === undefined ? this.#head : { ...this.#head, "grpc-encoding": coding.name };
+    stream.respond(withSet(head, call.setHeader), { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers(trailersOf(call, status.error)));
+  }
+
+  /**
+   * A reply of trailers only (gRPC over HTTP/2, "Responses"), or one without messages if the handler
+   * has set headers: clients treat the headers of a single frame as trailers.
+   */
+  fail(thrown: unknown): void {
+    const { call } = this;
+    if (isOver(call)) return;
+    const error = toConnectError(thrown);
+    const { stream } = call;
+    if (call.setHeader === undefined)
+      stream.respond({ ...this.#head, ...trailersOf(call, error) }, { endStream: true });
+    else {
+      this.#begin({ error });
+      stream.end();
+    }
+    // Sends RST_STREAM(NO_ERROR) after an early response (RFC 9113, section 8.1).
+    if (!stream.readableEnded) discardRest(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }
 
-function limitTime(call: GrpcCall): void {
-  const { timeoutMs, error } = parseTimeout(call.header("grpc-timeout") ?? null, MAX_TIME);
+function limitTime(call: GrpcCall, maxTimeoutMs: number): void {
+  const { timeoutMs, error } = parseTimeout(call.header("grpc-timeout") ?? null, maxTimeoutMs);
   if (error !== undefined) throw new BadRequest("HEADER_INVALID", error.rawMessage, error.code);
   if (timeoutMs !== undefined) call.limitTime(timeoutMs);
 }
 
-function readMessage(
-  { input }: DescMethod,
-  call: GrpcCall,
-  { bounds, bodyLimit, messageLimits }: GrpcHandlerOptions,
-): Promise<Message> {
-  const { stream, peer } = call;
-  const limits = messageLimits(call.method);
-  const limit = bodyLimit(call.method);
-  const encoding = call.header("grpc-encoding");
-  const decompress = decompressionFor(encoding, CODINGS, "grpc-accept-encoding");
-  const hasEnded = (): boolean => !(stream.closed || stream.destroyed || stream.aborted);
-  const incoming = { stream, peer, hasEnded, signal: call.limited ? call.signal : undefined };
-  return readBody(incoming, bounds, limit + PREFIX_LENGTH, (body) => {
-    const bytes = unwrap(body, limit, decompress);
-    // Most are not compressed, and a wait costs as much as reading them.
-    return bytes instanceof Promise
-      ? bytes.then((plain) => decodeBinary(input, plain, limits))
-      : decodeBinary(input, bytes, limits);
+/** The headers of a method's replies. */
+function headOf({ codings }: MethodSettings): OutgoingHttpHeaders {
+  return Object.freeze({
+    ":status": 200,
+    "content-type": "application/grpc+proto",
+    "grpc-accept-encoding": ["identity", ...codings.map(({ name }) => name)].join(","),
   });
 }
-
-const HEAD: OutgoingHttpHeaders = Object.freeze({
-  ":status": 200,
-  "content-type": "application/grpc+proto",
-  "grpc-accept-encoding": "identity,gzip,deflate",
-});
 
 /** Reports whether the call was answered or its client has disconnected. */
 function isOver({ stream }: GrpcCall): boolean {
   return stream.headersSent || stream.closed || stream.destroyed;
-}
-
-function sendReply(call: GrpcCall, reply: Buffer): void {
-  if (isOver(call)) return;
-  begin(call, WELL);
-  call.stream.end(reply);
-}
-
-/** Encoded message with its prefix; that of a read is shared with other calls of the same reply. */
-function bytesOf({ method }: GrpcCall, message: Message): Buffer {
-  return isRead(method)
-    ? wrap(encodeOnce(method.output, message, "proto").bytes)
-    : prefixed(serialize(method.output, message));
 }
 
 /** Reason for which a stream ended; undefined: it is complete. */
@@ -244,45 +336,6 @@ interface Status {
 
 /** Status of a reply that cannot fail any more. */
 const WELL: Status = Object.freeze({});
-
-/** @param status called when the reply ends. */
-function begin(call: GrpcCall, status: Status): void {
-  const { stream } = call;
-  stream.respond(withSet(HEAD, call.setHeader), { waitForTrailers: true });
-  stream.on("wantTrailers", () => stream.sendTrailers(trailersOf(call, status.error)));
-}
-
-function streamReply(call: GrpcCall, { slowReaders }: GrpcHandlerOptions): StreamReply {
-  const { stream } = call;
-  const status: Status = {};
-  return {
-    sink: nodeSink(slowReaders, stream),
-    isOpen: () => isOver(call),
-    open: () => begin(call, status),
-    encode: (message) => bytesOf(call, message),
-    end: (error) => {
-      if (error !== undefined) status.error = toConnectError(error);
-      stream.end();
-    },
-  };
-}
-
-/**
- * A reply of trailers only (gRPC over HTTP/2, "Responses"), or one without messages if the handler
- * has set headers: clients treat the headers of a single frame as trailers.
- */
-function sendFailure(call: GrpcCall, error: ConnectError): void {
-  if (isOver(call)) return;
-  const { stream } = call;
-  if (call.setHeader === undefined)
-    stream.respond({ ...HEAD, ...trailersOf(call, error) }, { endStream: true });
-  else {
-    begin(call, { error });
-    stream.end();
-  }
-  // Sends RST_STREAM(NO_ERROR) after an early response (RFC 9113, section 8.1).
-  if (!stream.readableEnded) discardRest(stream, () => stream.close(constants.NGHTTP2_NO_ERROR));
-}
 
 /** Not indexed in the compression tables, which would fill with values that are never repeated. */
 const NEVER_AGAIN = ["x-request-id"];
@@ -299,74 +352,7 @@ function trailersOf(call: GrpcCall, error: ConnectError | undefined): OutgoingHt
   );
 }
 
-function failureTrailers(failure: ConnectError): OutgoingHttpHeaders {
-  const error = withinTrailers(wellFormed(failure));
-  return {
-    ...Object.fromEntries(setTrailerStatus(new Headers(), error)),
-    // Escapes only required characters (gRPC over HTTP/2, "Responses"): grpc-js decodes few others.
-    "grpc-message": escapeMessage(error.rawMessage),
-  };
-}
-
-function escapeMessage(text: string): string {
-  return text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
-}
-
 /** @param set by a handler or an interceptor; headers of the protocol take precedence. */
 function withSet(own: OutgoingHttpHeaders, set: Headers | undefined): OutgoingHttpHeaders {
   return set === undefined ? own : { ...Object.fromEntries(set), ...own };
-}
-
-/** UTF-8 bytes of an error's message in trailers, which contain it twice, and of its details. */
-const MAX_MESSAGE = 1_024;
-const MAX_DETAILS = 2_048;
-/** Bytes of a type URL and of lengths, for each value. */
-const BESIDE = 64;
-
-type Detail = ConnectError["details"][number];
-
-/**
- * Limits an error to the size of HTTP/2 trailers: gRPC clients fail with INTERNAL when the trailers
- * of a reply exceed their limit, 8 KiB in grpc-java and 16 KiB in Node. A longer message is cut,
- * and the first violations of `google.rpc.BadRequest` and the other details that fit are kept.
- */
-function withinTrailers(error: ConnectError): ConnectError {
-  const { rawMessage, code, metadata, cause } = error;
-  const isSmall = error.details.reduce((sum, one) => sum + sizeOf(one), 0) <= MAX_DETAILS;
-  if (isSmall && Buffer.byteLength(rawMessage) <= MAX_MESSAGE) return error;
-  const small = new ConnectError(cut(rawMessage), code, metadata, undefined, cause);
-  let left = MAX_DETAILS;
-  const others = error.details.filter((detail) => {
-    const fits = !isBadRequest(detail) && sizeOf(detail) <= left;
-    if (fits) left -= sizeOf(detail);
-    return fits;
-  });
-  left -= BESIDE;
-  const [{ fieldViolations } = create(BadRequestSchema)] = error.findDetails(BadRequestSchema);
-  const beyond = fieldViolations.findIndex((violation) => {
-    left -= toBinary(BadRequest_FieldViolationSchema, violation).length + 4;
-    return left < 0;
-  });
-  const first = beyond < 0 ? fieldViolations : fieldViolations.slice(0, beyond);
-  const value = { fieldViolations: first };
-  small.details = first.length === 0 ? others : [{ desc: BadRequestSchema, value }, ...others];
-  return small;
-}
-
-function isBadRequest(detail: Detail): boolean {
-  return ("desc" in detail ? detail.desc.typeName : detail.type) === BadRequestSchema.typeName;
-}
-
-function sizeOf(detail: Detail): number {
-  const { value } =
-    "desc" in detail ? anyPack(detail.desc, create(detail.desc, detail.value)) : detail;
-  return value.length + BESIDE;
-}
-
-/** Cuts a text at a character boundary. */
-function cut(text: string): string {
-  if (Buffer.byteLength(text) <= MAX_MESSAGE) return text;
-  const bytes = new Uint8Array(MAX_MESSAGE - 3);
-  const { read } = new TextEncoder().encodeInto(text, bytes);
-  return `${text.slice(0, read)}…`;
 }

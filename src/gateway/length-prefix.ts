@@ -2,13 +2,14 @@ import { Code } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
 import { BadRequest } from "../transport/body.ts";
 import { type BodyPieces, readFrames } from "../transport/body-pieces.ts";
-import type { Decompress } from "./coding.ts";
+import type { Coding, Decompress } from "./coding.ts";
+import type { Encoded } from "./encoded.ts";
 
 /** Bytes before a message: flags and the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_LENGTH = 5;
 
 /** The message is compressed (gRPC, gRPC-Web and Connect alike). */
-export const COMPRESSED = 1;
+const COMPRESSED = 1;
 
 /**
  * Extracts the only message of an enveloped request body.
@@ -84,4 +85,25 @@ const wrapped = memoize((flags: number) => memoize((bytes: Buffer) => prefixed(b
  */
 export function wrap(bytes: Buffer, flags = 0): Buffer {
   return wrapped(flags)(bytes);
+}
+
+/** How a message of a reply is framed. */
+interface Framing {
+  /** Compression; undefined: none. */
+  readonly coding: Coding | undefined;
+  /** Shortest message that is compressed, in bytes. */
+  readonly minBytes: number;
+  /** The message is sent to several receivers: its frame is kept. */
+  readonly isKept: boolean;
+}
+
+/** An encoded message with its prefix, compressed if that makes it smaller. */
+export function frame(
+  encoded: Encoded,
+  { coding, minBytes, isKept }: Framing,
+): Buffer | Promise<Buffer> {
+  const framed = isKept ? wrap : prefixed;
+  const { bytes } = encoded;
+  if (coding === undefined || bytes.length < minBytes) return framed(bytes);
+  return encoded.compress(coding).then((made) => framed(made, made === bytes ? 0 : COMPRESSED));
 }

@@ -143,6 +143,7 @@ export interface MethodSettings {
   readonly shutdownSignal: AbortSignal | undefined;
   readonly servesConnect: boolean;
   readonly servesGrpcWeb: boolean;
+  readonly servesGrpc: boolean;
 }
 
 /** Parts of the settings that depend on options of the gateway alone. @internal */
@@ -198,6 +199,7 @@ export function resolveSettings(
     shutdownSignal: options.shutdownSignal,
     servesConnect: options.connect ?? true,
     servesGrpcWeb: options.grpcWeb ?? true,
+    servesGrpc: options.grpc ?? true,
   };
 }
 

@@ -9,7 +9,6 @@ import { restGateway } from "../../src/gateway/gateway.ts";
 import { createGrpcHandler } from "../../src/gateway/grpc.ts";
 import { createMethods, type Routes } from "../../src/gateway/method.ts";
 import { type CallObserver, reportInterceptor } from "../../src/gateway/report.ts";
-import { createSendStream } from "../../src/gateway/stream.ts";
 import { connectedPeer } from "../../src/transport/address.ts";
 import { Buffered } from "../../src/transport/body.ts";
 import { MESSAGE_LIMITS } from "../../src/transport/decode.ts";
@@ -101,9 +100,9 @@ export async function serveRoutes(
     }),
     direct: createGrpcHandler({
       ...common,
+      immutableReplies: true,
       requestId,
       slowReaders,
-      sendStream: createSendStream(),
     }),
   };
   const { front, address } = await openFront(

@@ -5,6 +5,7 @@ import { BadRequest } from "../../transport/body.ts";
 import { type Framing, readFrames } from "../../transport/body-pieces.ts";
 import { type Coding, type Decompress, decompressionFor } from "../coding.ts";
 import {
+  type Connection,
   type Dialect,
   type Exchange,
   type Found,
@@ -263,6 +264,10 @@ class RestExchange implements Exchange {
 
   get method(): Method {
     return this.#choice.binding.method;
+  }
+
+  get connection(): Connection {
+    return this.call.http;
   }
 
   read(): Message | Promise<Message> {
