@@ -221,13 +221,13 @@ export interface Exchange {
   readonly method: Method;
   readonly settings: MethodSettings;
   /** Reads the request message. @throws ConnectError for a request that can't be read. */
-  read(): Message | Promise<Message>;
+  read(): Promise<Message>;
   /** Request messages of a client stream. @throws as read, at once or during reading. */
   messages(): AsyncIterable<Message>;
   /** Encodes a response message, once. @throws UnencodableReply */
   encode(message: Message): unknown;
   /** Sends the response message of an rpc that has one. */
-  send(message: Message): void | Promise<void>;
+  send(message: Message): Promise<void>;
   /** The reply of a server stream; undefined: it was sent already, and the rpc is not called. */
   stream(): StreamReply | undefined;
   /** Sends an error as the whole reply. */
@@ -244,11 +244,10 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
   for (const shutdown of shutdowns) shutdown.add(call);
   let isRead = false;
   try {
-    const admitted = gateway.admit?.(call);
-    if (admitted !== undefined) {
+    if (gateway.admit !== undefined) {
       // The peer address is not available any more after the HTTP/2 stream was reset.
       if (connection.hasBody) void call.peer;
-      await admitted;
+      await gateway.admit(call);
       if (connection.isGone) throw new RequestAborted();
     }
     if (settings.requestGate !== undefined) await settings.requestGate(call);

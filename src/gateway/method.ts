@@ -212,8 +212,8 @@ function bindClientStream(
 type Requested<R> = R & { readonly call: Call };
 
 /**
- * Unary request whose members are created on first use. They are on the prototype: a getter on each
- * object would make a hidden class of its own, and 2 µs of a call.
+ * Unary request whose members are created on first use. They are on the prototype: getters of an object
+ * literal take 2 µs of the 20 of a call (docs/decisions/0014-one-way-through-http.md).
  */
 class LazyRequest implements Requested<UnaryRequest> {
   readonly stream = false;
@@ -386,7 +386,7 @@ function whole({ output }: DescMethod, reply: MessageInitShape<DescMethod["outpu
   return isMessage(reply) ? reply : create(output, reply);
 }
 
-/** An iterator and not a generator, which would wait several times more per message. */
+/** An iterator: a generator would end only after the message for which it waits. */
 function wholeOnes(
   method: DescMethod,
   replies: AsyncIterable<MessageInitShape<DescMethod["output"]>>,

@@ -89,11 +89,10 @@ export function createSendStream(times: StreamTimes = {}): SendStream {
     try {
       for await (const message of messages) {
         // A first message without a valid encoding fails with an ordinary reply.
-        const bytes = reply.encode(message);
+        const bytes = await reply.encode(message);
         open(message);
         if (heart) heart.active = true;
-        const written = sink.write(bytes instanceof Promise ? await bytes : bytes);
-        if (written === false || !(await written)) return;
+        if (!(await sink.write(bytes))) return;
       }
     } catch (error) {
       if (!reply.isOpen()) throw error;

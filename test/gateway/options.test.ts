@@ -208,7 +208,14 @@ function define(methods: readonly JsonObject[]): Map<string, DescMethod> {
     dependency: [body.name, "google/protobuf/field_mask.proto"],
     messageType: [
       { name: "File", field: [field("name", 1), field("body", 2, ".google.api.HttpBody")] },
-      { name: "Book", field: [field("title", 1), field("author", 2, ".files.Author")] },
+      {
+        name: "Book",
+        field: [
+          field("title", 1),
+          field("author", 2, ".files.Author"),
+          { ...field("tags", 3), label: "LABEL_REPEATED" },
+        ],
+      },
       { name: "Author", field: [field("first_name", 1), field("last_name", 2)] },
       {
         name: "Update",
@@ -345,14 +352,17 @@ describe("PATCH", () => {
       },
     ]).values(),
   ] as [DescMethod];
-  const masks = async (options: RestHandlerOptions, query = ""): Promise<unknown> => {
+  const masks = async (
+    options: RestHandlerOptions,
+    query = "",
+    body = '{"title":"a","author":{"lastName":"b"}}',
+  ): Promise<unknown> => {
     let paths: unknown;
     const method = unary(update, (request) => {
       const mask = member(request, "updateMask");
       paths = mask && create(FieldMaskSchema, mask as object).paths;
       return {};
     });
-    const body = '{"title":"a","author":{"lastName":"b"}}';
     const init = { method: "PATCH", headers: JSON_TYPE, body };
     await restHandler({ methods: [method], ...options })(
       new Request(`http://a/books${query}`, init),
@@ -365,6 +375,11 @@ describe("PATCH", () => {
     expect(await masks({ fillUpdateMask: true })).toEqual(["title", "author.last_name"]);
     expect(await masks({ fillUpdateMask: true }, "?updateMask=title")).toEqual(["title"]);
     expect(await masks({ fillUpdateMask: true }, "?updateMask.paths=title")).toEqual(["title"]);
+  });
+
+  test.each([1, 300, 20_000])("sets the mask from a body with a list of %d", async (count) => {
+    const body = JSON.stringify({ title: "a", tags: Array(count).fill("b") });
+    expect(await masks({ fillUpdateMask: true }, "", body)).toEqual(["title", "tags"]);
   });
 
   test.each([

@@ -214,12 +214,12 @@ export function emptyMessage(rule: RequestRule, type = ""): Message {
  *
  * @throws INVALID_ARGUMENT with the problem and its position.
  */
-export function bodyMessage(
+export async function bodyMessage(
   rule: RequestRule,
   body: Uint8Array,
   read: ReadBody,
   rules: JsonRules,
-): Message | Promise<Message> {
+): Promise<Message> {
   if (body.length === 0 || rule.body.kind === "none") return emptyMessage(rule);
   const json = read(body);
   if (json === null && rules.reading.tolerance.nullBody) return create(rule.desc);
@@ -230,16 +230,16 @@ export function bodyMessage(
   const isStrict = rule.mask !== undefined && reading.hasStrictMasks;
   const strict: Reading = { ...reading, unknownMembers: "refuse" };
   const paths = rule.mask && field.message ? maskPaths(field.message, json) : [];
-  const made = fieldFromJson(
+  const message = await fieldFromJson(
     rule.desc,
     field,
     json,
     isStrict ? { ...rules, reading: strict } : rules,
   );
   const { mask } = rule;
-  if (mask === undefined || paths.length === 0 || made instanceof Promise) return made;
-  createFieldSetter([mask])(made, create(FieldMaskSchema, { paths }));
-  return made;
+  if (mask !== undefined && paths.length > 0)
+    createFieldSetter([mask])(message, create(FieldMaskSchema, { paths }));
+  return message;
 }
 
 /**

@@ -41,7 +41,6 @@ import {
   rawStream,
   STREAM_TYPES,
   streamFormat,
-  type Variant,
 } from "./reply.ts";
 import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
 import { createRouter, type Router, type Url } from "./router.ts";
@@ -270,21 +269,18 @@ class RestExchange implements Exchange {
     return this.call.http;
   }
 
-  read(): Message | Promise<Message> {
+  async read(): Promise<Message> {
     const { call } = this;
     this.#begin();
-    const { bounds } = this.#replies.gateway;
     if (!call.http.hasBody)
       return this.#fill(emptyMessage(this.#choice.binding.request, call.header("content-type")));
     const limit = this.settings.readMaxBytes;
     const decompress = this.#decompression();
-    return call.http
-      .readBody(call.reading(bounds, limit), (bytes) =>
-        decompress === undefined
-          ? this.#decode(bytes)
-          : decompress(bytes, limit).then((plain) => this.#decode(plain)),
-      )
-      .then((message) => this.#fill(message));
+    const reading = call.reading(this.#replies.gateway.bounds, limit);
+    const message = await call.http.readBody(reading, async (bytes) =>
+      this.#decode(decompress === undefined ? bytes : await decompress(bytes, limit)),
+    );
+    return this.#fill(message);
   }
 
   /**
@@ -330,7 +326,7 @@ class RestExchange implements Exchange {
     }
   }
 
-  #decode(bytes: Uint8Array): Message | Promise<Message> {
+  async #decode(bytes: Uint8Array): Promise<Message> {
     const { call } = this;
     const { request } = this.#choice.binding;
     if (request.raw) return anyBodyMessage(request, call.header("content-type") ?? "", bytes);
@@ -364,21 +360,20 @@ class RestExchange implements Exchange {
   }
 
   /** Sends 304 when the client has the reply already. */
-  send(message: Message): void | Promise<void> {
+  async send(message: Message): Promise<void> {
     const { call } = this;
     const reply = this.#encodeReply(message);
     const own = headersSetBy(call);
     const seen = seenTag(call, reply, this.#replies.gateway.seesWhole);
     if (seen !== undefined) {
       call.http.respond(304, combine(reply.unchanged(seen).headers, own), "");
-      return undefined;
+      return;
     }
-    const isHead = call.requestMethod === "HEAD";
-    const respond = ({ headers, body }: Variant): void =>
-      call.http.respond(reply.status, combine(headers, own), isHead ? "" : body);
     const coding = this.#codingOf(reply, own);
-    if (coding === undefined) return respond(reply.uncompressed());
-    return reply.compressed(coding).then(respond);
+    const { headers, body } =
+      coding === undefined ? reply.uncompressed() : await reply.compressed(coding);
+    const isHead = call.requestMethod === "HEAD";
+    call.http.respond(reply.status, combine(headers, own), isHead ? "" : body);
   }
 
   /** The coding of a reply; none for one that the rpc has encoded itself. */
