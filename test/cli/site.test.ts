@@ -138,7 +138,9 @@ test("a site whose token was reset is stuck until it has the new token", async (
   await writeFile(newTokenFile, `${site.token()}\n`);
   const cured = await cli("set", "home", "--site-token-file", newTokenFile);
   expect(cured).toMatchObject({ code: 0, err: "" });
-  expect(cured.out).toMatch(/^home +follow +differs/m);
+  await expect
+    .poll(async () => (await cli("list")).out)
+    .toMatch(/^home +follow +stuck .*search_index refused/m);
   await service.cli(["set", "main_color=#654321"]);
   await expect.poll(() => site.value("main_color")).toBe("#654321");
 });
