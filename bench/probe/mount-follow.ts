@@ -53,7 +53,6 @@ async function main(): Promise<void> {
     now: Date.now,
     sites: all,
     wantedOf: () => wanted,
-    onRound: () => undefined,
     onError,
     times: { read: 3_600_000, reread: 3_600_000 },
   });

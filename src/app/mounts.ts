@@ -11,11 +11,12 @@ import { followFeed } from "../ledger/feed.ts";
 import { createTranslations } from "../messages/language.ts";
 import { message } from "../messages/message.ts";
 import type { MountService } from "../mounts/mount-service.ts";
+import { createMountView } from "../mounts/mount-view.ts";
 import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry, type MountStateStore } from "../mounts/site/registry.ts";
-import { createMountSync } from "../mounts/site/sync.ts";
+import { createMountSync, type RoundListener } from "../mounts/site/sync.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { isMountChange } from "../settings/mount-key.ts";
 import type { Sites } from "../sites/sites.ts";
@@ -26,7 +27,7 @@ import type { SettingServices } from "./settings.ts";
 
 /** Dependencies of mounts and incidents. */
 export interface MountParts {
-  readonly sites: Pick<Sites, "registry" | "service" | "sync">;
+  readonly sites: Pick<Sites, "registry" | "sync">;
   readonly store: {
     readonly sites: SiteStore;
     readonly mountStates: MountStateStore;
@@ -73,6 +74,18 @@ export async function openMounts(
   const lister = createLister({ driverOf });
   const registry = createMountRegistry(store.mountStates);
   const remedyFor = (error: string) => actionOf(classify(error));
+  const view = createMountView(ledger);
+  const sync = createMountSync({
+    sync: sites.sync,
+    sites: sites.registry,
+    registry,
+    hash: fingerprint,
+    now: Date.now,
+    driverOf,
+    wantedOf: view.wantedOf,
+    onError: (error) => log.error({ err: error }, "failed to follow mounts"),
+    times,
+  });
   const incidents = await startIncidents({
     store: store.incidents,
     sites: sites.registry,
@@ -80,12 +93,11 @@ export async function openMounts(
     driverOf,
     sealer: createSealer(secretKeys),
     translations: createTranslations(),
-    mountAt: (siteId, path) => mounts.nameAt(siteId, path),
+    mountAt: view.nameAt,
     lister,
     listings: registry,
     rowsOf: async ({ id }) => (await sync.read(id)).rows,
     record: (site, row, error) => sync.record(site.id, row, error, classify),
-    onStatus: () => mounts.changed(),
     probeInterval: probeIntervalMs,
     allowPrivate: webhookTargets === "any",
     now: Date.now,
@@ -121,7 +133,8 @@ export async function openMounts(
     driverNames,
     stopping: ending.signal,
     sites: sites.registry,
-    sync: () => sync,
+    view,
+    sync,
     audit: (entry) => mapWriteError(store.audit.append([entry])),
     lister,
     health: {
@@ -136,7 +149,13 @@ export async function openMounts(
       isRefusal: needsUser,
     },
   });
-  mounts.onStatus(sites.service.changed);
+  incidents.onStatus(mounts.changed);
+  sync.onRound((site, { rows }) => incidents.listed(site, rows));
+  sync.onRound(recordRounds({ store: store.sites, ledger, log }));
+  sync.onRound(async (site, { take }) => {
+    if (Object.keys(take).length > 0)
+      await mounts.takeContent(site, take, { ...WORKER, reason: `content of ${site.name}` });
+  });
   // Runs before any write to a site: an invalid file ends the start.
   const stopFile =
     mountsFile === undefined
@@ -152,61 +171,6 @@ export async function openMounts(
           onError: (error) => log.error({ err: error }, "the file of mounts could not be applied"),
         });
   opened.defer(async () => stopFile?.());
-  // The rounds of many sites end at the same time: their entries share transactions.
-  const note = createBatches({
-    record: async (notes: readonly SiteNote[]): Promise<readonly undefined[]> => {
-      await store.sites.note(notes);
-      return notes.map(() => undefined);
-    },
-  });
-  const sync = createMountSync({
-    sync: sites.sync,
-    sites: sites.registry,
-    registry,
-    hash: fingerprint,
-    now: Date.now,
-    driverOf,
-    wantedOf: mounts.wantedOf,
-    onRound: async (site, round) => {
-      for (const { name, path, steps, drifted, error } of round.done)
-        log[error === "" ? "info" : "warn"](
-          { site: site.name, mount: name, path, steps, drifted, reason: error },
-          "mount",
-        );
-      const time = Date.now();
-      const written = round.done.filter(({ steps }) => steps.length > 0);
-      if (written.length > 0)
-        await note(
-          {
-            siteId: site.id,
-            events: written.map(({ name, steps, error }) => ({
-              time,
-              actor: WORKER.actor,
-              action: MOUNT_ACTION,
-              revision: ledger.snapshot().revision,
-              keys: [`mount:${name}`],
-              result:
-                error === ""
-                  ? steps.join(", ")
-                  : message("STEPS_FAILED", { steps: steps.join(", "), error }),
-            })),
-            audit: written.map(({ name, path, steps, error }) => ({
-              ...doneEntry(WORKER, time, [site.name, `mount:${name}`], { path, steps: [...steps] }),
-              outcome: error === "" ? "OK" : "FAILED_PRECONDITION",
-            })),
-          },
-          { isPatient: true },
-        );
-      if (Object.keys(round.take).length > 0)
-        await mounts.takeContent(site, round.take, {
-          ...WORKER,
-          reason: `content of ${site.name}`,
-        });
-    },
-    onList: incidents.listed,
-    onError: (error) => log.error({ err: error }, "failed to follow mounts"),
-    times,
-  });
   // Applies committed mounts to the sites immediately; after a gap of the feed, all mounts.
   const following = followFeed(feed, ending.signal, (commits) => {
     if (commits?.some(({ changes }) => changes.some(isMountChange)) === false) return;
@@ -233,3 +197,53 @@ export async function openMounts(
 
 /** Origin of work on sites, for audit and history. */
 const WORKER = { actor: "mounts", transport: "", method: "mount", peer: "", requestId: "" };
+
+/** Writes the calls of rounds to the log, the logs of sites and the audit. */
+function recordRounds({
+  store,
+  ledger,
+  log,
+}: {
+  readonly store: Pick<SiteStore, "note">;
+  readonly ledger: Pick<SettingServices["ledger"], "snapshot">;
+  readonly log: Logger;
+}): RoundListener {
+  // The rounds of many sites end at the same time: their entries share transactions.
+  const note = createBatches({
+    record: async (notes: readonly SiteNote[]): Promise<readonly undefined[]> => {
+      await store.note(notes);
+      return notes.map(() => undefined);
+    },
+  });
+  return async (site, { done }) => {
+    for (const { name, path, steps, drifted, error } of done)
+      log[error === "" ? "info" : "warn"](
+        { site: site.name, mount: name, path, steps, drifted, reason: error },
+        "mount",
+      );
+    const time = Date.now();
+    const written = done.filter(({ steps }) => steps.length > 0);
+    if (written.length === 0) return;
+    await note(
+      {
+        siteId: site.id,
+        events: written.map(({ name, steps, error }) => ({
+          time,
+          actor: WORKER.actor,
+          action: MOUNT_ACTION,
+          revision: ledger.snapshot().revision,
+          keys: [`mount:${name}`],
+          result:
+            error === ""
+              ? steps.join(", ")
+              : message("STEPS_FAILED", { steps: steps.join(", "), error }),
+        })),
+        audit: written.map(({ name, path, steps, error }) => ({
+          ...doneEntry(WORKER, time, [site.name, `mount:${name}`], { path, steps: [...steps] }),
+          outcome: error === "" ? "OK" : "FAILED_PRECONDITION",
+        })),
+      },
+      { isPatient: true },
+    );
+  };
+}

@@ -9,9 +9,7 @@ import type { Localize } from "../messages/localize.ts";
 import { createHistoryView } from "../mounts/history-view.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
-import { NO_MOUNTS } from "../sites/site.ts";
-import { createSiteNames } from "../sites/site-names.ts";
-import type { SitesDeps } from "../sites/sites.ts";
+import type { SiteTimes } from "../sites/sites.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -21,7 +19,7 @@ import { openStore } from "./database.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
-import { type OpenSites, openSites, openUpstream, summaryOf } from "./sites.ts";
+import { openRegistry, openSiteService, openSites, openUpstream, summaryOf } from "./sites.ts";
 import { createStatusService } from "./status.ts";
 
 /** Dependencies of services on the process. */
@@ -30,7 +28,7 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
   /** Called with the duration of each transaction, in milliseconds. */
   readonly committed?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
-  readonly siteTimes?: SitesDeps["times"] | undefined;
+  readonly siteTimes?: SiteTimes | undefined;
   /** Timings of mounts and incidents. */
   readonly mountTimes?: MountTimes | undefined;
   /** Number of open streams. */
@@ -58,8 +56,8 @@ export interface RunningServices extends Services {
 }
 
 /**
- * Starts the services in the order of their dependencies: drivers, store, settings, sites,
- * upstream, access. They are closed in reverse order, also when the start fails.
+ * Starts the services in phases: drivers and stores, the ledger, services, background work, the
+ * upstream and access. They are closed in reverse order, also when the start fails.
  *
  * @throws Error with a message for the operator.
  */
@@ -80,34 +78,22 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     deps.committed,
   );
   opened.defer(() => store.close());
-  // The sites are read after the settings.
-  let openedSites: OpenSites | undefined;
-  const { showKey } = createHistoryView(() => openedSites?.registry.names() ?? createSiteNames([]));
+  // Aborted when streams are to end.
+  const ending = new AbortController();
+  const registry = await openRegistry(config, { store, log, times: deps.siteTimes });
+  const { showKey } = createHistoryView(registry.names);
   const services = await startSettingServices(config, { ...deps, store, showKey });
   opened.defer(services.close);
   const { ledger, feed } = services;
-  let mountService: OpenMounts["mounts"] | undefined;
   const sites = await openSites(config, {
     services,
     store,
+    registry,
     log,
     times: deps.siteTimes,
-    mountsOf: (site) => mountService?.ofSite(site) ?? NO_MOUNTS,
-    // Mounts start after the sites; no call arrives before.
-    effects: {
-      leave: async (...args) => (await mountService?.leave(...args)) ?? [],
-      affected: (...args) => mountService?.affected(...args) ?? [],
-    },
   });
-  opened.defer(sites.close);
-  openedSites = sites;
   const driverOf = (name: string) => drivers.current().get(name);
-  const {
-    incidents,
-    mounts,
-    endStreams: endMountStreams,
-    close: closeMounts,
-  } = await openMounts(config, {
+  const { incidents, mounts, ...mountWork } = await openMounts(config, {
     sites,
     store,
     services,
@@ -116,13 +102,21 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     driverNames: () => drivers.current().names,
     times: deps.mountTimes,
   });
-  opened.defer(closeMounts);
-  mountService = mounts;
+  opened.defer(mountWork.close);
+  opened.defer(sites.close);
+  const siteService = openSiteService(config, {
+    services,
+    sites,
+    mounts,
+    log,
+    stopping: ending.signal,
+  });
   await sites.start();
   const upstream = openUpstream(config, {
     services,
     sites,
-    forwardMounts: mounts.passing,
+    service: siteService,
+    forwardMounts: mounts.forward,
     log,
     times: deps.siteTimes,
   });
@@ -141,18 +135,17 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   opened.defer(audit.close);
   const checkpoints = keepAudit(config, { store, log });
   opened.defer(checkpoints.stop);
-  const stopping = new AbortController();
   const running = opened.move();
   return {
     ...services,
-    sites: sites.service,
-    pendingSites: sites.service.pending,
+    sites: siteService,
+    pendingSites: siteService.pending,
     mounts,
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
-    siteNames: sites.registry.names,
-    readSites: () => readSiteNames(sites.registry),
+    siteNames: registry.names,
+    readSites: () => readSiteNames(registry),
     mountAt: incidents.mountAt,
     coverage: (siteId) => ({ ...mounts.looked(siteId), interval: config.probeIntervalMs }),
     driverOf,
@@ -163,14 +156,14 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,
     databaseId: () => store.databaseId,
     databaseAwayFor: store.awayFor,
-    drivers: createDriverService({ live: drivers, stopping: stopping.signal }),
+    drivers: createDriverService({ live: drivers, stopping: ending.signal }),
     status: createStatusService({
       store,
       ledger,
       drivers: () => drivers.current().names.length,
       sites: async () => {
         await upstream?.probe();
-        return summaryOf(sites.service);
+        return summaryOf(siteService);
       },
       watchers,
       draining,
@@ -184,11 +177,10 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     upstream,
     authentication,
     endStreams: () => {
-      stopping.abort();
+      ending.abort();
       feed.close();
       audit.endStreams();
-      sites.endStreams();
-      endMountStreams();
+      mountWork.endStreams();
     },
     close: () => running.disposeAsync(),
   };

@@ -7,13 +7,21 @@ import type { Config } from "../config/config.ts";
 import type { Method } from "../gateway/method.ts";
 import { listRoutes } from "../gateway/rest/rest.ts";
 import { chooseLanguage, type Language, type Translate } from "../messages/language.ts";
+import type { MountService } from "../mounts/mount-service.ts";
 import type { Origin } from "../proxy/header.ts";
 import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
+import type { SiteRegistry } from "../sites/registry.ts";
 import type { SiteService } from "../sites/service.ts";
 import { errorOf, type Site } from "../sites/site.ts";
 import { countsText, stateOfSite } from "../sites/site-state.ts";
-import { createSites, type Sites, type SitesDeps } from "../sites/sites.ts";
+import {
+  createSites,
+  openSiteRegistry,
+  type Sites,
+  type SiteTimes,
+  serveSites,
+} from "../sites/sites.ts";
 import type { SiteEvent, SiteStore } from "../sites/store.ts";
 import { passingReason } from "../sync/failure.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -25,20 +33,14 @@ import { createUnavailablePage } from "../upstream/unavailable-page.ts";
 import { startUpstream, type Upstream, type UpstreamDeps } from "../upstream/upstream.ts";
 import type { SettingServices } from "./settings.ts";
 
-/** Dependencies of sites. */
+/** Dependencies of the work on sites. */
 export interface SiteParts {
   readonly services: SettingServices;
   readonly store: { readonly sites: SiteStore };
+  readonly registry: SiteRegistry;
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
-  readonly times?: SitesDeps["times"] | undefined;
-  readonly mountsOf?: SitesDeps["mountsOf"];
-  readonly effects?: SitesDeps["effects"];
-}
-
-/** The sites. `met` starts following the upstream, after the first contact with it. */
-export interface OpenSites extends Sites {
-  met(): void;
+  readonly times?: SiteTimes | undefined;
 }
 
 /** Origin of changes by the start of the program. */
@@ -50,50 +52,80 @@ const START: AuditOrigin = {
   peer: "",
 };
 
-/** Starts following the sites, if there are any; the upstream only after first contact. */
-export async function openSites(
-  { secretKeys, maxValue, upstream }: Config,
-  { services, store, log, times, effects, mountsOf }: SiteParts,
-): Promise<OpenSites> {
-  let isMet = upstream === undefined;
-  const onEvent = (site: Site, { action, actor, revision, keys, result }: SiteEvent): void => {
-    const level = action === "fight" ? "error" : TROUBLE.has(action) ? "warn" : "info";
-    log[level]({ site: site.name, action, actor, revision, keys, result }, "site");
-  };
-  const sites = await createSites({
-    ...services,
-    isHeld: (site) => site.upstream && !isMet,
+/** Reads the sites. Secrets that cannot be opened are logged. */
+export async function openRegistry(
+  { secretKeys }: Config,
+  { store, log, times }: Pick<SiteParts, "store" | "log" | "times">,
+): Promise<SiteRegistry> {
+  return openSiteRegistry({
     store: store.sites,
     sealer: createSealer(secretKeys),
-    hash: services.fingerprint,
-    managedBy: services.settings.managedBy,
-    maxValueBytes: maxValue,
-    now: Date.now,
-    random: Math.random,
-    ...(times === undefined ? {} : { times }),
-    effects,
-    mountsOf,
-    onEvent,
     onClosed: (name, error) =>
       log.error({ site: name, reason: error.message }, "the site's secrets cannot be decrypted"),
-    onError: (error) => log.error({ err: error }, "failed to follow the sites"),
+    batch: times?.batch,
   });
-  await using opened = new AsyncDisposableStack();
-  opened.defer(sites.close);
+}
+
+/** Creates the work on sites. The upstream waits for first contact. */
+export async function openSites(
+  { maxValue, upstream }: Config,
+  { services, store, registry, log, times }: SiteParts,
+): Promise<Sites> {
   // A site that was the upstream until the configuration changed.
-  for (const site of sites.registry.sites())
+  for (const site of registry.sites())
     if (site.upstream && upstream === undefined)
-      await sites.registry.change(
+      await registry.change(
         site.id,
         (now) => ({ ...now, upstream: false }),
         () => [doneEntry(START, Date.now(), [site.name], { changed: ["upstream"] })],
       );
-  opened.move();
-  return {
-    ...sites,
-    met: () => {
-      isMet = true;
-    },
+  return createSites({
+    registry,
+    store: store.sites,
+    ledger: services.ledger,
+    feed: services.feed,
+    hash: services.fingerprint,
+    maxValueBytes: maxValue,
+    holdsUpstream: upstream !== undefined,
+    now: Date.now,
+    random: Math.random,
+    onEvent: logSiteEvent(log),
+    onError: (error) => log.error({ err: error }, "failed to follow the sites"),
+    times,
+  });
+}
+
+/** Creates the service of the sites. @param parts.mounts what is known about their mounts. */
+export function openSiteService(
+  { maxValue }: Config,
+  parts: Pick<SiteParts, "services" | "log"> & {
+    readonly sites: Sites;
+    readonly mounts: Pick<MountService, "ofSite" | "leave" | "affected" | "onStatus">;
+    readonly stopping: AbortSignal;
+  },
+): SiteService {
+  const { services, sites, mounts, log, stopping } = parts;
+  const service = serveSites({
+    registry: sites.registry,
+    settings: sites.settings,
+    ledger: services.ledger,
+    definitionOf: services.definitionOf,
+    managedBy: services.settings.managedBy,
+    maxValueBytes: maxValue,
+    now: Date.now,
+    stopping,
+    onEvent: logSiteEvent(log),
+    mountsOf: mounts.ofSite,
+    effects: mounts,
+  });
+  mounts.onStatus(service.changed);
+  return service;
+}
+
+function logSiteEvent(log: Logger): (site: Site, event: SiteEvent) => void {
+  return (site, { action, actor, revision, keys, result }) => {
+    const level = action === "fight" ? "error" : TROUBLE.has(action) ? "warn" : "info";
+    log[level]({ site: site.name, action, actor, revision, keys, result }, "site");
   };
 }
 
@@ -106,17 +138,20 @@ export function openUpstream(
   {
     services,
     sites,
+    service,
     forwardMounts,
     log,
     times,
-  }: Omit<SiteParts, "store"> & {
-    readonly sites: OpenSites;
+  }: Pick<SiteParts, "services" | "log" | "times"> & {
+    readonly sites: Sites;
+    readonly service: SiteService;
     readonly forwardMounts: UpstreamDeps["forwardMounts"];
   },
 ): Upstream | undefined {
   if (url === undefined) return undefined;
   return startUpstream({
     sites,
+    service,
     url,
     token,
     maxValueBytes: maxValue,
@@ -127,7 +162,7 @@ export function openUpstream(
     forwardMounts,
     onEvent: (site, { action, keys, result }) =>
       log.info({ site: site.name, action, keys, result }, "site"),
-    onAdopted: sites.met,
+    onAdopted: sites.settings.releaseUpstream,
     onNotice: (message) => log.info({ upstream: url }, message),
     onError: (error) => log.error({ err: error }, "failed to follow the upstream"),
   });

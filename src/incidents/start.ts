@@ -54,8 +54,6 @@ export interface IncidentsDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly onChange: (event: IncidentEvent, site: string, incident: Incident) => void;
-  /** Called after a change of the incidents that `at` returns. */
-  readonly onStatus: () => void;
   /** Called when failing mounts of a site begin to be without incidents, with their number. */
   readonly onLeftOut: (site: Site, count: number) => void;
   /** Called after a webhook was disabled because its target is gone. */
@@ -77,6 +75,8 @@ export interface Incidents {
   readonly webhooks: WebhookService;
   /** Number of open incidents by class, if this process follows mounts; else 0. */
   counts(): Readonly<Record<IncidentClass, number>>;
+  /** Calls the listener after each change of the incidents that `at` returns. */
+  onStatus(listener: () => void): void;
   /** The open incident of a mount, in any process. */
   at(siteId: string, path: string): Incident | undefined;
   /** Processes a list of a site's mounts. */
@@ -91,6 +91,10 @@ export interface Incidents {
 export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const { store, sites, isLeader, now, onError } = deps;
   const ending = new AbortController();
+  const listeners: (() => void)[] = [];
+  const statusChanged = (): void => {
+    for (const listener of listeners) listener();
+  };
   // Hexadecimal: an argument of a command must not begin with a hyphen.
   const newId = (): string => randomBytes(9).toString("hex");
   const siteName = (siteId: string): string => sites.byId(siteId)?.name ?? siteId;
@@ -118,7 +122,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     onChange: (event, incident) => {
       deps.onChange(event, siteName(incident.siteId), incident);
       service.changed();
-      deps.onStatus();
+      statusChanged();
     },
     onLeftOut: deps.onLeftOut,
   });
@@ -187,7 +191,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       JSON.stringify(Array.from(all, ({ id, changedAt }) => [id, changedAt]));
     const isSame = versions(open) === versions(others.values());
     others = new Map(open.map((each) => [keyOf(each.siteId, each.mountPath), each]));
-    if (!isSame) deps.onStatus();
+    if (!isSame) statusChanged();
   };
   const beat = async (): Promise<void> => {
     if (ending.signal.aborted) return;
@@ -221,6 +225,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       if (isLeader()) for (const incident of registry.open()) counts[incident.class] += 1;
       return counts;
     },
+    onStatus: (listener) => void listeners.push(listener),
     at: (siteId, path) =>
       isLeader() ? registry.at(siteId, path) : others.get(keyOf(siteId, path)),
     listed: async (site, rows) => {

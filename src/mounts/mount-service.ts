@@ -11,7 +11,6 @@ import type { Mount } from "./mount.ts";
 import type { MountEtag } from "./mount-etag.ts";
 import type { Result } from "./save.ts";
 import type { MountRound } from "./site/round.ts";
-import type { WantedMount } from "./site/row.ts";
 import type { Status } from "./status.ts";
 import type { TestResult } from "./test.ts";
 import type { WatchedMounts } from "./watch.ts";
@@ -94,8 +93,6 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   };
   /** Calls the listener after a change of the states of mounts. */
   onStatus(listener: () => void): void;
-  /** Name of the mount that a site has at a path; undefined: none. */
-  nameAt(siteId: string, path: string): string | undefined;
   /** Status of a mount on each of its sites. */
   statuses(mount: Mount): readonly Status[];
   save(inputs: readonly MountInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
@@ -143,7 +140,7 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   /**
    * Forwards a change made on a server's own pages, and adopts the result as the caller's change.
    */
-  passing(site: Site, pass: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
+  forward(site: Site, send: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
   /** Adopts content that users have edited on a site. */
   takeContent(site: Site, take: MountRound["take"], origin: RevisionOrigin): Promise<void>;
   /** Restores mounts to a revision. @throws NOT_FOUND; OUT_OF_RANGE; ABORTED. */
@@ -173,6 +170,4 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   watch<M>(view: View<WatchedMounts, M>, signal: AbortSignal): AsyncIterable<M>;
   /** Wakes streams after a commit. */
   changed(): void;
-  /** Desired mounts of a site. */
-  wantedOf(site: Site): readonly WantedMount[];
 }

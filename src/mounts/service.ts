@@ -6,7 +6,6 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { History } from "../ledger/history.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { NO_RECORD } from "../ledger/record-etag.ts";
-import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import {
   denied,
@@ -19,7 +18,6 @@ import {
 import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { SettingItem } from "../settings/item.ts";
 import { isMountChange, MOUNT_PREFIX, MOUNTS, readMountKey } from "../settings/mount-key.ts";
 import { createDeclared } from "../settings/provision/managed.ts";
 import { changesAfter } from "../settings/rollback.ts";
@@ -46,14 +44,13 @@ import {
   pathOn,
   pathsOf,
   readDraftMount,
-  readMounts,
   siteNamesOf,
-  wantedMounts,
   withoutSite,
   writeMount,
 } from "./mount.ts";
 import { createMountEtag } from "./mount-etag.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
+import type { MountView } from "./mount-view.ts";
 import { checkPaths, rollBack } from "./rollback.ts";
 import { decideDelete, decideSave, redirectedOf, resultAs } from "./save.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
@@ -61,7 +58,7 @@ import type { Lister } from "./site/listing.ts";
 import { plainStatus } from "./site/plain.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
-import { cleanPath, type WantedMount } from "./site/row.ts";
+import { cleanPath } from "./site/row.ts";
 import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf, unreadSite } from "./status.ts";
 import { createSummaries } from "./summary.ts";
@@ -74,7 +71,8 @@ export interface MountServiceDeps {
   readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: Pick<SiteRegistry, "sites" | "names" | "load" | "state">;
-  readonly sync: () => Pick<MountSync, "read" | "request" | "push" | "forward" | "record">;
+  readonly view: MountView;
+  readonly sync: Pick<MountSync, "read" | "request" | "push" | "forward" | "record">;
   readonly registry: MountRegistry;
   /** Listings of mounts at their providers. */
   readonly lister: Pick<Lister, "list" | "accountOf">;
@@ -98,8 +96,7 @@ const MAX_SUBJECTS = 100;
 
 export function createMountService(deps: MountServiceDeps): MountService {
   const { ledger, registry, driverOf } = deps;
-  const readAll = memoize((rows: View<SettingItem>) => readMounts(rows.items()));
-  const all = (): ReadonlyMap<string, Mount> => readAll(ledger.snapshot().of(MOUNTS));
+  const { all, wantedOf } = deps.view;
   const byPath = memoize((mounts: ReadonlyMap<string, Mount>) => {
     const pairs = [...mounts.values()].flatMap((mount) =>
       [...new Set(pathsOf(mount))].map((path) => ({ path, mount })),
@@ -108,10 +105,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
     for (const { path, mount } of pairs) found.set(path, [...(found.get(path) ?? []), mount]);
     return found;
   });
-  const wantedOfAll = memoize((mounts: ReadonlyMap<string, Mount>) =>
-    memoize((id: string) => wantedMounts(mounts, { id }), { limit: 1_000 }),
-  );
-  const wantedOf = ({ id }: Pick<Site, "id">): readonly WantedMount[] => wantedOfAll(all())(id);
   const declared = createDeclared();
   const guard = (name: string): void => checkManaged(name, declared.by(name));
   const sources: StatusSources = { ...deps.health, registry };
@@ -245,8 +238,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const test = (targets: readonly Target[], signal: AbortSignal): Promise<readonly TestResult[]> =>
     testMounts(targets, {
       lister: deps.lister,
-      rowsOf: async ({ id }) => (await deps.sync().read(id)).rows,
-      record: ({ id }, row, error) => deps.sync().record(id, row, error, deps.health.classOf),
+      rowsOf: async ({ id }) => (await deps.sync.read(id)).rows,
+      record: ({ id }, row, error) => deps.sync.record(id, row, error, deps.health.classOf),
       statusOf: (row) => plainStatus(row, undefined, deps),
       remedyFor: deps.health.remedyFor,
       isRefusal: (error) => deps.health.isRefusal(deps.health.classOf(error)),
@@ -309,10 +302,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     onStatus: (listener) => {
       listeners.add(listener);
-    },
-    nameAt: (siteId, path) => {
-      const site = deps.sites.sites().find(({ id }) => id === siteId);
-      return site && wantedOf(site).find((each) => each.path === path)?.name;
     },
     statuses,
     save,
@@ -397,7 +386,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       for (const site of deps.sites.sites()) {
         const state = registry.mounts(site.id).get(name);
         if (state !== undefined && newName !== name)
-          await deps.sync().request(site.id, {
+          await deps.sync.request(site.id, {
             forced: [],
             states: { [newName]: { ...state, applied: renamed.revision, tried: renamed.revision } },
             forget: [name],
@@ -428,7 +417,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     compare: async (name) => {
       const site = await siteNamed(name);
-      const round = await onSite(deps.sync().read(site.id));
+      const round = await onSite(deps.sync.read(site.id));
       return compareResults(round, site, wantedOf(site), registry.mounts(site.id));
     },
     sync: async (name, names, origin) => {
@@ -442,12 +431,12 @@ export function createMountService(deps: MountServiceDeps): MountService {
           throw notFound(message("MOUNT_NOT_ON_SITE", { site: name, name: one.slice(0, 64) }));
       const asks = asked.map((one) => `mount:${one}`);
       await deps.audit(doneEntry(origin, Date.now(), [name, ...asks.slice(0, MAX_SUBJECTS)], {}));
-      const { rows } = await onSite(deps.sync().read(site.id));
+      const { rows } = await onSite(deps.sync.read(site.id));
       const listings = registry.listings(site.id);
       const failing = new Set(
         rows.filter((row) => isFailing(row, listings)).map(({ mount_path: path }) => path),
       );
-      await onSite(deps.sync().push(site.id, asked));
+      await onSite(deps.sync.push(site.id, asked));
       const mounts = asked.flatMap((one) => all().get(one) ?? []);
       // The status of a mount that was mounted again does not show whether the provider answers.
       const again = mounts.filter(
@@ -489,14 +478,13 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     adopt: async (name, names, caller, options = {}) => {
       const site = await siteNamed(name);
-      const round = await onSite(deps.sync().read(site.id));
+      const round = await onSite(deps.sync.read(site.id));
       const { saved, states } = await takeRound(round, site, names, caller, options);
-      if (options.dryRun !== true)
-        await onSite(deps.sync().request(site.id, { forced: [], states }));
+      if (options.dryRun !== true) await onSite(deps.sync.request(site.id, { forced: [], states }));
       return saved;
     },
-    passing: async (site, pass, origin) => {
-      await deps.sync().forward(site.id, pass, async (round) => {
+    forward: async (site, send, origin) => {
+      await deps.sync.forward(site.id, send, async (round) => {
         // Before the first adoption, Mooring does not manage the site's mounts.
         if (!registry.site(site.id).met) return {};
         return (await takeRound(round, site, [], { grant: ROOT, origin }, {})).states;
@@ -638,7 +626,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
       return result;
     },
     changed: () => changed(),
-    wantedOf,
   };
 }
 

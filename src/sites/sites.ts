@@ -1,102 +1,99 @@
 import { randomBytes } from "node:crypto";
 import { mapWriteError } from "../database/error.ts";
-import { createLease } from "../database/job.ts";
+import { createLease, type LeaseStore } from "../database/job.ts";
 import { type Feed, followFeed } from "../ledger/feed.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import type { ServiceError } from "../messages/error.ts";
-import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import type { SettingDefinition } from "../settings/definition.ts";
 import { isMountChange } from "../settings/mount-key.ts";
 import { createSiteClient } from "../sync/client.ts";
 import { createSync, type Sync, type SyncTimes } from "../sync/sync.ts";
-import { type EffectsOnMounts, NO_EFFECTS } from "./mount-effect.ts";
 import { createSiteRegistry, type SiteRegistry } from "./registry.ts";
 import { createSiteService, type SiteService, type SiteServiceDeps } from "./service.ts";
 import { answers } from "./settings/client.ts";
 import { createSettingSync, type SettingSync, type SettingSyncDeps } from "./settings/sync.ts";
 import type { Site } from "./site.ts";
-import type { SiteEvent, SiteStore } from "./store.ts";
+import type { SiteStore } from "./store.ts";
 
 /** Time limit of a probe, in milliseconds. */
 const PROBE_LIMIT = 2_000;
 
-export interface SitesDeps {
+export interface SiteRegistryOptions {
   readonly store: SiteStore;
-  readonly ledger: Ledger;
-  readonly feed: Feed;
   readonly sealer: Sealer;
-  readonly hash: Fingerprint;
-  readonly definitionOf: (key: string) => SettingDefinition | undefined;
-  readonly managedBy: (key: string) => string | undefined;
-  /** Maximum size of a value in UTF-8 bytes. */
-  readonly maxValueBytes: number;
+  /** Called for a site whose secrets cannot be opened. */
+  readonly onClosed: (name: string, error: ServiceError) => void;
+  /** Interval between two transactions with states of sites, in milliseconds. */
+  readonly batch?: number | undefined;
+}
+
+/** Reads the sites, and seals values of an older key again. */
+export async function openSiteRegistry(options: SiteRegistryOptions): Promise<SiteRegistry> {
+  const registry = createSiteRegistry(options);
+  await registry.load();
+  await resealAll(registry, options.sealer, options.store);
+  return registry;
+}
+
+export interface SitesDeps
+  extends Pick<
+    SettingSyncDeps,
+    "registry" | "ledger" | "hash" | "maxValueBytes" | "onEvent" | "holdsUpstream"
+  > {
+  readonly store: LeaseStore;
+  readonly feed: Feed;
   readonly now: () => number;
   readonly random: () => number;
-  readonly onEvent: (site: Site, event: SiteEvent) => void;
-  readonly mountsOf?: SiteServiceDeps["mountsOf"];
-  /** Default: none. */
-  readonly effects?: EffectsOnMounts | undefined;
-  readonly isHeld?: SettingSyncDeps["isHeld"];
-  readonly onClosed: (name: string, error: ServiceError) => void;
   /** Failure of the database, or an unexpected one. */
   readonly onError: (error: unknown) => void;
   /** Shorter waits for tests, in milliseconds. */
-  readonly times?: SyncTimes &
-    SettingSyncDeps["times"] & {
-      /** Interval of renewals of the lease. */
-      readonly renewal?: number;
-      /** Interval between two transactions with states of sites. */
-      readonly batch?: number;
-      /** Validity of rows that only the upstream has. */
-      readonly ownRows?: number;
-      /** Maximum wait of a save for the upstream. */
-      readonly patience?: number;
-    };
+  readonly times?: SiteTimes | undefined;
 }
 
-/** Sites of a store, with the background work on them. */
+/** Intervals of the work on sites, in milliseconds. */
+export interface SiteTimes extends SyncTimes, NonNullable<SettingSyncDeps["times"]> {
+  /** Interval of renewals of the lease. */
+  readonly renewal?: number;
+  /** Interval between two transactions with states of sites. */
+  readonly batch?: number;
+  /** Validity of rows that only the upstream has. */
+  readonly ownRows?: number;
+  /** Maximum wait of a save for the upstream. */
+  readonly patience?: number;
+}
+
+/** Background work on the sites. */
 export interface Sites {
-  readonly service: SiteService;
   readonly registry: SiteRegistry;
   /** Reconciler of the sites, to which other kinds of records are added. */
   readonly sync: Sync<Site>;
   readonly settings: SettingSync;
-  /** Starts the background work: called once, after all kinds of records were added. */
+  /** Starts the work: called once, after all kinds of records were added. */
   start(): Promise<void>;
-  /** Ends all streams. */
-  endStreams(): void;
   close(): Promise<void>;
 }
 
-/** Reads the sites. */
-export async function createSites(deps: SitesDeps): Promise<Sites> {
-  const { store, feed, sealer, onError } = deps;
-  const registry = createSiteRegistry({
-    store,
-    sealer,
-    onClosed: deps.onClosed,
-    batch: deps.times?.batch,
+/** Creates the reconciler of the sites, with settings as its first kind of records. */
+export function createSites(deps: SitesDeps): Sites {
+  const { registry, store, feed, now, onError, times } = deps;
+  const lease = createLease(store, {
+    name: "sync",
+    holder: randomBytes(9).toString("base64url"),
+    now,
+    renewal: times?.renewal,
   });
   const sync = createSync<Site>({
-    lease: createLease(store, {
-      name: "sync",
-      holder: randomBytes(9).toString("base64url"),
-      now: deps.now,
-      renewal: deps.times?.renewal,
-    }),
+    lease,
     sites: registry,
     probe: (site) => isAnswering(site, PROBE_LIMIT),
-    now: deps.now,
+    now,
     random: deps.random,
     onError,
-    times: deps.times,
+    times,
   });
   /** Until the feed is read, any revision may have changed a setting. */
   const position = { revision: 0, setting: Number.POSITIVE_INFINITY };
-  const settings = createSettingSync(sync, { ...deps, registry, position });
+  const settings = createSettingSync(sync, { ...deps, position });
   const stopping = new AbortController();
-  const ending = new AbortController();
   const onCommits: Parameters<typeof followFeed>[2] = (commits) => {
     for (const { revision, changes } of commits ?? []) {
       position.revision = revision;
@@ -110,18 +107,7 @@ export async function createSites(deps: SitesDeps): Promise<Sites> {
     position.revision = revision;
     position.setting = revision;
   };
-  await registry.load();
-  await resealAll(registry, sealer, store);
-  const made = createSiteService({
-    ...deps,
-    effects: deps.effects ?? NO_EFFECTS,
-    registry,
-    settings,
-    stopping: ending.signal,
-    newId: () => randomBytes(9).toString("base64url"),
-  });
   return {
-    service: readingFirst(registry, made),
     registry,
     sync,
     settings,
@@ -129,13 +115,17 @@ export async function createSites(deps: SitesDeps): Promise<Sites> {
       await sync.start();
       void followFeed(feed, stopping.signal, onCommits, onBegin).catch(onError);
     },
-    endStreams: () => ending.abort(),
     close: async () => {
-      ending.abort();
       stopping.abort();
       await sync.close();
     },
   };
+}
+
+/** Creates the service of the sites, whose changes include those of other processes. */
+export function serveSites(deps: Omit<SiteServiceDeps, "newId">): SiteService {
+  const newId = (): string => randomBytes(9).toString("base64url");
+  return readingFirst(deps.registry, createSiteService({ ...deps, newId }));
 }
 
 /**

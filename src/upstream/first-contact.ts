@@ -3,6 +3,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
 import { addressOf } from "../sites/registry.ts";
+import type { SiteService } from "../sites/service.ts";
 import { createSettingClient, readPermanentToken } from "../sites/settings/client.ts";
 import type { SettingJob } from "../sites/settings/sync.ts";
 import type { Site } from "../sites/site.ts";
@@ -20,6 +21,7 @@ const NAMES = ["upstream", "upstream-2", "upstream-3"];
 
 export interface FirstContactDeps {
   readonly sites: Sites;
+  readonly service: Pick<SiteService, "create">;
   readonly upstream: UpstreamSite;
   readonly url: string;
   /** The upstream's permanent token; undefined: read with the login of the first admin. */
@@ -190,7 +192,7 @@ class Contact implements FirstContact {
       return same;
     }
     if (token === "") throw new SiteFailure("unauthorized", message("SITE_TOKEN_UNKNOWN"));
-    await sites.service.create(
+    await this.#deps.service.create(
       { name: this.#freeName(), url, token },
       { ...ADOPTION, method: "CreateSite" },
     );

@@ -25,9 +25,11 @@ const PATIENCE = 1_000;
 const OWN_ROWS_LIMIT = 1_000;
 
 export interface UpstreamDeps
-  extends Pick<SitesDeps, "ledger" | "managedBy" | "maxValueBytes" | "now" | "onEvent" | "times">,
-    Pick<FirstContactDeps, "url" | "token" | "onAdopted" | "onNotice" | "onError"> {
+  extends Pick<SitesDeps, "ledger" | "maxValueBytes" | "now" | "onEvent" | "times">,
+    Pick<FirstContactDeps, "service" | "url" | "token" | "onAdopted" | "onNotice" | "onError"> {
   readonly sites: Sites;
+  /** Name of the file that declares a setting; undefined: none. */
+  readonly managedBy: (key: string) => string | undefined;
   /** Forwards a change of mounts, and adopts the result. */
   readonly forwardMounts: (
     site: Site,

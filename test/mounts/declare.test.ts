@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
+import { createMountView } from "../../src/mounts/mount-view.ts";
 import { createMountService } from "../../src/mounts/service.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import { failureOf } from "../archive/setting.ts";
@@ -48,7 +49,8 @@ async function opened(meanwhile: {
     driverNames: () => [],
     sites: fixedSites(),
     stopping: new AbortController().signal,
-    sync: noSites,
+    view: createMountView(ledger),
+    sync: { read: noSites, request: noSites, push: noSites, forward: noSites, record: noSites },
     audit: noSites,
     lister: { list: noSites, accountOf: noSites },
     health: {

@@ -6,7 +6,15 @@ import { parseConfig } from "../../src/config/config.ts";
 import type { RevisionOrigin } from "../../src/ledger/store.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { createSites, type Sites, type SitesDeps } from "../../src/sites/sites.ts";
+import { type EffectsOnMounts, NO_EFFECTS } from "../../src/sites/mount-effect.ts";
+import type { SiteService } from "../../src/sites/service.ts";
+import {
+  createSites,
+  openSiteRegistry,
+  type Sites,
+  type SitesDeps,
+  serveSites,
+} from "../../src/sites/sites.ts";
 import type { SiteEvent, SiteStore } from "../../src/sites/store.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import type { StandIn } from "./stand-in.ts";
@@ -25,7 +33,7 @@ const KEY = "0123456789abcdef".repeat(4);
 /** Mooring's settings and sites on a database of their own, without transports. */
 export interface Follower {
   readonly settings: SettingServices;
-  readonly sites: Sites;
+  readonly sites: Sites & { readonly service: SiteService };
   readonly folder: string;
   readonly events: SiteEvent[];
   save(key: string, value: string): Promise<number>;
@@ -41,7 +49,7 @@ export interface FollowerOptions {
   readonly now?: () => number;
   /** Called with the name of each used method of the store of sites, which waits for a promise. */
   readonly onQuery?: (name: string) => void | Promise<void>;
-  readonly effects?: SitesDeps["effects"];
+  readonly effects?: EffectsOnMounts | undefined;
   /** Variables in addition to its own. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -65,31 +73,48 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     showToken: () => undefined,
   });
   const events: SiteEvent[] = [];
-  const sites = await createSites({
-    store: observed(store.sites, options.onQuery),
+  const onEvent: SitesDeps["onEvent"] = (_site, event) => void events.push(event);
+  const sealer = createSealer(config.secretKeys);
+  const siteStore = observed(store.sites, options.onQuery);
+  const registry = await openSiteRegistry({
+    store: siteStore,
+    sealer,
+    onClosed: () => undefined,
+    batch: 0,
+  });
+  const common = {
+    registry,
+    onEvent,
     ledger: settings.ledger,
-    feed: settings.feed,
-    sealer: createSealer(config.secretKeys),
-    hash: settings.fingerprint,
-    definitionOf: settings.definitionOf,
-    managedBy: () => undefined,
     maxValueBytes: config.maxValue,
     now: options.now ?? Date.now,
+  };
+  const sites = createSites({
+    ...common,
+    store: siteStore,
+    feed: settings.feed,
+    hash: settings.fingerprint,
     random: () => 0,
-    effects: options.effects,
-    onEvent: (_site, event) => void events.push(event),
-    onClosed: () => undefined,
     onError: (error) => {
       throw error;
     },
-    times: { tick: 25, reread: 100, read: 250, batch: 0, ...options.times },
+    times: { tick: 25, reread: 100, read: 250, ...options.times },
+  });
+  const ending = new AbortController();
+  const service = serveSites({
+    ...common,
+    settings: sites.settings,
+    definitionOf: settings.definitionOf,
+    managedBy: () => undefined,
+    stopping: ending.signal,
+    effects: options.effects ?? NO_EFFECTS,
   });
   await sites.start();
   // Like the wiring: commits of other processes are polled continuously.
   const timer = setInterval(() => void settings.ledger.fresh(), 50);
   return {
     settings,
-    sites,
+    sites: { ...sites, service },
     folder,
     events,
     save: async (key, value) => {
@@ -99,6 +124,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     value: (key) => settings.ledger.snapshot().get(SETTINGS, key)?.value,
     close: async () => {
       clearInterval(timer);
+      ending.abort();
       await sites.close();
       await settings.close();
       await store.close();

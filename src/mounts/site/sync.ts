@@ -38,10 +38,6 @@ export interface MountSyncDeps {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** Desired mounts of a site, with its overrides applied. */
   readonly wantedOf: (site: Site) => readonly WantedMount[];
-  /** Called after each round with an effect, with content for adoption. */
-  readonly onRound: (site: Site, round: MountRound) => void | Promise<void>;
-  /** Called with the rows of each list that was read in the background. */
-  readonly onList?: (site: Site, rows: MountRound["rows"]) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Shorter waits for tests, in milliseconds. */
   readonly times?:
@@ -54,8 +50,13 @@ export interface MountSyncDeps {
     | undefined;
 }
 
+/** Listener of rounds in the background. The next round of the site waits for it. */
+export type RoundListener = (site: Site, round: MountRound) => void | Promise<void>;
+
 /** Reconciler of the mounts of sites. */
 export interface MountSync {
+  /** Calls the listener after each round in the background, in the order of the listeners. */
+  onRound(listener: RoundListener): void;
   /** Reconciles the sites after a change of mounts. */
   changed(): void;
   /** Reconciles a site, or shares the next run. */
@@ -106,6 +107,7 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
   const { sync, sites, registry, now } = deps;
   const { read = READ_INTERVAL, reread = REREAD_INTERVAL, call = MOUNT_LIMIT } = deps.times ?? {};
   const rateLimit = createRateLimit(GAP);
+  const listeners: RoundListener[] = [];
 
   const roundOf = (
     site: Site,
@@ -169,9 +171,7 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
         done === undefined ? undefined : { requeueAfter: pauseAfter(site.id, done), replans: true },
       );
       if (round === undefined) return;
-      await deps.onList?.(site, round.rows);
-      if (round.done.length > 0 || Object.keys(round.take).length > 0)
-        await deps.onRound(site, round);
+      for (const listener of listeners) await listener(site, round);
     },
     load: registry.load,
     requests: { waiting: registry.requested, carryOut: registry.carryOut },
@@ -188,6 +188,7 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
     (await registry.requested()).has(siteId) ||
     registry.site(siteId).forced.some((name) => names.includes(name));
   return {
+    onRound: (listener) => void listeners.push(listener),
     changed: () => kind.changed(sites.sites()),
     reconcile: kind.reconcile,
     read: readSite,

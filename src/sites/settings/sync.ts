@@ -27,8 +27,8 @@ export interface SettingSyncDeps {
   readonly maxValueBytes: number;
   /** Called for each action, and for the first failure. */
   readonly onEvent: (site: Site, event: SiteEvent) => void;
-  /** Reports whether a site has to wait: it is not followed before first contact. */
-  readonly isHeld?: ((site: Site) => boolean) | undefined;
+  /** Whether the upstream has to wait until `releaseUpstream`. Default: it has not. */
+  readonly holdsUpstream?: boolean | undefined;
   /** Shorter intervals for tests, in milliseconds. */
   readonly times?: { readonly read?: number; readonly reread?: number } | undefined;
 }
@@ -45,11 +45,14 @@ export interface SettingSync extends Pick<KindSync<Site>, "reconcile" | "isDue" 
   exclusive<T>(siteId: string, work: (job: SettingJob) => Promise<T>): Promise<T>;
   /** One round on request. @throws SiteFailure, which is stored. */
   round(site: Site, options: RoundOptions): Promise<Round>;
+  /** Reconciles the upstream from now on: its values were adopted at first contact. */
+  releaseUpstream(): void;
 }
 
 /** Adds settings to the reconciler of sites. */
 export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): SettingSync {
   const { registry, ledger, hash, now } = deps;
+  let isUpstreamHeld = deps.holdsUpstream === true;
   const { read = READ_INTERVAL, reread = REREAD_INTERVAL } = deps.times ?? {};
 
   const round = (job: Job<Site>, options: RoundOptions): Promise<Round> =>
@@ -118,7 +121,7 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
           await registry.record(id, { ...registry.state(id), appliedRevision: revision });
         return;
       }
-      if (deps.isHeld?.(job.site) === true) return;
+      if (job.site.upstream && isUpstreamHeld) return;
       await round(job, { aim: mode === "follow" ? "push" : "read", actor: "sites" });
     },
   };
@@ -128,6 +131,9 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
   return {
     exclusive,
     round: (site, options) => exclusive(site.id, (job) => job.round(options)),
+    releaseUpstream: () => {
+      isUpstreamHeld = false;
+    },
     reconcile: kind.reconcile,
     isDue: kind.isDue,
     changed: kind.changed,

@@ -84,10 +84,10 @@ async function start(
     now: Date.now,
     sites: all,
     wantedOf: ({ id }) => wanted[id] ?? [],
-    onRound: (site, round) => void rounds.push([site.id, round]),
     onError,
     times: { read: 60_000, reread: 60_000, call: options.call ?? 10_000 },
   });
+  sync.onRound((site, round) => void rounds.push([site.id, round]));
   await common.start();
   ends.push(common.close);
   return {

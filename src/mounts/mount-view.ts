@@ -1,0 +1,34 @@
+import type { Ledger } from "../ledger/ledger.ts";
+import type { View } from "../ledger/view.ts";
+import { memoize } from "../memoize.ts";
+import type { SettingItem } from "../settings/item.ts";
+import { MOUNTS } from "../settings/mount-key.ts";
+import { type Mount, readMounts, wantedMounts } from "./mount.ts";
+import type { WantedMount } from "./site/row.ts";
+
+/** Maximum number of sites whose desired mounts are kept. */
+const MAX_SITES = 1_000;
+
+/** Mounts at the newest revision. The same objects until a mount changes. */
+export interface MountView {
+  /** All mounts, by name. */
+  all(): ReadonlyMap<string, Mount>;
+  /** Desired mounts of a site, with its overrides applied. */
+  wantedOf(site: { readonly id: string }): readonly WantedMount[];
+  /** Name of the mount that a site is to have at a path; undefined: none. */
+  nameAt(siteId: string, path: string): string | undefined;
+}
+
+export function createMountView(ledger: Pick<Ledger, "snapshot">): MountView {
+  const read = memoize((rows: View<SettingItem>) => readMounts(rows.items()));
+  const all = (): ReadonlyMap<string, Mount> => read(ledger.snapshot().of(MOUNTS));
+  const wanted = memoize((mounts: ReadonlyMap<string, Mount>) =>
+    memoize((id: string) => wantedMounts(mounts, { id }), { limit: MAX_SITES }),
+  );
+  const wantedOf: MountView["wantedOf"] = ({ id }) => wanted(all())(id);
+  return {
+    all,
+    wantedOf,
+    nameAt: (siteId, path) => wantedOf({ id: siteId }).find((each) => each.path === path)?.name,
+  };
+}
