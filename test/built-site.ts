@@ -6,7 +6,7 @@ import { oncePerRun } from "./once.ts";
 const ROOT = join(import.meta.dirname, "..");
 
 /**
- * The documentation site, built by `npm run docs:site`; the first build installs VitePress.
+ * The documentation site, built by `npm run docs:site`.
  *
  * @returns its folder.
  */
@@ -18,5 +18,5 @@ export async function builtSite(): Promise<string> {
     });
     mkdirSync(path);
   });
-  return join(ROOT, "site/dist");
+  return join(ROOT, "site");
 }

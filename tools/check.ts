@@ -30,6 +30,7 @@ const gates: readonly Gate[] = [
   { name: "format and lint", command: ["biome", "ci", "--error-on-warnings", "."] },
   { name: "types", command: ["tsc"] },
   { name: "types of the console", command: ["tsc", "--project", "src/console"] },
+  { name: "types of the site", command: ["tsc", "--project", "tools/site/theme"] },
   {
     name: "tests",
     command: [

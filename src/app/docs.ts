@@ -16,7 +16,7 @@ import {
 } from "./static-files.ts";
 
 export interface DocsOptions {
-  /** Folder of the built site. Default: that of the package, or of `npm run docs:site`. */
+  /** Folder of the built site. Default: that of the package, or of `npm start`. */
   readonly folder?: string | undefined;
   /** Path in front of `/docs/` as browsers see it, such as `/@mooring`. Default: none. */
   readonly below?: string;
@@ -26,7 +26,7 @@ export interface DocsOptions {
 }
 
 /** Folder in the package, and output folders of the build. */
-const FOLDERS = ["../docs", "../../site/dist", "../../../site/dist"].map((path) =>
+const FOLDERS = ["../docs", "../../site", "../../../site"].map((path) =>
   join(import.meta.dirname, path),
 );
 
@@ -90,8 +90,6 @@ function readSite(folder: string): Site {
   };
   const headers = securityHeaders({
     scripts: scripts.map((script) => `'${script}'`),
-    // Name of Vue's policy for all markup that it inserts.
-    trustedTypes: "vue",
   });
   return { folder, files: new Map(Object.entries(files)), headers };
 }

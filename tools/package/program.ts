@@ -47,7 +47,7 @@ export function makeProgram(folder: string): void {
 /** Adds the documentation site to the program. */
 function addSite(folder: string): void {
   run(process.execPath, [join(root, "tools/site.ts"), "--when-changed"], root);
-  cpSync(join(root, "site/dist"), join(folder, "src/docs"), { recursive: true });
+  cpSync(join(root, "site"), join(folder, "src/docs"), { recursive: true });
 }
 
 export function copyPapers(folder: string): void {

@@ -1,8 +1,8 @@
-import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import type { Language } from "../../src/messages/language.ts";
-import type { Page } from "./pages.ts";
-import { driverPages, settingPages } from "./pages.ts";
+import { type Contents, type Link, rootOf } from "./navigation.ts";
+import { driverPages, type Page, settingPages } from "./pages.ts";
 import { WORDS } from "./words.ts";
 
 /** Pages outside of docs/, by their path in the repository. */
@@ -13,66 +13,101 @@ const OTHERS: Readonly<Record<string, string>> = {
 };
 
 /** READMEs from which the first page of each language is generated. */
-const FIRST_PAGES: readonly (readonly [Language, string, string])[] = [
-  ["en", "README.md", "index"],
-  ["zh-CN", "README.zh-CN.md", "zh-CN/index"],
-];
+const FIRST_PAGES: Readonly<Record<Language, string>> = {
+  en: "README.md",
+  "zh-CN": "README.zh-CN.md",
+};
 
-const LANGUAGE_ROOTS: readonly (readonly [Language, string])[] = [
-  ["en", ""],
-  ["zh-CN", "zh-CN/"],
-];
+/** Languages of the site. */
+export const LANGUAGES: readonly Language[] = ["en", "zh-CN"];
+
+/** A page of the site before it is rendered. */
+export interface SourcePage {
+  /** Path in the site, such as `/driver/s3`; `/driver/` for an index. */
+  readonly path: string;
+  readonly language: Language;
+  /** Markdown. */
+  readonly text: string;
+  /** Default: the first heading. */
+  readonly title?: string;
+}
+
+export interface SiteContent {
+  readonly pages: readonly SourcePage[];
+  /** Images by their path in the site, with their files. */
+  readonly images: Readonly<Record<string, string>>;
+  readonly contents: Readonly<Record<Language, Contents>>;
+}
 
 /**
- * Writes the input of VitePress: the pages of docs/ and three others, and generated pages of
- * drivers and settings in each language, with their sidebars.
+ * The pages of docs/ and three others, and generated pages of drivers and settings in each language.
  *
- * @param root of the repository. @param target folder, which is replaced.
+ * @param root of the repository.
  */
-export function writeContent(root: string, target: string): void {
-  rmSync(target, { recursive: true, force: true });
+export function siteContent(root: string): SiteContent {
   const files = globSync(["docs/**/*.md", ...Object.keys(OTHERS)], { cwd: root }).sort();
   const places = new Map(files.map((file) => [file, placeOf(file)]));
-  for (const [file, place] of places) {
-    const text = readFileSync(join(root, file), "utf8");
-    write(target, `${place}.md`, withoutMarks(relinked(text, file, places)));
-  }
-  for (const [language, file, place] of FIRST_PAGES) {
-    const text = firstPage(readFileSync(join(root, file), "utf8"), language);
-    write(
-      target,
-      `${place}.md`,
-      withoutMarks(relinked(text, file, new Map([...places, [file, place]]))),
-    );
-  }
-  for (const image of globSync("docs/**/*.{png,svg}", { cwd: root })) {
-    const copy = join(target, image.slice("docs/".length));
-    mkdirSync(dirname(copy), { recursive: true });
-    copyFileSync(join(root, image), copy);
-  }
-  for (const place of [...places.values(), "decisions/index"])
-    if (!place.startsWith("zh-CN/") && !files.includes(`docs/zh-CN/${place}.md`))
-      write(target, `zh-CN/${place}.md`, englishOnly(place));
-  const decisions = decisionList(root, files);
-  const intro = decisions.map(({ text, link }) => `- [${text}](${link})`).join("\n");
-  write(target, "decisions/index.md", `# ${WORDS.en.decisions}\n\n${intro}\n`);
-  const sidebars = LANGUAGE_ROOTS.map(([language, at]) => {
-    const drivers = driverPages(language);
-    const settings = settingPages(language);
-    for (const { path, title, text } of [...drivers, ...settings])
-      write(target, `${at}${path}.md`, `---\ntitle: ${JSON.stringify(title)}\n---\n\n${text}\n`);
-    const own = [...places.values()].filter((place) => place.startsWith("zh-CN/") === (at !== ""));
-    const items = (pages: readonly Page[]) =>
-      pages.slice(1).map(({ path, title }) => ({ text: title, link: `/${at}${path}` }));
-    const sidebar = {
-      drivers: items(drivers),
-      settings: items(settings),
-      decisions,
-      pages: [...own.map((place) => place.slice(at.length)), "decisions/"],
-    };
-    return [language, at === "" ? sidebar : { ...sidebar, pages: sidebar.pages.slice(0, -1) }];
+  const read = (file: string): string => readFileSync(join(root, file), "utf8");
+  const written = files.map((file): SourcePage => {
+    const place = places.get(file) ?? "";
+    const language = place.startsWith("zh-CN/") ? "zh-CN" : "en";
+    return { path: `/${place}`, language, text: withoutMarks(relinked(read(file), file, places)) };
   });
-  writeFileSync(join(target, "sidebars.json"), JSON.stringify(Object.fromEntries(sidebars)));
+  const first = LANGUAGES.map((language): SourcePage => {
+    const file = FIRST_PAGES[language];
+    const text = firstPage(relinked(read(file), file, places), language);
+    return { path: rootOf(language), language, text: withoutMarks(text), title: "Mooring" };
+  });
+  const generated = LANGUAGES.map((language) => ({
+    language,
+    drivers: driverPages(language),
+    settings: settingPages(language),
+  }));
+  const decisions = decisionList(root, files);
+  const contents = generated.map(({ language, drivers, settings }): [Language, Contents] => {
+    const at = rootOf(language).slice(1);
+    const own = [...places.values()].filter((place) => place.startsWith("zh-CN/") === (at !== ""));
+    return [
+      language,
+      {
+        pages: own.map((place) => place.slice(at.length)),
+        drivers: linksOf(drivers, language),
+        settings: linksOf(settings, language),
+        decisions,
+      },
+    ];
+  });
+  return {
+    pages: [
+      ...first,
+      ...written,
+      decisionPage(decisions),
+      ...generated.flatMap(({ language, drivers, settings }) =>
+        [...drivers, ...settings].map((page) => sourceOf(page, language)),
+      ),
+    ],
+    images: Object.fromEntries(
+      globSync("docs/**/*.{png,svg}", { cwd: root }).map((image) => [
+        image.slice("docs".length),
+        join(root, image),
+      ]),
+    ),
+    contents: Object.fromEntries(contents) as Record<Language, Contents>,
+  };
+}
+
+function sourceOf({ path, title, text }: Page, language: Language): SourcePage {
+  return { path: rootOf(language) + path.replace(/(^|\/)index$/, "$1"), language, text, title };
+}
+
+/** Links to all pages but the first, which is their list. */
+function linksOf(pages: readonly Page[], language: Language): Link[] {
+  return pages.slice(1).map(({ path, title }) => ({ text: title, path: rootOf(language) + path }));
+}
+
+function decisionPage(decisions: readonly Link[]): SourcePage {
+  const list = decisions.map(({ text, path }) => `- [${text}](${path})`).join("\n");
+  return { path: "/decisions/", language: "en", text: `# ${WORDS.en.decisions}\n\n${list}\n` };
 }
 
 /** The path of a page in the site, without `.md`. */
@@ -88,9 +123,7 @@ function relinked(text: string, file: string, places: ReadonlyMap<string, string
     /(!?)\[((?:[^[\]]|\[[^[\]]*\])*)\]\((?!https?:|mailto:|#|\/)([^)#\s]+)(#[^)\s]*)?\)/g,
     (_whole, image: string, shown: string, path: string, anchor = "") => {
       const goal = posix.join(dirname(file), path);
-      const here = places.get(file) ?? "";
-      if (image !== "")
-        return `![${shown}](./${posix.relative(dirname(here), goal.slice("docs/".length))})`;
+      if (image !== "") return `![${shown}](${goal.slice("docs".length)})`;
       const place = /^docs\/decisions\/?$/.test(goal) ? "decisions/" : places.get(goal);
       return place === undefined
         ? shown
@@ -99,31 +132,14 @@ function relinked(text: string, file: string, places: ReadonlyMap<string, string
   );
 }
 
-/**
- * First page: a README from its picture on, without its list of pages, below a heading with
- * buttons.
- */
+/** First page: a README from its picture on, without its list of pages, below a heading with buttons. */
 function firstPage(readme: string, language: Language): string {
   const { claim, tagline, buttons } = WORDS[language].first;
-  const root = language === "en" ? "/" : `/${language}/`;
-  const actions = Object.entries(buttons).map(([page, text]) => ({ text, link: `${root}${page}` }));
-  const [first = {}, ...rest] = actions;
-  const hero = {
-    name: "Mooring",
-    text: claim,
-    tagline,
-    actions: [{ theme: "brand", ...first }, ...rest.map((one) => ({ theme: "alt", ...one }))],
-  };
-  const body = readme.slice(readme.indexOf("\n!["), readme.lastIndexOf("\n## "));
-  // JSON is YAML.
-  return `---\nlayout: home\nhero: ${JSON.stringify(hero)}\n---\n${body}\n`;
-}
-
-/** Chinese page that links to the English one, for the language switch, which keeps the address. */
-function englishOnly(place: string): string {
-  const { onlyEnglish, colon } = WORDS["zh-CN"];
-  const link = place.replace(/(^|\/)index$/, "$1");
-  return `---\nsearch: false\ntitle: ${onlyEnglish}\n---\n\n# ${onlyEnglish}\n\n${onlyEnglish}${colon}[${link}](/${link})\n`;
+  const links = Object.entries(buttons).map(
+    ([page, text]) => `<a class="button" href="/docs${rootOf(language)}${page}">${text}</a>`,
+  );
+  const hero = `<div class="hero"><h1>${claim}</h1><p>${tagline}</p><p>${links.join(" ")}</p></div>`;
+  return `${hero}\n\n${readme.slice(readme.indexOf("\n!["), readme.lastIndexOf("\n## "))}\n`;
 }
 
 /** Removes the markers of generated tables. */
@@ -131,17 +147,11 @@ function withoutMarks(text: string): string {
   return text.replace(/<!-- \/?\w+ -->\n?/g, "");
 }
 
-function decisionList(root: string, files: readonly string[]) {
+function decisionList(root: string, files: readonly string[]): Link[] {
   return files
     .filter((file) => file.startsWith("docs/decisions/"))
     .map((file) => {
       const [, heading = ""] = /^# (.+)$/m.exec(readFileSync(join(root, file), "utf8")) ?? [];
-      return { text: heading, link: `/${placeOf(file)}` };
+      return { text: heading, path: `/${placeOf(file)}` };
     });
-}
-
-function write(target: string, path: string, text: string): void {
-  const file = join(target, path);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
 }

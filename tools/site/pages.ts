@@ -74,10 +74,8 @@ function driverText(
   const shown = (item: ConfigItem): string => fieldHtml(itemField(item, inFamily), words, families);
   return [
     title(driver.label),
-    `<ul v-pre>${facts.map((fact) => `<li>${fact}</li>`).join("")}</ul>`,
-    ...(alert === ""
-      ? []
-      : [`<div class="warning custom-block" v-pre><p>${escapeHtml(alert)}</p></div>`]),
+    `<ul>${facts.map((fact) => `<li>${fact}</li>`).join("")}</ul>`,
+    ...(alert === "" ? [] : [`<div class="warning"><p>${escapeHtml(alert)}</p></div>`]),
     heading(2, "own-items", words.ownItems),
     ...(additional.length === 0 ? [`<p>${words.noItems}</p>`] : additional.map(shown)),
     "<!-- rest -->",
@@ -221,12 +219,9 @@ interface Field {
   readonly marks?: readonly string[];
 }
 
-/** Disables Vue's directives: two braces in a text are text. */
-const STATIC = "v-pre";
-
 function heading(level: 2 | 3, id: string, text: string): string {
   const link = `<a class="header-anchor" href="#${id}" aria-label="${escapeHtml(text)}">&#8203;</a>`;
-  return `<h${level} id="${id}" tabindex="-1" ${STATIC}>${escapeHtml(text)} ${link}</h${level}>`;
+  return `<h${level} id="${id}" tabindex="-1">${escapeHtml(text)} ${link}</h${level}>`;
 }
 
 function code(text: string): string {
@@ -243,16 +238,16 @@ function fieldHtml(field: Field, words: Words, among: readonly Family[]): string
   });
   return [
     heading(3, field.name, field.label),
-    `<p class="facts" ${STATIC}>${factsOf(field, words, among)
+    `<p class="facts">${factsOf(field, words, among)
       .map((fact) => `<span>${fact}</span>`)
       .join("")}</p>`,
-    `<p ${STATIC}>${paragraph(field.description)}</p>`,
+    `<p>${paragraph(field.description)}</p>`,
     ...(named.length === 0
       ? []
-      : [`<p class="options" ${STATIC}>${words.options}${words.colon}${named.join(", ")}</p>`]),
+      : [`<p class="options">${words.options}${words.colon}${named.join(", ")}</p>`]),
     ...(field.showWhen === undefined || field.showWhen === ""
       ? []
-      : [`<p class="options" ${STATIC}>${words.onlyWhen} ${code(field.showWhen)}</p>`]),
+      : [`<p class="options">${words.onlyWhen} ${code(field.showWhen)}</p>`]),
   ].join("\n");
 }
 

@@ -16,8 +16,16 @@ const en = {
       "driver/": "All drivers",
     }),
   },
-  /** Text of a page that exists only in English. */
-  onlyEnglish: "This page is in English only",
+  /** Texts around the pages. */
+  frame: {
+    description: "Settings and driver catalogue of storage-aggregation sites",
+    menu: "Menu",
+    search: "Search",
+    noResults: "No results",
+    onThisPage: "On this page",
+    appearance: "Light or dark",
+    missing: "404: there is no such page",
+  },
   /** Separator between a label and its value. */
   colon: ": ",
   allDrivers: "All drivers",
@@ -81,7 +89,15 @@ export const WORDS: Readonly<Record<Language, Words>> = {
         "driver/": "全部驱动",
       },
     },
-    onlyEnglish: "此页只有英文",
+    frame: {
+      description: "存储聚合站点的设置与驱动目录服务",
+      menu: "菜单",
+      search: "搜索",
+      noResults: "没有结果",
+      onThisPage: "本页内容",
+      appearance: "浅色或深色",
+      missing: "404：没有这个页面",
+    },
     colon: "：",
     allDrivers: "全部驱动",
     driversAbout: "每个驱动有一页，列出它的配置项，以及这些值从哪里来。",

@@ -6,6 +6,8 @@ import { CliFailure, EXIT, usage } from "../failure.ts";
 
 /** Paths of the documentation: the first one if Mooring is deployed in front of an upstream. */
 const PATHS = ["/@mooring/docs/", "/docs/"];
+/** Part of the content security policy of Mooring's own pages. */
+const POLICY = "require-trusted-types-for 'script'";
 /** Time limit for an answer, in milliseconds. */
 const PATIENCE = 10_000;
 
@@ -41,7 +43,7 @@ async function findDocs(url: string, place: string): Promise<string> {
         `the service at ${place} has no documentation: npm run docs:site builds it`,
       );
     // The upstream has its own pages at the other path.
-    if (status === 200 && headers.get("content-security-policy")?.includes("trusted-types vue"))
+    if (status === 200 && headers.get("content-security-policy")?.includes(POLICY))
       return `${url}${path}`;
   }
   throw new CliFailure(EXIT.failed, `no documentation at ${place}: is it a Mooring service?`);

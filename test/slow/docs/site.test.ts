@@ -105,8 +105,8 @@ describe("in a browser", () => {
    */
   async function search(page: Page, words: string, fragment = words): Promise<void> {
     await page.keyboard.press("Control+k");
-    await page.locator("#localsearch-input").fill(words);
-    await page.locator(`#localsearch-list li a[href$="#${fragment}"]`).first().click();
+    await page.locator("#search").fill(words);
+    await page.locator(`#results a[href$="#${fragment}"]`).first().click();
   }
 
   test.each([
@@ -126,7 +126,7 @@ describe("in a browser", () => {
         "zh-CN/driver/s3",
       ]) {
         const { page, faults } = await open(at(path), options);
-        await page.locator("main h1, .VPHero h1").first().waitFor();
+        await page.locator("main h1").first().waitFor();
         expect(
           await page.locator("html").evaluate(({ classList }) => classList.contains("dark")),
         ).toBe(colorScheme === "dark");
@@ -157,9 +157,8 @@ describe("in a browser", () => {
 
   test("language and appearance can be changed", async () => {
     const { page, faults } = await open(at("driver/s3"), { colorScheme: "light" });
-    await page.getByRole("switch").first().click();
+    await page.getByRole("button", { name: "Light or dark" }).click();
     await page.locator("html.dark").waitFor();
-    await page.locator(".VPNavBarTranslations button").hover();
     await page.getByRole("link", { name: "简体中文" }).first().click();
     await page.waitForURL("**/docs/zh-CN/driver/s3");
     await page.locator("html[lang=zh-CN].dark").waitFor();
@@ -168,15 +167,14 @@ describe("in a browser", () => {
 
   test("links lead to the REST reference of the service", async () => {
     const { page } = await open(at("start"));
-    await page.locator(".VPNavBarMenu").getByRole("button", { name: "Reference" }).hover();
-    await page.locator(".VPNavBarMenu").getByRole("link", { name: "REST reference" }).click();
+    await page.locator("header").getByRole("link", { name: "REST reference" }).click();
     await page.waitForURL("**/reference");
     await page.getByText("/api/admin/setting/list").first().waitFor();
   });
 
   test("an unknown address has a 404 page", async () => {
     const { page } = await open(at("nothing"));
-    await page.getByText("404").waitFor();
+    await page.locator("main").getByText("404").waitFor();
   });
 
   test("the site works in front of a server, below its path", async () => {

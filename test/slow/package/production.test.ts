@@ -15,6 +15,12 @@ const SOURCES = [
   "src",
   "gen",
   "tools",
+  "docs",
+  "README.md",
+  "README.zh-CN.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
 ];
 
 /** Limit of an installation, in bytes. */
@@ -34,6 +40,7 @@ test("npm ci needs less than 450 MB; built and pruned, npm start serves on any N
   const counted = execFileSync("du", ["-s", "--block-size=1", "node_modules"], { cwd: folder });
   expect(Number.parseInt(counted.toString(), 10)).toBeLessThan(MOST);
   npm("run", "build");
+  npm("run", "docs:site");
   npm("prune", "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund");
   expect(existsSync(join(folder, "node_modules/rolldown"))).toBe(false);
   const service = spawn("npm", ["start", "--", "--listen=127.0.0.1:0", "--log-format=json"], {
@@ -57,6 +64,8 @@ test("npm ci needs less than 450 MB; built and pruned, npm start serves on any N
   }
   const settings = await fetch(`http://${address}/api/public/settings`);
   expect(await settings.json()).toMatchObject({ code: 200 });
+  for (const page of ["", "containers", "zh-CN/driver/s3"])
+    expect((await fetch(`http://${address}/docs/${page}`)).status, page).toBe(200);
   members = processTree(service.pid ?? 0);
   // npm and its children are one process group.
   process.kill(-(service.pid ?? 0), "SIGTERM");
