@@ -59,8 +59,8 @@ export interface RouterOptions {
 
 /**
  * Creates the table of routes. Fastify finds a path without variables, or the literal prefix of a
- * template; `search` then finds the templates in a tree of segments: literals precede `*`, and `*`
- * precedes `**`.
+ * template; `search` then finds the templates in a tree of segments: a verb precedes no verb, literals
+ * precede `*`, and `*` precedes `**`.
  *
  * @throws RuleError when a binding can never be reached because an earlier one always matches,
  * unless `warn` is given.
@@ -186,14 +186,17 @@ function urlText(text: string): string {
 
 const RANK = { literal: 0, one: 1, rest: 2 } as const;
 
+/** A verb precedes all: a path with it is no resource name with a colon in it (as in Envoy). */
 function bySpecificity(one: Route, other: Route): number {
   const [a, b] = [one.template, other.template];
+  const byVerb = Number(a.verb === "") - Number(b.verb === "");
+  if (byVerb !== 0) return byVerb;
   const length = Math.max(a.segments.length, b.segments.length);
   for (let index = 0; index < length; index++) {
     const difference = rank(a.segments[index]) - rank(b.segments[index]);
     if (difference !== 0) return difference;
   }
-  return Number(a.verb === "") - Number(b.verb === "");
+  return 0;
 }
 
 /**

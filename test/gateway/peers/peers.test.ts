@@ -8,8 +8,8 @@ import { defineRpc, defineRpcs } from "../contract.ts";
 import { unary } from "../gateway-server.ts";
 import { compileProtos } from "../openapi/contract.ts";
 
-// Cases of the test suites of grpc-gateway and vanguard, with their results or a documented
-// difference.
+// Cases of the test suites of grpc-gateway, vanguard and the library of Envoy's transcoder, with their
+// results or a documented difference.
 
 const ROOT = join(import.meta.dirname, "../../..");
 const cases = JSON.parse(readFileSync(join(import.meta.dirname, "cases.json"), "utf8")) as Cases;
