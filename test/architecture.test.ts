@@ -40,12 +40,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "settings/value.ts",
     "transport/body.ts",
   ],
+  // Revisions of all kinds of records: lists, differences, restores.
+  history: ["access", "audit", "ledger", "messages", "secrets"],
   settings: [
     "access",
     "audit",
     "database",
     "downloaders",
     "files",
+    "history",
     "ledger",
     "messages",
     "secrets",
@@ -64,6 +67,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "database",
     "drivers",
     "files",
+    "history",
     "ledger",
     "messages",
     "secrets",

@@ -122,7 +122,6 @@ export const examples: Readonly<Record<string, CallExample>> = {
   [`${MOUNTS}.SyncMounts`]: { body: { site: "harbour" } },
   [`${MOUNTS}.TestMounts`]: { body: { names: ["films"] } },
   [`${MOUNTS}.AdoptMounts`]: { body: { site: "harbour", dry_run: true } },
-  [`${MOUNTS}.RollbackMounts`]: { body: { revision: 1, dry_run: true } },
   [`${MOUNTS}.ImportMounts`]: {
     body: {
       document: {

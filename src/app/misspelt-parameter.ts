@@ -2,7 +2,7 @@ import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { nearest } from "../suggestion.ts";
 
 /** Fields that restrict what a call does: without them it would do more than its client asked. */
-const RESTRICTING = ["dry_run", "expected_etag", "expected_revision", "mask_secrets"];
+const RESTRICTING = ["dry_run", "expected_etag", "expected_revision", "mask_secrets", "only"];
 
 /** Shortest name that is compared: pages add short ones of their own, such as `_` or `t`. */
 const SHORTEST = 3;

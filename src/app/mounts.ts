@@ -34,7 +34,7 @@ export interface MountParts {
     readonly incidents: IncidentStore;
     readonly audit: Pick<AuditStore, "append">;
   };
-  readonly services: Pick<SettingServices, "ledger" | "feed" | "history" | "fingerprint">;
+  readonly services: Pick<SettingServices, "ledger" | "feed" | "fingerprint">;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   readonly log: Logger;
@@ -67,7 +67,7 @@ export async function openMounts(
   { secretKeys, probeIntervalMs, webhookTargets, mountsFile }: Config,
   { sites, store, services, driverOf, driverNames, log, times = {} }: MountParts,
 ): Promise<OpenMounts> {
-  const { ledger, feed, history, fingerprint } = services;
+  const { ledger, feed, fingerprint } = services;
   const ending = new AbortController();
   // Closes the parts in reverse order: at the end, and when a later part fails to start.
   await using opened = new AsyncDisposableStack();
@@ -126,7 +126,6 @@ export async function openMounts(
   opened.defer(incidents.close);
   const mounts = createMountService({
     ledger,
-    history,
     fingerprint,
     registry,
     driverOf,

@@ -7,12 +7,14 @@ import type { Offline } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import { toConnectError } from "../gateway/report.ts";
-import { createHistoryView } from "../mounts/history-view.ts";
-import { historyImpl } from "../settings/history-rpc.ts";
+import { createKinds } from "../history/kinds.ts";
+import { createRestore, type Restore } from "../history/restore.ts";
+import { historyImpl } from "../history/rpc.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { openAudit } from "./audit.ts";
 import { openExistingStore } from "./database.ts";
+import { openOfflineMounts } from "./offline-mounts.ts";
 import { startSettingServices } from "./settings.ts";
 import { programVersion } from "./version.ts";
 
@@ -34,18 +36,21 @@ export async function openOffline(config: Config): Promise<Offline> {
       showToken: () => undefined,
     });
     const audit = openAudit({ store, log });
-    const sites = await store.sites.list();
-    const view = createHistoryView(() => ({
-      nameOf: (id) => sites.find((site) => site.id === id)?.name ?? "",
-      idOf: (name) => sites.find((site) => site.name === name)?.id,
-    }));
+    const { ledger, settings } = services;
+    const mounts = await openOfflineMounts(config, store, ledger.snapshot);
+    const restore: Restore = async (...call) => {
+      const kinds = createKinds([services.kind, await mounts.restorable()]);
+      return createRestore({ ...services, store, kinds })(...call);
+    };
+    const kinds = createKinds([services.kind, mounts.kind]);
+    const history = { history: services.history, kinds, restore, line: settings.line };
     return {
       transport: createRouterTransport(
         (router) => {
           router.service(SettingService, {
-            ...settingImpl(services.settings, audit),
-            ...historyImpl(services.history, services.settings, view),
-            ...backupImpl(services.backup, services.settings.snapshot, audit),
+            ...settingImpl(settings, audit),
+            ...historyImpl(history),
+            ...backupImpl(services.backup, settings.snapshot, audit),
           });
           router.service(AuditService, auditImpl(audit));
         },

@@ -21,14 +21,12 @@ import type { DriverService as Drivers } from "../drivers/driver.ts";
 import { driverImpl } from "../drivers/rpc.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
 import { RuleError } from "../gateway/rest/rule.ts";
+import { type HistoryServices, historyImpl } from "../history/rpc.ts";
 import { type IncidentSite, incidentImpl } from "../incidents/rpc.ts";
 import { webhookImpl } from "../incidents/webhook/rpc.ts";
 import type { WebhookService as Webhooks } from "../incidents/webhook/service.ts";
-import type { History } from "../ledger/history.ts";
 import { createTranslations } from "../messages/language.ts";
-import { createHistoryView } from "../mounts/history-view.ts";
 import { type MountSource, mountImpl } from "../mounts/rpc.ts";
-import { historyImpl } from "../settings/history-rpc.ts";
 import { publicImpl } from "../settings/public-rpc.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { type WatchSource, watchImpl } from "../settings/watch-rpc.ts";
@@ -37,10 +35,14 @@ import type { HealthStatus } from "./health.ts";
 import { type StatusService as Statuses, statusImpl } from "./status.ts";
 
 /** The services behind the contract. */
-export interface Services extends WatchSource, SiteSource, IncidentSite, MountSource {
+export interface Services
+  extends WatchSource,
+    SiteSource,
+    IncidentSite,
+    MountSource,
+    HistoryServices {
   readonly webhooks: Webhooks;
   readonly drivers: Drivers;
-  readonly history: History;
   readonly backup: BackupService;
   readonly status: Statuses;
   readonly access: AccessManager;
@@ -71,7 +73,7 @@ export function createRoutes(
   health?: HealthStatus,
   translations = createTranslations(),
 ) {
-  const { access, audit, backup, drivers, history, publicReads, settings } = services;
+  const { access, audit, backup, drivers, publicReads, settings } = services;
   const { watchSettings, watchPublicSettings } = watchImpl(services, translations);
   return (router: ConnectRouter): void => {
     // The router's own types accept an implementation with missing methods.
@@ -81,7 +83,7 @@ export function createRoutes(
     serve(DriverService, driverImpl(drivers, translations));
     serve(SettingService, {
       ...settingImpl(settings, audit, translations, services.pendingSites),
-      ...historyImpl(history, settings, createHistoryView(services.siteNames)),
+      ...historyImpl(services, translations),
       ...backupImpl(backup, settings.snapshot, audit, translations),
       watchSettings,
     });

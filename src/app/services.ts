@@ -4,9 +4,11 @@ import type { Config } from "../config/config.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService, openCatalogue } from "../drivers/driver.ts";
+import { createKinds } from "../history/kinds.ts";
+import { createRestore } from "../history/restore.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
-import { createHistoryView } from "../mounts/history-view.ts";
+import { showMountKey } from "../mounts/history-change.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import type { SiteTimes } from "../sites/sites.ts";
@@ -81,7 +83,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   // Aborted when streams are to end.
   const ending = new AbortController();
   const registry = await openRegistry(config, { store, log, times: deps.siteTimes });
-  const { showKey } = createHistoryView(registry.names);
+  const showKey = (key: string): string => showMountKey(key, registry.names());
   const services = await startSettingServices(config, { ...deps, store, showKey });
   opened.defer(services.close);
   const { ledger, feed } = services;
@@ -131,6 +133,8 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(close);
+  const kinds = createKinds([services.kind, mounts.kind]);
+  const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
   opened.defer(audit.close);
   const checkpoints = keepAudit(config, { store, log });
@@ -138,6 +142,9 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const running = opened.move();
   return {
     ...services,
+    kinds,
+    restore,
+    line: services.settings.line,
     sites: siteService,
     pendingSites: siteService.pending,
     mounts,

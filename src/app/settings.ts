@@ -4,6 +4,7 @@ import { type Cost, createPassphraseCipher } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import { createAria2Client } from "../downloaders/aria2.ts";
 import { createQbittorrentClient } from "../downloaders/qbittorrent.ts";
+import type { RecordKind } from "../history/kind.ts";
 import { startCompaction } from "../ledger/compaction.ts";
 import { createFeed, type Feed } from "../ledger/feed.ts";
 import { createHistory, type History } from "../ledger/history.ts";
@@ -14,6 +15,7 @@ import { createFingerprint, type Fingerprint } from "../secrets/fingerprint.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { loadSettingDefinitions } from "../settings/definition-file.ts";
+import { settingsKind } from "../settings/history-kind.ts";
 import { settingLimits } from "../settings/kind.ts";
 import { createManagedSettings } from "../settings/provision/managed.ts";
 import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
@@ -53,6 +55,8 @@ export interface SettingServices {
   readonly feed: Feed;
   readonly history: History;
   readonly settings: SettingService;
+  /** Settings as a kind of records in the history. */
+  readonly kind: RecordKind;
   readonly publicReads: PublicService;
   readonly backup: BackupService;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
@@ -156,11 +160,11 @@ export async function startSettingServices(
     feed,
     history,
     definitionOf: (key: string) => definitionOf.get(key),
+    kind: settingsKind({ snapshot: ledger.snapshot, fingerprint, managedBy: managed.managedBy }),
     publicReads: createPublicService({ ledger }),
     settings: createSettingService({
       ledger,
       store,
-      history,
       fingerprint,
       ...rules,
       aria2: createAria2Client(),

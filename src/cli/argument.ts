@@ -54,6 +54,11 @@ export const flags = {
   limit: { value: "N", short: "n", help: "Maximum number of results" },
   method: { value: "RPCS", help: "Only these calls, such as SaveSettings,push" },
   new: { help: "Create a custom setting if the key does not exist" },
+  only: {
+    value: "NAME",
+    repeats: true,
+    help: "Only settings, mounts, or this KEY or mount; can be repeated",
+  },
   outcome: { value: "CODES", help: "Only with these outcomes, such as PERMISSION_DENIED" },
   output: { value: "PATH", help: "Write to this file instead of printing" },
   overlap: {
@@ -88,6 +93,11 @@ type ValueFlag = {
   [N in FlagName]: (typeof flags)[N] extends { value: string } ? N : never;
 }[FlagName];
 
+/** Flags that may be given several times. */
+type ListFlag = {
+  [N in FlagName]: (typeof flags)[N] extends { repeats: true } ? N : never;
+}[FlagName];
+
 /** Flags without a value. */
 type SwitchFlag = Exclude<FlagName, ValueFlag>;
 
@@ -117,7 +127,9 @@ export interface Arguments {
   /** Reports whether any flag is given. */
   has(name: FlagName): boolean;
   /** The text of a flag; undefined when it is not given. Never empty. */
-  text(name: ValueFlag): string | undefined;
+  text(name: Exclude<ValueFlag, ListFlag>): string | undefined;
+  /** The texts of a flag that repeats. */
+  texts(name: ListFlag): readonly string[];
 }
 
 /** Maximum number of arguments of a command line; a shell's own limit is far above. */
@@ -132,7 +144,7 @@ const MAX_ARGUMENTS = 4_096;
  */
 export function readArguments(args: readonly string[], known: readonly FlagName[]): Arguments {
   if (args.length > MAX_ARGUMENTS) throw usage(`more than ${MAX_ARGUMENTS} arguments`);
-  const { values, positionals, problems } = readCommandLine(
+  const { values, lists, positionals, problems } = readCommandLine(
     args,
     Object.fromEntries(known.map((name): [string, FlagDefinition] => [name, flags[name]])),
     { positionals: true },
@@ -142,8 +154,9 @@ export function readArguments(args: readonly string[], known: readonly FlagName[
   return {
     positionals,
     is: (name) => values.has(name),
-    has: (name) => values.has(name),
+    has: (name) => values.has(name) || lists.has(name),
     text: (name) => values.get(name),
+    texts: (name) => lists.get(name) ?? [],
   };
 }
 

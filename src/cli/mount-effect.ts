@@ -1,4 +1,4 @@
-// Effects of changes on mounts of running servers: shown and confirmed before the change.
+// Effects of changes on running servers: shown and confirmed before the change.
 import type { MountEffect, MountResult } from "../../gen/mooring/v1/mount_pb.js";
 import { counted } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
@@ -41,7 +41,7 @@ export async function confirmed<R extends { readonly results: readonly MountResu
  */
 export async function agreeToEffects(
   { args, world, notice }: CommandRun,
-  results: readonly MountResult[],
+  results: readonly Pick<MountResult, "name" | "outcome" | "effects">[],
   question?: string,
 ): Promise<void> {
   if (args.is("yes")) return;

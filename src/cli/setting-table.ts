@@ -1,10 +1,12 @@
 // Settings and their changes as text for people.
 
-import type {
-  PendingSite,
-  Setting,
-  SettingChange,
-  SettingChanges,
+import type { ItemChange } from "../../gen/mooring/v1/history_pb.js";
+import {
+  ChangeKind,
+  type PendingSite,
+  type Setting,
+  type SettingChange,
+  type SettingChanges,
 } from "../../gen/mooring/v1/setting_pb.js";
 import { quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
@@ -84,11 +86,13 @@ function notesOf({ flag, secret, managed }: Setting): string[] {
 /** Shown for a setting that does not exist. */
 const ABSENT = "–";
 
-/** Prints changes for people: key, value before, value after. */
-export async function writeChanges(
-  output: Output,
-  changes: readonly SettingChange[],
-): Promise<void> {
+/** Change as it is shown: of a setting, or of a record with several items. */
+type ShownChange = Pick<SettingChange, "key" | "kind" | "oldValue" | "newValue" | "secret"> & {
+  readonly items?: readonly ItemChange[];
+};
+
+/** Prints changes for people: key, value before, value after; the items of a mount below its key. */
+export async function writeChanges(output: Output, changes: readonly ShownChange[]): Promise<void> {
   const columns = [
     { title: "KEY" },
     { title: "BEFORE", flexible: true },
@@ -96,21 +100,35 @@ export async function writeChanges(
   ] as const;
   await output.table(
     columns,
-    changes.map((change) => [change.key, before(change), after(change)]),
+    changes.flatMap(({ items = [], ...change }) => {
+      const rows = items.map((item) => [`  ${item.name}`, before(item), after(item)]);
+      const isOne = change.oldValue !== undefined || change.newValue !== undefined;
+      const words = isOne ? [before(change), after(change)] : WORDS[change.kind];
+      return [[change.key, ...words], ...rows];
+    }),
   );
 }
+
+/** States of a record with several items before and after a change. */
+const WORDS: Readonly<Record<ChangeKind, readonly [string, string]>> = {
+  [ChangeKind.UNSPECIFIED]: ["", ""],
+  [ChangeKind.ADDED]: ["–", "added"],
+  [ChangeKind.CHANGED]: ["", "changed"],
+  [ChangeKind.DELETED]: ["", "deleted"],
+};
 
 /** Formats one change as `site_title: before → after`. */
 export function changeLine(change: SettingChange): string {
   return printableLine(`${change.key}: ${before(change)} → ${after(change)}`);
 }
 
-function before({ oldValue }: SettingChange): string {
+type ShownValues = Pick<SettingChange, "oldValue" | "newValue" | "secret">;
+
+function before({ oldValue }: Pick<ShownValues, "oldValue">): string {
   return shown(oldValue);
 }
 
-function after(change: SettingChange): string {
-  const { oldValue, newValue, secret } = change;
+function after({ oldValue, newValue, secret }: ShownValues): string {
   const text = shown(newValue);
   if (oldValue !== newValue || newValue === undefined) return text;
   // Equal texts: a mask hides both values, or the definition of a custom setting changed.

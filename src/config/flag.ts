@@ -8,12 +8,16 @@ export interface Flag {
   readonly value?: string;
   /** One letter, for `-n`. */
   readonly short?: string;
+  /** Whether it may be given several times. */
+  readonly repeats?: boolean;
 }
 
 /** Parsed command line, with unchecked values. */
 export interface CommandLine {
   /** Text by the flag's name without dashes, empty for a switch; the first when it is given twice. */
   readonly values: ReadonlyMap<string, string>;
+  /** All texts of the flags that repeat, in order. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
   readonly positionals: readonly string[];
   /** One line each. Only names of flags are quoted: a value may be a secret. */
   readonly problems: readonly string[];
@@ -46,6 +50,7 @@ export function readCommandLine(
     tokens: true,
   });
   const values = new Map<string, string>();
+  const lists = new Map<string, string[]>();
   const others: string[] = [];
   const problems = new Map<number, string>();
   let unknown = Number.NaN;
@@ -59,9 +64,11 @@ export function readCommandLine(
       const problem =
         name === undefined
           ? unknownFlag(written, flags, positionals)
-          : (valueProblem(token, flags) ?? repeated(name, values));
-      if (problem === undefined) values.set(token.name, token.value ?? "");
-      else problems.set(token.index, problem);
+          : (valueProblem(token, flags) ?? repeated(name, flags, values));
+      if (problem !== undefined) problems.set(token.index, problem);
+      else if (flags[token.name]?.repeats === true)
+        lists.set(token.name, [...(lists.get(token.name) ?? []), token.value ?? ""]);
+      else values.set(token.name, token.value ?? "");
     } else if (token.kind === "positional") {
       others.push(token.value);
       // An argument after an unknown flag is that flag's value.
@@ -72,7 +79,7 @@ export function readCommandLine(
         );
     }
   }
-  return { values, positionals: others, problems: [...problems.values()] };
+  return { values, lists, positionals: others, problems: [...problems.values()] };
 }
 
 function optionsOf(flags: Readonly<Record<string, Flag>>) {
@@ -119,6 +126,11 @@ function isFlag(text: string, flags: Readonly<Record<string, Flag>>): boolean {
   );
 }
 
-function repeated(name: string, values: ReadonlyMap<string, string>): string | undefined {
+function repeated(
+  name: string,
+  flags: Readonly<Record<string, Flag>>,
+  values: ReadonlyMap<string, string>,
+): string | undefined {
+  if (flags[name]?.repeats === true) return undefined;
   return values.has(name) ? `--${name} is given twice: keep one of them` : undefined;
 }

@@ -77,3 +77,22 @@ export function createLine(deps: {
     at: async (revision) => etagOf({ revision, mark: await store.markOf(revision) }),
   };
 }
+
+/**
+ * The revision that a request expects; both of its members must agree. Undefined: none.
+ *
+ * @throws ABORTED as `require`.
+ */
+export async function expectedRevision(
+  line: Pick<Line, "require">,
+  request: {
+    readonly expectedRevision?: bigint | undefined;
+    readonly expectedEtag?: string | undefined;
+  },
+): Promise<number | undefined> {
+  const revision =
+    request.expectedRevision === undefined ? undefined : Number(request.expectedRevision);
+  if (request.expectedEtag === undefined) return revision;
+  const known = await line.require(request.expectedEtag);
+  return revision === undefined ? known : Math.min(known, revision);
+}

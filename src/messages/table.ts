@@ -327,7 +327,6 @@ export const MESSAGES = {
   MOUNT_NOT_ON_SITE: 'the mount "{name}" is not assigned to the site "{site}"',
   GIVE_AT_LEAST_ONE: "{field}: give at least one",
   GIVE_FROM_1: "{field}: give 1 to {most}",
-  SAVED_AT_SAME_TIME: "another save happened in the meantime, in revision {revision}: retry",
   DOCUMENT_INVALID: "document: must be an object with rows in storages, content or data",
   DOCUMENT_EMPTY: "document has no mounts: its list of rows is empty",
   DOCUMENT_TOO_LONG: "document has {count} rows; {most} is the most",
@@ -391,7 +390,11 @@ export const MESSAGES = {
     "changes repeatedly on the site: it is not corrected until it is pushed explicitly",
   NO_CREDENTIAL: "{name} has no value of {item} that could be replaced",
   ROLLBACK_PATH_TAKEN:
-    '{name}: its path is already used by the mount "{other}": roll back both, or change the path of one',
+    "{name}: its path is already used by {whose}: restore both, or change the path of one",
+  NAME_NOT_IN_HISTORY:
+    'nothing has the name "{name}": give a name or key as the history shows it, or one of {words}',
+  NAME_OF_SEVERAL: "{name} is the name of several: give one of {names}",
+  OTHERS_OUTSIDE_LIMITS: "those outside of the limits of this token stay as they are",
 
   // Parts of other messages
   NOT_VALUE: ", not {value}",

@@ -27,7 +27,7 @@ const QUIET = new Set(["sites", "content", "disabled"]);
 
 /** Reports whether the mounts of a site are written to its server. */
 export function isRunning(
-  { mode, paused }: Pick<Site, "mode" | "paused">,
+  { mode, paused }: { readonly mode: string; readonly paused: boolean },
   { met }: Pick<SiteMounts, "met">,
 ): boolean {
   return mode === "follow" && !paused && met;
@@ -54,16 +54,19 @@ export function effectsOf(
 }
 
 /** Decides a change of mounts on a draft. @param mounts all mounts of the draft; it may change them. */
-export type DecideMounts = (
+export type DecideMounts<R> = (
   draft: Draft,
   mounts: MountIndex,
-) => readonly Result[] | Promise<readonly Result[]>;
+) => readonly R[] | Promise<readonly R[]>;
+
+/** Result of a change with its effects on servers. */
+export type WithEffects<R> = R & { readonly effects: readonly MountEffect[] };
 
 /** Adds the effects of a change on servers to its results. @param sites as in `effectsOf`. */
-export function decideWithEffects(
-  sites: readonly Site[],
-  decide: DecideMounts,
-): (draft: Draft) => Promise<readonly Result[]> {
+export function decideWithEffects<R extends Pick<Result, "name" | "differs">>(
+  sites: readonly Pick<Site, "id" | "name">[],
+  decide: DecideMounts<R>,
+): (draft: Draft) => Promise<readonly WithEffects<R>[]> {
   return async (draft) => {
     const mounts = draftMounts(draft);
     const before = new Map(mounts);

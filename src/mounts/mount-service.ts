@@ -1,5 +1,6 @@
 import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
+import type { RecordKind } from "../history/kind.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import type { ChangeOrigin } from "../ledger/writer.ts";
 import type { Text } from "../messages/message.ts";
@@ -71,6 +72,8 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
    * @throws INVALID_ARGUMENT for a path of several mounts.
    */
   nameOf(text: string, grant: Grant): string;
+  /** Mounts as a kind of records in the history. */
+  readonly kind: RecordKind;
   /** Mounts of these names. */
   saved(names: ReadonlySet<string>): readonly Mount[];
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
@@ -143,13 +146,6 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   forward(site: Site, send: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
   /** Adopts content that users have edited on a site. */
   takeContent(site: Site, take: MountRound["take"], origin: RevisionOrigin): Promise<void>;
-  /** Restores mounts to a revision. @throws NOT_FOUND; OUT_OF_RANGE; ABORTED. */
-  rollback(
-    revision: number,
-    names: readonly string[],
-    caller: Caller,
-    options?: ChangeOptions,
-  ): Promise<Saved>;
   import(
     document: unknown,
     sites: MountInput["sites"],

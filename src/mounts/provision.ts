@@ -170,7 +170,8 @@ function withoutIndex(description: string, inputs: readonly MountInput[]): strin
   });
 }
 
-function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
+/** Reads a file of mounts. Its problems are in the result. */
+export function loadMounts(path: string, env: MountsFileDeps["env"]): MountsFile {
   let text: string;
   try {
     text = textOf(readBoundedFile(path, MAX_BYTES));

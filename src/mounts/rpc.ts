@@ -22,7 +22,6 @@ import {
   type MountService as MountServiceDesc,
   RenameMountResponseSchema,
   ReplaceCredentialResponseSchema,
-  RollbackMountsResponseSchema,
   SaveMountsResponseSchema,
   SyncMountsResponseSchema,
   TestMountsResponseSchema,
@@ -269,16 +268,6 @@ export function mountImpl(
     adoptMounts: async ({ site, names, dryRun, reason }, context) => {
       const saved = await mounts.adopt(site, names, callerOf(context, reason), { dryRun });
       return create(AdoptMountsResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-      });
-    },
-    rollbackMounts: async ({ revision, names, dryRun, reason }, context) => {
-      const caller = callerOf(context, reason);
-      const saved = await mounts.rollback(Number(revision), named(context, names), caller, {
-        dryRun,
-      });
-      return create(RollbackMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
       });

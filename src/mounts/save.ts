@@ -172,7 +172,9 @@ export function redirectedOf(
     sites,
     reveals,
     isTaken,
-  }: Pick<SaveRules, "driverOf" | "sites" | "reveals" | "isTaken">,
+  }: Pick<SaveRules, "driverOf" | "reveals" | "isTaken"> & {
+    readonly sites: Pick<SiteNames, "ids" | "nameOf">;
+  },
 ): Violation[] {
   const driver = driverOf(mount.driver);
   if (before === undefined || driver === undefined || reveals || isTaken) return [];

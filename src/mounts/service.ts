@@ -3,10 +3,8 @@ import { type Grant, outsideLimits, ROOT } from "../access/grant.ts";
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import type { History } from "../ledger/history.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { NO_RECORD } from "../ledger/record-etag.ts";
-import { memoize } from "../memoize.ts";
 import {
   denied,
   failedPrecondition,
@@ -18,9 +16,7 @@ import {
 import { message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import { isMountChange, MOUNT_PREFIX, MOUNTS, readMountKey } from "../settings/mount-key.ts";
 import { createDeclared } from "../settings/provision/managed.ts";
-import { changesAfter } from "../settings/rollback.ts";
 import { checkManaged } from "../settings/save.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { siteError } from "../sites/service.ts";
@@ -32,6 +28,7 @@ import { adoptRound, compareResults, takeContent } from "./adopt.ts";
 import { readDocument } from "./document.ts";
 import { type DecideMounts, decideWithEffects, effectsOfFollowing, isRunning } from "./effect.ts";
 import { writeDocument } from "./exported-row.ts";
+import { mountsKind } from "./history-kind.ts";
 import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
 import {
   deleteMount,
@@ -42,7 +39,6 @@ import {
   missingFields,
   overridesByName,
   pathOn,
-  pathsOf,
   readDraftMount,
   siteNamesOf,
   withoutSite,
@@ -51,14 +47,13 @@ import {
 import { createMountEtag } from "./mount-etag.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
 import type { MountView } from "./mount-view.ts";
-import { checkPaths, rollBack } from "./rollback.ts";
-import { decideDelete, decideSave, redirectedOf, resultAs } from "./save.ts";
+import { nameByPath } from "./name-by-path.ts";
+import { decideDelete, decideSave, type Result, resultAs } from "./save.ts";
 import { sharedCredentials } from "./site/item-kind.ts";
 import type { Lister } from "./site/listing.ts";
 import { plainStatus } from "./site/plain.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import { isFailing, type MountRound } from "./site/round.ts";
-import { cleanPath } from "./site/row.ts";
 import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf, unreadSite } from "./status.ts";
 import { createSummaries } from "./summary.ts";
@@ -68,7 +63,6 @@ import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
   readonly ledger: Ledger;
-  readonly history: Pick<History, "diff">;
   readonly fingerprint: Fingerprint;
   readonly sites: Pick<SiteRegistry, "sites" | "names" | "load" | "state">;
   readonly view: MountView;
@@ -97,14 +91,6 @@ const MAX_SUBJECTS = 100;
 export function createMountService(deps: MountServiceDeps): MountService {
   const { ledger, registry, driverOf } = deps;
   const { all, wantedOf } = deps.view;
-  const byPath = memoize((mounts: ReadonlyMap<string, Mount>) => {
-    const pairs = [...mounts.values()].flatMap((mount) =>
-      [...new Set(pathsOf(mount))].map((path) => ({ path, mount })),
-    );
-    const found = new Map<string, Mount[]>();
-    for (const { path, mount } of pairs) found.set(path, [...(found.get(path) ?? []), mount]);
-    return found;
-  });
   const declared = createDeclared();
   const guard = (name: string): void => checkManaged(name, declared.by(name));
   const sources: StatusSources = { ...deps.health, registry };
@@ -175,10 +161,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
     refuse: refuse(grant),
     reveals: grant.has("mounts:reveal"),
   });
+  const nameOf = nameByPath(all);
   /** Sites whose mounts are written to their servers. */
   const running = (): readonly Site[] =>
     deps.sites.sites().filter((site) => isRunning(site, registry.site(site.id)));
-  const withEffects = (decide: DecideMounts) => decideWithEffects(running(), decide);
+  const withEffects = (decide: DecideMounts<Result>) => decideWithEffects(running(), decide);
   const save = async (
     inputs: readonly MountInput[],
     caller: Caller,
@@ -260,17 +247,15 @@ export function createMountService(deps: MountServiceDeps): MountService {
       const { id } = await siteNamed(site);
       return mounts.filter((mount) => isOnSite(mount, id));
     },
-    nameOf: (text, grant) => {
-      if (!text.startsWith("/")) return text.normalize("NFC");
-      const found = (byPath(all()).get(cleanPath(text)) ?? []).filter(allowed(grant));
-      const [only, ...others] = found;
-      if (only === undefined) return text;
-      if (others.length === 0) return only.name;
-      const names = found.slice(0, 10).map(({ name }) => name);
-      throw invalid([
-        { field: "name", description: message("PATH_OF_MOUNTS", { names: names.join(", ") }) },
-      ]);
-    },
+    nameOf,
+    kind: mountsKind({
+      mounts: all,
+      sites: deps.sites.names,
+      running,
+      driverOf,
+      nameOf,
+      managedBy: declared.by,
+    }),
     saved: (names) => [...names].flatMap((name) => all().get(name) ?? []),
     get: (name, grant) => need(grant)(all().get(name), name),
     ofSite: summaries.ofSite,
@@ -496,41 +481,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
           if (declared.by(name) === undefined)
             takeContent(draft, { name, siteId: site.id, items, isSecret });
       });
-    },
-    rollback: async (revision, names, caller, options = {}) => {
-      const base = ledger.snapshot();
-      // Values of settings are not read: they may be large.
-      const before = await deps.history.diff(revision, base.revision, undefined, MOUNT_PREFIX);
-      const changes = before.filter(isMountChange);
-      const known = new Set(changes.map(({ key }) => key));
-      const { result, revision: after } = await ledger.change(
-        caller.origin,
-        withEffects(async (draft) => {
-          // The database was replaced by an older one after the history was read.
-          if (draft.revision < base.revision)
-            throw new ServiceError(
-              Code.Aborted,
-              message("SAVED_AT_SAME_TIME", { revision: draft.revision }),
-            );
-          const later = changesAfter(base, draft, deps.fingerprint, MOUNTS);
-          const free = [...changes, ...later.filter(({ key }) => !known.has(key))].filter(
-            ({ key }) => declared.by(readMountKey(key)?.name ?? "") === undefined,
-          );
-          const results = await rollBack(draft, free, names, {
-            need: need(caller.grant),
-            isSecret,
-            redirected: (now, mount) =>
-              redirectedOf(now, { mount, given: [] }, "", rulesOf(caller, options)).map(
-                ({ field }) => field,
-              ),
-            sites: deps.sites.names(),
-          });
-          await checkPaths(draftMounts(draft), results, deps.sites.names().ids);
-          return results;
-        }),
-        { dryRun: options.dryRun ?? false },
-      );
-      return { revision: after, results: result };
     },
     import: async (document, sites, caller, options = {}) => {
       const names = await readNames();

@@ -1,18 +1,13 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   ChangeKind,
-  type Revision,
-  RevisionSchema,
   type Setting,
   type SettingChange,
   SettingChangeSchema,
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
-import { tokenIdOf } from "../audit/entry.ts";
 import type { Change } from "../ledger/commit.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { RevisionSummary } from "../ledger/store.ts";
 import type { Translate } from "../messages/language.ts";
 import type { SettingItem } from "./item.ts";
 import { SETTINGS } from "./kind.ts";
@@ -81,22 +76,6 @@ export function changeToProto({ key, kind, oldValue, newValue, secret }: Change)
     secret,
     ...(oldValue === undefined ? {} : { oldValue }),
     ...(newValue === undefined ? {} : { newValue }),
-  });
-}
-
-export function revisionToProto(summary: RevisionSummary): Revision {
-  const { revision, time, actor, transport, method, requestId, peer, reason, changes } = summary;
-  return create(RevisionSchema, {
-    revision: BigInt(revision),
-    time: timestampFromMs(time),
-    actor,
-    transport,
-    method,
-    requestId,
-    peer,
-    reason,
-    keys: changes.map(({ key }) => key),
-    tokenId: tokenIdOf(actor),
   });
 }
 

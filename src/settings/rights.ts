@@ -115,10 +115,15 @@ const rights = memoize((grant: Grant) =>
   memoize((snapshot: () => Snapshot) => rightsOf(grant, snapshot)),
 );
 
-/** Rights of a caller to single settings; created once per grant. */
+/** Rights of a grant to single settings; created once per grant. */
+export function rightsOfGrant(grant: Grant, snapshot: () => Snapshot): Rights {
+  return rights(grant)(snapshot);
+}
+
+/** Rights of a caller to single settings. */
 export function rightsOfCaller(
   context: Pick<HandlerContext, "values">,
   snapshot: () => Snapshot,
 ): Rights {
-  return rights(grantOf(context))(snapshot);
+  return rightsOfGrant(grantOf(context), snapshot);
 }

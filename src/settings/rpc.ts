@@ -14,7 +14,6 @@ import {
   type ListSettingsResponse,
   ListSettingsResponseSchema,
   ResetTokenResponseSchema,
-  RollbackResponseSchema,
   type SaveSettingsRequest,
   SaveSettingsResponseSchema,
   SetAria2ResponseSchema,
@@ -59,7 +58,6 @@ type SettingImpl = Pick<
   | "batchGetSettings"
   | "saveSettings"
   | "deleteSetting"
-  | "rollback"
   | "resetToken"
   | "setAria2"
   | "setQbittorrent"
@@ -243,20 +241,6 @@ export function settingImpl(
       const changed = await service.delete(key, origin(context, reason), { expectedEtag });
       return create(DeleteSettingResponseSchema, {
         revision: BigInt(changed.revision),
-      });
-    },
-    rollback: async (request, context) => {
-      const { to, keys, dryRun, reason, expectedRevision: shown } = request;
-      const expected = await expectedOf(request);
-      const changed = await service.rollback(
-        { revision: Number(to), keys },
-        origin(context, reason),
-        { expectedRevision: shown === undefined ? expected : Number(shown), dryRun },
-      );
-      return create(RollbackResponseSchema, {
-        revision: BigInt(changed.revision),
-        changes: changesOf(changed),
-        skipped: skipped(changed.result, context),
       });
     },
     resetToken: async (_request, context) => {

@@ -4,7 +4,7 @@ import type { QbittorrentClient } from "../downloaders/qbittorrent.ts";
 import { explainConflict, RevisionConflict } from "../ledger/conflict.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { createLine, type Line, readEtag } from "../ledger/etag.ts";
-import { explained, type History, type HistoryStore } from "../ledger/history.ts";
+import { explained, type HistoryStore } from "../ledger/history.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createRecordEtags, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
@@ -30,7 +30,6 @@ import {
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import { SETTINGS } from "./kind.ts";
 import type { Rights } from "./rights.ts";
-import { changesAfter, decideRollback } from "./rollback.ts";
 import {
   checkManaged,
   decideSave,
@@ -45,7 +44,6 @@ import { generateToken, TOKEN_KEY } from "./token.ts";
 export interface SettingServiceDeps extends SaveRules, Downloaders {
   readonly ledger: Ledger;
   readonly store: HistoryStore;
-  readonly history: History;
   readonly fingerprint: Fingerprint;
   readonly randomBytes: (size: number) => Buffer;
   /** Called with the settings that a save has left unchanged. */
@@ -109,24 +107,11 @@ export interface SettingService extends DownloaderService {
     origin: ChangeOrigin,
     conditions?: { readonly expectedEtag?: string | undefined },
   ): Promise<Changed<void>>;
-  /**
-   * Restores settings to their values at a revision.
-   *
-   * @param to.keys only these, at most 1,000; empty: all changed settings.
-   * @returns the settings that could not be restored, with the change.
-   * @throws NOT_FOUND for an unknown revision or key; OUT_OF_RANGE; ABORTED; INVALID_ARGUMENT for
-   *   too many keys.
-   */
-  rollback(
-    to: { readonly revision: number; readonly keys: readonly string[] },
-    origin: ChangeOrigin,
-    conditions?: ChangeConditions,
-  ): Promise<Changed<readonly Skipped[]>>;
   resetToken(origin: ChangeOrigin): Promise<{ token: string; revision: number }>;
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
-  const { ledger, history, fingerprint, managedBy, maxValueBytes } = deps;
+  const { ledger, fingerprint, managedBy, maxValueBytes } = deps;
   const rules = { managedBy, maxValueBytes };
   const { snapshot } = ledger;
   const store = explained(deps.store);
@@ -239,32 +224,6 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
         decideDelete(draft, key, expected);
       });
     },
-    rollback: async ({ revision, keys }, origin, conditions = {}) => {
-      const { rights } = origin;
-      if (keys.length > 0) checkKeyCount(keys);
-      const asked = new Set(keys);
-      rights?.require(asked);
-      const base = snapshot();
-      await checkKnown([...asked], base, store);
-      const wanted = (key: string): boolean => asked.size === 0 || asked.has(key);
-      const before = await history.diff(revision, base.revision, rights?.isMaskedChange);
-      const known = new Set(before.map(({ key }) => key));
-      return change(origin, conditions, (draft) => {
-        // The database was replaced by an older one after the history was read.
-        if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
-        const later = changesAfter(base, draft, fingerprint).filter(({ key }) => !known.has(key));
-        const undone = [...before, ...later].filter(
-          (one) => wanted(one.key) && (rights?.canReadChange(one) ?? true),
-        );
-        const hidesChange = rights?.isMaskedChange;
-        return decideRollback(draft, undone, {
-          fingerprint,
-          managedBy,
-          hidesChange,
-          hides: rights?.hides,
-        });
-      });
-    },
     resetToken: async (origin) => {
       const token = generateToken(deps.randomBytes);
       const { revision } = await set(origin, { [TOKEN_KEY]: token }, { isOwn: true });
@@ -286,23 +245,6 @@ function withoutSeen(input: SettingInput, base: Snapshot, hides: SaveRules["hide
 
 function unknownSetting(key: string): ServiceError {
   return notFound(message("SETTING_NOT_FOUND", { key: key.slice(0, 255) }));
-}
-
-/**
- * Checks that keys exist or existed: a deleted setting can be restored.
- *
- * @throws NOT_FOUND naming the first unknown key.
- */
-async function checkKnown(
-  keys: readonly string[],
-  base: Snapshot,
-  store: HistoryStore,
-): Promise<void> {
-  const absent = keys.filter((key) => base.get(SETTINGS, key) === undefined);
-  if (absent.length === 0) return;
-  const known = await store.knownKeys(absent);
-  const unknown = absent.find((key) => !known.has(key));
-  if (unknown !== undefined) throw unknownSetting(unknown);
 }
 
 function decideDelete(draft: Draft, key: string, expected: number | undefined): void {

@@ -31,7 +31,6 @@ const LONG = [
   "ExportMounts",
   "ReplaceCredential",
   "Rollback",
-  "RollbackMounts",
   "SetAria2",
   "SetQbittorrent",
   "SyncMounts",

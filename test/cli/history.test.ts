@@ -58,6 +58,7 @@ describe("history, diff and rollback", () => {
         old_value: "OpenList",
         new_value: "B",
         secret: false,
+        items: [],
       },
     ]);
   });
@@ -65,10 +66,11 @@ describe("history, diff and rollback", () => {
   test("rollback restores earlier values, and lists those that it cannot restore", async () => {
     const before = String(await newest());
     await cli(["set", "site_title=Wrong", "aria2_secret=hush"]);
-    const { code, out } = await cli(["rollback", before]);
-    expect(code).toBe(0);
+    const { code, out, err } = await cli(["rollback", before]);
+    expect(code).toBe(4);
     expect(out).toMatch(/site_title +Wrong +OpenList/);
     expect(out).toContain("skipped aria2_secret: ");
+    expect(err).toContain("not restored, or not as a whole: aria2_secret (--accept-loss");
     expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
   });
 

@@ -89,6 +89,64 @@ describe("a change that removes or disables a mount of a running server", () => 
     expect(set.out).toBe("rest: changed (remark)\n  on home, /rest is mounted again\n");
   });
 
+  test("is refused and asked for in the same way by a rollback, with the settings", async () => {
+    await cli(["set", "site_title=Before"]);
+    const before = String(await service.newest());
+    await cli(["set", "site_title=After"]);
+    await cli(["mount", "create", "new", "/new", "Local", "root_folder_path=/srv", "sites=home"]);
+    await cli(["mount", "set", "rest", "remark=after", "--yes"]);
+    await expect.poll(() => home.storages.row("/new")?.status).toBe("work");
+    const refused = await cli(["rollback", before]);
+    expect(refused).toMatchObject({ code: 4, out: "" });
+    expect(refused.err).toContain("1 mount of running servers would be removed or disabled");
+    expect(refused.err).toContain("on home, /new is removed");
+    const dry = await cli(["rollback", before, "--dry-run"]);
+    expect(dry.out).toContain("on home, /new is removed\non home, /rest is mounted again\n");
+    expect(dry.out).toMatch(/dry run: 1 setting, 2 mounts would change\n$/);
+    const asked = await cli(["rollback", before], terminal("n"));
+    expect(asked).toMatchObject({ code: 1, out: "" });
+    expect(asked.err).toMatch(/mount:rest +changed\n +members.remark +after /);
+    expect(asked.err).toContain("on home, /new is removed");
+    expect(asked.err).toContain(`Restore 1 setting, 2 mounts to revision ${before}?`);
+    expect((await cli(["get", "site_title"])).out).toBe("After\n");
+    const one = await cli(["rollback", before, "--only", "rest", "--only", "site_title"]);
+    expect(one).toMatchObject({ code: 0, err: "" });
+    expect(one.out).toContain("restored 1 setting, 1 mount: revision");
+    expect((await cli(["mount", "get", "new"])).code).toBe(0);
+    const done = await cli(["rollback", before, "--only", "mounts", "--yes"]);
+    expect(done.out).toContain("restored 1 mount: revision");
+    await expect.poll(() => home.storages.row("/new")).toBeUndefined();
+  });
+
+  test("is named by a rollback of the database file, without a service", async () => {
+    await cli(["set", "site_title=Before"]);
+    const before = String(await service.newest());
+    const dav = ["address=https://dav.example", "username=ann", "password=secret-of-dav"];
+    await cli(["set", "site_title=After"]);
+    await cli(["mount", "create", "dav", "/dav", "WebDav", ...dav, "sites=home"]);
+    await expect.poll(() => home.storages.row("/dav")?.status).toBe("work");
+    const added = String(await service.newest());
+    await service.stop();
+    const offline = (...args: string[]) =>
+      cli(["rollback", ...args, "--database", service.database]);
+    try {
+      const dry = await offline(before, "--dry-run");
+      expect(dry.out).toContain("on home, /dav is removed");
+      expect(dry.out).not.toContain("secret-of-dav");
+      const back = await offline(before, "--yes");
+      expect(back).toMatchObject({ code: 0 });
+      expect(back.out).toContain("restored 1 setting, 1 mount: revision");
+      const again = await offline(added, "--only", "dav", "--yes");
+      expect(again.out).toContain("mount:dav: config.password: the history keeps no secrets");
+      expect(again.err).toContain("not restored, or not as a whole: mount:dav");
+      expect(again.code).toBe(4);
+      expect((await offline(before, "--yes", "--accept-loss")).code).toBe(0);
+    } finally {
+      await service.start();
+    }
+    await expect.poll(() => home.storages.row("/dav")).toBeUndefined();
+  });
+
   test("is refused when a site would begin to follow", async () => {
     await cli(["site", "set", "home", "mode=observe"]);
     await cli(["mount", "set", "rest", "sites=pier"]);

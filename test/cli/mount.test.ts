@@ -125,7 +125,9 @@ test("mounts are exported, imported and rolled back", async () => {
   await mount("delete", "books", "--yes");
   const before = JSON.parse((await service.cli(["history", "--json", "-n", "1"])).out);
   const number = Number(before.revisions[0].revision) - 1;
-  expect((await mount("rollback", String(number), "--yes")).out).toBe("books: created\n");
+  const back = await service.cli(["rollback", String(number), "--only", "mounts"]);
+  expect(back.out).toMatch(/^mount:books +– +added$/m);
+  expect(back.out).toContain("restored 1 mount: revision");
   await mount("delete", "books", "--yes");
   const again = await mount("import", "mounts.json", "--site", "harbour", "--dry-run");
   expect(again.out).toMatch(/^books: created$/m);
@@ -245,5 +247,5 @@ test("invalid commands are reported", async () => {
   expect((await mount("create", "a", "/a", "S3")).err).toContain("bucket");
   expect((await mount("set", "films", "disabled=maybe")).err).toContain("true or false");
   expect((await mount("lst")).err).toContain("did you mean mount list?");
-  expect((await mount("rollback", "last")).err).toContain("number of a revision");
+  expect((await mount("rollback", "3", "films")).err).toContain("mooring rollback 3 --only mounts");
 });

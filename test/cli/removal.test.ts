@@ -87,9 +87,9 @@ test("a restore of mounts that deletes one needs --yes", async () => {
   const { revision = "0" } = JSON.parse((await cli(["list", "--json"])).out);
   expect(out).not.toContain("later");
   await cli(["mount", "create", "later", "/later", "Local", "root_folder_path=/x", "sites=none"]);
-  expect(await cli(["mount", "rollback", String(revision), "later"])).toMatchObject({
+  expect(await cli(["rollback", String(revision), "later"])).toMatchObject({
     code: 4,
-    err: expect.stringContaining("later would be deleted; --yes confirms it"),
+    err: expect.stringContaining("mount:later would be deleted; --yes confirms it"),
   });
   expect((await cli(["mount", "list"])).out).toContain("later");
 });

@@ -3,7 +3,14 @@ import { describe, expect, test } from "vitest";
 import { describeChange } from "../../src/ledger/commit.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
-import { type Parts, type PartsOptions, save, tester, testParts } from "../settings/parts.ts";
+import {
+  type Parts,
+  type PartsOptions,
+  restore,
+  save,
+  tester,
+  testParts,
+} from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -179,7 +186,7 @@ test("a history that cannot be read is UNAVAILABLE, with the store's own message
     () => parts.history.list({ pageSize: 0 }),
     () => parts.history.get(1),
     () => parts.history.diff(0, 1),
-    () => parts.settings.rollback({ revision: 0, keys: [] }, tester),
+    () => restore(parts, 0),
     () => parts.feed.read(0, new AbortController().signal)[Symbol.asyncIterator]().next(),
   ];
   for (const call of calls) {

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { failureOf } from "../archive/setting.ts";
-import { type Parts, save, tester, testParts } from "../settings/parts.ts";
+import { type Parts, restore, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -67,7 +67,7 @@ const changes: Readonly<Record<string, LargeChange>> = {
   },
   "a rollback": {
     passes: 5,
-    change: ({ settings }) => settings.rollback({ revision: 0, keys: [] }, tester),
+    change: (parts) => restore(parts, 0),
     prepare: ({ settings }) => settings.save(many("1"), tester),
   },
 };

@@ -29,7 +29,7 @@ async function opened(meanwhile: {
   readonly before?: () => Promise<unknown>;
   readonly after?: () => Promise<unknown>;
 }) {
-  const { ledger, history, fingerprint } = await testParts(newPath());
+  const { ledger, fingerprint } = await testParts(newPath());
   const registry = createMountRegistry(memoryStore());
   await registry.load();
   return createMountService({
@@ -42,7 +42,6 @@ async function opened(meanwhile: {
         return changed;
       },
     },
-    history,
     fingerprint,
     registry,
     driverOf: driverByName,

@@ -9,7 +9,7 @@ import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { setting } from "../store/sample.ts";
-import { type Parts, save, tester, testParts } from "./parts.ts";
+import { type Parts, restore, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 const time = Date.UTC(2026, 1, 3, 4, 5, 6);
@@ -77,10 +77,9 @@ describe("a change that expects a revision of all settings", () => {
     const parts = await made();
     await save(parts, { site_title: "one" });
     await save(parts, { site_title: "two" });
-    const to = { revision: 1, keys: [] };
-    await aborted(() => parts.settings.rollback(to, tester, { expectedRevision: 1 }));
+    await aborted(() => restore(parts, 1, [], { expectedRevision: 1 }));
     await aborted(() => parts.settings.save([], tester, { expectedRevision: 1, dryRun: true }));
-    expect(await parts.settings.rollback(to, tester, { expectedRevision: 2 })).toMatchObject({
+    expect(await restore(parts, 1, [], { expectedRevision: 2 })).toMatchObject({
       revision: 3,
     });
   });

@@ -1,9 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
+import { type Grant, ROOT } from "../../src/access/grant.ts";
 import { type BackupService, createBackupService } from "../../src/archive/backup.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
+import { createKinds } from "../../src/history/kinds.ts";
+import {
+  createRestore,
+  type Restore,
+  type RestoreOptions,
+  type RestoreResult,
+} from "../../src/history/restore.ts";
 import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import { createHistory, type History } from "../../src/ledger/history.ts";
 import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
@@ -12,6 +20,7 @@ import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerpri
 import { createSealer } from "../../src/secrets/sealer.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
+import { settingsKind } from "../../src/settings/history-kind.ts";
 import { type SettingLimits, settingLimits } from "../../src/settings/kind.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
@@ -64,6 +73,7 @@ export interface Parts {
   readonly history: History;
   readonly fingerprint: Fingerprint;
   readonly settings: SettingService;
+  readonly restore: Restore;
   readonly publicReads: PublicService;
   readonly backup: BackupService;
   close(): Promise<void>;
@@ -107,12 +117,18 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         onSkipped: () => undefined,
         ledger,
         store,
-        history,
         fingerprint,
         managedBy,
         randomBytes,
         aria2: options.aria2 ?? { getVersion: unreachable },
         qbittorrent: options.qbittorrent ?? { checkLogin: unreachable },
+      }),
+      restore: createRestore({
+        ledger,
+        store,
+        history,
+        fingerprint,
+        kinds: createKinds([settingsKind({ snapshot: ledger.snapshot, fingerprint, managedBy })]),
       }),
       publicReads: createPublicService({ ledger }),
       backup: createBackupService({
@@ -145,6 +161,23 @@ export async function testParts(path: string, options?: PartsOptions): Promise<P
 export function save(parts: Pick<Parts, "settings">, values: Readonly<Record<string, string>>) {
   const inputs = Object.entries(values).map(([key, value]) => ({ key, value }));
   return parts.settings.save(inputs, tester);
+}
+
+/** Restores settings, with all rights by default. @param only no key: all. */
+export function restore(
+  parts: Pick<Parts, "restore">,
+  to: number,
+  only: readonly string[] = [],
+  { grant = ROOT, ...options }: RestoreOptions & { readonly grant?: Grant } = {},
+) {
+  return parts.restore({ to, only }, { grant, origin: tester }, options);
+}
+
+/** Records that a restore has left as they were, with the reasons. */
+export function leftBy({ result }: { readonly result: readonly RestoreResult[] }) {
+  return result
+    .filter(({ outcome }) => outcome === "skipped")
+    .map(({ key, note }) => ({ key, reason: note }));
 }
 
 /** A definition like those of the program, for tests with their own definitions. */

@@ -5,21 +5,29 @@ import { createGrant } from "../../src/access/grant.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
-import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { defined, definitions, type Parts, save, tester, testParts } from "./parts.ts";
+import {
+  defined,
+  definitions,
+  leftBy,
+  type Parts,
+  restore,
+  save,
+  tester,
+  testParts,
+} from "./parts.ts";
 
 const newPath = temporaryPaths();
 
 const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryRun = false) =>
-  parts.settings.rollback({ revision, keys }, tester, { dryRun });
+  restore(parts, revision, keys, { dryRun });
 
-/** A caller who gets secrets as `********`. */
-const withoutSecrets = ({ ledger }: Parts) => ({
-  ...tester,
-  rights: rightsOf(createGrant(["history:rollback"], []), ledger.snapshot),
-});
+/** Rights of a caller who gets secrets as `********`. */
+const WITHOUT_SECRETS = createGrant(["history:rollback"], []);
+
+/** Result for a setting that was restored. */
+const RESTORED = { kind: "setting", outcome: "changed", note: "", notRestored: [], effects: [] };
 
 /** Key to value of settings that are set or created. */
 const values = ({ settings }: Parts): Record<string, string> =>
@@ -37,7 +45,11 @@ describe("a rollback", () => {
     await save(parts, { site_title: "one", logo: "l" });
     await save(parts, { site_title: "two", default_page_size: "5" });
     const { revision, commit, result } = await back(parts, 1);
-    expect({ revision, result }).toEqual({ revision: 3, result: [] });
+    expect(revision).toBe(3);
+    expect(result).toEqual([
+      { ...RESTORED, key: "default_page_size", differs: ["value"] },
+      { ...RESTORED, key: "site_title", differs: ["value"] },
+    ]);
     expect(commit?.changes.map(({ key }) => key)).toEqual(["default_page_size", "site_title"]);
     expect(values(parts)).toEqual({ site_title: "one", logo: "l" });
     expect(values(await testParts(path))).toEqual(values(parts));
@@ -91,7 +103,7 @@ describe("a rollback", () => {
     await save(parts, { mine: "1" });
     const mine = { key: "mine", value: "2", flag: FLAG.readonly };
     await parts.settings.save([mine], tester);
-    expect((await back(parts, 1)).result).toEqual([]);
+    expect(leftBy(await back(parts, 1))).toEqual([]);
     expect(parts.settings.get("mine")).toMatchObject({ value: "1", flag: FLAG.private });
   });
 
@@ -107,22 +119,22 @@ describe("a rollback", () => {
     const parts = await testParts(newPath());
     await save(parts, { aria2_secret: "one", site_title: "one" });
     await save(parts, { aria2_secret: "two", site_title: "two" });
-    const { result, commit } = await back(parts, 1);
-    expect(result).toEqual([
+    const restored = await back(parts, 1);
+    expect(leftBy(restored)).toEqual([
       {
         key: "aria2_secret",
         reason: expect.sentence(/^is a secret: its value is not in the history/),
       },
     ]);
-    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(restored.commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
     expect(parts.settings.get("aria2_secret").value).toBe("two");
   });
 
   test("counts a secret with its earlier value as unchanged", async () => {
     const parts = await testParts(newPath());
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
-    expect((await back(parts, 1)).result).toEqual([]);
-    expect((await back(parts, 2)).result).toMatchObject([{ key: "aria2_secret" }]);
+    expect(leftBy(await back(parts, 1))).toEqual([]);
+    expect(leftBy(await back(parts, 2))).toMatchObject([{ key: "aria2_secret" }]);
   });
 
   test("counts a secret that another process has restored in between as unchanged", async () => {
@@ -131,15 +143,14 @@ describe("a rollback", () => {
     await save(parts, { aria2_secret: "one" });
     await save(parts, { aria2_secret: "two" });
     await save(other, { aria2_secret: "one" });
-    expect((await back(parts, 1)).result).toEqual([]);
+    expect(leftBy(await back(parts, 1))).toEqual([]);
   });
 
   test("does not reveal to a caller without the right to secrets that one has its earlier value", async () => {
     const parts = await testParts(newPath());
-    const limited = withoutSecrets(parts);
     for (const value of ["one", "two", "one"]) await save(parts, { aria2_secret: value });
-    const { result } = await parts.settings.rollback({ revision: 1, keys: [] }, limited);
-    expect(result).toMatchObject([{ key: "aria2_secret" }]);
+    const restored = await restore(parts, 1, [], { grant: WITHOUT_SECRETS });
+    expect(leftBy(restored)).toMatchObject([{ key: "aria2_secret" }]);
   });
 
   test("restores the plain value of a setting that became secret, for any caller", async () => {
@@ -149,7 +160,7 @@ describe("a rollback", () => {
     const definitions = [defined({ key: "later", secret: true })];
     const parts = await testParts(path, { definitions });
     await save(parts, { later: "three" });
-    await parts.settings.rollback({ revision: 1, keys: [] }, withoutSecrets(parts));
+    await restore(parts, 1, [], { grant: WITHOUT_SECRETS });
     expect(parts.settings.get("later").value).toBe("one");
   });
 
@@ -159,7 +170,7 @@ describe("a rollback", () => {
     await save(earlier, { old: "1" });
     const parts = await testParts(path);
     await parts.settings.delete("old", tester);
-    expect((await back(parts, 1)).result).toMatchObject([{ key: "old" }]);
+    expect(leftBy(await back(parts, 1))).toMatchObject([{ key: "old" }]);
     expect(values(parts)).toEqual({});
   });
 
@@ -170,7 +181,7 @@ describe("a rollback", () => {
     await save(earlier, { old: "2" });
     const parts = await testParts(path);
     await parts.settings.delete("old", tester);
-    expect((await back(parts, 1)).result).toEqual([
+    expect(leftBy(await back(parts, 1))).toEqual([
       { key: "old", reason: expect.sentence(/earlier version/) },
     ]);
   });
@@ -188,19 +199,19 @@ describe("a rollback", () => {
       });
     await write({ version: "v1", logo: "1" });
     await write({ version: "v2", logo: "2", site_title: "x" });
-    const { result, commit } = await back(parts, 1);
-    expect(result).toEqual([
+    const restored = await back(parts, 1);
+    expect(leftBy(restored)).toEqual([
       { key: "logo", reason: "is managed by the file x.yaml" },
       { key: "version", reason: "is read-only: the program sets it" },
     ]);
-    expect(commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
+    expect(restored.commit?.changes.map(({ key }) => key)).toEqual(["site_title"]);
   });
 
   test("is refused for a key that never existed, and for a revision that does not exist", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one" });
     const refused: [Promise<unknown>, RegExp][] = [
-      [back(parts, 0, ["nobody"]), /there is no setting "nobody"/],
+      [back(parts, 0, ["nobody"]), /nothing has the name "nobody"/],
       [back(parts, 2), /there is no revision 2; the newest is 1/],
       [back(parts, -1), /there is no revision -1/],
     ];
@@ -228,7 +239,7 @@ describe("a rollback", () => {
     await save(earlier, { old: "1" });
     await save(earlier, { old: "2" });
     const parts = await testParts(path);
-    expect((await back(parts, 1)).result).toEqual([]);
+    expect(leftBy(await back(parts, 1))).toEqual([]);
     expect(parts.settings.get("old")).toMatchObject({ value: "1", flag: FLAG.deprecated });
   });
 });
@@ -282,9 +293,9 @@ describe("a rollback during saves", () => {
     await save(other, { site_title: "three", logo: "foreign", made: "there", aria2_secret: "s" });
     await other.settings.delete("gone", tester);
     expect(parts.ledger.snapshot().revision).toBe(2);
-    const { revision, result } = await back(parts, 1);
-    expect(result).toMatchObject([{ key: "aria2_secret" }]);
+    const restored = await back(parts, 1);
+    expect(leftBy(restored)).toMatchObject([{ key: "aria2_secret" }]);
     expect(values(parts)).toEqual({ site_title: "one", gone: "1", aria2_secret: "s" });
-    expect(revision).toBe(5);
+    expect(restored.revision).toBe(5);
   });
 });

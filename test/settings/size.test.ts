@@ -5,7 +5,7 @@ import { SETTINGS, type SettingLimits } from "../../src/settings/kind.ts";
 import { createManagedSettings } from "../../src/settings/provision/managed.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { definitions, type Parts, save, tester, testParts } from "./parts.ts";
+import { definitions, type Parts, restore, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
@@ -97,9 +97,7 @@ describe("all settings together", () => {
     await parts.settings.save([{ key: "a", value: "1", flag: 3 }], tester);
     await parts.settings.delete("a", tester);
     await save(parts, { b: "1" });
-    expect(
-      await failureOf(() => parts.settings.rollback({ revision: 1, keys: ["a"] }, tester)),
-    ).toMatchObject(exhausted);
+    expect(await failureOf(() => restore(parts, 1, ["a"]))).toMatchObject(exhausted);
   });
 
   test("limit what a backup may add, before any decision", async () => {

@@ -40,7 +40,7 @@ describe.each(readdirSync(DATABASES))("the database of version %s", (file) => {
     });
     const saved = await call("save", [{ key: "site_title", value: "Later" }]);
     expect(saved.code).toBe(200);
-    expect((await call("rollback", { to: "2", keys: ["site_title"] })).code).toBe(200);
+    expect((await call("rollback", { to: "2", only: ["site_title"] })).code).toBe(200);
     expect((await call("get?keys=site_title")).data[0]).toMatchObject({ value: "Harbour" });
     const audit = await call("../audit/events?after_sequence=0");
     const { events } = audit.data as unknown as { events: Record<string, unknown>[] };

@@ -120,7 +120,7 @@ const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
   revision.map((at) => [method.getRevision, { revision: at }] as const),
   fc.record({ from: revision, to: revision }).map((r) => [method.diffRevisions, r] as const),
   fc
-    .record({ to: revision, keys, dryRun: fc.constant(true), expectedRevision: expected })
+    .record({ to: revision, only: keys, dryRun: fc.constant(true), expectedRevision: expected })
     .map((r) => [method.rollback, present(r)] as const),
   fc.constantFrom(0, 1, 3).map((mode) => [method.exportSettings, { secrets: mode }] as const),
   fc.record({ settings: fc.array(input.map(plain), { maxLength: 3 }), dryRun: fc.boolean() }).map(
@@ -207,7 +207,7 @@ test("a rollback moves no setting out of the group that a token is limited to", 
     root.saveSettings({ settings: [{ key: "came_in", value: `of ${group}`, group, flag: 1 }] });
   const { revision: to } = await inGroup(78);
   await inGroup(77);
-  expect(await own.rollback({ to, keys: ["came_in"] })).toMatchObject({ changes: [] });
+  expect(await own.rollback({ to, only: ["came_in"] })).toMatchObject({ changes: [] });
   const { setting } = await own.getSetting({ key: "came_in" });
   expect(setting).toMatchObject({ group: 77, value: "of 77" });
 });

@@ -167,7 +167,7 @@ describe("a token", () => {
     const document = { format: "mooring-settings", version: 1, settings: [one("new_of_77")] };
     await denied(limited.settings.saveSettings({ settings: [one("new_of_77")] }));
     await denied(limited.settings.importSettings({ document }));
-    await denied(limited.settings.rollback({ to, keys: ["gone_of_77"] }));
+    await denied(limited.settings.rollback({ to, only: ["gone_of_77"] }));
     await limited.settings.saveSettings({ settings: [{ key: "of_77", value: "w" }] });
   });
 

@@ -49,7 +49,7 @@ test("every change has its row, and no row has a secret", async () => {
     settings: [{ key: "gone", value: secret, flag: 3, type: "string" }],
   });
   await root.settings.deleteSetting({ key: "gone" });
-  await root.settings.rollback({ to: 1n, keys: ["gone"] });
+  await root.settings.rollback({ to: 1n, only: ["gone"] });
   const { document } = await root.settings.exportSettings({ secrets: 3 });
   await root.settings.saveSettings({ settings: [{ key: "site_title", value: "another" }] });
   await root.settings.importSettings({ ...(document === undefined ? {} : { document }) });

@@ -87,7 +87,7 @@ describe.each(forms)("a request over %s", (form) => {
       { length: 1_000 },
       (_, at) => `${"\u{20000}".repeat(251)}${1_000 + at}`,
     );
-    const message = create(rollback.input, { to: 1n, keys, reason: "r".repeat(500) });
+    const message = create(rollback.input, { to: 1n, only: keys, reason: "r".repeat(500) });
     const answer = await send(form, rollback, bytesOf(form, message, rollback));
     expect(textOf(answer)).not.toMatch(saying("resource_exhausted"));
     // The first of the keys that no revision has.

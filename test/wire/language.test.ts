@@ -306,7 +306,7 @@ describe.each(posting)("the messages in replies over $name", ({ name, open }) =>
     // REST only confirms the save, for legacy clients.
     if (!name.startsWith("REST"))
       expect(await read(method.saveSettings, { settings })).toContain("由程序设置");
-    const back = { to: revision, keys: ["aria2_secret"] };
+    const back = { to: revision, only: ["aria2_secret"] };
     expect(await read(method.rollback, back)).toContain("历史不保存它的值");
     const document = { format: "mooring-settings", version: 1, settings };
     expect(await read(method.importSettings, { document })).toContain("属于备份所在的服务器");

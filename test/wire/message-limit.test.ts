@@ -99,7 +99,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     const path = one.path === RPC ? KEYS_RPC : "/api/admin/setting/rollback";
     const ask = async (count: number): Promise<string> => {
       const keys = Array.from({ length: count }, (_, at) => `key_${at}`);
-      const request = create(RollbackRequestSchema, { to: 0n, keys, dryRun: true });
+      const request = create(RollbackRequestSchema, { to: 0n, only: keys, dryRun: true });
       const body = encode(one.codec, RollbackRequestSchema, request);
       const answer = await send({ ...one, path }, body);
       expect(textOf(answer)).toMatch(saying("invalid_argument"));

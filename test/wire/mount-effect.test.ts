@@ -13,7 +13,7 @@ const service = startedForEach(() => startFollowed({ home }, FOLLOWING));
 const admin = startedForEach(() => as(service.port));
 startedForEach(() => observe(admin, "pier"));
 
-const effects = (results: readonly MountResult[]) =>
+const effects = (results: readonly Pick<MountResult, "name" | "effects">[]) =>
   results.flatMap(({ name, effects: all }) =>
     all.map(({ action, site, mountPath }) => `${name}: ${action} ${mountPath} on ${site}`),
   );
@@ -70,8 +70,10 @@ describe("a change lists the mounts that it removes, disables or mounts again on
     expect(effects(imported.results)).toEqual(["films: remount /films on home"]);
     expect(rowOf(home, "/films")).toMatchObject({ status: "work", disabled: false });
     await running("later");
-    const back = await admin.mounts.rollbackMounts({ revision, dryRun: true });
-    expect(effects(back.results)).toEqual(["later: remove /later on home"]);
+    const back = await admin.settings.rollback({ to: revision, dryRun: true });
+    expect(effects(back.results.map((each) => ({ ...each, name: each.key })))).toEqual([
+      "mount:later: remove /later on home",
+    ]);
     const saved = await admin.mounts.saveMounts(taken);
     expect(effects(saved.results)).toEqual(["films: remove /films on home"]);
     await expect.poll(() => rowOf(home, "/films")).toBeUndefined();
@@ -182,10 +184,9 @@ describe("the sites of a mount", () => {
     const { changes } = await admin.settings.getRevision({
       revision: revisions.find(({ keys }) => keys.includes("mount:films"))?.revision ?? 0n,
     });
-    expect(JSON.parse(changes[0]?.newValue ?? "")).toMatchObject({
-      sites: ["quay"],
-      overrides: { quay: {} },
-    });
+    expect(changes[0]?.items.map(({ name, newValue }) => `${name}: ${newValue}`)).toEqual(
+      expect.arrayContaining(["sites: quay", "overrides.quay.config.root_folder_path: /own"]),
+    );
     await admin.mounts.saveMounts({ mounts: [{ name: "films", members: { remark: "new" } }] });
     await expect.poll(() => rowOf(home, "/films")?.remark).toBe("new");
     expect(rowOf(home, "/films")?.id).toBe(before);
@@ -196,17 +197,21 @@ describe("the sites of a mount", () => {
     const overrides = { pier: { config: { password: "secret-2" } } };
     const dav = { name: "dav", mountPath: "/dav", driver: "WebDav", config, overrides };
     await admin.mounts.saveMounts({ mounts: [{ ...dav, sites: { names: ["pier"] } }] });
-    const keys = async () =>
-      (await admin.settings.listRevisions({ pageSize: 1 })).revisions[0]?.keys;
-    expect(await keys()).toContain("mount:dav@pier:password");
+    const { revisions } = await admin.settings.listRevisions({ key: "mount:dav" });
+    expect(revisions.map(({ keys }) => keys)).toEqual([["mount:dav"]]);
+    const secrets = async () => {
+      const { changes } = await admin.settings.getRevision({
+        revision: revisions[0]?.revision ?? 0n,
+      });
+      return changes[0]?.items.filter(({ secret }) => secret).map(({ name }) => name);
+    };
+    expect(await secrets()).toEqual(["config.password", "overrides.pier.config.password"]);
     const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/events`, {
       headers: { authorization: TOKEN },
     });
     expect(await audit.text()).toContain("mount:dav@pier:password");
     await admin.sites.updateSite({ name: "pier", site: { name: "dock" } });
-    expect(await keys()).toContain("mount:dav@dock:password");
-    const { revisions } = await admin.settings.listRevisions({ key: "mount:dav@dock:password" });
-    expect(revisions).toHaveLength(1);
+    expect(await secrets()).toEqual(["config.password", "overrides.dock.config.password"]);
     expect((await admin.mounts.getMount({ name: "dav", reveal: true })).mount).toMatchObject({
       overrides: { dock: { config: { password: "secret-2" } } },
     });

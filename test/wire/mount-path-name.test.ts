@@ -36,8 +36,8 @@ test("every call that names a mount takes its path", async () => {
   expect(replaced.results).toHaveLength(2);
   const { revision } = await admin.mounts.listMounts({});
   await admin.mounts.saveMounts({ mounts: [{ name: "/copy", members: { order: 9 } }] });
-  const back = await admin.mounts.rollbackMounts({ revision, names: ["/copy"] });
-  expect(back.results).toMatchObject([{ name: "Café", outcome: "changed" }]);
+  const back = await admin.settings.rollback({ to: revision, only: ["/copy"] });
+  expect(back.results).toMatchObject([{ key: "mount:Café", outcome: "changed" }]);
   const url = `http://127.0.0.1:${service.port}/api/admin/mount/get?name=${encodeURIComponent("/本机存储")}`;
   const reply = await fetch(url, { headers: { authorization: TOKEN } });
   expect(await reply.json()).toMatchObject({ code: 200, data: { name: "本机" } });

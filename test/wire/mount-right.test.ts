@@ -116,14 +116,14 @@ describe("history", () => {
     await admin.mounts.saveMounts({ mounts: [local("c", "/c")] });
     await expect.poll(() => rowOf(two, "/c")?.status).toBe("work");
     await expect.poll(() => rowOf(two, "/b")).toBeUndefined();
-    const back = await admin.mounts.rollbackMounts({ revision, reason: "undo" });
-    expect(back.results.map(({ name, outcome }) => `${name} ${outcome}`).sort()).toEqual([
-      "a changed",
-      "b created",
-      "c deleted",
-      "cloud changed",
+    const back = await admin.settings.rollback({ to: revision, only: ["mounts"], reason: "undo" });
+    expect(back.results.map(({ key, outcome }) => `${key} ${outcome}`).sort()).toEqual([
+      "mount:a changed",
+      "mount:b created",
+      "mount:c deleted",
+      "mount:cloud changed",
     ]);
-    expect(back.results.find(({ name }) => name === "cloud")?.note).toContain("password");
+    expect(back.results.find(({ key }) => key === "mount:cloud")?.note).toContain("password");
     await expect.poll(() => one.storages.addition("/a")["root_folder_path"]).toBe("/a");
     await expect.poll(() => rowOf(two, "/b")?.status).toBe("work");
     await expect.poll(() => rowOf(one, "/c")).toBeUndefined();
@@ -137,8 +137,8 @@ describe("history", () => {
     const { revision } = await admin.mounts.listMounts({});
     await admin.settings.saveSettings({ settings: [{ key: "site_title", value: "Other" }] });
     await admin.mounts.saveMounts({ mounts: [local("kept", "/k", { sites: { names: ["one"] } })] });
-    const { skipped } = await admin.settings.rollback({ to: revision, keys: ["site_title"] });
-    expect(skipped).toEqual([]);
+    const { results } = await admin.settings.rollback({ to: revision, only: ["site_title"] });
+    expect(results).toMatchObject([{ key: "site_title", outcome: "changed" }]);
     expect((await admin.mounts.getMount({ name: "kept" })).mount?.mountPath).toBe("/kept");
     await admin.mounts.deleteMounts({ names: ["kept"] });
   });

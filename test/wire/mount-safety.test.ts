@@ -195,14 +195,15 @@ describe("a rollback", () => {
     await admin.mounts.deleteMounts({ names: ["gone"] });
     await admin.mounts.saveMounts({ mounts: [local("newer", "/here", ["nowhere"])] });
     const back = (names: string[]) =>
-      admin.mounts.rollbackMounts({ revision: made.revision, names, dryRun: true });
+      admin.settings.rollback({ to: made.revision, only: names, dryRun: true });
     await expect(back(["gone"])).rejects.toThrow(
       'gone: its path is already used by the mount "newer"',
     );
     // Both together are restored.
-    expect(
-      (await back([])).results.map(({ name, outcome }) => `${name} ${outcome}`).sort(),
-    ).toEqual(["gone created", "newer deleted"]);
+    expect((await back([])).results.map(({ key, outcome }) => `${key} ${outcome}`).sort()).toEqual([
+      "mount:gone created",
+      "mount:newer deleted",
+    ]);
     await admin.mounts.deleteMounts({ names: ["newer"] });
   });
 
@@ -228,7 +229,7 @@ describe("a rollback", () => {
     try {
       for (let at = 0; at < 10; at += 1) {
         await admin.mounts.saveMounts({ mounts: [nowhere("kept", "/b")] });
-        await admin.mounts.rollbackMounts({ revision: made.revision });
+        await admin.settings.rollback({ to: made.revision, only: ["mounts"] });
         expect(await root("kept")).toBe("/a");
       }
     } finally {
@@ -236,7 +237,7 @@ describe("a rollback", () => {
       await Promise.all(savers);
     }
     // Without a conflict all later changes are undone, too.
-    await admin.mounts.rollbackMounts({ revision: made.revision });
+    await admin.settings.rollback({ to: made.revision, only: ["mounts"] });
     expect(await root("busy")).toBe("/a");
     const { mounts: left } = await admin.mounts.listMounts({});
     expect(left.filter(({ name }) => name.startsWith("late-"))).toEqual([]);
@@ -254,11 +255,11 @@ describe("a mount that a rollback restores without its secrets", () => {
     await expect.poll(() => site.storages.row("/vault")?.status).toBe("work");
     await admin.mounts.deleteMounts({ names: ["vault"] });
     await expect.poll(() => site.storages.row("/vault")).toBeUndefined();
-    const { results } = await admin.mounts.rollbackMounts({
-      revision: made.revision,
-      names: ["vault"],
+    const { results } = await admin.settings.rollback({
+      to: made.revision,
+      only: ["vault"],
     });
-    expect(results).toMatchObject([{ name: "vault", outcome: "created" }]);
+    expect(results).toMatchObject([{ key: "mount:vault", outcome: "created" }]);
     expect(results[0]?.note).toContain("config.password");
     const { mount } = await vault();
     expect(mount?.missing).toEqual(["config.password"]);
@@ -314,7 +315,7 @@ describe("a mount that a rollback restores without its secrets", () => {
     // The same revision without the override's secret: the mount's own is kept.
     await admin.mounts.saveMounts({ mounts: [{ name: "keys", overrides: { harbour: {} } }] });
     await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("all");
-    await admin.mounts.rollbackMounts({ revision: made.revision, names: ["keys"] });
+    await admin.settings.rollback({ to: made.revision, only: ["keys"] });
     const keys = async () => (await admin.mounts.getMount({ name: "keys", reveal: true })).mount;
     expect((await keys())?.missing).toEqual(["overrides.harbour.config.password"]);
     const adopted = await admin.mounts.adoptMounts({ site: "harbour", names: ["keys"] });
@@ -341,7 +342,7 @@ describe("a mount that a rollback restores without its secrets", () => {
       ],
     });
     await admin.mounts.deleteMounts({ names: ["ssh"] });
-    await admin.mounts.rollbackMounts({ revision, names: ["ssh"] });
+    await admin.settings.rollback({ to: revision, only: ["ssh"] });
     const missing = async () => (await admin.mounts.getMount({ name: "ssh" })).mount?.missing;
     expect((await missing())?.sort()).toEqual(["config.passphrase", "config.password"]);
     await admin.mounts.saveMounts({ mounts: [{ name: "ssh", config: { password: "given" } }] });

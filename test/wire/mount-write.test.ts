@@ -2,6 +2,7 @@ import type { DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
@@ -10,6 +11,7 @@ import { startService, TOKEN } from "./service.ts";
 import { invoke } from "./transport/transport.ts";
 
 const { method } = MountService;
+const { rollback } = SettingService.method;
 
 const service = startedForAll(startService);
 let limited: string;
@@ -105,12 +107,12 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       await call(method.deleteMounts, { names });
       expect(await list()).toMatchObject({ mounts: [] });
 
-      const back = { revision, names: ["a"] };
-      expect(await call(method.rollbackMounts, { ...back, dryRun: true })).toMatchObject({
-        results: [{ name: "a", outcome: "created" }],
+      const back = { to: revision, only: ["a"] };
+      expect(await call(rollback, { ...back, dryRun: true })).toMatchObject({
+        results: [{ key: "mount:a", outcome: "created" }],
       });
       expect(await list()).toMatchObject({ mounts: [] });
-      await call(method.rollbackMounts, back);
+      await call(rollback, back);
       const { document } = { document: await call(method.exportMounts, {}) } as {
         document: { document: object };
       };
@@ -181,7 +183,7 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       expect(await call(method.replaceCredential, replace, limited)).toMatchObject({
         results: [{ name: "inner" }],
       });
-      expect(await call(method.rollbackMounts, { revision: 1n }, limited)).toMatchObject(denied);
+      expect(await call(rollback, { to: 1n }, limited)).toMatchObject(denied);
       await call(method.deleteMounts, { names: ["inner"] }, limited);
       await call(method.deleteMounts, { names: ["hidden", "outer"] });
     });
@@ -211,19 +213,19 @@ test("a token with limits has the history of the mounts at its paths, and no oth
   const { revisions } = await settings.listRevisions({ pageSize: 100 });
   const keysOf = (number: number) =>
     revisions.find(({ revision }) => Number(revision) === number)?.keys;
-  expect(keysOf(made)).toEqual(["mount:ours", "mount:ours:password"]);
-  expect(keysOf(secret)).toEqual(["mount:ours:password"]);
+  expect(keysOf(made)).toEqual(["mount:ours"]);
+  expect(keysOf(secret)).toEqual(["mount:ours"]);
   for (const hidden of [alone, out, away, back]) {
     expect(keysOf(hidden)).toBeUndefined();
     await expect(settings.getRevision({ revision: BigInt(hidden) })).rejects.toThrow("limited to");
   }
   const { changes } = await settings.getRevision({ revision: BigInt(made) });
-  expect(changes.map(({ key }) => key)).toEqual(["mount:ours", "mount:ours:password"]);
+  expect(changes.map(({ key }) => key)).toEqual(["mount:ours"]);
   const diff = async (from: number, to: number) =>
     (await settings.diffRevisions({ from: BigInt(from), to: BigInt(to) })).changes.map(
       ({ key }) => key,
     );
-  expect(await diff(made - 1, secret)).toEqual(["mount:ours", "mount:ours:password"]);
+  expect(await diff(made - 1, secret)).toEqual(["mount:ours"]);
   expect(await diff(secret, out)).toEqual([]);
   const ofKey = (key: string) => settings.listRevisions({ key });
   expect((await ofKey("mount:ours")).revisions.map(({ revision }) => Number(revision))).toEqual([

@@ -678,74 +678,6 @@ export declare type AdoptMountsResponse = Message<"mooring.v1.AdoptMountsRespons
 export declare const AdoptMountsResponseSchema: GenMessage<AdoptMountsResponse>;
 
 /**
- * Request of RollbackMounts.
- *
- * @generated from message mooring.v1.RollbackMountsRequest
- */
-export declare type RollbackMountsRequest = Message<"mooring.v1.RollbackMountsRequest"> & {
-  /**
-   * The revision to restore.
-   *
-   * @generated from field: int64 revision = 1;
-   */
-  revision: bigint;
-
-  /**
-   * Only these mounts. Empty: all.
-   *
-   * @generated from field: repeated string names = 2;
-   */
-  names: string[];
-
-  /**
-   * Change nothing; return what would change.
-   *
-   * @generated from field: bool dry_run = 3;
-   */
-  dryRun: boolean;
-
-  /**
-   * Reason for the history, at most 500 characters.
-   *
-   * @generated from field: string reason = 4;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message mooring.v1.RollbackMountsRequest.
- * Use `create(RollbackMountsRequestSchema)` to create a new message.
- */
-export declare const RollbackMountsRequestSchema: GenMessage<RollbackMountsRequest>;
-
-/**
- * Reply of RollbackMounts.
- *
- * @generated from message mooring.v1.RollbackMountsResponse
- */
-export declare type RollbackMountsResponse = Message<"mooring.v1.RollbackMountsResponse"> & {
-  /**
-   * The revision afterwards.
-   *
-   * @generated from field: int64 revision = 1;
-   */
-  revision: bigint;
-
-  /**
-   * Result for each mount.
-   *
-   * @generated from field: repeated mooring.v1.MountResult results = 2;
-   */
-  results: MountResult[];
-};
-
-/**
- * Describes the message mooring.v1.RollbackMountsResponse.
- * Use `create(RollbackMountsResponseSchema)` to create a new message.
- */
-export declare const RollbackMountsResponseSchema: GenMessage<RollbackMountsResponse>;
-
-/**
  * Request of ImportMounts.
  *
  * @generated from message mooring.v1.ImportMountsRequest
@@ -1063,20 +995,6 @@ export declare const MountService: GenService<{
     methodKind: "unary";
     input: typeof AdoptMountsRequestSchema;
     output: typeof AdoptMountsResponseSchema;
-  },
-  /**
-   * RollbackMounts restores mounts of an earlier revision, in a new revision.
-   * Secrets keep their current values, because the history does not store them.
-   * A secret without a current value (the mount was deleted, or had another
-   * driver) is lost: `missing` names it, and the mount is not sent to sites that
-   * need it.
-   *
-   * @generated from rpc mooring.v1.MountService.RollbackMounts
-   */
-  rollbackMounts: {
-    methodKind: "unary";
-    input: typeof RollbackMountsRequestSchema;
-    output: typeof RollbackMountsResponseSchema;
   },
   /**
    * ImportMounts reads the storages of an OpenList or AList backup, the reply of its

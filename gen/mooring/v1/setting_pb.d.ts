@@ -344,7 +344,7 @@ export declare type SettingChanges = Message<"mooring.v1.SettingChanges"> & {
 export declare const SettingChangesSchema: GenMessage<SettingChanges>;
 
 /**
- * Committed change of settings: time, actor and origin.
+ * Committed change of settings and mounts: time, actor and origin.
  *
  * @generated from message mooring.v1.Revision
  */
@@ -407,7 +407,8 @@ export declare type Revision = Message<"mooring.v1.Revision"> & {
   reason: string;
 
   /**
-   * Keys of changed settings.
+   * Changed records: keys of settings such as `site_title`, and mounts such as
+   * `mount:films`.
    *
    * @generated from field: repeated string keys = 9;
    */

@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { PendingSite, Revision, Setting, SettingChange, SettingChanges, SettingInput } from "./setting_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { RecordChange, RollbackResult } from "./history_pb.js";
 
 /**
  * Describes the file mooring/v1/setting_service.proto.
@@ -786,7 +787,8 @@ export declare type ListRevisionsRequest = Message<"mooring.v1.ListRevisionsRequ
   pageToken: string;
 
   /**
-   * Only revisions that changed this key.
+   * Only revisions that changed this record: a setting such as `site_title`, or a
+   * mount such as `mount:films`.
    *
    * @generated from field: string key = 3;
    */
@@ -890,9 +892,9 @@ export declare type GetRevisionResponse = Message<"mooring.v1.GetRevisionRespons
   /**
    * Its changes.
    *
-   * @generated from field: repeated mooring.v1.SettingChange changes = 2;
+   * @generated from field: repeated mooring.v1.RecordChange changes = 2;
    */
-  changes: SettingChange[];
+  changes: RecordChange[];
 };
 
 /**
@@ -935,11 +937,11 @@ export declare const DiffRevisionsRequestSchema: GenMessage<DiffRevisionsRequest
  */
 export declare type DiffRevisionsResponse = Message<"mooring.v1.DiffRevisionsResponse"> & {
   /**
-   * Differences, each key once.
+   * Differences, each record once.
    *
-   * @generated from field: repeated mooring.v1.SettingChange changes = 1;
+   * @generated from field: repeated mooring.v1.RecordChange changes = 1;
    */
-  changes: SettingChange[];
+  changes: RecordChange[];
 };
 
 /**
@@ -962,14 +964,17 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
   to: bigint;
 
   /**
-   * Only these keys, at most 1,000. Empty: all that have changed since.
+   * Only these, at most 1,000: `settings`, `mounts`, keys such as `site_title`,
+   * or names or paths of mounts such as `films`. `setting:KEY` and `mount:NAME`
+   * say which one is meant if a setting and a mount have the same name. Empty:
+   * everything that has changed since.
    *
-   * @generated from field: repeated string keys = 2;
+   * @generated from field: repeated string only = 2;
    */
-  keys: string[];
+  only: string[];
 
   /**
-   * Roll back only if no setting has changed since this revision. ABORTED
+   * Roll back only if nothing has changed since this revision. ABORTED
    * otherwise.
    *
    * @generated from field: optional int64 expected_revision = 3;
@@ -1021,16 +1026,17 @@ export declare type RollbackResponse = Message<"mooring.v1.RollbackResponse"> & 
   /**
    * Changes, or with dry_run the expected changes.
    *
-   * @generated from field: repeated mooring.v1.SettingChange changes = 2;
+   * @generated from field: repeated mooring.v1.RecordChange changes = 2;
    */
-  changes: SettingChange[];
+  changes: RecordChange[];
 
   /**
-   * Settings that cannot be restored, with the reason.
+   * Result, or with dry_run the expected result, of each record that has changed
+   * since the revision.
    *
-   * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
+   * @generated from field: repeated mooring.v1.RollbackResult results = 3;
    */
-  skipped: SkippedSetting[];
+  results: RollbackResult[];
 };
 
 /**
@@ -1500,11 +1506,16 @@ export declare const SettingService: GenService<{
     output: typeof DiffRevisionsResponseSchema;
   },
   /**
-   * Rollback restores settings to their values at a revision, in a new
-   * revision. Secret settings that have changed since cannot be restored,
-   * because the history does not keep their values; they are listed as skipped.
-   * NOT_FOUND: the revision or a key is unknown. OUT_OF_RANGE: the revision is
-   * no longer kept. ABORTED: a setting has changed since the expected revision.
+   * Rollback restores everything that changed after a revision, settings and
+   * mounts, to its state at that revision: in one new revision, all or nothing.
+   * What cannot be restored stays and is listed as skipped, with the reason:
+   * secrets, because the history does not keep their values; what a file of the
+   * deployment manages; secrets that would be sent to another place; and what
+   * needs a scope that the token does not have (mounts: `mounts:write`).
+   * PERMISSION_DENIED: nothing remains without that scope. NOT_FOUND: the
+   * revision or an entry of `only` is unknown. OUT_OF_RANGE: the revision is no
+   * longer kept. ABORTED: something has changed since the expected revision.
+   * FAILED_PRECONDITION: another mount has the path of a restored one.
    *
    * @generated from rpc mooring.v1.SettingService.Rollback
    */

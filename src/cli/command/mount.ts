@@ -77,7 +77,6 @@ export const mountCommand: Command = {
     "mount sync SITE [NAME...] [--yes]",
     "mount test NAME...|--all [--site NAME]",
     "mount adopt SITE [NAME...] [--dry-run] [--yes] [--accept-loss]",
-    "mount rollback REVISION [NAME...] [--dry-run] [--yes]",
     "mount import FILE [--site NAMES] [--dry-run] [--yes] [--accept-loss]",
     "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
     "mount watch",
@@ -310,19 +309,10 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   refuseLosses(run, reply.results);
 }
 
-async function rollback(run: CommandRun, [text = "", ...names]: readonly string[]): Promise<void> {
-  if (!/^\d{1,15}$/.test(text)) throw usage("mount rollback requires the number of a revision");
-  const { args, output, notice } = run;
-  const mounts = await client(run);
-  const request = { revision: BigInt(text), names, reason: reasonOf(run) };
-  const reply = await confirmed(
-    run,
-    (dryRun) => mounts.rollbackMounts({ ...request, dryRun }),
-    `Restore mounts of revision ${text}?`,
+async function rollback(_run: CommandRun, [revision = ""]: readonly string[]): Promise<void> {
+  throw usage(
+    `mount rollback is now part of rollback: mooring rollback ${revision} --only mounts, or --only NAME`,
   );
-  if (reply.results.length === 0) return notice(`the mounts are already those of revision ${text}`);
-  await writeResults(output, reply.results);
-  if (args.is("dry-run")) notice("nothing was changed");
 }
 
 async function importFile(run: CommandRun, [file = ""]: readonly string[]): Promise<void> {

@@ -11,6 +11,7 @@ import { Button } from "../components/button.tsx";
 import { dayOf, Filters } from "../components/filters.tsx";
 import { Empty, Failed, NoRight, Skeleton } from "../components/state.tsx";
 import { historyTexts } from "../i18n/en/history.ts";
+import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { day } from "../i18n/format.ts";
 import { addMessages, t } from "../i18n/language.ts";
@@ -21,7 +22,7 @@ import { RevisionItem } from "./revision-item.tsx";
 import { RollbackPreview } from "./rollback.tsx";
 import "./history.css";
 
-addMessages(historyTexts, pagesTexts);
+addMessages(historyTexts, mountsTexts, pagesTexts);
 
 /** History of changes with actors and reasons, and rollbacks. */
 export default function HistoryPage() {
@@ -30,7 +31,7 @@ export default function HistoryPage() {
   const revision = numbers("revision");
   if (revision !== undefined) return <OneRevision key={`${revision}`} revision={revision} />;
   const back = numbers("back");
-  const keys = query.get("keys")?.split(",") ?? [];
+  const only = query.getAll("only");
   if (back !== undefined && !may("history:rollback"))
     return (
       <>
@@ -38,7 +39,7 @@ export default function HistoryPage() {
         <NoRight needs={["history:rollback"]} />
       </>
     );
-  if (back !== undefined) return <RollbackPreview key={`${query}`} to={back} keys={keys} />;
+  if (back !== undefined) return <RollbackPreview key={`${query}`} to={back} only={only} />;
   const [from, to] = [numbers("from"), numbers("to")];
   if (from !== undefined && to !== undefined)
     return <Comparison key={`${query}`} from={from} to={to} />;

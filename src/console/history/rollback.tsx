@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { RollbackResponse } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { settingService } from "../api/client.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
@@ -8,25 +9,30 @@ import { ReasonField } from "../components/field.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
+import { Effects } from "../mounts/results.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";
 
-/** Preview of a rollback, with the parts that it cannot restore; then the rollback. */
-export function RollbackPreview(props: { readonly to: bigint; readonly keys: readonly string[] }) {
+/**
+ * Preview of a rollback, with what it cannot restore and its effects on running servers; then the
+ * rollback.
+ *
+ * @param only entries as in the request; empty: everything.
+ */
+export function RollbackPreview(props: { readonly to: bigint; readonly only: readonly string[] }) {
   const { to } = props;
-  const keys = useSignal<readonly string[]>(props.keys);
+  const only = useSignal<readonly string[]>(props.only);
   const reason = useSignal("");
   const wrong = useSignal<Failure | undefined>(undefined);
   const busy = useSignal(false);
   const newest = settings.value?.revision;
   const { data, failure, again } = useCall(
-    (signal) => settingService.rollback({ to, keys: [...keys.peek()], dryRun: true }, { signal }),
-    [to, keys.value, newest],
+    (signal) => settingService.rollback({ to, only: [...only.peek()], dryRun: true }, { signal }),
+    [to, only.value, newest],
   );
   const leaveOut = (key: string): void => {
-    const shown = data?.changes.map((change) => change.key) ?? [];
-    keys.value = shown.filter((one) => one !== key);
+    if (data) only.value = entriesOf(data).filter((entry) => entry !== entryOf(data, key));
   };
   const commit = async (): Promise<void> => {
     if (!data) return;
@@ -35,7 +41,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly keys: rea
       const { revision } = await asOwn(
         settingService.rollback({
           to,
-          keys: data.changes.map(({ key }) => key),
+          only: entriesOf(data),
           // The rollback is made exactly as shown, or not at all.
           expectedRevision: data.revision,
           reason: reason.value.trim(),
@@ -50,6 +56,10 @@ export function RollbackPreview(props: { readonly to: bigint; readonly keys: rea
       busy.value = false;
     }
   };
+  const left = data?.results.filter(
+    ({ outcome, notRestored }) => outcome === "skipped" || notRestored.length > 0,
+  );
+  const effects = data?.results.flatMap((result) => result.effects) ?? [];
   const count = data?.changes.length ?? 0;
   return (
     <>
@@ -61,16 +71,22 @@ export function RollbackPreview(props: { readonly to: bigint; readonly keys: rea
       {failure && <Failed failure={failure} retry={again} />}
       {wrong.value && <Notice kind="wrong">{wrong.value.message || t("state.offline")}</Notice>}
       {!data && !failure && <Skeleton rows={3} />}
-      {data && data.skipped.length > 0 && (
+      {left && left.length > 0 && (
         <Notice kind="warning">
-          <strong>{t("history.skipped", { count: data.skipped.length })}</strong>
+          <strong>{t("history.skipped", { count: left.length })}</strong>
           <ul>
-            {data.skipped.map(({ key, reason }) => (
+            {left.map(({ key, note }) => (
               <li key={key}>
-                <code>{key}</code>: {reason}
+                <code>{key}</code>: {note}
               </li>
             ))}
           </ul>
+        </Notice>
+      )}
+      {effects.length > 0 && (
+        <Notice kind="warning">
+          <strong>{t("effect.title")}</strong>
+          <Effects effects={effects} />
         </Notice>
       )}
       {data && (
@@ -101,4 +117,15 @@ export function RollbackPreview(props: { readonly to: bigint; readonly keys: rea
       )}
     </>
   );
+}
+
+/** Entries of a request for the shown changes, and no others. */
+function entriesOf(data: RollbackResponse): string[] {
+  return data.changes.map(({ key }) => entryOf(data, key));
+}
+
+/** Entry of a request for one record: a setting and a mount may have the same name. */
+function entryOf({ results }: RollbackResponse, key: string): string {
+  const kind = results.find((result) => result.key === key)?.kind;
+  return kind === "setting" ? `setting:${key}` : key;
 }

@@ -167,7 +167,7 @@ export const zhCn: Messages = {
   "history.compare": "比较两个版本",
   "history.compareNow": "与现在比较",
   "history.source": "来源",
-  "history.goBack": "恢复 {count} 项设置",
+  "history.goBack": "恢复 {count} 处改动",
   "history.key": "键",
   "history.none": "没有任何改动。",
   "history.older": "显示更早的",
@@ -176,12 +176,12 @@ export const zhCn: Messages = {
   "history.pick": "选择版本 {revision} 进行比较",
   "history.revision": "版本 {revision}",
   "history.since": "起始日期",
-  "history.skipped": "{count} 项设置无法恢复",
+  "history.skipped": "{count} 项无法恢复，或只能恢复一部分",
   "history.swap": "调换方向",
   "history.time": "时间",
   "history.undoTo": "回到 {revision}",
   "history.until": "截止日期",
-  "history.wentBack": "设置已恢复为版本 {to} 的内容，新版本为 {revision}。",
+  "history.wentBack": "已恢复为版本 {to} 的内容，新版本为 {revision}。",
 
   "import.about":
     "可导入 Mooring 的备份，或 AList、OpenList 站点网页生成的备份。会先显示将发生的变化。",

@@ -78,7 +78,7 @@ describe("history", () => {
     await change("site_title", "A mistake");
     await change("default_page_size", "99");
     const page = await console.enter(`history?back=${before}`);
-    await page.getByText("1 setting cannot be restored").waitFor();
+    await page.getByText("1 item cannot be restored").waitFor();
     await page.locator(".changes").waitFor();
     await page.getByRole("button", { name: "Discard the edit of default_page_size" }).focus();
     await page.keyboard.press("Enter");
@@ -86,7 +86,7 @@ describe("history", () => {
     await page.getByLabel("Reason").focus();
     await page.keyboard.type("It was a mistake");
     await page.keyboard.press("Enter");
-    await page.getByText("The settings of revision").waitFor();
+    await page.getByText("was restored as revision").waitFor();
     expect(await saved("site_title")).toBe("The good old title");
     expect(await saved("default_page_size")).toBe("99");
     const { revisions } = await console.settings.listRevisions({ pageSize: 1 });

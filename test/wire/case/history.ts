@@ -48,8 +48,11 @@ export const historyCases: readonly WireCase[] = [
     ),
     replies(
       rollback,
-      { to: 1n, keys: ["favicon"] },
-      { changes: [{ key: "favicon", old_value: "/one.ico" }], skipped: [] },
+      { to: 1n, only: ["favicon"] },
+      {
+        changes: [{ key: "favicon", old_value: "/one.ico", items: [] }],
+        results: [{ kind: "setting", key: "favicon", outcome: "changed", differs: ["value"] }],
+      },
     ),
     replies(
       getSetting,
@@ -66,7 +69,7 @@ export const historyCases: readonly WireCase[] = [
         [saveSettings, { settings: [{ key: "logo", value: "" }], reason: "\0" }, "reason"],
         [listRevisions, { key: "\0" }, "key"],
         [listRevisions, { actor: "adm\0in" }, "actor"],
-        [rollback, { to: 1n, keys: ["logo", "\0"] }, "keys[1]"],
+        [rollback, { to: 1n, only: ["logo", "\0"] }, "only[1]"],
         [rollback, { to: 1n, reason: "\0" }, "reason"],
       ] as const
     ).map(([method, request, field]) =>

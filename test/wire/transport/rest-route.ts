@@ -73,7 +73,6 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [mount.syncMounts, post(`${MOUNT}/sync`, "*", "*")],
   [mount.testMounts, post(`${MOUNT}/test`, "tests", "*")],
   [mount.adoptMounts, post(`${MOUNT}/adopt`, "*", "*")],
-  [mount.rollbackMounts, post(`${MOUNT}/rollback`, "*", "*")],
   [mount.importMounts, post(`${MOUNT}/import`, "*", "*")],
   [mount.exportMounts, post(`${MOUNT}/export`, "document", "*")],
   [mount.watchMounts, get(`${MOUNT}/watch`, "*")],

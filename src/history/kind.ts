@@ -1,0 +1,101 @@
+import type { Grant } from "../access/grant.ts";
+import type { Draft } from "../ledger/draft.ts";
+import type { Item, Kind } from "../ledger/kind.ts";
+import type { StoredChange } from "../ledger/store.ts";
+import type { ServiceError } from "../messages/error.ts";
+import type { Text } from "../messages/message.ts";
+
+/** Change of the history without its values, as lists of revisions have it. */
+export type ChangeHeader = Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">;
+
+/**
+ * Kind of records in the history. A record is what people change as one thing; the history may
+ * store it as several changes, such as a record and its secret parts.
+ */
+export interface RecordKind {
+  /** Singular, as in `KIND:NAME`. */
+  readonly name: string;
+  /** Rows of the records in the ledger. */
+  readonly rows: Kind<Item>;
+  /** Plural: all records of the kind. */
+  readonly plural: string;
+  /** Scopes that a caller needs in addition to those of the history; undefined: none. */
+  readonly scopes: { readonly read?: string; readonly restore?: string };
+  /** Name of the record that a change is part of; undefined: the change is of another kind. */
+  recordOf(change: ChangeHeader): string | undefined;
+  /** Key of a record for clients, unique over all kinds. */
+  keyOf(record: string): string;
+  /** Name of the current record that a request names; undefined: none. */
+  find(text: string, grant: Grant): string | undefined;
+  /** Reports whether a request of a caller may name a record. */
+  mayName(grant: Grant, text: string): boolean;
+  /** Keys that the history may have stored for a record with a name. */
+  storedKeys(text: string): readonly string[];
+  /** Reports whether the limits of a caller permit a change, before and after. */
+  allows(grant: Grant, change: ChangeHeader): boolean;
+  /**
+   * Reports whether the values of a change are hidden from a caller, who must not learn whether
+   * they are equal.
+   */
+  hides(grant: Grant, change: StoredChange): boolean;
+  /** Change of one record for display, with secrets masked. @param changes all of the record. */
+  describe(record: string, changes: readonly StoredChange[]): RecordChange;
+  /**
+   * Restores records on a draft to their state before the changes.
+   *
+   * @param changes those that the caller may read.
+   * @throws errors of rules that no record may break, such as unique names.
+   */
+  restore(
+    draft: Draft,
+    changes: readonly StoredChange[],
+    grant: Grant,
+  ): Promise<readonly Restored[]>;
+}
+
+/** Change of one record for display. Values of secrets are masked. */
+export interface RecordChange {
+  readonly key: string;
+  readonly kind: "added" | "changed" | "deleted";
+  /** Value before, of a record with one value. Undefined: it did not exist. */
+  readonly oldValue?: string | undefined;
+  /** Value after, of a record with one value. Undefined: it was deleted. */
+  readonly newValue?: string | undefined;
+  readonly secret: boolean;
+  /** Changed items of a record with several; empty: a record with one value. */
+  readonly items: readonly ItemChange[];
+}
+
+/** Change of one item of a record for display. */
+export interface ItemChange {
+  readonly name: string;
+  readonly oldValue: string | undefined;
+  readonly newValue: string | undefined;
+  readonly secret: boolean;
+}
+
+/** Result of a restore for one record. */
+export interface Restored {
+  /** Name of the record. */
+  readonly name: string;
+  readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
+  /** Reason for which it was skipped, or a remark; empty: none. */
+  readonly note: Text;
+  /** Names of items that differ. */
+  readonly differs: readonly string[];
+  /** Names of items of a restored record that are not as they were. */
+  readonly notRestored: readonly string[];
+  /** What the change does on running servers. */
+  readonly effects: readonly Effect[];
+  /** Error for a caller who has no right to restore it; absent: it has. */
+  readonly refusal?: ServiceError;
+}
+
+/** Effect on a running server. `remove` and `disable` end a service; `remount` interrupts it. */
+export interface Effect {
+  readonly action: "remove" | "disable" | "remount";
+  /** Name of the site. */
+  readonly site: string;
+  /** Path on the site. */
+  readonly path: string;
+}
