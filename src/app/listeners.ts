@@ -31,11 +31,11 @@ import {
 import { createGrpcServer } from "./grpc-server.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
-import { misspeltMember, misspeltParameter } from "./misspelt-parameter.ts";
+import { createMemberRule, misspeltParameter } from "./misspelt-parameter.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
-import { restContract } from "./routes.ts";
+import { restContract, servedServices } from "./routes.ts";
 import { passToUpstream, type UpstreamParts } from "./sites.ts";
 
 export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {
@@ -93,7 +93,7 @@ export async function createServers(
   await fastify.register(restGateway, {
     ...restContract,
     unknownParameters: misspeltParameter,
-    unknownMembers: misspeltMember,
+    unknownMembers: createMemberRule(servedServices),
     ...common,
     ...explanation,
     slowReaders,

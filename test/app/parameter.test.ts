@@ -1,6 +1,8 @@
 import { create, type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { misspeltMember, misspeltParameter } from "../../src/app/misspelt-parameter.ts";
+import { MountInputSchema } from "../../gen/mooring/v1/mount_pb.js";
+import { SettingInputSchema } from "../../gen/mooring/v1/setting_pb.js";
+import { createMemberRule, misspeltParameter } from "../../src/app/misspelt-parameter.ts";
 import { restContract, servedServices } from "../../src/app/routes.ts";
 import { createMethods, isRead } from "../../src/gateway/method.ts";
 import { type Binding, createBindings } from "../../src/gateway/rest/binding.ts";
@@ -103,15 +105,7 @@ describe("a parameter without a value", () => {
   );
 });
 
-test("a read refuses near misses of mask_secrets, which would show secrets", () => {
-  const masked = cases.filter(({ name, isWrite }) => name === "mask_secrets" && !isWrite);
-  expect(masked.length).toBeGreaterThan(2);
-  for (const one of masked.filter(({ isInBody }) => !isInBody))
-    for (const wrong of ["masksecrets", "mask-secrets", "mask_secret", "MASK_SECRETS=true"])
-      expect(problem(one, wrong)).toMatch(/did you mean mask_secrets\?$/);
-});
-
-describe("a call that writes refuses", () => {
+describe("a call refuses", () => {
   /** Names that a client may write for a field. */
   const misspelt = (name: string): readonly string[] =>
     [
@@ -125,7 +119,8 @@ describe("a call that writes refuses", () => {
     ].filter((one) => one.replace(/\W|_/g, "").length >= 4);
 
   test.each(
-    written
+    cases
+      .filter(({ isWrite, isInBody }) => isWrite || !isInBody)
       .filter(({ name, field }) => name === field.name && name.length >= 6)
       .map((one) => [one.place, one] as const),
   )("near misses of %s", (_, one) => {
@@ -133,7 +128,7 @@ describe("a call that writes refuses", () => {
       one.binding.method.desc.input.fields.flatMap((f) => [f.name, f.jsonName]),
     );
     for (const wrong of misspelt(one.name)) {
-      if (names.has(wrong)) continue;
+      if (names.has(wrong) || one.binding.request.query?.knows(wrong) === true) continue;
       for (const query of [wrong, `${wrong}=`, `${wrong}=1`, `${wrong}=true`])
         expect([query, problem(one, query)]).toEqual([
           query,
@@ -162,45 +157,67 @@ describe("a call that writes refuses", () => {
   });
 });
 
-test("parameters that mean no field are ignored by every call, and other near misses by reads", () => {
+test("parameters that mean no field are ignored by every call", () => {
   for (const one of cases) {
     const own = ["_", "t", "ts", "timestamp", "cache_buster", "utm_source", "0.123"];
     for (const name of own)
       expect([one.place, name, problem(one, `${name}=1`)]).toEqual([one.place, name, ""]);
-    if (!one.isWrite && !one.isInBody && one.field.name !== "mask_secrets")
-      expect([one.place, problem(one, `${one.name}zz=1`)]).toEqual([one.place, ""]);
   }
 });
 
-describe("a member of a JSON body that is close to a restriction", () => {
-  const requests = servedServices.flatMap(({ methods }) => methods).map(({ input }) => input);
-  const restricted = requests.flatMap((message) =>
-    message.fields
-      .map(({ name }) => name)
-      .filter((name) =>
-        ["dry_run", "expected_etag", "expected_revision", "mask_secrets"].includes(name),
-      )
-      .map((name) => [`${message.typeName}.${name}`, message, name] as const),
-  );
+describe("a member of a JSON body", () => {
+  const memberProblem = createMemberRule(servedServices);
+  const methods = servedServices.flatMap((service) => service.methods);
+  const inputs = methods.map((method) => [method.input.typeName, method] as const);
 
-  test.each(restricted)("is refused: %s", (_, message, name) => {
-    const [first = "", second = ""] = name.split("_");
-    const misspelt = [
-      `${first}-${second}`,
-      `${first}${second}s`,
-      `${name.slice(0, -1)}m`,
-      `x${name}`,
-    ];
-    for (const wrong of misspelt)
-      expect([wrong, misspeltMember({ name: wrong, message })]).toEqual([
-        wrong,
-        `no such member; did you mean ${name}?`,
-      ]);
+  test.each(inputs)("that is misspelt is refused: %s", (_, { input: message }) => {
+    const names = message.fields.map(({ name }) => name).filter((name) => name.length >= 6);
+    for (const name of names)
+      for (const wrong of [name.replaceAll("_", "-"), `${name}s`, name.slice(0, -1), `x${name}`]) {
+        if (message.fields.some((field) => [field.name, field.jsonName].includes(wrong))) continue;
+        expect([wrong, memberProblem({ name: wrong, message })]).toEqual([
+          wrong,
+          expect.stringMatching(/^no such member; did you mean \w+\?$/),
+        ]);
+      }
   });
 
-  test("is the only one that is refused", () => {
-    for (const message of requests)
-      for (const name of ["index", "PreDefault", "id", "status", "modified", "driver", "_"])
-        expect(misspeltMember({ name, message })).toBeUndefined();
+  test.each(inputs)("of no field is refused by a call that writes: %s", (_, method) => {
+    const found = memberProblem({ name: "zzz_zzz", message: method.input });
+    expect(found).toBe(isRead(method) ? undefined : "no such member");
+  });
+
+  const returned = methods.flatMap(({ input }) =>
+    input.fields.flatMap(({ message }) => {
+      const output = message?.typeName.endsWith("Input") ? message.typeName.slice(0, -5) : "";
+      const [found] = methods
+        .flatMap((method) => method.output.fields)
+        .filter((field) => field.message?.typeName === output);
+      return message === undefined || found?.message === undefined
+        ? []
+        : [[message.typeName, message, found.message] as const];
+    }),
+  );
+
+  test.each(returned)("that a read returns is taken: %s", (_, message, { fields }) => {
+    expect(fields.length).toBeGreaterThan(5);
+    for (const name of [...fields.map((field) => field.name), ...fields.map((f) => f.jsonName)])
+      if (!message.fields.some((field) => [field.name, field.jsonName].includes(name)))
+        expect([name, memberProblem({ name, message })]).toEqual([name, undefined]);
+  });
+
+  test("beside its place is refused with the place", () => {
+    expect(memberProblem({ name: "order", message: MountInputSchema })).toMatch(
+      /items of the driver belong to config, and others such as order to members/,
+    );
+  });
+
+  test("of legacy clients is taken", () => {
+    const item = ["key", "value", "help", "type", "options", "group", "flag", "index"];
+    for (const name of item.filter((one) => !SettingInputSchema.fields.some((f) => f.name === one)))
+      expect([name, memberProblem({ name, message: SettingInputSchema })]).toEqual([
+        name,
+        undefined,
+      ]);
   });
 });

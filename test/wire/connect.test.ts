@@ -28,6 +28,27 @@ describe.each(["HTTP/1.1", "HTTP/2"])("Connect on the wire over %s", (version) =
 
   afterAll(() => close());
 
+  test.each([
+    [
+      "SaveMounts",
+      '{"mounts":[{"name":"c","order":1}]}',
+      /^body: mounts\[0\]\.order: no such member/,
+    ],
+    [
+      "DeleteMounts",
+      '{"names":["c"],"dry":true}',
+      /^body: dry: no such member; did you mean dry_run/,
+    ],
+    ["DeleteMounts", '{"names":["c"],"site":"quay"}', /^body: site: no such member$/],
+    ["ListMounts", '{"sites":"quay"}', /^body: sites: no such member; did you mean site\?/],
+  ])("a member that %s does not have is refused: %s", async (rpcName, body, message) => {
+    const reply = await send(`/mooring.v1.MountService/${rpcName}`, rpc(body));
+    expect(reply.json).toMatchObject({
+      code: "invalid_argument",
+      message: expect.stringMatching(message),
+    });
+  });
+
   test("an error has the protocol's own form, status and details", async () => {
     const body = '{"settings":[{"key":"default_page_size","value":"x"}]}';
     const reply = await send(`${SETTINGS}/SaveSettings`, rpc(body));

@@ -17,6 +17,7 @@ const SETTING = {
     "min",
     "max",
     "revision",
+    "etag",
     "description",
     "label",
     "option_labels",

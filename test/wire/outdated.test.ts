@@ -14,7 +14,7 @@ import { type FrontedSite, startFront } from "./upstream.ts";
 interface Row {
   readonly key: string;
   readonly value: string;
-  readonly revision?: string;
+  readonly etag?: string;
 }
 
 /** The outcome of a page's save: what was left unchanged, and the message for people. */
@@ -113,10 +113,10 @@ describe("a page that reads its settings once", () => {
     const headers = { authorization: text };
     const read = async () =>
       (await client.listSettings({ groups: [1] }, { headers })).settings.map(
-        ({ key, value, revision }) => ({ key, value, revision }),
+        ({ key, value, etag }) => ({ key, value, etag }),
       );
     const page = await read();
-    const value = `newer than ${page.find(({ key }) => key === "announcement")?.revision}`;
+    const value = `newer than ${page.find(({ key }) => key === "announcement")?.etag}`;
     await admin.settings.saveSettings({ settings: [{ key: "announcement", value }] });
     for (const dryRun of [true, false]) {
       const { skipped, notice } = await client.saveSettings(

@@ -89,6 +89,46 @@ const cases: readonly RestCase[] = [
     400,
     /"uri": this field is a member of the body/,
   ),
+  ...["Site=harbour", "sites=harbour", "Page_Size=1"].map((query) =>
+    refuses(
+      `a list with ?${query} is refused: it would not be filtered`,
+      `/api/admin/mount/list?${query}`,
+      { headers: { authorization: TOKEN } },
+      400,
+      /no such parameter; did you mean/,
+    ),
+  ),
+  refuses(
+    "a member beside its place is refused",
+    "/api/admin/mount/save",
+    post({ mounts: [{ name: "c", order: 1 }] }),
+    400,
+    /mounts\[0\]\.order: no such member: items of the driver belong to config/,
+  ),
+  refuses(
+    "a misspelt member of a setting is refused",
+    `${SETTING}/save`,
+    post([{ key: "site_title", value: "x", expected_etags: "0" }]),
+    400,
+    /\[0\]\.expected_etags: no such member; did you mean expected_etag/,
+  ),
+  succeeds(
+    "an item as a legacy client sends it is saved",
+    `${SETTING}/save`,
+    post([
+      {
+        key: "site_title",
+        value: "Harbour",
+        help: "",
+        type: "string",
+        options: "",
+        group: 1,
+        flag: 0,
+        index: 3,
+      },
+    ]),
+    null,
+  ),
   refuses(
     "a deletion with ?dry_run is refused, because it has none",
     `${SETTING}/delete?key=site_title&dry_run=true`,

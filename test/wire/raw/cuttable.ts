@@ -46,7 +46,7 @@ const saved = {
 };
 const previewed = {
   first: saved.first,
-  rest: proto(saveSettings.input, { dryRun: true, expectedEtag: "0" }),
+  rest: proto(saveSettings.input, { dryRun: true, reason: "a test" }),
 };
 const everything = { first: nothing, rest: proto(watchSettings.input, { keys: ["site_title"] }) };
 const noMembers = { first: json({}), rest: space };
