@@ -181,6 +181,11 @@ test("the general parts have no message and no service of this product", () => {
     expect(textOf(file), file).not.toMatch(/mooring[./]v1/);
 });
 
+test("the reconciler names no kind of records", () => {
+  for (const file of files.filter((each) => partOf(each) === "sync"))
+    expect(textOf(file), file).not.toMatch(/setting|mount/i);
+});
+
 /** Compiled alone: a part needs only itself, the parts below it, and packages. */
 test.each([
   ["transport", ["transport"]],

@@ -171,7 +171,7 @@ interface Connections {
   close(): void;
 }
 
-/** Maximum size of a reply: a list of settings has 16 kB, some have a few hundred kB. */
+/** Maximum size of a reply: a list of records has 16 kB, some have a few hundred kB. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** @param most maximum number of connections. */

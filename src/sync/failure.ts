@@ -12,7 +12,7 @@ import { redact } from "../secrets/redact.ts";
  * - `mooring`: the answer is that of a Mooring.
  * - `loading`: the site reports that it is loading.
  * - `unauthorized`: the token is refused. `forbidden`: it is not an admin's.
- * - `too_large`: the answer is larger than any list of settings.
+ * - `too_large`: the answer is larger than any list of records.
  * - `refused`: the site understood and refused the call.
  */
 export type SiteFailureKind =
