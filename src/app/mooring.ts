@@ -21,7 +21,7 @@ import { createCollector } from "./idle-memory.ts";
 import { createServers } from "./listeners.ts";
 import { openPorts } from "./ports.ts";
 import { createRoutes, servedServices } from "./routes.ts";
-import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
+import { type ServicesDeps, startServices } from "./services.ts";
 import { figuresOf } from "./sites.ts";
 
 /** Time after which a stream without progress is dropped, in milliseconds. */
@@ -75,101 +75,100 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   const translations = createTranslations();
   const localize = createLocalize(translations);
   const streams = countStreams();
-  let draining = false;
+  const stopping = new AbortController();
+  // Closes what was opened when a later part fails to start.
+  await using opened = new AsyncDisposableStack();
   // Before the database is opened: the start fails if a port is in use.
   const ports = await openPorts(config, deps.front, commonLog);
-  let services: RunningServices | undefined;
-  try {
-    services = await startServices(config, {
-      ...deps,
-      commonLog,
-      localize,
-      watchers: streams.count,
-      draining: () => draining,
-    });
-    const { authentication, audit, settings, upstream } = services;
-    const health = createHealth(servedServices.map(({ typeName }) => typeName));
-    const toLog = { ended: logCalls(log) };
-    const observer = tellAll([streams, toLog, auditRefusals(audit), ...(deps.observers ?? [])]);
-    const methods = createMethods(createRoutes(services, health, translations), [
-      reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
-      authentication.interceptor,
-      checkInterceptor(services.ledger, services.settings.line, services.databaseAwayFor),
-      ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
-    ]);
-    // Methods without an access option are rejected.
-    for (const { desc } of methods)
-      if (requirementOf(desc).isPublic !== publicMethods.has(desc))
-        throw new Error(
-          `${desc.toString()} must be public in both the contract and publicMethods, or in neither`,
-        );
-
-    const slowReaders = new SlowReaders({
-      together: config.streamBufferTotal,
-      patienceMs: STALLED,
-    });
-    const buffered = new Buffered(config.maxBuffered, createCollector());
-    const { databaseId } = services;
-    const servers = await createServers(config, {
-      methods,
-      observer,
-      slowReaders,
-      buffered,
-      upstream,
-      localize,
-      log,
-      translations,
-      version: deps.version,
-      admit: authentication.admit,
-      check: authentication.check,
-      checks: services.status.checks,
-      etagPrefix: () => `${databaseId()}-`,
-      isOwnToken: (authorization) => {
-        const token = settings.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? "";
-        const sent = readToken(authorization);
-        return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
-      },
-    });
-    const listeners = await openListeners({
-      ...servers,
-      front: ports.shared.front,
-      grpcFront: ports.grpc?.front,
-      connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
-      maxHeaderBytes: config.maxHeaders,
-      maxStreams: config.maxStreams,
-    });
-    health.set("SERVING");
-    const running = services;
-    return {
-      address: ports.shared.address,
-      grpcAddress: (ports.grpc ?? ports.shared).address,
-      gauges: () => ({
-        revision: settings.snapshot().revision,
-        databaseAwayFor: running.databaseAwayFor(),
-        watchers: streams.count(),
-        droppedWatchers: slowReaders.dropped,
-        streamBytes: slowReaders.bytes,
-        requestBytes: buffered.bytes,
-        sites: figuresOf(running.sites),
-        incidents: running.incidentCounts(),
-        endingTokens: running.access.endingTokens().length,
-        newestAudit: running.checkpoints.newest(),
-        checkpoint: running.checkpoints.published(),
-      }),
-      stop: async () => {
-        draining = true;
-        health.set("NOT_SERVING");
-        health.close();
-        running.endStreams();
-        ports.close();
-        await listeners.close(config.shutdownGraceMs);
-        await running.close();
-      },
-    };
-  } catch (error) {
+  opened.defer(() => {
     ports.close();
     for (const port of [ports.shared, ports.grpc]) port?.front.close();
-    await services?.close();
-    throw error;
-  }
+  });
+  const services = await startServices(config, {
+    ...deps,
+    commonLog,
+    localize,
+    watchers: streams.count,
+    draining: () => stopping.signal.aborted,
+  });
+  opened.defer(services.close);
+  const { authentication, audit, settings, upstream } = services;
+  const health = createHealth(servedServices.map(({ typeName }) => typeName));
+  const toLog = { ended: logCalls(log) };
+  const observer = tellAll([streams, toLog, auditRefusals(audit), ...(deps.observers ?? [])]);
+  const methods = createMethods(createRoutes(services, health, translations), [
+    reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
+    authentication.interceptor,
+    checkInterceptor(services.ledger, services.settings.line, services.databaseAwayFor),
+    ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
+  ]);
+  // Methods without an access option are rejected.
+  for (const { desc } of methods)
+    if (requirementOf(desc).isPublic !== publicMethods.has(desc))
+      throw new Error(
+        `${desc.toString()} must be public in both the contract and publicMethods, or in neither`,
+      );
+
+  const slowReaders = new SlowReaders({
+    together: config.streamBufferTotal,
+    patienceMs: STALLED,
+  });
+  const buffered = new Buffered(config.maxBuffered, createCollector());
+  const { databaseId } = services;
+  const servers = await createServers(config, {
+    methods,
+    observer,
+    slowReaders,
+    buffered,
+    upstream,
+    localize,
+    log,
+    translations,
+    version: deps.version,
+    admit: authentication.admit,
+    check: authentication.check,
+    checks: services.status.checks,
+    etagPrefix: () => `${databaseId()}-`,
+    isOwnToken: (authorization) => {
+      const token = settings.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? "";
+      const sent = readToken(authorization);
+      return sent.startsWith(TOKEN_PREFIX) || tokenEquals(token, sent);
+    },
+  });
+  const listeners = await openListeners({
+    ...servers,
+    front: ports.shared.front,
+    grpcFront: ports.grpc?.front,
+    connections: { all: config.maxConnections, eachPeer: config.maxConnectionsPerPeer },
+    maxHeaderBytes: config.maxHeaders,
+    maxStreams: config.maxStreams,
+  });
+  health.set("SERVING");
+  opened.move();
+  return {
+    address: ports.shared.address,
+    grpcAddress: (ports.grpc ?? ports.shared).address,
+    gauges: () => ({
+      revision: settings.snapshot().revision,
+      databaseAwayFor: services.databaseAwayFor(),
+      watchers: streams.count(),
+      droppedWatchers: slowReaders.dropped,
+      streamBytes: slowReaders.bytes,
+      requestBytes: buffered.bytes,
+      sites: figuresOf(services.sites),
+      incidents: services.incidentCounts(),
+      endingTokens: services.access.endingTokens().length,
+      newestAudit: services.checkpoints.newest(),
+      checkpoint: services.checkpoints.published(),
+    }),
+    stop: async () => {
+      stopping.abort();
+      health.set("NOT_SERVING");
+      health.close();
+      services.endStreams();
+      ports.close();
+      await listeners.close(config.shutdownGraceMs);
+      await services.close();
+    },
+  };
 }
