@@ -151,9 +151,9 @@ export async function openMounts(
   incidents.onStatus(mounts.changed);
   sync.onRound((site, { rows }) => incidents.listed(site, rows));
   sync.onRound(recordRounds({ store: store.sites, ledger, log }));
-  sync.onRound(async (site, { take }) => {
-    if (Object.keys(take).length > 0)
-      await mounts.takeContent(site, take, { ...WORKER, reason: `content of ${site.name}` });
+  sync.onRound(async (site, { adopt }) => {
+    if (Object.keys(adopt).length > 0)
+      await mounts.adoptContent(site, adopt, { ...WORKER, reason: `content of ${site.name}` });
   });
   // Runs before any write to a site: an invalid file ends the start.
   const stopFile =

@@ -23,7 +23,7 @@ import {
   serveSites,
 } from "../sites/sites.ts";
 import type { SiteEvent, SiteStore } from "../sites/store.ts";
-import { passingReason } from "../sync/failure.ts";
+import { forwardingReason } from "../sync/failure.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { createOriginOf } from "../transport/peer.ts";
 import type { RequestIds } from "../transport/request-id.ts";
@@ -212,7 +212,7 @@ export function passToUpstream(
       const isApi = target.startsWith(`${base}/api/`);
       return isApi ? readToken(authorization) : authorization;
     },
-    reasonOf: (error) => String(passingReason(error)),
+    reasonOf: (error) => String(forwardingReason(error)),
     refuse: (request, response, status, message) => {
       const page = status === 502 ? pageFor(request) : undefined;
       if (page === undefined) refuse(request, response, status, message);

@@ -24,12 +24,12 @@ import {
 } from "./mount.ts";
 import type { MountEtag } from "./mount-etag.ts";
 import { type Result, resultAs, type SaveRules } from "./save.ts";
+import { adoptMountsOf, type FoundMount, findMounts } from "./site/adoption.ts";
 import { itemKind } from "./site/item-kind.ts";
 import type { MountRegistry, MountRequest } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
 import { plainValue, type WantedMount } from "./site/row.ts";
 import { type MountState, NEW_MOUNT } from "./site/state.ts";
-import { type FoundMount, findMounts, takeMounts } from "./site/take.ts";
 import { saveUsable } from "./usable.ts";
 
 /** Reports whether an item of a driver is secret. */
@@ -153,7 +153,7 @@ function leaveSite(
 }
 
 /** Adopts content that users have edited on a site, if the mount's policy is `adopt`. */
-export function takeContent(
+export function adoptContent(
   draft: Draft,
   {
     name,
@@ -295,6 +295,6 @@ export async function adoptRound(
   };
   let states: MountRequest["states"] = {};
   if (dryRun) await take();
-  else states = await takeMounts(found, { known, hash, save: take });
+  else states = await adoptMountsOf(found, { known, hash, save: take });
   return { saved: { ...saved, results: [...saved.results, ...skipped] }, states };
 }

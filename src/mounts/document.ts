@@ -10,10 +10,10 @@ import { createTicks } from "../ticks.ts";
 import { namesOf, type OwnMembers, ownOf } from "./exported-row.ts";
 import { isSecretItem, type MountInput, type OverrideInput } from "./input.ts";
 import { type MissingItem, type Mount, overridesByName } from "./mount.ts";
+import { freeName } from "./site/adoption.ts";
 import { hiddenMembers, itemKind } from "./site/item-kind.ts";
 import { type RowValues, readMount, VALUE_MEMBERS } from "./site/read.ts";
 import { cleanPath, readAddition, type StorageRow } from "./site/row.ts";
-import { freeName } from "./site/take.ts";
 
 /** Maximum number of rows of a document: that of mounts. */
 export const MAX_ROWS = 10_000;

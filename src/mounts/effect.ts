@@ -28,9 +28,9 @@ const QUIET = new Set(["sites", "content", "disabled"]);
 /** Reports whether the mounts of a site are written to its server. */
 export function isRunning(
   { mode, paused }: { readonly mode: string; readonly paused: boolean },
-  { met }: Pick<SiteMounts, "met">,
+  { contacted }: Pick<SiteMounts, "contacted">,
 ): boolean {
-  return mode === "follow" && !paused && met;
+  return mode === "follow" && !paused && contacted;
 }
 
 /**

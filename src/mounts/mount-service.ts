@@ -145,7 +145,7 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
    */
   forward(site: Site, send: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
   /** Adopts content that users have edited on a site. */
-  takeContent(site: Site, take: MountRound["take"], origin: RevisionOrigin): Promise<void>;
+  adoptContent(site: Site, content: MountRound["adopt"], origin: RevisionOrigin): Promise<void>;
   import(
     document: unknown,
     sites: MountInput["sites"],

@@ -24,7 +24,7 @@ import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createStateFeed } from "../state-feed.ts";
 import { SiteFailure } from "../sync/failure.ts";
-import { adoptRound, compareResults, takeContent } from "./adopt.ts";
+import { adoptContent, adoptRound, compareResults } from "./adopt.ts";
 import { readDocument } from "./document.ts";
 import { type DecideMounts, decideWithEffects, effectsOfFollowing, isRunning } from "./effect.ts";
 import { writeDocument } from "./exported-row.ts";
@@ -471,15 +471,15 @@ export function createMountService(deps: MountServiceDeps): MountService {
     forward: async (site, send, origin) => {
       await deps.sync.forward(site.id, send, async (round) => {
         // Before the first adoption, Mooring does not manage the site's mounts.
-        if (!registry.site(site.id).met) return {};
+        if (!registry.site(site.id).contacted) return {};
         return (await takeRound(round, site, [], { grant: ROOT, origin }, {})).states;
       });
     },
-    takeContent: async (site, take, origin) => {
+    adoptContent: async (site, take, origin) => {
       await ledger.change(origin, (draft) => {
         for (const [name, items] of Object.entries(take))
           if (declared.by(name) === undefined)
-            takeContent(draft, { name, siteId: site.id, items, isSecret });
+            adoptContent(draft, { name, siteId: site.id, items, isSecret });
       });
     },
     import: async (document, sites, caller, options = {}) => {
@@ -550,8 +550,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
       await (dryRun ? change() : declared.replace(names, by, change));
     },
     affected: (before, after) => {
-      const { met } = registry.site(after.id);
-      if (isRunning(before, { met }) || !isRunning(after, { met })) return [];
+      const { contacted } = registry.site(after.id);
+      if (isRunning(before, { contacted }) || !isRunning(after, { contacted })) return [];
       return effectsOfFollowing(after, all(), registry.mounts(after.id)).map(
         ({ name, effects }) => ({ ...resultAs(name, "unchanged", ""), effects }),
       );

@@ -70,7 +70,7 @@ export function statusOf(mount: Mount, site: Site, sources: StatusSources): Stat
     paused: site.paused ? pausedSite(site) : undefined,
     unread,
     isLasting: unread !== undefined && isLasting(unread),
-    isPushing: site.mode === "follow" && !site.paused && registry.site(site.id).met,
+    isPushing: site.mode === "follow" && !site.paused && registry.site(site.id).contacted,
     error,
     isRetried: (state?.failures ?? 0) > 0,
     agrees,

@@ -45,7 +45,7 @@ const MAX_OVERRIDES = 200;
  */
 export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site {
   const violations: Violation[] = [];
-  const look = (field: string, problem: Text | undefined): void => {
+  const report = (field: string, problem: Text | undefined): void => {
     if (problem !== undefined) violations.push({ field, description: problemAt(field, problem) });
   };
   const given = Object.fromEntries(
@@ -61,24 +61,24 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
     url: normalUrl(input.url ?? site.url),
     pin: normalPin(input.pin ?? site.pin),
   });
-  look("name", checkName(next.name));
+  report("name", checkName(next.name));
   const urlProblem = checkUrl(next.url);
-  look("url", urlProblem);
-  look("token", checkToken(next.token));
-  if (urlProblem === undefined) look("token", keptTokenProblem(site, input, next.url));
-  look("ca", checkAuthority(next.ca));
+  report("url", urlProblem);
+  report("token", checkToken(next.token));
+  if (urlProblem === undefined) report("token", keptTokenProblem(site, input, next.url));
+  report("ca", checkAuthority(next.ca));
   if (next.pin !== "" && !/^[0-9a-f]{64}$/.test(next.pin))
-    look("certificate_sha256", message("FINGERPRINT_INVALID"));
+    report("certificate_sha256", message("FINGERPRINT_INVALID"));
   for (const field of ["include", "exclude"] as const) {
-    look(
+    report(
       field,
       next[field].length > MAX_PATTERNS
         ? message("TOO_MANY_PATTERNS", { most: MAX_PATTERNS })
         : undefined,
     );
-    for (const pattern of next[field].slice(0, MAX_PATTERNS)) look(field, checkPattern(pattern));
+    for (const pattern of next[field].slice(0, MAX_PATTERNS)) report(field, checkPattern(pattern));
   }
-  look(
+  report(
     "overrides",
     hasTooMany ? message("TOO_MANY_OVERRIDES", { most: MAX_OVERRIDES }) : undefined,
   );
@@ -86,7 +86,7 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
     for (const [key, value] of Object.entries(next.overrides)) {
       // Bounded: each unknown key is compared with all known keys.
       if (violations.length >= MAX_NAMED) break;
-      look(`overrides[${key.slice(0, 255)}]`, checkOverride(key, value, known));
+      report(`overrides[${key.slice(0, 255)}]`, checkOverride(key, value, known));
     }
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);

@@ -14,11 +14,11 @@ import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failu
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
 import type { EffectsOnMounts, MountResult } from "./mount-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
+import { type Adoption, adoptValues } from "./settings/adoption.ts";
 import type { Comparison } from "./settings/compare.ts";
 import type { Pushed } from "./settings/push.ts";
 import type { Round } from "./settings/round.ts";
 import type { SettingSync } from "./settings/sync.ts";
-import { type Taken, takeValues } from "./settings/take.ts";
 import {
   errorOf,
   type MountsOfSite,
@@ -87,7 +87,7 @@ export interface SiteService {
       readonly reveals?: boolean;
     },
     origin: RevisionOrigin,
-  ): Promise<Taken>;
+  ): Promise<Adoption>;
   /** Pushes Mooring's values. @param keys as for adopt. */
   sync(
     name: string,
@@ -261,7 +261,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     adopt: async (name, { keys, dryRun, reveals = true }, origin) => {
       const site = registry.byName(name);
       return mapSiteFailure(
-        takeValues(deps, site, { keys: namedOf(site, keys), dryRun, reveals, origin }),
+        adoptValues(deps, site, { keys: namedOf(site, keys), dryRun, reveals, origin }),
       );
     },
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {

@@ -45,7 +45,7 @@ export interface Refused {
 }
 
 /** Value that the upstream refused and that was replaced by the upstream's value. */
-export interface TakenBack {
+export interface ReplacedValue {
   /** The revision that had set the refused value. */
   readonly revision: number;
   /** First line of the upstream's message, without secrets. */
@@ -80,7 +80,7 @@ export interface SiteState {
   readonly drift: readonly string[];
   readonly refused: Readonly<Record<string, Refused>>;
   /** The last refusal of each key by the upstream, at most 100 keys. Empty for other sites. */
-  readonly takenBack: Readonly<Record<string, TakenBack>>;
+  readonly replaced: Readonly<Record<string, ReplacedValue>>;
   /** Values as sent and as stored by the site. */
   readonly rewritten: Readonly<Record<string, { readonly sent: string; readonly got: string }>>;
   /** Values of the site that are invalid for Mooring, kept until Mooring's value changes. */
@@ -122,7 +122,7 @@ export const NEW_STATE: SiteState = Object.freeze({
   appliedRevision: 0,
   drift: [],
   refused: {},
-  takenBack: {},
+  replaced: {},
   rewritten: {},
   held: {},
   fights: {},

@@ -7,7 +7,7 @@ const BATCH = 16;
  * transaction waits for the disk, on SQLite together with all other work of this process: a change
  * for a hundred sites would be a hundred of them.
  */
-const PACE = 50;
+const GAP = 50;
 
 interface Job<Record, Result> {
   readonly record: Record;
@@ -18,11 +18,11 @@ interface Job<Record, Result> {
 /**
  * Writes records of sites, several in one transaction. @returns what `record` returns for each.
  *
- * @param pace milliseconds between two transactions with deferrable writes; default 50.
+ * @param gap milliseconds between two transactions with deferrable writes; default 50.
  */
 export function createBatches<Record, Result>(
   store: { record(records: readonly Record[]): Promise<readonly Result[]> },
-  pace = PACE,
+  gap = GAP,
 ) {
   const waiting: Job<Record, Result>[] = [];
   let isRunning = false;
@@ -49,7 +49,7 @@ export function createBatches<Record, Result>(
     new Promise((resolve, reject) => {
       waiting.push({ record, resolve, reject });
       if (isRunning) return;
-      const pause = isPatient && waiting.length < BATCH ? last + pace - performance.now() : 0;
+      const pause = isPatient && waiting.length < BATCH ? last + gap - performance.now() : 0;
       if (pause <= 0) void drain();
       else timer ??= setTimeout(drain, pause);
     });

@@ -46,7 +46,7 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
   const call: SiteClient["call"] = async (method, path, body, options = {}) => {
     const { limit = time, headers = {}, secrets = [] } = options;
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const reply = await connections.ask({
+    const reply = await connections.send({
       method,
       path: `${base}${path}`,
       body: text,
@@ -146,7 +146,7 @@ interface SiteAccess {
 }
 
 /** A request to a site. */
-interface Question {
+interface SiteRequest {
   readonly method: "GET" | "POST";
   /** Path, including the site's path prefix. */
   readonly path: string;
@@ -167,7 +167,7 @@ interface Reply {
 /** Keep-alive connections to one site. */
 interface Connections {
   /** Sends a request. A GET is repeated if a kept connection was closed. @throws SiteFailure. */
-  ask(question: Question): Promise<Reply>;
+  send(request: SiteRequest): Promise<Reply>;
   close(): void;
 }
 
@@ -184,7 +184,7 @@ function createConnections(access: SiteAccess, url: URL, most: number): Connecti
     host: url.hostname.replace(/^\[|\]$/g, ""),
     port: url.port || (url.protocol === "https:" ? 443 : 80),
   };
-  const exchange = ({ method, path, headers, body, limit }: Question): Promise<Reply> => {
+  const exchange = ({ method, path, headers, body, limit }: SiteRequest): Promise<Reply> => {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const call = send({ ...target, method, path, headers });
     const fail = (error: unknown): void => {
@@ -210,12 +210,12 @@ function createConnections(access: SiteAccess, url: URL, most: number): Connecti
     return promise;
   };
   return {
-    ask: (question) =>
-      exchange(question).catch((error: unknown) => {
+    send: (request) =>
+      exchange(request).catch((error: unknown) => {
         // The site closed a kept connection at the moment of its use: a read is repeated.
         const { cause } = error as { cause?: { reused?: boolean } };
-        if (question.method !== "GET" || cause?.reused !== true) throw error;
-        return exchange(question);
+        if (request.method !== "GET" || cause?.reused !== true) throw error;
+        return exchange(request);
       }),
     close: () => agent.destroy(),
   };

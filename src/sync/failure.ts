@@ -95,7 +95,7 @@ export function networkFailure(error: unknown, at: string): SiteFailure {
 }
 
 /** Short reason without an address, for a client whose request is forwarded. */
-export function passingReason({
+export function forwardingReason({
   code = "",
   message: words,
 }: Error & { readonly code?: string }): Text {

@@ -2,7 +2,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { waitAtMost } from "../pause.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { keyPolicyOf } from "../sites/settings/key-policy.ts";
-import type { Site, TakenBack } from "../sites/site.ts";
+import type { ReplacedValue, Site } from "../sites/site.ts";
 import type { Sites } from "../sites/sites.ts";
 
 /**
@@ -14,7 +14,7 @@ const CHECKED_PATIENCE = 10_000;
 const READ_INTERVAL = 30;
 
 /** A value that the upstream refused, and that Mooring therefore does not keep. */
-export interface UpstreamRefusedValue extends TakenBack {
+export interface UpstreamRefusedValue extends ReplacedValue {
   readonly key: string;
 }
 
@@ -44,7 +44,7 @@ export async function waitForDelivery(
   const { registry, settings, sync } = sites;
   const isDelivered = (): boolean => registry.state(site.id).appliedRevision >= revision;
   const isChecked = Array.from(ledger.snapshot().of(SETTINGS).items()).some(
-    (item) => item.revision === revision && keyPolicyOf(item.key).alone,
+    (item) => item.revision === revision && keyPolicyOf(item.key).separate,
   );
   const began = now();
   const left = (): number => {
@@ -58,7 +58,7 @@ export async function waitForDelivery(
     if (!sync.isLeader()) await registry.load();
   }
   if (!isDelivered()) return { outcome: "pending" };
-  const refusals = Object.entries(registry.state(site.id).takenBack)
+  const refusals = Object.entries(registry.state(site.id).replaced)
     .filter(([, refusal]) => refusal.revision === revision)
     .map(([key, refusal]) => ({ key, ...refusal }));
   return refusals.length > 0 ? { outcome: "refused", refusals } : { outcome: "applied" };

@@ -1,9 +1,9 @@
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
 import { SETTINGS } from "../settings/kind.ts";
+import { adoptValuesIn } from "../sites/settings/adoption.ts";
 import { createSettingClient } from "../sites/settings/client.ts";
 import type { SettingJob } from "../sites/settings/sync.ts";
-import { takeValuesIn } from "../sites/settings/take.ts";
 import type { Site } from "../sites/site.ts";
 import { isAnswering, type Sites, type SitesDeps } from "../sites/sites.ts";
 import { createSiteClient } from "../sync/client.ts";
@@ -83,7 +83,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
   const sessions = createSessions(client, now);
   const upstream = createUpstreamSite(registry, now);
   const adopt = (job: SettingJob, origin: RevisionOrigin, onlyDrifted: boolean) =>
-    takeValuesIn(
+    adoptValuesIn(
       job,
       { ...deps, registry },
       { keys: [], dryRun: false, origin, reveals: true, onlyDrifted },

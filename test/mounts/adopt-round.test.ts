@@ -56,7 +56,7 @@ async function adopt(
   const registry = createMountRegistry(memoryStore());
   await registry.load();
   return adoptRound(
-    { rows: [], extra: [], done: [], states: {}, take: {}, ...round },
+    { rows: [], extra: [], done: [], states: {}, adopt: {}, ...round },
     {
       site: { id: name, name } as Site,
       names: [],

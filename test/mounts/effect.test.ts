@@ -73,9 +73,12 @@ test.each([
   ["follow", true, true, false],
   ["follow", false, false, false],
   ["observe", false, true, false],
-] as const)("mode %s, paused %s, mounts were adopted %s: written %s", (mode, paused, met, is) => {
-  expect(isRunning({ mode, paused }, { met })).toBe(is);
-});
+] as const)(
+  "mode %s, paused %s, mounts were adopted %s: written %s",
+  (mode, paused, contacted, is) => {
+    expect(isRunning({ mode, paused }, { contacted })).toBe(is);
+  },
+);
 
 test("a site that begins to follow: what its server has and Mooring does not want is removed, what differs is mounted again", () => {
   const there = (name: string, differs: string[], id = 1) =>

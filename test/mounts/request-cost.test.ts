@@ -6,7 +6,7 @@ import { readDocument } from "../../src/mounts/document.ts";
 import { nameProblem } from "../../src/mounts/input.ts";
 import { type Mount, MountIndex, writeMount } from "../../src/mounts/mount.ts";
 import { decideSave, findClash, type SaveRules } from "../../src/mounts/save.ts";
-import { freeName } from "../../src/mounts/site/take.ts";
+import { freeName } from "../../src/mounts/site/adoption.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
 import { MOUNTS } from "../../src/settings/mount-key.ts";
 import { failureOf } from "../archive/setting.ts";

@@ -92,8 +92,8 @@ const mountIn = (draft: Draft): Mount => {
 function differences(mount: Mount, row: StorageRow): readonly string[] {
   const addition = readAddition(row.addition) ?? {};
   const wanted = wantedOn(mount, "one");
-  const { push, take } = compareMount(wanted, row, addition, { state: NEW_MOUNT, hash });
-  return [...push, ...Object.keys(take)];
+  const { push, adopt } = compareMount(wanted, row, addition, { state: NEW_MOUNT, hash });
+  return [...push, ...Object.keys(adopt)];
 }
 
 const save = (draft: Draft, input: MountInput) =>

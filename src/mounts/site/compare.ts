@@ -10,7 +10,7 @@ export interface Difference {
   /** Items and members to be pushed, in the order of the mount. */
   readonly push: readonly string[];
   /** Content that users have edited on the site, for adoption. */
-  readonly take: Readonly<Record<string, Scalar>>;
+  readonly adopt: Readonly<Record<string, Scalar>>;
 }
 
 /**
@@ -24,7 +24,7 @@ export function compareMount(
   { state, hash }: { readonly state: MountState; readonly hash: Fingerprint },
 ): Difference {
   const push: string[] = [];
-  const take: Record<string, Scalar> = {};
+  const adopt: Record<string, Scalar> = {};
   if (mount.path !== row.mount_path) push.push("mount_path");
   for (const [name, value] of Object.entries(mount.members))
     if (Object.hasOwn(row, name) && differs(name, value, row[name])) push.push(name);
@@ -37,10 +37,10 @@ export function compareMount(
     if (kind === "learned" || !differs(name, value, ownValue(addition, name))) continue;
     const there = plainValue(ownValue(addition, name), value);
     if (kind === "content" && mount.content === "adopt" && isEditedThere(name, value))
-      setOwn(take, name, there as Scalar);
+      setOwn(adopt, name, there as Scalar);
     else push.push(name);
   }
-  return { push, take };
+  return { push, adopt };
 
   function differs(name: string, value: Scalar, found: unknown): boolean {
     const there = plainValue(found, value);

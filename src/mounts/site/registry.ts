@@ -202,7 +202,7 @@ export function createMountRegistry(store: MountStateStore, batch = BATCH_TIME):
         await registry.put(siteId, {
           site: {
             ...site,
-            met: site.met || permitsWrites(request),
+            contacted: site.contacted || permitsWrites(request),
             forced: [...new Set([...site.forced, ...forced])],
           },
           mounts: { ...Object.fromEntries(forget.map((each) => [each, undefined])), ...states },

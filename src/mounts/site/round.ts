@@ -73,7 +73,7 @@ export interface MountRound {
   /** New states of unchanged mounts, by name. */
   readonly states: Readonly<Record<string, MountState | undefined>>;
   /** Content that users have edited on the site, by mount. */
-  readonly take: Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
+  readonly adopt: Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
 }
 
 /** Error of a round that must stop: another process follows the sites now. */
@@ -102,11 +102,11 @@ export async function runMountRound(
   const { client, registry, now } = deps;
   const rows = await client.list();
   const site = registry.site(siteId);
-  const met = site.met || rows.length === 0 || forced.length > 0;
+  const contacted = site.contacted || rows.length === 0 || forced.length > 0;
   const { jobs, extra } = identify(rows, deps.wanted(), registry.mounts(siteId), forced);
   const base = {
     ...site,
-    met,
+    contacted,
     readAt: site.readAt,
     extra: extra.slice(0, MAX_EXTRA),
     error: "",
@@ -115,7 +115,7 @@ export async function runMountRound(
   };
   await registry.put(siteId, { site: { ...base, failures: 0, nextTry: 0 } });
   const done: MountDone[] = [];
-  const take: Record<string, Readonly<Record<string, Scalar>>> = {};
+  const adopt: Record<string, Readonly<Record<string, Scalar>>> = {};
   const failures = (name: string): number => registry.mounts(siteId).get(name)?.failures ?? 0;
   const states: Record<string, MountState | undefined> = {};
   const listings = registry.listings(siteId);
@@ -129,7 +129,7 @@ export async function runMountRound(
     const isRequested = requested.has(job.name);
     // The site may have been set to observe since the round began.
     const isChosen = aim === "push" && (isRequested || deps.follows());
-    const isWriting = isChosen && met && job.problem === "";
+    const isWriting = isChosen && contacted && job.problem === "";
     const before = stateOf(job, registry, siteId);
     if (job.wanted === undefined && job.row === undefined) {
       if (!mayReturn(before, now())) setOwn(states, job.name, undefined);
@@ -167,7 +167,7 @@ export async function runMountRound(
       isRemount,
     );
     await registry.put(siteId, { mounts: { [job.name]: applied.state } });
-    if (Object.keys(applied.take).length > 0) setOwn(take, job.name, applied.take);
+    if (Object.keys(applied.adopt).length > 0) setOwn(adopt, job.name, applied.adopt);
     if (applied.steps.length > 0 || String(applied.state.error) !== String(before.error))
       done.push({
         name: job.name,
@@ -179,7 +179,8 @@ export async function runMountRound(
   }
   const rest =
     forced.length === 0 ? base.forced : base.forced.filter((name) => !requested.has(name));
-  const isSettled = done.length === 0 && site.met === met && Object.keys(states).length === 0;
+  const isSettled =
+    done.length === 0 && site.contacted === contacted && Object.keys(states).length === 0;
   await registry.put(siteId, {
     mounts: states,
     listings: outdated(listings, rows),
@@ -192,7 +193,7 @@ export async function runMountRound(
       readAt: isSettled && Math.abs(now() - site.readAt) < GONE ? site.readAt : now(),
     },
   });
-  return { rows, extra, done, states, take };
+  return { rows, extra, done, states, adopt };
 }
 
 /** Reports whether an enabled mount fails, by its status or by its last listing. */
@@ -326,9 +327,9 @@ function readJob(
       drifted: drifted && row === undefined,
     };
   const addition = readAddition(row.addition);
-  const { push, take } =
+  const { push, adopt } =
     addition === undefined || row.driver !== wanted.driver
-      ? { push: ["addition"], take: {} }
+      ? { push: ["addition"], adopt: {} }
       : compareMount(wanted, row, addition, { state: before, hash });
   const differs = [...push, ...(row.disabled !== wanted.disabled ? ["disabled"] : [])];
   const since = isUnfinished(row) || before.unmounted ? before.since || now() : 0;
@@ -336,7 +337,7 @@ function readJob(
   const isUnread = before.unread && !row.disabled;
   const isDue = wanted.credentialRevision > before.credential;
   const isNormalised = isUnread && (before.phase === "" || before.phase === "mount");
-  const hasNothingToTake = Object.keys(take).length === 0;
+  const hasNothingToAdopt = Object.keys(adopt).length === 0;
   const isCostly = stuck !== "" || isDue || (differs.length > 0 && !isNormalised);
   return {
     state: {
@@ -357,12 +358,12 @@ function readJob(
       !isUnread &&
       since === 0 &&
       before.phase === "" &&
-      hasNothingToTake,
+      hasNothingToAdopt,
     isOpen:
       isCostly ||
       isUnread ||
       before.applied !== wanted.revision ||
-      !hasNothingToTake ||
+      !hasNothingToAdopt ||
       (since === 0 && (before.phase !== "" || before.error !== "")),
     drifted: drifted && differs.length > 0 && !isUnread,
   };

@@ -82,7 +82,7 @@ export interface Compared {
 export function compareRun(run: Run, { hash, driverOf }: RunDeps): Compared | undefined {
   const { row, wanted, state } = run;
   if (row === undefined) return undefined;
-  const none = { push: [], take: {} };
+  const none = { push: [], adopt: {} };
   if (wanted === undefined) return { row, addition: {}, difference: none, secrets: NO_SECRETS };
   const addition = readAddition(row.addition);
   if (addition === undefined) return undefined;
@@ -186,7 +186,7 @@ export function planUpdate(run: Run, compared: Compared, { hash }: RunDeps): Upd
     const disabled = { ...row, disabled: true };
     return { row: disabled, before, after, changesItems, sendsCredential: false };
   }
-  const { push, take } = difference;
+  const { push, adopt } = difference;
   // At first contact, the site's credentials are of another destination.
   const isDue = isCredentialDue(run) || (secrets.moves && state.applied === 0);
   const learned = learnedHash(row, addition, hash) || NONE;
@@ -205,7 +205,7 @@ export function planUpdate(run: Run, compared: Compared, { hash }: RunDeps): Upd
   return {
     row: updatedRow(row, addition, wanted, {
       credential: sendsCredential,
-      keep: new Set([...Object.keys(take), ...unchanged]),
+      keep: new Set([...Object.keys(adopt), ...unchanged]),
       drop: secrets.refreshed,
     }),
     before,
@@ -307,13 +307,13 @@ function deleted(run: Run, time: number): Run {
 /** Result of a run: the state to be stored, and content of the site for adoption. */
 export interface Ended {
   readonly state: MountState;
-  readonly take: Readonly<Record<string, Scalar>>;
+  readonly adopt: Readonly<Record<string, Scalar>>;
 }
 
 export function endRun(run: Run, deps: RunDeps): Ended {
   const compared = compareRun(run, deps);
   const state = run.row === undefined ? absentState(run, deps) : presentState(run, compared, deps);
-  return { state, take: compared?.difference.take ?? {} };
+  return { state, adopt: compared?.difference.adopt ?? {} };
 }
 
 function absentState({ state, error }: Run, { now }: RunDeps): MountState {

@@ -180,7 +180,7 @@ export interface SiteMounts {
   /**
    * Whether the mounts were adopted or pushed on request; until then the site is not written to.
    */
-  readonly met: boolean;
+  readonly contacted: boolean;
   /** Time of the last read of the list, in milliseconds since 1970 UTC; 0: never. */
   readonly readAt: number;
   readonly extra: readonly ExtraMount[];
@@ -196,7 +196,7 @@ export interface SiteMounts {
 }
 
 export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({
-  met: false,
+  contacted: false,
   readAt: 0,
   extra: [],
   error: "",

@@ -11,7 +11,7 @@ import { SETTINGS } from "../../settings/kind.ts";
 import { decideItems, problemOf, redirection, type SettingInput } from "../../settings/save.ts";
 import { normalizeStoredValue } from "../../settings/value.ts";
 import { createTicks } from "../../ticks.ts";
-import type { SiteState, TakenBack } from "../site.ts";
+import type { ReplacedValue, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
 import type { SiteRow } from "./client.ts";
 import type { Comparison } from "./compare.ts";
@@ -106,7 +106,7 @@ const MAX_KEPT = 100;
 /** Maximum length of a revision's reason, in characters; the ledger accepts 500. */
 const MAX_REASON = 480;
 
-export interface TakeBackDeps {
+export interface AdoptRefusedDeps {
   readonly ledger: Ledger;
   /** Snapshot of the round. */
   readonly snapshot: Snapshot;
@@ -115,7 +115,7 @@ export interface TakeBackDeps {
   readonly now: () => number;
 }
 
-interface Refusal extends TakenBack {
+interface Refusal extends ReplacedValue {
   readonly key: string;
 }
 
@@ -128,7 +128,7 @@ interface Refusal extends TakenBack {
  * @param round a finished push round of the upstream.
  * @throws ServiceError when the database takes no changes.
  */
-export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round> {
+export async function adoptRefused(round: Round, deps: AdoptRefusedDeps): Promise<Round> {
   const { ledger, snapshot, maxValueBytes, now } = deps;
   const refused = round.comparisons.filter(
     ({ sync, overridden }) => sync === "refused" && !overridden,
@@ -177,7 +177,7 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
       ...round.state,
       refused: stillRefused,
       held,
-      takenBack: withRefusals(round.state.takenBack, refusals),
+      replaced: withRefusals(round.state.replaced, refusals),
     },
     events: keys.length === 0 ? round.events : [...round.events, event],
   };
@@ -185,10 +185,10 @@ export async function takeBack(round: Round, deps: TakeBackDeps): Promise<Round>
 
 /** Adds refusals to those that are kept; the oldest are dropped. */
 function withRefusals(
-  kept: SiteState["takenBack"],
+  kept: SiteState["replaced"],
   refusals: readonly Refusal[],
-): SiteState["takenBack"] {
-  const all: Record<string, TakenBack> = { ...kept };
+): SiteState["replaced"] {
+  const all: Record<string, ReplacedValue> = { ...kept };
   for (const { key, ...refusal } of refusals) setOwn(all, key, refusal);
   return Object.fromEntries(
     Object.entries(all)

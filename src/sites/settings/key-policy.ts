@@ -6,7 +6,7 @@ export interface KeyPolicy {
   /** The site's own value or its credential: never pushed, adopted or compared. */
   readonly never?: true;
   /** Saving it has side effects on the site that can fail: it is sent alone. */
-  readonly alone?: true;
+  readonly separate?: true;
   /** After a refusal the old value is saved again, to restore the site's function. */
   readonly repair?: true;
   /** Time limit of a save of it, in milliseconds; undefined: the default. */
@@ -30,14 +30,14 @@ const CONNECT = message("DOWNLOAD_MANAGER_STEP");
 /** Policies by key, or by a pattern with a `*` at its start or end; the first match applies. */
 const table: readonly (readonly [string, KeyPolicy])[] = [
   ...[...SERVER_OWN_KEYS].map((key) => [key, { never: true }] as const),
-  ["multipart_chunk_size", { alone: true, trimmed: true }],
-  ["filename_char_mapping", { alone: true, note: message("REMOVED_PAIRS_ACT") }],
-  ["privacy_regs", { alone: true }],
-  ["search_index", { alone: true, repair: true, note: LOCAL }],
+  ["multipart_chunk_size", { separate: true, trimmed: true }],
+  ["filename_char_mapping", { separate: true, note: message("REMOVED_PAIRS_ACT") }],
+  ["privacy_regs", { separate: true }],
+  ["search_index", { separate: true, repair: true, note: LOCAL }],
   // A new site lists the guest role by number; other roles by name.
-  ["default_role", { alone: true, listed: { "1": "guest" }, note: ROLE }],
+  ["default_role", { separate: true, listed: { "1": "guest" }, note: ROLE }],
   // The site contacts every mounted server: two minutes for one that hangs.
-  ["ignore_paths", { alone: true, limit: 150_000, note: LOCAL }],
+  ["ignore_paths", { separate: true, limit: 150_000, note: LOCAL }],
   ["logo", { rewritten: true }],
   ["favicon", { rewritten: true }],
   ["audio_cover", { rewritten: true }],
@@ -79,7 +79,7 @@ function fits(key: string, pattern: string): boolean {
   return pattern.startsWith("*") ? key.endsWith(pattern.slice(1)) : key === pattern;
 }
 
-/** Order in which keys are sent alone: slow ones last. */
-export function loneOrder(key: string): number {
+/** Order in which keys are sent separately: slow ones last. */
+export function separateOrder(key: string): number {
   return table.findIndex(([pattern]) => pattern === key);
 }

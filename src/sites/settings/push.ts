@@ -1,7 +1,7 @@
 import { message, type Text } from "../../messages/message.ts";
 import { isUncertain, SiteFailure } from "../../sync/failure.ts";
 import type { SettingClient, SiteRow } from "./client.ts";
-import { keyPolicyOf, loneOrder } from "./key-policy.ts";
+import { keyPolicyOf, separateOrder } from "./key-policy.ts";
 
 /** Value to push to a site. */
 export interface Wanted {
@@ -30,7 +30,7 @@ export interface Pushed {
 }
 
 /**
- * Pushes values to a site: those without side effects in one call, each other one alone, because a
+ * Pushes values to a site: those without side effects in one call, each other one separately, because a
  * refused call may have taken effect in memory. Then reads the values back.
  *
  * @param listed the site's list, with the rows of the wanted values.
@@ -64,14 +64,14 @@ export async function push(
       return false;
     }
   };
-  const together = wanted.filter(({ key }) => !keyPolicyOf(key).alone);
-  const alone = wanted
-    .filter(({ key }) => keyPolicyOf(key).alone)
-    .sort((a, b) => loneOrder(a.key) - loneOrder(b.key));
+  const together = wanted.filter(({ key }) => !keyPolicyOf(key).separate);
+  const separate = wanted
+    .filter(({ key }) => keyPolicyOf(key).separate)
+    .sort((a, b) => separateOrder(a.key) - separateOrder(b.key));
   let goesOn = together.length === 0 || (await send(together));
   if (goesOn && refusals.size > 0 && together.length > 1)
     goesOn = await sendOneByOne(client, together, { refusals, send });
-  for (const one of alone) {
+  for (const one of separate) {
     if (!goesOn) {
       unsure.add(one.key);
       continue;

@@ -47,9 +47,9 @@ export async function runRound(
   options: RoundOptions,
   { client, snapshot, hash, now }: RoundDeps,
 ): Promise<Round> {
-  const asked = options.keys && new Set(options.keys);
-  const isAsked = (key: string): boolean => asked?.has(key) ?? true;
-  const reset = options.force === true ? forget(before, isAsked) : before;
+  const requested = options.keys && new Set(options.keys);
+  const isRequested = (key: string): boolean => requested?.has(key) ?? true;
+  const reset = options.force === true ? forget(before, isRequested) : before;
   const rows = await client.list();
   const deps = { snapshot, hash };
   const first = compare(rows, site, { ...deps, state: reset });
@@ -63,7 +63,7 @@ export async function runRound(
       results: [],
       events: [],
     };
-  const differing = first.filter(({ sync, key }) => sync === "differs" && isAsked(key));
+  const differing = first.filter(({ sync, key }) => sync === "differs" && isRequested(key));
   const { fights, left } = corrected(reset, differing, time, options.force === true);
   const wanted = differing
     .filter(({ key }) => !left.includes(key))
@@ -76,7 +76,7 @@ export async function runRound(
   const last = isAsItWas ? first : compare(done.rows, site, { ...deps, state: marked });
   const drifted = new Set(differing.filter((each) => each.drifted).map(({ key }) => key));
   return {
-    state: settled(marked, last, { time: now(), pushed: asked === undefined, snapshot }),
+    state: settled(marked, last, { time: now(), pushed: requested === undefined, snapshot }),
     rows: done.rows,
     comparisons: last,
     results: done.results,
@@ -88,9 +88,9 @@ export async function runRound(
   };
 }
 
-function forget(state: SiteState, isAsked: (key: string) => boolean): SiteState {
+function forget(state: SiteState, isRequested: (key: string) => boolean): SiteState {
   const keep = <T>(members: Readonly<Record<string, T>>): Record<string, T> =>
-    Object.fromEntries(Object.entries(members).filter(([key]) => !isAsked(key)));
+    Object.fromEntries(Object.entries(members).filter(([key]) => !isRequested(key)));
   return { ...state, refused: keep(state.refused), fights: keep(state.fights) };
 }
 

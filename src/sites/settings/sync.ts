@@ -5,7 +5,7 @@ import type { KindSync, Sync } from "../../sync/sync.ts";
 import type { SiteRegistry } from "../registry.ts";
 import type { Site } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
-import { takeBack } from "./adopt.ts";
+import { adoptRefused } from "./adopt.ts";
 import { createSettingClient } from "./client.ts";
 import { type Round, type RoundOptions, runRound } from "./round.ts";
 
@@ -35,7 +35,7 @@ export interface SettingSyncDeps {
 
 /** Exclusive work on the settings of a site. */
 export interface SettingJob extends Job<Site> {
-  /** Reads the site, and writes to it if asked to. @throws SiteFailure, which is stored. */
+  /** Reads the site, and writes to it if requested to. @throws SiteFailure, which is stored. */
   round(options: RoundOptions): Promise<Round>;
 }
 
@@ -67,14 +67,14 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
         const isFront = site.upstream && site.mode === "follow" && options.aim === "push";
         const { maxValueBytes } = deps;
         const done = isFront
-          ? await takeBack(found, { ledger, snapshot, maxValueBytes, now })
+          ? await adoptRefused(found, { ledger, snapshot, maxValueBytes, now })
           : found;
         const isPatient = options.actor === "sites" && !site.upstream;
         const isRecorded = await registry.record(site.id, done.state, done.events, { isPatient });
         // Another process has written the state, which is used instead. Calls wait for the refusals.
-        const { takenBack } = done.state;
-        if (!isRecorded && takenBack !== before.takenBack)
-          await registry.record(site.id, { ...registry.state(site.id), takenBack });
+        const { replaced } = done.state;
+        if (!isRecorded && replaced !== before.replaced)
+          await registry.record(site.id, { ...registry.state(site.id), replaced });
         if (isRecorded) for (const event of done.events) deps.onEvent(site, event);
         return { ...done, isRecorded, site };
       },

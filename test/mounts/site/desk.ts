@@ -73,7 +73,7 @@ export interface Desk {
   wanted: WantedMount[];
   round(options?: { aim?: "read" | "push"; forced?: readonly string[] }): Promise<MountRound>;
   state(name?: string): MountState | undefined;
-  met(): boolean;
+  contacted(): boolean;
   close(): void;
 }
 
@@ -104,7 +104,7 @@ export async function openDesk(
         },
       ),
     state: (name = "films") => registry.mounts("s").get(name),
-    met: () => registry.site("s").met,
+    contacted: () => registry.site("s").contacted,
     close: () => raw.close(),
   };
   return desk;

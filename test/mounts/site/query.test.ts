@@ -34,7 +34,10 @@ test("states are stored, an equal one is not written, and a deleted site's state
     path: "/films",
     rewritten: { url: { sent: "a", got: "b" } },
   };
-  await registry.put("a", { site: { ...NEW_SITE_MOUNTS, met: true }, mounts: { films: state } });
+  await registry.put("a", {
+    site: { ...NEW_SITE_MOUNTS, contacted: true },
+    mounts: { films: state },
+  });
   await registry.put("a", { mounts: { films: { ...state } } });
   await registry.put("b", { mounts: { films: state, other: state } });
   await registry.put("b", { mounts: { other: undefined } });
@@ -45,8 +48,8 @@ test("states are stored, an equal one is not written, and a deleted site's state
   await again.load();
   expect(again.mounts("a").get("films")).toEqual(state);
   expect([...again.mounts("b").keys()]).toEqual(["films"]);
-  expect(again.site("a").met).toBe(true);
-  expect(again.site("b").met).toBe(false);
+  expect(again.site("a").contacted).toBe(true);
+  expect(again.site("b").contacted).toBe(false);
   await second.sites.delete("a", []);
   // A round that ends afterwards.
   await again.put("a", { mounts: { late: state } });
@@ -68,7 +71,7 @@ test("a request of another process waits for the writer of states", async () => 
   await other.request("b", { forced: ["three"], states: {} });
   expect(await leader.requested()).toEqual(new Set(["a", "b"]));
   await leader.carryOut("a");
-  expect(leader.site("a")).toMatchObject({ met: true, forced: ["one", "two"] });
+  expect(leader.site("a")).toMatchObject({ contacted: true, forced: ["one", "two"] });
   expect(leader.mounts("a").get("one")?.applied).toBe(3);
   expect(await leader.requested()).toEqual(new Set(["b"]));
   await leader.load();

@@ -40,13 +40,13 @@ test("waiting requests are limited in number, and none is lost", async () => {
   await registry.carryOut("a");
   expect(registry.site("a").forced).toEqual(names);
   expect([...registry.mounts("a").keys()]).toEqual(names);
-  expect(registry.site("a").met).toBe(true);
+  expect(registry.site("a").contacted).toBe(true);
   await registry.carryOut("b");
-  expect(registry.site("b").met).toBe(false);
+  expect(registry.site("b").contacted).toBe(false);
   await registry.request("c", { forced: [], states: {} });
   for (let at = 0; at < 40; at += 1)
     await registry.request("c", { forced: [], states: {}, forget: [`old-${at}`] });
   await registry.carryOut("c");
-  expect(registry.site("c").met).toBe(true);
+  expect(registry.site("c").contacted).toBe(true);
   expect(await store.list("requests")).toEqual([]);
 });

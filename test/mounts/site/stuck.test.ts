@@ -163,7 +163,7 @@ test("first contact with a server that has mounts writes nothing", async () => {
   const before = writes(site).length;
   const { extra, states } = await other.round();
   expect(writes(site)).toHaveLength(before);
-  expect(other.met()).toBe(false);
+  expect(other.contacted()).toBe(false);
   expect(extra).toEqual([]);
   expect(states["films"]?.differs).toEqual(["remark"]);
   await other.round({ forced: ["new"] });
@@ -204,8 +204,8 @@ test("an edit of a mount on the site is adopted or overwritten by the mount's po
   desk.wanted = [tree];
   await desk.round();
   site.writeBack("/tree", { url_structure: "edited" });
-  const { take } = await desk.round();
-  expect(take).toEqual({ tree: { url_structure: "edited" } });
+  const { adopt } = await desk.round();
+  expect(adopt).toEqual({ tree: { url_structure: "edited" } });
   expect(site.addition("/tree")["url_structure"]).toBe("edited");
   // The user's change in Mooring is newer than the last equal state.
   desk.wanted = [{ ...tree, revision: 3, items: { url_structure: "mine" } }];

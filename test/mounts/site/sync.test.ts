@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "vitest";
+import { adoptMountsOf, type Found, findMounts } from "../../../src/mounts/site/adoption.ts";
 import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../../src/mounts/site/round.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../../src/mounts/site/state.ts";
 import { createMountSync, type MountSync } from "../../../src/mounts/site/sync.ts";
-import { type Found, findMounts, takeMounts } from "../../../src/mounts/site/take.ts";
 import type { Site } from "../../../src/sites/site.ts";
 import { createSync } from "../../../src/sync/sync.ts";
 import { driverByName, hash, memoryStore, mount, writes } from "./desk.ts";
@@ -257,14 +257,17 @@ test("first contact waits for a choice, which another process may make", async (
   leader.set({ a: [mount()] });
   await leader.sync.reconcile("a");
   expect(writes(site)).toHaveLength(count);
-  expect(leader.registry.site("a")).toMatchObject({ met: false, extra: [{ path: "/theirs" }] });
+  expect(leader.registry.site("a")).toMatchObject({
+    contacted: false,
+    extra: [{ path: "/theirs" }],
+  });
   const { extra } = await other.sync.read("a");
   expect(extra).toMatchObject([{ path: "/theirs", driver: "Local" }]);
   await other.sync.request("a", { forced: ["films"], states: {} });
   await expect.poll(() => site.row("/films")?.status).toBe("work");
   // Mounts that Mooring does not have are kept.
   expect(site.row("/theirs")?.status).toBe("work");
-  expect(leader.registry.site("a").met).toBe(true);
+  expect(leader.registry.site("a").contacted).toBe(true);
 });
 
 test("a choice made during a round is kept", async () => {
@@ -298,7 +301,7 @@ test("a choice made during a round is kept", async () => {
   gate.resolve();
   await requests;
   await sync.reconcile("a");
-  expect(registry.site("a")).toMatchObject({ met: true, forced: [] });
+  expect(registry.site("a")).toMatchObject({ contacted: true, forced: [] });
   expect(site.row("/films")?.status).toBe("work");
   expect(await memory.list("requests")).toEqual([]);
 });
@@ -350,7 +353,7 @@ test("a change on the server's own pages is adopted as its user's change, not re
         set({ a: wanted });
         return wanted;
       };
-      return takeMounts(found, { known, hash, save });
+      return adoptMountsOf(found, { known, hash, save });
     });
   const before = site.calls.length;
   await Promise.all([
@@ -406,12 +409,12 @@ test("all mounts of a server are adopted at first contact, and nothing is writte
     mine.set({ a: wanted });
     return wanted;
   };
-  const states = await takeMounts(found, { known, hash, save });
+  const states = await adoptMountsOf(found, { known, hash, save });
   site.writeBack("/remote", { token: "refreshed meanwhile" });
   await mine.sync.request("a", { forced: [], states });
   await mine.sync.reconcile("a");
   expect(writes(site)).toHaveLength(count);
-  expect(mine.registry.site("a")).toMatchObject({ met: true, extra: [] });
+  expect(mine.registry.site("a")).toMatchObject({ contacted: true, extra: [] });
   expect(mine.registry.mounts("a").get("remote")).toMatchObject({
     differs: [],
     error: "",

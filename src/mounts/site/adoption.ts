@@ -48,7 +48,7 @@ export function findMounts(
 ): Found {
   const { wanted, known, driverOf } = options;
   const names = new Set(options.names);
-  const isAsked = (...any: string[]): boolean =>
+  const isRequested = (...any: string[]): boolean =>
     names.size === 0 || any.some((one) => names.has(one));
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const taken = new Set(options.taken);
@@ -64,7 +64,7 @@ export function findMounts(
   for (const mount of wanted) {
     const state = ownValue(round.states, mount.name) ?? known.get(mount.name);
     const row = byId.get(state?.id ?? 0);
-    if (!isAsked(mount.name, mount.path, row?.mount_path ?? "")) continue;
+    if (!isRequested(mount.name, mount.path, row?.mount_path ?? "")) continue;
     if (row === undefined) {
       if (state !== undefined && state.applied > 0) gone.push(mount.name);
     } else if ((state?.differs.length ?? 0) > 0 || mount.missing.length > 0)
@@ -72,7 +72,7 @@ export function findMounts(
   }
   for (const { id, path } of round.extra) {
     const row = byId.get(id);
-    if (row !== undefined && isAsked(path)) add(row, freeName(path, taken), true);
+    if (row !== undefined && isRequested(path)) add(row, freeName(path, taken), true);
   }
   return { mounts, gone, refused };
 }
@@ -83,7 +83,7 @@ export function findMounts(
  * @param save stores the mounts, and returns the stored ones as desired mounts of the site.
  * @returns the states for `MountSync.request`.
  */
-export async function takeMounts(
+export async function adoptMountsOf(
   found: Found,
   options: {
     readonly known: ReadonlyMap<string, MountState>;
@@ -97,13 +97,13 @@ export async function takeMounts(
     found.mounts.flatMap(({ name, row }) => {
       const mount = wanted.get(name);
       const before = options.known.get(name);
-      return mount === undefined ? [] : [[name, takenState(mount, row, before, options.hash)]];
+      return mount === undefined ? [] : [[name, adoptedState(mount, row, before, options.hash)]];
     }),
   );
 }
 
 /** State of an adopted mount: both sides are equal, including credentials. */
-function takenState(
+function adoptedState(
   mount: WantedMount,
   row: StorageRow,
   before: MountState | undefined,

@@ -11,7 +11,7 @@ import type { Comparison } from "./compare.ts";
 import type { SettingJob, SettingSync } from "./sync.ts";
 
 /** Result of adopting a site's values. */
-export interface Taken {
+export interface Adoption {
   readonly revision: number;
   readonly results: readonly Adopted[];
 }
@@ -39,28 +39,28 @@ export interface AdoptOptions {
 }
 
 /** Adopts a site's values, after earlier work on the site. */
-export function takeValues(deps: AdoptDeps, site: Site, options: AdoptOptions): Promise<Taken> {
-  return deps.settings.exclusive(site.id, (job) => takeValuesIn(job, deps, options));
+export function adoptValues(deps: AdoptDeps, site: Site, options: AdoptOptions): Promise<Adoption> {
+  return deps.settings.exclusive(site.id, (job) => adoptValuesIn(job, deps, options));
 }
 
-/** Like takeValues, for a caller that already has exclusive access to the site. */
-export async function takeValuesIn(
+/** Like adoptValues, for a caller that already has exclusive access to the site. */
+export async function adoptValuesIn(
   { site, round }: SettingJob,
   deps: Omit<AdoptDeps, "settings">,
   options: AdoptOptions,
-): Promise<Taken> {
+): Promise<Adoption> {
   const { registry, ledger, managedBy, maxValueBytes } = deps;
   const { keys, dryRun, origin, reveals = true, onlyDrifted = false } = options;
   const base = ledger.snapshot();
   const { comparisons } = await round({ aim: "read", actor: origin.actor });
-  const asked = new Set(keys);
-  const isAsked = ({ key, row, overridden }: Comparison): boolean =>
-    row !== undefined && !overridden && (asked.size === 0 || asked.has(key));
+  const requested = new Set(keys);
+  const isRequested = ({ key, row, overridden }: Comparison): boolean =>
+    row !== undefined && !overridden && (requested.size === 0 || requested.has(key));
   // A caller who may not read secrets must not see which of them differ: all are named.
   const withheld = reveals
     ? []
     : comparisons
-        .filter((one) => one.secret && isAsked(one))
+        .filter((one) => one.secret && isRequested(one))
         .map(
           ({ key }): Adopted => ({
             key,
@@ -72,7 +72,7 @@ export async function takeValuesIn(
     ({ key, sync, drifted, secret }) =>
       (reveals || !secret) &&
       (sync === "extra" || isDifferent(sync)) &&
-      (asked.size === 0 || asked.has(key)) &&
+      (requested.size === 0 || requested.has(key)) &&
       (!onlyDrifted || drifted || sync === "extra"),
   );
   const { result, revision } = await adopt(wanted, {
