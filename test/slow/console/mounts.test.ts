@@ -201,3 +201,53 @@ describe("mounts", () => {
     }
   });
 });
+
+describe("the history of mounts", () => {
+  test("shows items with masked secrets, and restores mounts and settings together", async () => {
+    const site = await startWholeSite();
+    try {
+      const [sites, mounts] = [console.client(SiteService), console.client(MountService)];
+      await sites.createSite({ site: { name: "home", url: site.url, token: site.token() } });
+      await sites.syncSite({ name: "home" });
+      await sites.updateSite({ name: "home", site: { mode: SiteMode.FOLLOW } });
+      const films = {
+        name: "films",
+        mountPath: "/films",
+        driver: "WebDav",
+        sites: { names: ["home"] },
+        config: { address: "https://dav.example", username: "ann", password: "first-secret" },
+      };
+      await mounts.saveMounts({ mounts: [films] });
+      await expect.poll(() => site.storages.row("/films")?.status).toBe("work");
+      const { revision: before } = await console.settings.saveSettings({
+        settings: [{ key: "site_title", value: "Before" }],
+      });
+      await console.settings.saveSettings({ settings: [{ key: "site_title", value: "After" }] });
+      const config = { username: "bob", password: "second-secret" };
+      const changed = await mounts.saveMounts({ mounts: [{ name: "films", config }] });
+      const page = await console.enter("history");
+      await page.locator(".revision", { hasText: "mount:films" }).first().waitFor();
+      await visit(page, `history?revision=${changed.revision}`);
+      const change = page.locator(".changes > li");
+      await change.getByText("config.username").waitFor();
+      expect(await change.locator("del").allInnerTexts()).toEqual(["ann"]);
+      expect(await change.locator("ins").allInnerTexts()).toEqual(["bob"]);
+      expect(await change.innerText()).toContain("config.password");
+      expect(await change.locator("a").getAttribute("href")).toContain("mount?name=films");
+      expect(await page.content()).not.toMatch(/first-secret|second-secret/);
+      await visit(page, `history?back=${before}`);
+      await page.getByText("On home, /films is mounted again").waitFor();
+      await page.getByText("1 item cannot be restored").waitFor();
+      await page.getByText("config.password: secrets are not in the history").waitFor();
+      await expect.poll(() => page.locator(".changes > li").count()).toBe(2);
+      await page.getByRole("button", { name: "Restore 2 changes" }).click();
+      await page.getByText("was restored as revision").waitFor();
+      const { setting } = await console.settings.getSetting({ key: "site_title" });
+      expect(setting?.value).toBe("Before");
+      const { mount } = await mounts.getMount({ name: "films", reveal: true });
+      expect(mount?.config).toMatchObject({ username: "ann", password: "second-secret" });
+    } finally {
+      await site.stop();
+    }
+  });
+});
