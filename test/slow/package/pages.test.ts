@@ -11,12 +11,16 @@ import { LONGEST, PREPARING, packGateway, ROOT, startServer } from "./gateway-pa
 const SOURCE = join(ROOT, "src/gateway");
 const PAGES = globSync("docs/*.md", { cwd: SOURCE }).toSorted();
 
+const EXAMPLE = join(ROOT, "examples/gateway");
+
 let out: string;
+let packed: string;
 let library: string;
 
 beforeAll(() => {
   const { folder, archive } = packGateway();
   out = folder;
+  packed = archive;
   library = join(out, "library");
   mkdirSync(library);
   cpSync(archive, join(library, basename(archive)));
@@ -84,10 +88,10 @@ describe("the pages", () => {
     async () => {
       const readme = readFileSync(join(SOURCE, "README.md"), "utf8");
       await follow(readme, library);
-      for (const file of globSync("**/*.{ts,yaml,proto}", { cwd: join(ROOT, "examples/gateway") }))
+      for (const file of globSync("**/*.{ts,yaml,proto}", { cwd: EXAMPLE }))
         if (!/^(?:gen|node_modules)\//.test(file))
           expect(readFileSync(join(library, file), "utf8"), file).toBe(
-            readFileSync(join(ROOT, "examples/gateway", file), "utf8"),
+            readFileSync(join(EXAMPLE, file), "utf8"),
           );
       const linked = [...readme.matchAll(/\]\((docs\/[\w-]+\.md)\)/g)].map(([, page]) => page);
       expect([...new Set(linked)].sort()).toEqual(PAGES);
@@ -101,6 +105,18 @@ describe("the pages", () => {
       const place = join(out, basename(page, ".md"));
       cpSync(library, place, { recursive: true, verbatimSymlinks: true });
       await follow(readFileSync(join(SOURCE, page), "utf8"), place);
+    },
+    PREPARING,
+  );
+
+  test(
+    "of the example in the sources, in a copy of its folder",
+    async () => {
+      const place = join(out, "example");
+      const isSource = (path: string): boolean => !/\/(?:gen|node_modules)$/.test(path);
+      cpSync(EXAMPLE, place, { recursive: true, filter: isSource });
+      cpSync(packed, join(place, basename(packed)));
+      await follow(readFileSync(join(EXAMPLE, "README.md"), "utf8"), place);
     },
     PREPARING,
   );
