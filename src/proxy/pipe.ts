@@ -63,25 +63,24 @@ export interface Pipe {
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PROPFIND"]);
 
 export function createPipe(options: PipeOptions): Pipe {
-  const { url, via, originOf, authorizationOf, bounds, onFailure, refuse } = options;
+  const { url, via, originOf, bounds, refuse } = options;
   const isTls = url.protocol === "https:";
-  const send = isTls ? requestHttps : requestHttp;
   const agent = new (isTls ? HttpsAgent : ReadingAgent)({ keepAlive: true, maxFreeSockets: KEPT });
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const target = {
+  const target: Target = {
+    isTls,
     agent,
     host,
     port: url.port || (isTls ? 443 : 80),
     // SNI does not permit IP addresses (RFC 6066, section 3).
     ...(isTls && isIP(host) === 0 ? { servername: host } : {}),
   };
-
   let underWay = 0;
   const ofPeers = new PeerCounts();
 
-  const pass: Pipe["pass"] = (request, response, onReply) => {
+  const pass: Pipe["pass"] = async (request, response, onReply) => {
     // The client disconnected while waiting; the event is not emitted again.
-    if (isGone(request)) return Promise.resolve();
+    if (isGone(request)) return;
     if (isLoop(request, via)) {
       refuse(
         request,
@@ -89,7 +88,7 @@ export function createPipe(options: PipeOptions): Pipe {
         508,
         "this request was forwarded in a loop: check that the upstream is not this service itself",
       );
-      return Promise.resolve();
+      return;
     }
     const origin = originOf(request);
     if (ofPeers.enter(origin.peer) > bounds.eachPeer || underWay >= bounds.all) {
@@ -100,90 +99,150 @@ export function createPipe(options: PipeOptions): Pipe {
         503,
         "too many requests to the upstream at a time; try again in a moment",
       );
-      return Promise.resolve();
+      return;
     }
     underWay += 1;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const hasBody = announcesBody(request);
-    let outgoing: ClientRequest | undefined;
-    let hasLeft = false;
-    let isAnswered = false;
-    let stop = (): void => {};
-    /** The client has disconnected. */
-    const leave = (): void => {
-      hasLeft = true;
-      outgoing?.destroy();
-    };
-    const fail = (reason: string): void => {
-      isAnswered = true;
-      if (response.headersSent || response.destroyed) return void cutOff(response);
-      onFailure(reason);
-      stop();
-      refuse(request, response, 502, `the upstream does not answer: ${reason}`);
-    };
-    const begin = (isRepeat: boolean): void => {
-      const call = openCall();
-      if (call === undefined) return;
-      outgoing = call;
-      call.setTimeout(IDLE, () => call.destroy(new Error("no data was transferred for too long")));
-      if (isTls) releaseReads(call);
-      call.on("error", (error: NodeJS.ErrnoException) => {
-        if (response.writableEnded) return;
-        if (hasLeft) return void response.destroy();
-        const isStale = call.reusedSocket && !hasBody && error.code === "ECONNRESET";
-        if (isStale && !isRepeat && REPEATABLE.has(request.method ?? "")) return begin(true);
-        fail(options.reasonOf(error));
-      });
-      call.once("close", () => {
-        // For example for an unrequested protocol change.
-        if (outgoing === call && !isAnswered && !hasLeft) fail("it closed the connection");
-      });
-      if (hasBody) stop = pump(request, call);
-      call.on("response", (reply) => {
-        isAnswered = true;
-        try {
-          const taker = onReply?.(reply.statusCode ?? 0);
-          answer(reply, { call, request, response, hasBody, taker, stop });
-        } catch {
-          call.destroy();
-          fail("its reply is not HTTP");
-        }
-      });
-      if (!hasBody) call.end();
-    };
-    const openCall = (): ClientRequest | undefined => {
-      const authorization = authorizationOf(request);
-      const headers = requestHeaders(request, { ...origin, via, authorization });
-      try {
-        return send({ ...target, method: request.method, path: request.url, headers });
-      } catch {
-        // HTTP/2 transports targets and values that are invalid in HTTP/1.1.
-        refuse(request, response, 400, "this request cannot be forwarded to the upstream");
-        return undefined;
-      }
-    };
-    // A client that expects 100 Continue gets it here (RFC 9110, section 10.1.1).
-    if (/100-continue/i.test(request.headers.expect ?? "")) response.writeContinue();
-    response.once("close", () => {
-      // Aborts an incomplete transfer, and a request without a receiver.
-      if (!response.writableEnded || outgoing?.writableEnded === false) leave();
+    try {
+      await new Passage({ ...options, target, request, response, origin, onReply }).run();
+    } finally {
       underWay -= 1;
       ofPeers.leave(origin.peer);
-      resolve();
+    }
+  };
+  return { pass, close: () => agent.destroy() };
+}
+
+/** The upstream, as options of Node's requests. */
+interface Target {
+  readonly isTls: boolean;
+  readonly agent: HttpsAgent | ReadingAgent;
+  readonly host: string;
+  readonly port: string | number;
+  readonly servername?: string;
+}
+
+interface PassageOptions
+  extends Pick<PipeOptions, "via" | "authorizationOf" | "reasonOf" | "refuse" | "onFailure"> {
+  readonly target: Target;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly origin: Origin;
+  readonly onReply: Parameters<Pipe["pass"]>[2];
+}
+
+/** One request on its way to the upstream, and its reply. */
+class Passage {
+  readonly #options: PassageOptions;
+  readonly #hasBody: boolean;
+  #call: ClientRequest | undefined;
+  /** Ends the reading of the request's body. */
+  #stop = (): void => {};
+  #isAnswered = false;
+  /** The client has disconnected. */
+  #hasLeft = false;
+
+  constructor(options: PassageOptions) {
+    this.#options = options;
+    this.#hasBody = announcesBody(options.request);
+  }
+
+  /** Resolves when the exchange is over, in any way. */
+  run(): Promise<void> {
+    const { request, response } = this.#options;
+    // A client that expects 100 Continue gets it here (RFC 9110, section 10.1.1).
+    if (/100-continue/i.test(request.headers.expect ?? "")) response.writeContinue();
+    const over = new Promise<void>((resolve) => {
+      response.once("close", () => {
+        // Aborts an incomplete transfer, and a request without a receiver.
+        if (!response.writableEnded || this.#call?.writableEnded === false) this.#leave();
+        resolve();
+      });
     });
-    request.once("error", leave);
+    request.once("error", () => this.#leave());
     // Runs before the pump ends the request: an incomplete request must not look complete to the
     // upstream.
     request.once("end", () => {
-      if (!hasEnded(request)) leave();
+      if (!hasEnded(request)) this.#leave();
     });
     request.once("close", () => {
-      if (hasBody && !request.complete) leave();
+      if (this.#hasBody && !request.complete) this.#leave();
     });
-    begin(false);
-    return promise;
-  };
-  return { pass, close: () => agent.destroy() };
+    this.#send({ isRepeat: false });
+    return over;
+  }
+
+  #send({ isRepeat }: { readonly isRepeat: boolean }): void {
+    const { target, request } = this.#options;
+    const call = this.#open();
+    if (call === undefined) return;
+    this.#call = call;
+    call.setTimeout(IDLE, () => call.destroy(new Error("no data was transferred for too long")));
+    if (target.isTls) releaseReads(call);
+    call.on("error", (error) => this.#onError(call, error, isRepeat));
+    call.once("close", () => {
+      // For example for an unrequested protocol change.
+      if (this.#call === call && !this.#isAnswered && !this.#hasLeft)
+        this.#fail("it closed the connection");
+    });
+    if (this.#hasBody) this.#stop = pump(request, call);
+    call.on("response", (reply) => this.#answer(call, reply));
+    if (!this.#hasBody) call.end();
+  }
+
+  #open(): ClientRequest | undefined {
+    const { target, request, response, origin, via, authorizationOf, refuse } = this.#options;
+    const headers = requestHeaders(request, {
+      ...origin,
+      via,
+      authorization: authorizationOf(request),
+    });
+    const { isTls, ...upstream } = target;
+    const send = isTls ? requestHttps : requestHttp;
+    try {
+      return send({ ...upstream, method: request.method, path: request.url, headers });
+    } catch {
+      // HTTP/2 transports targets and values that are invalid in HTTP/1.1.
+      refuse(request, response, 400, "this request cannot be forwarded to the upstream");
+      return undefined;
+    }
+  }
+
+  #answer(call: ClientRequest, reply: IncomingMessage): void {
+    const { request, response, onReply } = this.#options;
+    this.#isAnswered = true;
+    try {
+      const taker = onReply?.(reply.statusCode ?? 0);
+      const hasBody = this.#hasBody;
+      answer(reply, { call, request, response, hasBody, taker, stop: this.#stop });
+    } catch {
+      call.destroy();
+      this.#fail("its reply is not HTTP");
+    }
+  }
+
+  #onError(call: ClientRequest, error: NodeJS.ErrnoException, isRepeat: boolean): void {
+    const { request, response, reasonOf } = this.#options;
+    if (response.writableEnded) return;
+    if (this.#hasLeft) return void response.destroy();
+    const isStale = call.reusedSocket && !this.#hasBody && error.code === "ECONNRESET";
+    if (isStale && !isRepeat && REPEATABLE.has(request.method ?? ""))
+      this.#send({ isRepeat: true });
+    else this.#fail(reasonOf(error));
+  }
+
+  #fail(reason: string): void {
+    const { request, response, refuse, onFailure } = this.#options;
+    this.#isAnswered = true;
+    if (response.headersSent || response.destroyed) return void cutOff(response);
+    onFailure(reason);
+    this.#stop();
+    refuse(request, response, 502, `the upstream does not answer: ${reason}`);
+  }
+
+  #leave(): void {
+    this.#hasLeft = true;
+    this.#call?.destroy();
+  }
 }
 
 /** Releases the bytes read for a call as soon as the parser has copied its part. */
