@@ -56,7 +56,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "gateway",
     "transport/body.ts",
   ],
-  archive: ["audit", "files", "ledger", "messages", "settings"],
+  archive: ["audit", "files", "history/pending-site.ts", "ledger", "messages", "settings"],
   sync: ["database", "ledger", "messages", "secrets"],
   sites: ["access", "audit", "database", "ledger", "messages", "secrets", "settings", "sync"],
   mounts: [

@@ -49,7 +49,7 @@ export async function openOffline(config: Config): Promise<Offline> {
         (router) => {
           router.service(SettingService, {
             ...settingImpl(settings, audit),
-            ...historyImpl(history),
+            ...historyImpl({ ...history, pendingSites: () => [] }),
             ...backupImpl(services.backup, settings.snapshot, audit),
           });
           router.service(AuditService, auditImpl(audit));

@@ -84,7 +84,7 @@ export function createRoutes(
     serve(SettingService, {
       ...settingImpl(settings, audit, translations, services.pendingSites),
       ...historyImpl(services, translations),
-      ...backupImpl(backup, settings.snapshot, audit, translations),
+      ...backupImpl(backup, settings.snapshot, audit, translations, services.pendingSites),
       watchSettings,
     });
     serve(SiteService, siteImpl(services, translations));

@@ -11,6 +11,7 @@ import {
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
+import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
@@ -41,8 +42,10 @@ export function backupImpl(
   snapshot: () => Snapshot,
   audit: Pick<Recorder, "record" | "note">,
   translations: (language: Language) => Translate = createTranslations(),
+  pendingSites: PendingSites = () => [],
 ): BackupImpl {
   const sayIn = createSayIn(translations);
+  const pending = createPendingReply(pendingSites, sayIn);
   return {
     exportSettings: async ({ secrets, passphrase }, context) => {
       const rights = rightsOfCaller(context, snapshot);
@@ -86,6 +89,7 @@ export function backupImpl(
       const say = sayIn(context);
       return create(ImportSettingsResponseSchema, {
         revision: BigInt(revision),
+        pendingSites: dryRun ? [] : pending(context),
         settings: result.map(({ key, outcome, reason }) =>
           create(ImportedSettingSchema, { key, outcome: OUTCOMES[outcome], reason: say(reason) }),
         ),

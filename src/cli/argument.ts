@@ -41,7 +41,6 @@ export const flags = {
     help: "Expiry of the token: 30d, 2027-01-31 or never; default 90d",
   },
   "expect-etag": { value: "ETAG", help: "Only if no setting has changed since the read with it" },
-  "expect-revision": { value: "N", help: "Only if no setting has changed since revision N" },
   follow: { help: "Continue with new rows until Ctrl-C" },
   force: { help: "Replace an existing file" },
   from: { value: "DB", help: "Copy this database" },

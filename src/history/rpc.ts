@@ -19,6 +19,7 @@ import { createSayIn } from "../messages/localize.ts";
 import { invalidPageToken } from "../messages/page.ts";
 import type { Kinds } from "./kinds.ts";
 import { changeToProto, resultToProto, revisionToProto } from "./message.ts";
+import { createPendingReply, type PendingSites } from "./pending-site.ts";
 import type { Restore } from "./restore.ts";
 
 /** History methods of SettingService, for all kinds of records. */
@@ -32,13 +33,15 @@ export interface HistoryServices {
   readonly kinds: Kinds;
   readonly restore: Restore;
   readonly line: Line;
+  readonly pendingSites: PendingSites;
 }
 
 export function historyImpl(
-  { history, kinds, restore, line }: HistoryServices,
+  { history, kinds, restore, line, pendingSites }: HistoryServices,
   translations: (language: Language) => Translate = createTranslations(),
 ): HistoryImpl {
   const sayIn = createSayIn(translations);
+  const pending = createPendingReply(pendingSites, sayIn);
   return {
     listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {
       const grant = grantOf(context);
@@ -89,6 +92,8 @@ export function historyImpl(
       );
       return create(RollbackResponseSchema, {
         revision: BigInt(revision),
+        etag: dryRun ? await line.at(revision) : "",
+        pendingSites: dryRun || commit === undefined ? [] : pending(context),
         changes: kinds.describe(commit?.changes ?? []).map(changeToProto),
         results: result.map((each) => resultToProto(each, say)),
       });

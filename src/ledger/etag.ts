@@ -78,21 +78,10 @@ export function createLine(deps: {
   };
 }
 
-/**
- * The revision that a request expects; both of its members must agree. Undefined: none.
- *
- * @throws ABORTED as `require`.
- */
+/** The revision that a request expects; undefined: none. @throws ABORTED as `require`. */
 export async function expectedRevision(
   line: Pick<Line, "require">,
-  request: {
-    readonly expectedRevision?: bigint | undefined;
-    readonly expectedEtag?: string | undefined;
-  },
+  { expectedEtag }: { readonly expectedEtag?: string | undefined },
 ): Promise<number | undefined> {
-  const revision =
-    request.expectedRevision === undefined ? undefined : Number(request.expectedRevision);
-  if (request.expectedEtag === undefined) return revision;
-  const known = await line.require(request.expectedEtag);
-  return revision === undefined ? known : Math.min(known, revision);
+  return expectedEtag === undefined ? undefined : line.require(expectedEtag);
 }

@@ -33,6 +33,7 @@ import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
 import { memoize } from "../memoize.ts";
 import { denied, invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
@@ -66,10 +67,7 @@ export interface MountSource {
   driverOf(name: string): DriverInfo | undefined;
   /** Names of the sites that this process knows. */
   siteNames(): SiteNames;
-  /** Sites that follow and get no change now. @param isAsked by id. */
-  pendingSites(
-    isAsked?: (siteId: string) => boolean,
-  ): readonly { readonly site: string; readonly reason: Text }[];
+  readonly pendingSites: PendingSites;
 }
 
 /** Implements MountService. */
@@ -148,18 +146,20 @@ export function mountImpl(
     const say = sayIn(context);
     return (status: Status) => statusToProto(status, say);
   };
-  /** Sites of changed mounts that do not get the change now. */
-  const pending = (results: readonly Result[], context: HandlerContext) => {
-    const grant = grantOf(context);
-    if (!grant.has("sites:read")) return [];
+  const pendingOf = createPendingReply(source.pendingSites, sayIn);
+  /** Sites of changed mounts that do not get the change now. @param before deleted ones. */
+  const pending = (
+    results: readonly Result[],
+    context: HandlerContext,
+    before: readonly Mount[] = [],
+  ) => {
     const names = new Set(
-      results.flatMap(({ name, outcome }) => (outcome === "unchanged" ? [] : [name])),
+      results.flatMap(({ name, outcome }) =>
+        outcome === "unchanged" || outcome === "skipped" ? [] : [name],
+      ),
     );
-    const changed = mounts.saved(names);
-    const say = sayIn(context);
-    return source
-      .pendingSites((siteId) => changed.some((mount) => isOnSite(mount, siteId)))
-      .map(({ site, reason }) => ({ site, reason: say(reason) }));
+    const changed = [...mounts.saved(names), ...before.filter(({ name }) => names.has(name))];
+    return pendingOf(context, (siteId) => changed.some((mount) => isOnSite(mount, siteId)));
   };
   return {
     listMounts: async ({ site, pageSize, pageToken, reveal }, context) => {
@@ -211,6 +211,7 @@ export function mountImpl(
       return create(ReplaceCredentialResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
+        pendingSites: dryRun ? [] : pending(saved.results, context),
       });
     },
     copyMount: async ({ name, newName, mountPath, reason, allowSharedCredential }, context) => {
@@ -232,10 +233,12 @@ export function mountImpl(
     },
     deleteMounts: async ({ names, reason, dryRun }, context) => {
       const asked = named(context, names);
+      const before = mounts.saved(new Set(asked));
       const saved = await mounts.delete(asked, callerOf(context, reason), { dryRun });
       return create(DeleteMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
+        pendingSites: dryRun ? [] : pending(saved.results, context, before),
       });
     },
     compareMounts: async ({ site }, context) => {
@@ -270,6 +273,7 @@ export function mountImpl(
       return create(AdoptMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
+        pendingSites: dryRun ? [] : pending(saved.results, context),
       });
     },
     importMounts: async (request, context) => {
@@ -289,6 +293,7 @@ export function mountImpl(
       return create(ImportMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
+        pendingSites: dryRun ? [] : pending(saved.results, context),
       });
     },
     exportMounts: async ({ names: asked, site, reveal }, context) => {

@@ -14,25 +14,24 @@ import {
   type ListSettingsResponse,
   ListSettingsResponseSchema,
   ResetTokenResponseSchema,
-  type SaveSettingsRequest,
   SaveSettingsResponseSchema,
   SetAria2ResponseSchema,
   SetQbittorrentResponseSchema,
   type SettingService as SettingServiceDesc,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import { grantOf } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
+import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
 import { describeChange } from "../ledger/commit.ts";
-import { etagOf } from "../ledger/etag.ts";
+import { etagOf, expectedRevision } from "../ledger/etag.ts";
 import { NO_RECORD, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Changed, ChangeOrigin } from "../ledger/writer.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
-import { message, type Text } from "../messages/message.ts";
+import { message } from "../messages/message.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { SETTINGS } from "./kind.ts";
 import { changeToProto, createSettingView } from "./message.ts";
@@ -63,18 +62,12 @@ type SettingImpl = Pick<
   | "setQbittorrent"
 >;
 
-/** Site that does not get a change now. */
-export interface PendingSite {
-  readonly site: string;
-  readonly reason: Text;
-}
-
 /** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */
 export function settingImpl(
   service: SettingService,
   audit: Pick<Recorder, "note">,
   translations: (language: Language) => Translate = createTranslations(),
-  pendingSites: () => readonly PendingSite[] = () => [],
+  pendingSites: PendingSites = () => [],
 ): SettingImpl {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
@@ -87,13 +80,7 @@ export function settingImpl(
     ...originOf(context, reason),
     rights: rights(context),
   });
-  const pending = (context: HandlerContext) => {
-    const say = sayIn(context);
-    return pendingSites().map(({ site, reason }) => ({ site, reason: say(reason) }));
-  };
-  /** The revision that a request expects. */
-  const expectedOf = async ({ expectedEtag }: Pick<SaveSettingsRequest, "expectedEtag">) =>
-    expectedEtag === undefined ? undefined : service.line.require(expectedEtag);
+  const pending = createPendingReply(pendingSites, sayIn);
   const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
     if (settings.length === 0) return [];
     const say = sayIn(context);
@@ -217,14 +204,14 @@ export function settingImpl(
       const inputs = settings.map((input) => ({ ...input, seenEtag: input.etag }));
       const by = origin(context, reason);
       const changed = await service.save(inputs, by, {
-        expectedRevision: await expectedOf(request),
+        expectedRevision: await expectedRevision(service.line, request),
         dryRun,
       });
       const reply = create(SaveSettingsResponseSchema, {
         revision: BigInt(changed.revision),
         skipped: skipped(changed.result, context),
         notice: noticeOf(changed.result, dryRun, context),
-        pendingSites: dryRun || !grantOf(context).has("sites:read") ? [] : pending(context),
+        pendingSites: dryRun ? [] : pending(context),
       });
       if (!dryRun) return reply;
       reply.preview = create(SettingChangesSchema, { changes: changesOf(changed) });
@@ -241,6 +228,7 @@ export function settingImpl(
       const changed = await service.delete(key, origin(context, reason), { expectedEtag });
       return create(DeleteSettingResponseSchema, {
         revision: BigInt(changed.revision),
+        pendingSites: pending(context),
       });
     },
     resetToken: async (_request, context) => {

@@ -128,7 +128,7 @@ describe("a server that cannot be read", () => {
   });
 });
 
-test("the reply of a save names sites that do not get it now", async () => {
+test("the reply of each change names sites that do not get it now", async () => {
   const save = async (at = admin) => {
     const { pendingSites } = await at.settings.saveSettings({
       settings: [{ key: "site_title", value: `title ${Math.random()}` }],
@@ -148,6 +148,28 @@ test("the reply of a save names sites that do not get it now", async () => {
   expect(await saveMount(["one"])).toMatchObject([{ site: "one", reason: "paused" }]);
   const writer = as(service.port, (await give(admin, ["settings:write"])).text);
   expect(await save(writer)).toEqual([]);
+  const { settings, mounts } = admin;
+  const before = (await mounts.listMounts({})).revision;
+  const old = { key: "old", value: "x", flag: 3 };
+  const rows = [{ mount_path: "/imported", driver: "Local", addition: "{}", disabled: true }];
+  const changes = [
+    () => settings.saveSettings({ settings: [old] }),
+    () => settings.deleteSetting({ key: "old" }),
+    () => settings.importSettings({ document: { data: [{ key: "site_title", value: "im" }] } }),
+    () => mounts.replaceCredential({ name: "late", item: "root_folder_path", value: "/srv/r" }),
+    () => mounts.importMounts({ document: { storages: rows }, sites: { names: ["one"] } }),
+    () => mounts.deleteMounts({ names: ["late"] }),
+    () => settings.rollback({ to: before }),
+  ];
+  for (const change of changes)
+    expect((await change()).pendingSites, String(change)).toMatchObject([
+      { site: "one", reason: "paused" },
+    ]);
+  const dry = [
+    settings.rollback({ to: before - 1n, dryRun: true }),
+    mounts.deleteMounts({ names: ["late"], dryRun: true }),
+  ];
+  for (const { pendingSites } of await Promise.all(dry)) expect(pendingSites).toEqual([]);
   await admin.sites.updateSite({ name: "one", site: { paused: false } });
   await one.stop();
   await expect.poll(async () => (await site())?.state).toBe("failing");

@@ -284,6 +284,14 @@ export declare type ReplaceCredentialResponse = Message<"mooring.v1.ReplaceCrede
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
   results: MountResult[];
+
+  /**
+   * Sites of these mounts that follow and do not get the change now, for callers with `sites:read`.
+   * They get it when they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 3;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**
@@ -467,6 +475,14 @@ export declare type DeleteMountsResponse = Message<"mooring.v1.DeleteMountsRespo
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
   results: MountResult[];
+
+  /**
+   * Sites of these mounts that follow and do not get the change now, for callers with `sites:read`.
+   * They get it when they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 3;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**
@@ -669,6 +685,14 @@ export declare type AdoptMountsResponse = Message<"mooring.v1.AdoptMountsRespons
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
   results: MountResult[];
+
+  /**
+   * Sites of these mounts that follow and do not get the change now, for callers with `sites:read`.
+   * They get it when they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 3;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**
@@ -752,6 +776,14 @@ export declare type ImportMountsResponse = Message<"mooring.v1.ImportMountsRespo
    * @generated from field: repeated mooring.v1.MountResult results = 2;
    */
   results: MountResult[];
+
+  /**
+   * Sites of these mounts that follow and do not get the change now, for callers with `sites:read`.
+   * They get it when they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 3;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**

@@ -449,6 +449,14 @@ export declare type DeleteSettingResponse = Message<"mooring.v1.DeleteSettingRes
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
+
+  /**
+   * Sites that follow and do not get the change now, for callers with `sites:read`. They get it when
+   * they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 2;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**
@@ -974,14 +982,6 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
   only: string[];
 
   /**
-   * Roll back only if nothing has changed since this revision. ABORTED
-   * otherwise.
-   *
-   * @generated from field: optional int64 expected_revision = 3;
-   */
-  expectedRevision?: bigint | undefined;
-
-  /**
    * Validate without a commit.
    *
    * @generated from field: bool dry_run = 4;
@@ -996,8 +996,9 @@ export declare type RollbackRequest = Message<"mooring.v1.RollbackRequest"> & {
   reason: string;
 
   /**
-   * Like expected_revision, with the etag of a read. ABORTED also if the etag is
-   * not of this database, which may have been restored from a copy.
+   * Roll back only if nothing has changed since the read with this etag, which a
+   * dry run returns, too. ABORTED otherwise, also if the etag is not of this
+   * database, which may have been restored from a copy.
    *
    * @generated from field: optional string expected_etag = 6;
    */
@@ -1037,6 +1038,21 @@ export declare type RollbackResponse = Message<"mooring.v1.RollbackResponse"> & 
    * @generated from field: repeated mooring.v1.RollbackResult results = 3;
    */
   results: RollbackResult[];
+
+  /**
+   * With dry_run: identifies the state of the preview, for expected_etag.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
+
+  /**
+   * Sites that follow and do not get the change now, for callers with `sites:read`. They get it when
+   * they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 5;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**
@@ -1195,6 +1211,14 @@ export declare type ImportSettingsResponse = Message<"mooring.v1.ImportSettingsR
    * @generated from field: repeated mooring.v1.ImportedSetting settings = 2;
    */
   settings: ImportedSetting[];
+
+  /**
+   * Sites that follow and do not get the change now, for callers with `sites:read`. They get it when
+   * they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 3;
+   */
+  pendingSites: PendingSite[];
 };
 
 /**

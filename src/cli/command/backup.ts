@@ -20,6 +20,7 @@ import { CliFailure, EXIT, usage } from "../failure.ts";
 import { existsAlready, writeNewFile } from "../file.ts";
 import { printableJson } from "../output.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "../secret.ts";
+import { noticePending } from "../setting-table.ts";
 
 const MODES = {
   omit: SecretsMode.OMIT,
@@ -154,6 +155,7 @@ export const importCommand: Command = {
       : writeReport(run, reply));
     if (!args.is("dry-run")) tellOfToken(run, reply);
     tellOfLeftOut(run, reply, file);
+    noticePending(run, reply.pendingSites);
   },
 };
 

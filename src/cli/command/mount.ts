@@ -199,6 +199,7 @@ async function replace(
   if (args.is("json")) return output.json(ReplaceCredentialResponseSchema, reply);
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
+  noticePending(run, reply.pendingSites);
 }
 
 async function copy(
@@ -239,6 +240,7 @@ async function remove(run: CommandRun, names: readonly string[]): Promise<void> 
   if (args.is("json")) return output.json(DeleteMountsResponseSchema, reply);
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
+  noticePending(run, reply.pendingSites);
 }
 
 async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
@@ -306,6 +308,7 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   if (reply.results.length === 0) return notice(`the mounts of ${site} are equal to those here`);
   await writeResults(output, reply.results);
   if (dryRun) notice("nothing was changed");
+  noticePending(run, reply.pendingSites);
   refuseLosses(run, reply.results);
 }
 
@@ -338,6 +341,7 @@ async function importFile(run: CommandRun, [file = ""]: readonly string[]): Prom
   else {
     await writeResults(output, reply.results);
     if (args.is("dry-run")) notice("nothing was changed");
+    noticePending(run, reply.pendingSites);
   }
   refuseLosses(run, reply.results);
 }

@@ -9,7 +9,7 @@ import { CliFailure, EXIT } from "../failure.ts";
 import { agreeToEffects, effectLine } from "../mount-effect.ts";
 import { type Output, printableLine } from "../output.ts";
 import { canAsk } from "../prompt.ts";
-import { writeChanges } from "../setting-table.ts";
+import { noticePending, writeChanges } from "../setting-table.ts";
 
 export const rollbackCommand: Command = {
   name: "rollback",
@@ -24,20 +24,18 @@ export const rollbackCommand: Command = {
     "history: what is not restored is listed with its reason, and the exit code is 4,",
     "unless --accept-loss is given.",
   ],
-  flags: ["accept-loss", "dry-run", "expect-revision", "only", "reason", "yes"],
+  flags: ["accept-loss", "dry-run", "expect-etag", "only", "reason", "yes"],
   offline: true,
   positionals: [1, 1_001],
   run: async (run) => {
     const { args } = run;
     const [first = "", ...keys] = args.positionals;
-    const expected = args.text("expect-revision");
+    const expectedEtag = args.text("expect-etag");
     const request = {
       to: revisionNumber(first, "REVISION"),
       only: [...keys, ...args.texts("only")],
       reason: args.text("reason") ?? "",
-      ...(expected === undefined
-        ? {}
-        : { expectedRevision: revisionNumber(expected, "--expect-revision") }),
+      ...(expectedEtag !== undefined && { expectedEtag }),
     };
     const client = await run.connect();
     const isDry = args.is("dry-run");
@@ -47,11 +45,12 @@ export const rollbackCommand: Command = {
       return writeResult(run, preview, isDry);
     if (preview !== undefined) await agree(run, preview, request.to);
     // The rollback is bound to the shown revision: a change in between is a conflict.
-    const shown = preview === undefined ? {} : { expectedRevision: preview.revision };
+    const shown = preview === undefined ? {} : { expectedEtag: preview.etag };
     const reply = await client.rollback({ ...request, ...shown });
     if (args.is("json") || preview === undefined || !canAsk(run.world))
       return writeResult(run, reply, false);
     await run.output.write(`${done(reply)}\n`);
+    noticePending(run, reply.pendingSites);
     refuseLosses(run, reply);
   },
 };

@@ -153,6 +153,7 @@ export const unsetCommand: Command = {
     const reply = dryRun ? preview : await unset(client, plan, reason);
     if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
     await writeSaved(output, { ...reply, dryRun, before });
+    noticePending(run, reply.pendingSites);
   },
 };
 
@@ -218,11 +219,11 @@ async function unset(client: SettingClient, { known, custom, deprecated }: Plan,
     settings: [...known.map(toDefault), ...custom.map(deprecate)],
     reason,
   });
-  let { revision } = saved;
+  let { revision, pendingSites } = saved;
   const keys = custom.map(({ key }) => key);
   const retired =
     keys.length === 0 ? [] : (await client.batchGetSettings({ keys, maskSecrets: true })).settings;
   for (const { key, etag } of [...retired, ...deprecated])
-    ({ revision } = await client.deleteSetting({ key, expectedEtag: etag, reason }));
-  return create(SaveSettingsResponseSchema, { revision });
+    ({ revision, pendingSites } = await client.deleteSetting({ key, expectedEtag: etag, reason }));
+  return create(SaveSettingsResponseSchema, { revision, pendingSites });
 }

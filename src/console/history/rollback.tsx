@@ -43,7 +43,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
           to,
           only: entriesOf(data),
           // The rollback is made exactly as shown, or not at all.
-          expectedRevision: data.revision,
+          expectedEtag: data.etag,
           reason: reason.value.trim(),
         }),
       );
