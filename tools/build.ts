@@ -4,6 +4,7 @@
 // bundled. With --when-changed nothing is done while the package is newer than its sources, or if
 // the packages of the build are not installed (`npm prune --omit=dev`): then it runs as it was built.
 import { cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Plugin } from "rolldown";
@@ -11,8 +12,6 @@ import { isStale } from "./built.ts";
 import { buildConsole } from "./console.ts";
 
 const EXTERNAL = /^(?:better-sqlite3|pino|pino-pretty)$/;
-
-const HTTP = /^(?:node:)?https?$/;
 
 const root = resolve(import.meta.dirname, "..");
 const source = join(root, "src");
@@ -32,18 +31,33 @@ const keepPlaces: Plugin = {
   },
 };
 
+const BUILT_IN = "\0built-in:";
+
 /**
- * Replaces `import … from "node:http"`, which reads all exports including WebSocket and thereby
- * loads Node's whole HTTP client: 30 ms of a start.
+ * Replaces imports of Node's own modules. `import … from "node:http"` reads all exports of the module,
+ * and thereby loads what only some of them need: `WebSocket` of node:http the whole HTTP client,
+ * `MIMEType` of node:util its parser. docs/decisions/0008-the-package-is-what-runs.md has the figures.
  */
-const withoutHttpClient: Plugin = {
-  name: "without-http-client",
-  resolveId: (id) => (HTTP.test(id) ? `\0${id.replace("node:", "")}.cjs` : null),
+const builtInsOnDemand: Plugin = {
+  name: "built-ins-on-demand",
+  // The runtime of the bundle itself imports node:module.
+  resolveId: (id) =>
+    isBuiltin(id) && id !== "node:module" ? `${BUILT_IN}${id.replace("node:", "")}.cjs` : null,
   load: (id) =>
-    id.startsWith("\0http")
-      ? `module.exports = process.getBuiltinModule("${id.slice(1, -".cjs".length)}");`
+    id.startsWith(BUILT_IN)
+      ? `module.exports = process.getBuiltinModule("node:${id.slice(BUILT_IN.length, -".cjs".length)}");`
       : null,
 };
+
+/**
+ * Escapes characters outside of ASCII, which are in literals only. V8 keeps the text of each loaded
+ * file in memory, and takes two bytes for each character if one of them is not in Latin-1.
+ */
+function asciiOnly(code: string): string {
+  const escaped = (unit: string): string =>
+    `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return code.replace(/[^\0-\x7f]/g, escaped);
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -79,7 +93,7 @@ async function build(): Promise<void> {
     input: { main: join(source, "main.ts") },
     platform: "node",
     external: EXTERNAL,
-    plugins: [keepPlaces, withoutHttpClient],
+    plugins: [keepPlaces, builtInsOnDemand],
     // Warnings about code of other packages are hidden.
     logLevel: "silent",
   });
@@ -87,7 +101,12 @@ async function build(): Promise<void> {
     dir: join(target, "src"),
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
+    // A third of the text, which V8 keeps in memory; lines and names stay readable in stack traces.
+    comments: false,
   });
+  for (const file of output)
+    if (file.type === "chunk")
+      writeFileSync(join(target, "src", file.fileName), asciiOnly(file.code));
   cpSync(join(source, "data"), join(target, "src/data"), { recursive: true });
   cpSync(join(root, "package.json"), join(target, "package.json"));
   const program = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
