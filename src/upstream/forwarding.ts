@@ -1,14 +1,11 @@
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
-import { waitAtMost } from "../pause.ts";
 import type { SettingJob, SettingSync } from "../sites/settings/sync.ts";
 import type { Site } from "../sites/site.ts";
 import { SiteFailure } from "../sync/failure.ts";
+import { forwardChange } from "../sync/forward.ts";
 import { VISITOR_ACTOR } from "./session.ts";
 import { ADOPTION } from "./upstream-site.ts";
-
-/** Maximum wait of a forwarded change for earlier work on the site, in milliseconds. */
-const MAX_WAIT = 5_000;
 
 /** Forwarded request of an admin of the upstream, for history and audit. */
 export interface ForwardedCall {
@@ -32,34 +29,26 @@ export interface ForwardingDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Forwards a request that may change settings, and adopts the changes as the admin's. The request is
- * forwarded after earlier work on the site, or after the maximum wait.
- */
-export async function forwardChange(
+/** Forwards a request that may change settings, and adopts the changes as the admin's. */
+export function forwardSettings(
   { settings, adopt, onError }: ForwardingDeps,
   site: Site,
-  forward: () => Promise<void>,
+  send: () => Promise<void>,
   by: ForwardedCall,
 ): Promise<void> {
-  let forwarded: Promise<void> | undefined;
-  const adopted = settings
-    .exclusive(site.id, async (job) => {
-      // Earlier changes there do not belong to this admin.
+  return forwardChange<SettingJob>(settings.exclusive, site.id, {
+    send,
+    // Earlier changes there do not belong to this admin.
+    before: async (job) => {
       await adopt(job, ADOPTION, true).catch((error: unknown) => {
         if (!(error instanceof SiteFailure)) throw error;
       });
-      // Already forwarded after the maximum wait: only its result is adopted.
-      forwarded ??= forward();
-      await forwarded;
+    },
+    adopt: async (job) => {
       await adopt(job, { ...originOf(by), reason: `${by.call} at the upstream` }, true);
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof SiteFailure)) onError(error);
-    });
-  await waitAtMost(MAX_WAIT, adopted);
-  forwarded ??= forward();
-  await forwarded;
+    },
+    onError,
+  });
 }
 
 /** Origin of changes by a forwarded request; they are adopted as by AdoptSite. */

@@ -10,7 +10,7 @@ import { createSiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { type Delivery, waitForDelivery } from "./delivery.ts";
 import { createFirstContact, type FirstContact, type FirstContactDeps } from "./first-contact.ts";
-import { type ForwardedCall, forwardChange, originOf } from "./forwarding.ts";
+import { type ForwardedCall, forwardSettings, originOf } from "./forwarding.ts";
 import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
 import { createSessions, type Sessions } from "./session.ts";
 import { createUpstreamSite } from "./upstream-site.ts";
@@ -131,7 +131,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     forwardChange: async (forward, by) => {
       const site = upstream.find();
       if (site === undefined || registry.state(site.id).appliedRevision === 0) return forward();
-      await forwardChange({ settings, adopt, onError }, site, forward, by);
+      await forwardSettings({ settings, adopt, onError }, site, forward, by);
     },
     forwardMountChange: async (forward, by) => {
       const site = upstream.find();

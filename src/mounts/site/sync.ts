@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message } from "../../messages/message.ts";
-import { waitAtMost } from "../../pause.ts";
 import { createRateLimit } from "../../rate-limit.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
 import type { Adapter, Failure, Job } from "../../sync/adapter.ts";
 import { SiteFailure } from "../../sync/failure.ts";
+import { forwardChange } from "../../sync/forward.ts";
 import type { Sync } from "../../sync/sync.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
 import type { MountRegistry, MountRequest } from "./registry.ts";
@@ -26,8 +26,6 @@ const CONCURRENCY = Number.POSITIVE_INFINITY;
  * takes 2 to 4 ms of the event loop; the rest is for other calls.
  */
 const GAP = 8;
-/** Maximum wait of a user's change for other work on its site, in milliseconds. */
-const MAX_WAIT = 5_000;
 
 export interface MountSyncDeps {
   readonly sync: Sync<Site>;
@@ -211,27 +209,18 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
         open = open.filter(isOpen);
       }
     },
-    forward: async (siteId, send, adopt) => {
-      let sent: Promise<void> | undefined;
-      const adopted = kind
-        .exclusive(siteId, async () => {
-          sent ??= send();
-          await sent;
+    forward: (siteId, send, adopt) =>
+      forwardChange(kind.exclusive, siteId, {
+        send,
+        adopt: async () => {
           const states = await adopt(await readSite(siteId));
           // Stored before the next round, which would revert the adopted change.
           if (Object.keys(states).length === 0) return;
           await registry.request(siteId, { forced: [], states });
           if (sync.isLeader()) await registry.carryOut(siteId);
-        })
-        .catch((error: unknown) => {
-          // The user's request is forwarded nevertheless; the next round reads its result.
-          if (!(error instanceof SiteFailure)) deps.onError(error);
-        });
-      await waitAtMost(MAX_WAIT, adopted);
-      sent ??= send();
-      await sent;
-      await waitAtMost(MAX_WAIT, adopted);
-    },
+        },
+        onError: deps.onError,
+      }),
     record: async (siteId, row, error, classOf) => {
       const path = row.mount_path;
       const listing = nextListing(registry.listings(siteId).get(path), {

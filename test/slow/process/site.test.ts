@@ -155,8 +155,9 @@ test("the state of sites is in /readyz and in the metrics", async () => {
   await save(mooring, { search_index: "meilisearch" });
   await soon(metrics).toContain('mooring_site_refused_keys{site="one"} 1');
   expect(await ready()).toMatch(
-    /\[\+\] sites: ok \(1: 1 differs(; \d revisions? behind)?; 1 refused\)/,
+    /\[\+\] sites: ok \(1: 1 stuck(; \d revisions? behind)?; 1 refused\)/,
   );
+  expect(await metrics()).toContain('mooring_site_state{site="one",state="stuck"} 1');
   await site.stop();
   await save(mooring, { site_title: "while it is down" });
   await soon(metrics).toContain('mooring_site_up{site="one"} 0');
