@@ -45,90 +45,30 @@ export interface Front {
  * and with GOAWAY over HTTP/2. With credentials all of this happens within TLS.
  */
 function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front {
-  let handlers: ConnectionHandlers | undefined;
-  /** Callbacks that inspect a waiting connection again. */
-  const waiting = new Map<Socket, () => void>();
-  const unhandled = new Set<Socket>();
+  const arrivals: Arrivals = {
+    handlers: undefined,
+    waiting: new Set(),
+    unhandled: new Set(),
+    maxWaitMs,
+  };
   const accept = (socket: Socket): void => {
-    if (socket.destroyed) return;
-    unhandled.add(socket);
-    const onFailure = (): void => {
-      clearTimeout(timer);
-      waiting.delete(socket);
-      unhandled.delete(socket);
-      socket.destroy();
-    };
-    /**
-     * Bytes received so far. They are put back only when a handler takes the connection: earlier,
-     * the stream would emit them again immediately, in an endless loop.
-     */
-    let seen: Buffer = Buffer.alloc(0);
-    let timer: NodeJS.Timeout | undefined;
-    const hold = (): void => {
-      waiting.set(socket, inspect);
-      const reply = seen.toString("latin1").startsWith(PREFACE) ? GOAWAY : UNAVAILABLE;
-      timer = setTimeout(() => {
-        waiting.delete(socket);
-        socket.end(reply);
-      }, maxWaitMs).unref();
-    };
-    const handOver = (handler: ConnectionHandler): void => {
-      unhandled.delete(socket);
-      clearTimeout(timer);
-      socket.unshift(seen);
-      socket.off("readable", onReadable);
-      socket.off("error", onFailure);
-      socket.off("timeout", onFailure);
-      socket.off("close", onFailure);
-      socket.setTimeout(0);
-      handler(socket);
-    };
-    const inspect = (): void => {
-      const start = seen.toString("latin1", 0, LONGEST_EARLY);
-      // "P" or "PR" may still become either.
-      if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
-      if (handlers !== undefined)
-        handOver(start.startsWith(PREFACE) ? handlers.http2 : handlers.http1);
-      else {
-        const early = EARLY_REPLIES.find(
-          ([line]) => start.startsWith(line) || line.startsWith(start),
-        );
-        if (early !== undefined && start.length < early[0].length) return;
-        if (early !== undefined) socket.end(early[1]);
-        else if (waiting.size < MAX_WAITING) hold();
-        else socket.destroy();
-      }
-    };
-    const onReadable = (): void => {
-      // A waiting or answered connection is not read.
-      if (waiting.has(socket) || socket.writableEnded) return;
-      const chunk: Buffer | null = socket.read();
-      if (chunk === null) return;
-      seen = Buffer.concat([seen, chunk]);
-      inspect();
-    };
-    socket.setTimeout(FIRST_BYTE_TIMEOUT);
-    socket.on("readable", onReadable);
-    // A reset by the client before its first byte is not logged.
-    socket.on("error", onFailure);
-    socket.on("timeout", onFailure);
-    socket.on("close", onFailure);
+    if (!socket.destroyed) new Arrival(socket, arrivals);
   };
   const tls =
     credentials && createTlsServer(credentials, { handshakeMs: HANDSHAKE_TIMEOUT }, accept);
   const server = tls?.server ?? createServer({ noDelay: true }, accept);
   const closeSilent = (): void => {
     tls?.closeSilent();
-    for (const socket of unhandled) socket.destroy();
+    for (const socket of arrivals.unhandled) socket.destroy();
   };
   return {
     server,
     renew: tls?.renew,
     open: (to) => {
-      handlers = to;
-      const held = [...waiting.values()];
-      waiting.clear();
-      for (const inspect of held) inspect();
+      arrivals.handlers = to;
+      const held = [...arrivals.waiting];
+      arrivals.waiting.clear();
+      for (const arrival of held) arrival.inspect();
     },
     closeSilent,
     close: () => {
@@ -136,6 +76,100 @@ function createFront({ credentials, maxWaitMs = MAX_WAIT }: FrontOptions): Front
       closeSilent();
     },
   };
+}
+
+/** The connections of a port that have no handler yet. */
+interface Arrivals {
+  /** Undefined until the service has started. */
+  handlers: ConnectionHandlers | undefined;
+  /** Those that wait for the start. */
+  readonly waiting: Set<Arrival>;
+  readonly unhandled: Set<Socket>;
+  readonly maxWaitMs: number;
+}
+
+/** A connection until its protocol is known and a handler takes it. */
+class Arrival {
+  readonly #socket: Socket;
+  readonly #arrivals: Arrivals;
+  /**
+   * Bytes received so far. They are put back only when a handler takes the connection: earlier, the
+   * stream would emit them again immediately, in an endless loop.
+   */
+  #seen: Buffer = Buffer.alloc(0);
+  #timer: NodeJS.Timeout | undefined;
+  readonly #onReadable = (): void => this.#read();
+  readonly #onFailure = (): void => this.#fail();
+
+  constructor(socket: Socket, arrivals: Arrivals) {
+    this.#socket = socket;
+    this.#arrivals = arrivals;
+    arrivals.unhandled.add(socket);
+    socket.setTimeout(FIRST_BYTE_TIMEOUT);
+    socket.on("readable", this.#onReadable);
+    // A reset by the client before its first byte is not logged.
+    socket.on("error", this.#onFailure);
+    socket.on("timeout", this.#onFailure);
+    socket.on("close", this.#onFailure);
+  }
+
+  #read(): void {
+    // A waiting or answered connection is not read.
+    if (this.#arrivals.waiting.has(this) || this.#socket.writableEnded) return;
+    const chunk: Buffer | null = this.#socket.read();
+    if (chunk === null) return;
+    this.#seen = Buffer.concat([this.#seen, chunk]);
+    this.inspect();
+  }
+
+  /** Finds the protocol, and passes the connection to its handler if the service has started. */
+  inspect(): void {
+    const start = this.#seen.toString("latin1", 0, LONGEST_EARLY);
+    // "P" or "PR" may still become either.
+    if (start.length < PREFACE.length && PREFACE.startsWith(start)) return;
+    const { handlers } = this.#arrivals;
+    if (handlers === undefined) this.#beforeStart(start);
+    else this.#handOver(start.startsWith(PREFACE) ? handlers.http2 : handlers.http1);
+  }
+
+  #beforeStart(start: string): void {
+    const { waiting } = this.#arrivals;
+    const early = EARLY_REPLIES.find(([line]) => start.startsWith(line) || line.startsWith(start));
+    if (early !== undefined && start.length < early[0].length) return;
+    if (early !== undefined) this.#socket.end(early[1]);
+    else if (waiting.size < MAX_WAITING) this.#hold();
+    else this.#socket.destroy();
+  }
+
+  #hold(): void {
+    const { waiting, maxWaitMs } = this.#arrivals;
+    waiting.add(this);
+    const reply = this.#seen.toString("latin1").startsWith(PREFACE) ? GOAWAY : UNAVAILABLE;
+    this.#timer = setTimeout(() => {
+      waiting.delete(this);
+      this.#socket.end(reply);
+    }, maxWaitMs).unref();
+  }
+
+  #handOver(handler: ConnectionHandler): void {
+    const socket = this.#socket;
+    this.#arrivals.unhandled.delete(socket);
+    clearTimeout(this.#timer);
+    socket.unshift(this.#seen);
+    socket.off("readable", this.#onReadable);
+    socket.off("error", this.#onFailure);
+    socket.off("timeout", this.#onFailure);
+    socket.off("close", this.#onFailure);
+    socket.setTimeout(0);
+    handler(socket);
+  }
+
+  #fail(): void {
+    clearTimeout(this.#timer);
+    this.#arrivals.waiting.delete(this);
+    this.#arrivals.unhandled.delete(this.#socket);
+    this.#socket.destroy();
+  }
 }
 
 interface FrontOptions {
