@@ -28,6 +28,9 @@ const FORGET = 3_600_000;
 /** Retention of closed incidents and deliveries, in milliseconds. */
 const KEPT = 90 * 86_400_000;
 
+/** Name of a site that was removed, in incidents of its time. */
+const REMOVED_SITE = "removed site";
+
 export interface IncidentsDeps {
   readonly store: IncidentStore;
   readonly sites: Pick<SiteRegistry, "sites" | "byId" | "names" | "load">;
@@ -98,7 +101,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   };
   // Hexadecimal: an argument of a command must not begin with a hyphen.
   const newId = (): string => randomBytes(9).toString("hex");
-  const siteName = (siteId: string): string => sites.byId(siteId)?.name ?? siteId;
+  const siteName = (siteId: string): string => sites.byId(siteId)?.name ?? REMOVED_SITE;
   const targets = createWebhookRegistry({
     store,
     sealer: deps.sealer,

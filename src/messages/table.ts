@@ -118,6 +118,8 @@ export const MESSAGES = {
   MANAGED_BY_FILE: "is managed by {file}",
   SETTING_OF_EARLIER_VERSION: "was a setting of an earlier version of the program",
   NOT_WRITABLE_BY_TOKEN: "is outside the limits of this token",
+  UPSTREAM_OWN: "belongs to the server: change it there",
+  UPSTREAM_OWN_STAYS: "not saved: {key}. It belongs to the server: change it there",
   SERVER_OWN: "belongs to the server of the backup: it is imported only on request",
   MASKED_IN_BACKUP: "is masked in this backup, so its value is not known",
   STAYS_AS_IT_IS: "is left unchanged: {reason}",

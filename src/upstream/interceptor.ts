@@ -4,15 +4,25 @@ import type { Setting } from "../../gen/mooring/v1/setting_pb.js";
 import {
   type SaveSettingsRequest,
   SaveSettingsRequestSchema,
+  type SaveSettingsResponse,
   type SetAria2Request,
   type SetQbittorrentRequest,
   SettingService,
+  SkippedSettingSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { type Caller, createGrant, SCOPES } from "../access/grant.ts";
 import type { Call } from "../gateway/call.ts";
 import type { Violation } from "../messages/error.ts";
 import { denied, errorDetails, failedPrecondition } from "../messages/error.ts";
-import { message as sentence, type Text } from "../messages/message.ts";
+import {
+  chooseLanguage,
+  createTranslations,
+  type Language,
+  type Translate,
+} from "../messages/language.ts";
+import { message as sentence, type Text, textIn } from "../messages/message.ts";
+import { TOKEN_KEY } from "../settings/token.ts";
+import { MASK } from "../settings/value.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { Fault } from "../transport/body.ts";
 import type { UpstreamRefusedValue } from "./delivery.ts";
@@ -91,7 +101,10 @@ export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise
  * Behaviour in front of an upstream: its admins have every right except to Mooring's token, its
  * token and version replace Mooring's, and a change waits until it has arrived.
  */
-export function upstreamInterceptor(behind: Upstream): Interceptor {
+export function upstreamInterceptor(
+  behind: Upstream,
+  translations: (language: Language) => Translate = createTranslations(),
+): Interceptor {
   const show = createUpstreamView();
   return (next) => async (request) => {
     const { call = undefined } = request as { readonly call?: Call };
@@ -114,6 +127,11 @@ export function upstreamInterceptor(behind: Upstream): Interceptor {
     if (response.stream) return response;
     const { maskSecrets = false } = asked as { maskSecrets?: boolean };
     const visitor = isVisitor ? { masksSecrets: maskSecrets } : undefined;
+    if (isVisitor && method === setting.saveSettings) {
+      const accepted = request.header.get("accept-language") ?? undefined;
+      const translate = translations(chooseLanguage("", accepted));
+      nameUnsaved(request.message as SaveSettingsRequest, response.message, behind, translate);
+    }
     if (isVisitor && hasOwnRows(response.message as Message)) await behind.ownRows.refresh();
     const message = show(response.message as Message, method, behind, visitor);
     if (CHANGES.has(method)) {
@@ -189,6 +207,35 @@ function ownLeftOut(method: DescMethod, message: unknown, behind: Upstream): Mes
   return settings.length === request.settings.length
     ? request
     : create(SaveSettingsRequestSchema, { ...request, settings });
+}
+
+/**
+ * Names the upstream's own settings with another value than it has. A page may send old values of
+ * those that the server writes itself; a token is somebody's choice, and gets a notice.
+ */
+function nameUnsaved(
+  { settings, dryRun }: SaveSettingsRequest,
+  response: unknown,
+  behind: Upstream,
+  translate: Translate,
+): void {
+  const own = new Map([
+    ["version", behind.version()],
+    [TOKEN_KEY, behind.token()],
+    ["index_progress", behind.ownRows.last().get("index_progress")?.value],
+  ]);
+  const changed = settings.filter(
+    ({ key, value }) =>
+      NEVER_SAVED.has(key) && value !== undefined && value !== MASK && value !== own.get(key),
+  );
+  const reply = response as SaveSettingsResponse;
+  for (const { key } of changed)
+    reply.skipped.push(
+      create(SkippedSettingSchema, { key, reason: textIn(sentence("UPSTREAM_OWN"), translate) }),
+    );
+  if (reply.notice !== "" || !changed.some(({ key }) => key === TOKEN_KEY)) return;
+  const words = sentence("UPSTREAM_OWN_STAYS", { key: TOKEN_KEY });
+  reply.notice = textIn(dryRun ? words : sentence("OTHERS_WERE_SAVED", { words }), translate);
 }
 
 async function connectManager(

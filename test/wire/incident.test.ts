@@ -293,3 +293,12 @@ describe("webhooks", () => {
     await expect(webhooks.testWebhook({ name: "second" })).rejects.toThrow("no webhook");
   });
 });
+
+test("incidents of a removed site say so, and show no internal id", async () => {
+  await admin.sites.deleteSite({ name: "one" });
+  const closed = async () => (await admin.incidents.listIncidents({ closed: true })).incidents;
+  await expect.poll(async () => (await open()).length).toBe(0);
+  expect(new Set((await closed()).map((incident) => incident.site))).toEqual(
+    new Set(["removed site"]),
+  );
+});

@@ -95,6 +95,24 @@ describe("an admin of the site", () => {
     expect(data.site_title).toBe("New");
   });
 
+  test("is told that the site's own token is not saved, and not that old values of the site are not", async () => {
+    const token = await front.login();
+    const items = await group(token, 0);
+    const shown = items.find(({ key }) => key === "token");
+    expect(shown).toBeDefined();
+    expect(await save(token, items)).toMatchObject({ code: 200, message: "success" });
+    const changed = items.map((item) =>
+      item.key === "token" ? { ...item, value: "x".repeat(40) } : item,
+    );
+    expect(await save(token, changed)).toMatchObject({
+      code: 207,
+      message: expect.stringMatching(/^not saved: token\. It belongs to the server/),
+    });
+    expect(front.site.token()).not.toBe("x".repeat(40));
+    const old = { key: "index_progress", value: "{}" };
+    expect(await save(token, [old])).toMatchObject({ code: 200, message: "success" });
+  });
+
   test("is distinguished from another user by the site's own message", async () => {
     const list = (token?: string) =>
       front.call("GET", "/api/admin/setting/list", token === undefined ? {} : { token });
