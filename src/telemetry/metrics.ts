@@ -68,6 +68,125 @@ export interface Metrics {
   readonly text: () => Promise<string>;
 }
 
+/** Gauge with one value. */
+interface ProcessGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly read: (now: MeasuredState) => number;
+  /** How the values of workers are joined. Default: sum. */
+  readonly aggregator?: "sum" | "max" | "min";
+}
+
+const PROCESS_GAUGES: readonly ProcessGauge[] = [
+  {
+    name: "mooring_revision",
+    help: "Newest revision of the settings.",
+    read: (now) => now.revision,
+    aggregator: "max",
+  },
+  {
+    name: "mooring_database_up",
+    help: "1 if the database answers; otherwise reads are served from memory.",
+    read: (now) => Number(now.databaseAwayFor === 0),
+    aggregator: "min",
+  },
+  {
+    name: "mooring_database_last_contact_timestamp_seconds",
+    help: "Time of the last answer of the database, in seconds since 1970 UTC.",
+    read: (now) => (Date.now() - now.databaseAwayFor) / 1000,
+    aggregator: "min",
+  },
+  { name: "mooring_watchers", help: "Open streams.", read: (now) => now.watchers },
+  {
+    name: "mooring_stream_buffered_bytes",
+    help: "Bytes buffered for slow watchers.",
+    read: (now) => now.streamBytes,
+  },
+  {
+    name: "mooring_request_buffered_bytes",
+    help: "Bytes of incomplete requests.",
+    read: (now) => now.requestBytes,
+  },
+  {
+    name: "mooring_tokens_ending_soon",
+    help: "Valid tokens that expire soon and have no successor.",
+    read: (now) => now.endingTokens,
+    aggregator: "max",
+  },
+  {
+    name: "mooring_audit_newest_row",
+    help: "Number of the audit's newest row.",
+    read: (now) => now.newestAudit,
+    aggregator: "max",
+  },
+];
+
+/** Gauge with a value for each set of labels. */
+interface LabelledGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly read: (
+    now: MeasuredState,
+  ) => readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
+  /** How the values of workers are joined. Default: max. */
+  readonly aggregator?: "sum" | "max" | "min";
+}
+
+const LABELLED_GAUGES: readonly LabelledGauge[] = [
+  {
+    name: "mooring_audit_checkpoint",
+    help: "Row number of the last checkpoint of the audit; the label is its hash.",
+    labels: ["hash"],
+    read: ({ checkpoint }) =>
+      checkpoint === undefined ? [] : [[{ hash: checkpoint.hash }, checkpoint.seq]],
+  },
+  {
+    name: "mooring_site_state",
+    help: "1 for the state of a site: ok, waiting, differs, failing or stuck.",
+    labels: ["site", "state"],
+    read: ({ sites }) => sites.map(({ name, state }) => [{ site: name, state }, 1]),
+  },
+  {
+    name: "mooring_site_up",
+    help: "1 if a site answers.",
+    labels: ["site"],
+    read: ofSites(({ up }) => Number(up)),
+    aggregator: "min",
+  },
+  {
+    name: "mooring_site_lag_revisions",
+    help: "Revisions that a site does not have yet.",
+    labels: ["site"],
+    read: ofSites(({ lag }) => lag),
+  },
+  {
+    name: "mooring_site_drift_keys",
+    help: "Settings that differ on a site.",
+    labels: ["site"],
+    read: ofSites(({ drift }) => drift),
+  },
+  {
+    name: "mooring_site_refused_keys",
+    help: "Settings that a site refused.",
+    labels: ["site"],
+    read: ofSites(({ refused }) => refused),
+  },
+  {
+    name: "mooring_site_mounts",
+    help: "Mounts on a site, by state: ok, waiting, differs, failing or stuck.",
+    labels: ["site", "state"],
+    read: ({ sites }) =>
+      sites.flatMap(({ name, mounts }) =>
+        Object.entries(mounts).map(([state, count]) => [{ site: name, state }, count] as const),
+      ),
+  },
+];
+
+function ofSites(read: (site: MeasuredSite) => number): LabelledGauge["read"] {
+  return ({ sites }) => sites.map((site) => [{ site: site.name }, read(site)]);
+}
+
 /** Creates the metrics of this process. */
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
@@ -89,140 +208,7 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
   let state: (() => MeasuredState) | undefined;
-  const gauge = (
-    name: string,
-    help: string,
-    read: (now: MeasuredState) => number,
-    aggregator: "sum" | "max" | "min" = "sum",
-  ): void => {
-    const measured: Gauge = new Gauge({
-      name,
-      help,
-      aggregator,
-      registers,
-      collect: () => {
-        if (state) measured.set(read(state()));
-      },
-    });
-  };
-  gauge("mooring_revision", "Newest revision of the settings.", (now) => now.revision, "max");
-  gauge(
-    "mooring_database_up",
-    "1 if the database answers; otherwise reads are served from memory.",
-    (now) => Number(now.databaseAwayFor === 0),
-    "min",
-  );
-  gauge(
-    "mooring_database_last_contact_timestamp_seconds",
-    "Time of the last answer of the database, in seconds since 1970 UTC.",
-    (now) => (Date.now() - now.databaseAwayFor) / 1000,
-    "min",
-  );
-  gauge("mooring_watchers", "Open streams.", (now) => now.watchers);
-  gauge(
-    "mooring_stream_buffered_bytes",
-    "Bytes buffered for slow watchers.",
-    (now) => now.streamBytes,
-  );
-  gauge(
-    "mooring_request_buffered_bytes",
-    "Bytes of incomplete requests.",
-    (now) => now.requestBytes,
-  );
-  gauge(
-    "mooring_tokens_ending_soon",
-    "Valid tokens that expire soon and have no successor.",
-    (now) => now.endingTokens,
-    "max",
-  );
-  gauge(
-    "mooring_audit_newest_row",
-    "Number of the audit's newest row.",
-    (now) => now.newestAudit,
-    "max",
-  );
-  const checkpoint: Gauge<"hash"> = new Gauge({
-    name: "mooring_audit_checkpoint",
-    help: "Row number of the last checkpoint of the audit; the label is its hash.",
-    aggregator: "max",
-    registers,
-    labelNames: ["hash"] as const,
-    collect: () => {
-      checkpoint.reset();
-      const published = state?.().checkpoint;
-      if (published !== undefined) checkpoint.set({ hash: published.hash }, published.seq);
-    },
-  });
-  const siteGauge = (
-    name: string,
-    help: string,
-    read: (site: MeasuredSite) => number,
-    aggregator: "min" | "max" = "max",
-  ): void => {
-    const measured: Gauge<"site"> = new Gauge({
-      name,
-      help,
-      aggregator,
-      registers,
-      labelNames: ["site"] as const,
-      collect: () => {
-        measured.reset();
-        for (const site of state?.().sites ?? []) measured.set({ site: site.name }, read(site));
-      },
-    });
-  };
-  const siteState: Gauge<"site" | "state"> = new Gauge({
-    name: "mooring_site_state",
-    help: "1 for the state of a site: ok, waiting, differs, failing or stuck.",
-    aggregator: "max",
-    labelNames: ["site", "state"] as const,
-    registers,
-    collect: () => {
-      siteState.reset();
-      for (const site of state?.().sites ?? [])
-        siteState.set({ site: site.name, state: site.state }, 1);
-    },
-  });
-  siteGauge("mooring_site_up", "1 if a site answers.", ({ up }) => Number(up), "min");
-  siteGauge(
-    "mooring_site_lag_revisions",
-    "Revisions that a site does not have yet.",
-    ({ lag }) => lag,
-  );
-  siteGauge("mooring_site_drift_keys", "Settings that differ on a site.", ({ drift }) => drift);
-  siteGauge("mooring_site_refused_keys", "Settings that a site refused.", ({ refused }) => refused);
-  const mounts: Gauge<"site" | "state"> = new Gauge({
-    name: "mooring_site_mounts",
-    help: "Mounts on a site, by state: ok, waiting, differs, failing or stuck.",
-    aggregator: "max",
-    labelNames: ["site", "state"] as const,
-    registers,
-    collect: () => {
-      mounts.reset();
-      for (const site of state?.().sites ?? [])
-        for (const [name, count] of Object.entries(site.mounts))
-          mounts.set({ site: site.name, state: name }, count);
-    },
-  });
-  const incidents: Gauge = new Gauge({
-    name: "mooring_incidents",
-    help: "Open incidents of mounts, by class.",
-    labelNames: ["class"],
-    registers,
-    collect: () => {
-      for (const [name, count] of Object.entries(state?.().incidents ?? {}))
-        incidents.set({ class: name }, count);
-    },
-  });
-  const dropped: Counter = new Counter({
-    name: "mooring_watchers_dropped_total",
-    help: "Streams ended because their clients read too slowly.",
-    registers,
-    collect: () => {
-      dropped.reset();
-      if (state) dropped.inc(state().droppedWatchers);
-    },
-  });
+  addMeasured(registry, () => state?.());
   // The supervisor collects the metrics of a worker: creating the registry starts listening.
   new AggregatorRegistry();
   AggregatorRegistry.setRegistries(registry);
@@ -234,6 +220,57 @@ export function createMetrics(version: string): Metrics {
     },
     text: () => registry.metrics(),
   };
+}
+
+/** Adds the metrics that are read on a scrape. @param state undefined: nothing is known yet. */
+function addMeasured(registry: Registry, state: () => MeasuredState | undefined): void {
+  const registers = [registry];
+  for (const { name, help, read, aggregator = "sum" } of PROCESS_GAUGES) {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      aggregator,
+      registers,
+      collect: () => {
+        const now = state();
+        if (now !== undefined) gauge.set(read(now));
+      },
+    });
+  }
+  for (const { name, help, labels, read, aggregator = "max" } of LABELLED_GAUGES) {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      aggregator,
+      registers,
+      labelNames: [...labels],
+      collect: () => {
+        gauge.reset();
+        const now = state();
+        for (const [own, value] of now === undefined ? [] : read(now)) gauge.set({ ...own }, value);
+      },
+    });
+  }
+  const incidents: Gauge = new Gauge({
+    name: "mooring_incidents",
+    help: "Open incidents of mounts, by class.",
+    labelNames: ["class"],
+    registers,
+    collect: () => {
+      for (const [name, count] of Object.entries(state()?.incidents ?? {}))
+        incidents.set({ class: name }, count);
+    },
+  });
+  const dropped: Counter = new Counter({
+    name: "mooring_watchers_dropped_total",
+    help: "Streams ended because their clients read too slowly.",
+    registers,
+    collect: () => {
+      const now = state();
+      dropped.reset();
+      if (now !== undefined) dropped.inc(now.droppedWatchers);
+    },
+  });
 }
 
 /** For the supervisor: the sum of the metrics of all workers. */

@@ -78,6 +78,7 @@ async function writeResult(
     await writeEffects(output, reply);
     await output.write(dryRun ? `dry run: ${restored(reply)} would change\n` : `${done(reply)}\n`);
   }
+  noticePending(run, reply.pendingSites);
   refuseLosses(run, reply);
 }
 
