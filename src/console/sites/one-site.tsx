@@ -89,9 +89,10 @@ export function OneSite({ site }: { readonly site: Site }) {
         </div>
       </PageHead>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
-      {status && status.state !== "ok" && status.cause !== "" && (
+      {status && ["differs", "failing", "stuck"].includes(status.state) && (
         <Notice kind="warning">
-          {status.cause} {status.remedy}
+          {status.cause}
+          {status.remedy !== "" && <p class="quiet small">{status.remedy}</p>}
         </Notice>
       )}
       <dl class="facts">
