@@ -6,7 +6,7 @@ import {
   PublicService,
 } from "../gen/mooring/v1/public_service_pb.js";
 import { SaveSettingsRequestSchema, SettingService } from "../gen/mooring/v1/setting_service_pb.js";
-import { NODE_FLAGS } from "../src/app/supervisor.ts";
+import { NODE_FLAGS } from "../src/app/memory-settings.ts";
 import { callMethod } from "./call.ts";
 import type { Lab } from "./experiment.ts";
 import { freePort, until } from "./port.ts";

@@ -4,13 +4,9 @@
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
+import { V8_FLAGS } from "./app/memory-settings.ts";
 
-// Keeps V8's young generation from growing to 16 MB, which exceeds processor caches. At its initial
-// size, calls take up to a tenth less time, and the process needs less memory.
-setFlagsFromString("--semi-space-growth-factor=1");
-// Collects garbage when the heap has doubled, not quadrupled. The collections take the same time in
-// total, each is shorter, and a flood of requests takes half the memory (docs/attack.md).
-setFlagsFromString("--heap-growing-percent=100");
+for (const flag of V8_FLAGS) setFlagsFromString(flag);
 
 // Caches compiled code beside the packages, which halves the time of later starts. Without write
 // access to the folder there is no cache.

@@ -74,7 +74,7 @@ Their sources: https://gcc.gnu.org
 
 /**
  * Small files of the image. The command is a program of Node, because the image has no shell; V8
- * reads its flag only at the start (src/app/supervisor.ts).
+ * reads its flag only at the start (src/app/memory-settings.ts).
  */
 const FILES: Readonly<Record<string, string>> = {
   "etc/passwd": `mooring:x:${USER}:${USER}:Mooring:/data:/usr/sbin/nologin\n`,

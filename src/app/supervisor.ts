@@ -2,28 +2,13 @@ import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import type { Address } from "../transport/listen.ts";
 import { umaskFor } from "../transport/listen.ts";
+import { MALLOC, NODE_FLAGS } from "./memory-settings.ts";
 
 /** A worker that ends sooner than this after its start is not replaced at once, in milliseconds. */
 const QUICK_END = 1_000;
 /** First pause before such a worker is replaced; it doubles up to the longest. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 10_000;
-
-/**
- * Thresholds of glibc, in bytes. Setting the first keeps glibc from raising it with each large
- * buffer that is freed, so that memory of a burst returns to the system (mallopt(3),
- * M_TRIM_THRESHOLD). The second places the buffers of connections apart, without gaps behind them
- * (M_MMAP_THRESHOLD).
- */
-const MALLOC = { MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "32768" };
-
-/**
- * Flags of Node for a process that serves; V8 reads them only at its start. The young generation has 2 MB
- * where V8 begins with 1 MB (`main.ts` keeps it from growing further): this halves the number of
- * collections, and they copy fewer objects of running calls. docs/decisions/0010-saves-cost-more-than-etcd.md has the
- * figures. The launcher of the Linux package has the same flags.
- */
-export const NODE_FLAGS: readonly string[] = ["--min-semi-space-size=2"];
 
 /** Messages between a worker and its supervisor. */
 type Message =

@@ -51,6 +51,8 @@ interface DefinitionPlace {
   /** Family whose settings and forms are offered. */
   readonly offer: Offer;
   readonly labels: Labels;
+  /** Whether the rules between members have been checked: a test does it for the program's file. */
+  readonly checked: boolean;
 }
 
 const DATA_FILE = new URL("../data/settings.json", import.meta.url);
@@ -60,14 +62,17 @@ const DATA_FILE = new URL("../data/settings.json", import.meta.url);
  *
  * @param file - default: the file of the program.
  * @param offer - family of settings and defaults; default: openlist.
+ * @param checked - whether a test has checked the defaults; default: those of the program's file.
  * @throws Error that names the file and, for each wrong member, the setting's key and the member.
  */
 export function loadSettingDefinitions(
   file: string | URL = DATA_FILE,
   offer: Offer = "openlist",
+  checked = file === DATA_FILE,
 ): readonly SettingDefinition[] {
   const path = typeof file === "string" ? file : fileURLToPath(file);
-  return readDefinitions(readFileSync(path, "utf8"), { file: path, offer, labels: readLabels() });
+  const place = { file: path, offer, labels: readLabels(), checked };
+  return readDefinitions(readFileSync(path, "utf8"), place);
 }
 
 /**
@@ -92,7 +97,7 @@ function readDefinitions(text: string, place: DefinitionPlace): readonly Setting
     if (!isOffered(members.families, offer)) return undefined;
     const definition = define(members, position, place);
     position += 1;
-    checkTogether(definition, members.site_options === true, report);
+    if (!place.checked) checkTogether(definition, members.site_options === true, report);
     return definition;
   });
   if (problems.length > 0) throw new Error(problems.join("\n"));

@@ -1,7 +1,7 @@
 // Flags that V8 reads at the start of a process are listed in three files.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { NODE_FLAGS } from "../../src/app/supervisor.ts";
+import { NODE_FLAGS } from "../../src/app/memory-settings.ts";
 
 const root = new URL("../../", import.meta.url);
 const flags = NODE_FLAGS.join(" ");

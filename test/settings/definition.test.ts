@@ -160,6 +160,10 @@ describe.skipIf(!existsSync(ALIST_FACTS))(
 describe("the definitions of both families", () => {
   const all = loadSettingDefinitions(undefined, "all");
 
+  it.each(["openlist", "alist", "all"] as const)("keep the rules between members: %s", (offer) => {
+    expect(loadSettingDefinitions(undefined, offer, false).length).toBeGreaterThan(100);
+  });
+
   it("list the families of each setting", () => {
     expect(all.length).toBeGreaterThan(byKey.size);
     for (const family of ["openlist", "alist"] as const)
