@@ -7,6 +7,7 @@ import rateLimit from "@fastify/rate-limit";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
+import { RestDialect } from "../../src/gateway/rest/rest.ts";
 import { DISCARDING } from "../../src/transport/body.ts";
 import { defineRpcs } from "./contract.ts";
 import { echo, echoed, send } from "./gateway-server.ts";
@@ -137,6 +138,38 @@ test("the gateway can be registered under a prefix and twice", async () => {
   expect(echoed(await send(port, "/b/get?text=b"))).toEqual({ text: "b" });
   expect((await send(port, "/a/bare/x")).json).toMatchObject({ word: '{"text":"x"}' });
   expect((await send(port, "/get")).status).toBe(404);
+});
+
+test.each([
+  ["GET", "/get"],
+  ["GET", "/bare/a"],
+  ["DELETE", "/bare/a"],
+])("the rule of a request is searched once: %s %s", async (method, path) => {
+  const app = application();
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  const search = vi.spyOn(RestDialect.prototype, "find");
+  onTestFinished(() => search.mockRestore());
+  await send(port, path, { method });
+  expect(search).toHaveBeenCalledTimes(1);
+});
+
+test("a hook that changes the URL or the method changes the call", async () => {
+  const app = application();
+  app.addHook("onRequest", async ({ raw, headers }) => {
+    if (headers["x-url"]) raw.url = String(headers["x-url"]);
+    if (headers["x-method"]) raw.method = String(headers["x-method"]);
+  });
+  await app.register(restGateway, { methods });
+  const port = await listen(app);
+  const ask = (headers: Record<string, string>) => send(port, "/bare/a?text=b", { headers });
+  const answered = async (headers: Record<string, string>) =>
+    Reflect.get((await ask(headers)).json as object, "word");
+  expect(await answered({})).toBe('{"text":"a"}');
+  expect(await answered({ "x-url": "/bare/c" })).toBe('{"text":"c"}');
+  expect(echoed(await ask({ "x-url": "/get?text=d" }))).toEqual({ text: "d" });
+  expect((await ask({ "x-url": "/nope" })).status).toBe(404);
+  expect((await ask({ "x-method": "DELETE" })).status).toBe(405);
 });
 
 test("without an envelope errors are google.rpc.Status", async () => {
