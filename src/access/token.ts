@@ -271,7 +271,7 @@ function checkRights(scopes: readonly string[], limits: readonly string[], holde
 }
 
 /** @throws INVALID_ARGUMENT. */
-function checkComment(comment: string): void {
+export function checkComment(comment: string): void {
   if (comment.length > MAX_COMMENT)
     throw invalid([
       { field: "comment", description: message("COMMENT_TOO_LONG", { most: MAX_COMMENT }) },

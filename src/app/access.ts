@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { createAccessPart } from "../access/archive-part.ts";
 import { type Access, createAccess, type Identity } from "../access/authenticate.ts";
+import { createChange } from "../access/change.ts";
 import { startDeletion } from "../access/deletion.ts";
 import { startEndingNotice } from "../access/ending.ts";
 import { type Caller, ROOT } from "../access/grant.ts";
@@ -9,6 +11,7 @@ import { type AccessManager, createAccessService } from "../access/rpc.ts";
 import type { AccessStore } from "../access/store.ts";
 import type { Throttle } from "../access/throttle.ts";
 import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
+import type { StorePart } from "../archive/part.ts";
 import { actorOf } from "../audit/entry.ts";
 import { StoreError } from "../database/error.ts";
 import { oncePerTick } from "../database/replica.ts";
@@ -53,6 +56,8 @@ export interface AccessParts {
 export interface OpenAccess {
   readonly authentication: Access;
   readonly manager: AccessManager;
+  /** Principals and tokens in archives. */
+  readonly archivePart: StorePart;
   /** Ends the background jobs. */
   close(): Promise<void>;
 }
@@ -138,6 +143,11 @@ export async function openAccess({
   return {
     authentication,
     manager: { ...manager, endOf: registry.endOf },
+    archivePart: createAccessPart({
+      registry,
+      randomBytes,
+      change: createChange({ store: store.access, registry, changed: looking.run }),
+    }),
     close: async () => {
       // A read in progress must end before the database is closed.
       await Promise.all([...jobs.map((job) => job.stop()), endNotice(), forgetting.stop()]);

@@ -81,6 +81,7 @@ export interface CallExample {
 }
 
 const SETTINGS = "mooring.v1.SettingService";
+const BACKUP = "mooring.v1.BackupService";
 const DRIVERS = "mooring.v1.DriverService";
 const ACCESS = "mooring.v1.AccessService";
 const AUDIT = "mooring.v1.AuditService";
@@ -122,16 +123,6 @@ export const examples: Readonly<Record<string, CallExample>> = {
   [`${MOUNTS}.SyncMounts`]: { body: { site: "harbour" } },
   [`${MOUNTS}.TestMounts`]: { body: { names: ["films"] } },
   [`${MOUNTS}.AdoptMounts`]: { body: { site: "harbour", dry_run: true } },
-  [`${MOUNTS}.ImportMounts`]: {
-    body: {
-      document: {
-        storages: [
-          { mount_path: "/books", driver: "Local", addition: '{"root_folder_path":"/srv/books"}' },
-        ],
-      },
-      dry_run: true,
-    },
-  },
   [`${MOUNTS}.ExportMounts`]: { body: { site: "" } },
   [`${INCIDENTS}.GetIncident`]: { query: { id: "Zm9vYmFyYmF6" } },
   [`${INCIDENTS}.AcknowledgeIncident`]: { body: { id: "Zm9vYmFyYmF6", note: "cookie ordered" } },
@@ -169,12 +160,12 @@ export const examples: Readonly<Record<string, CallExample>> = {
   [`${SETTINGS}.GetRevision`]: { query: { revision: "1" } },
   [`${SETTINGS}.DiffRevisions`]: { query: { from: "1", to: "1" } },
   [`${SETTINGS}.Rollback`]: { body: { to: "1", dry_run: true } },
-  [`${SETTINGS}.ExportSettings`]: { body: { secrets: "SECRETS_MODE_OMIT" } },
-  [`${SETTINGS}.ImportSettings`]: {
+  [`${BACKUP}.ExportArchive`]: { body: { secrets: "SECRETS_MODE_OMIT" } },
+  [`${BACKUP}.ImportArchive`]: {
     body: {
       dry_run: true,
       document: {
-        format: "mooring-settings",
+        format: "mooring-archive",
         version: 1,
         settings: [{ key: "site_title", value: "Harbour" }],
       },

@@ -1,21 +1,38 @@
+import { randomBytes } from "node:crypto";
 import { ConnectError, createRouterTransport, type Interceptor } from "@connectrpc/connect";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
+import { createAccessPart } from "../access/archive-part.ts";
+import { createChange } from "../access/change.ts";
+import { openAccessRegistry } from "../access/registry.ts";
+import type { Archive } from "../archive/archive.ts";
+import { chosenOf } from "../archive/part.ts";
 import { backupImpl } from "../archive/rpc.ts";
 import { auditImpl } from "../audit/rpc.ts";
 import type { Offline } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
+import { readBuiltIn } from "../drivers/built-in.ts";
+import { openCatalogue } from "../drivers/driver.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import { toConnectError } from "../gateway/report.ts";
 import { createKinds } from "../history/kinds.ts";
 import { createRestore, type Restore } from "../history/restore.ts";
 import { historyImpl } from "../history/rpc.ts";
+import { createWebhookRegistry } from "../incidents/webhook/registry.ts";
+import { readMounts } from "../mounts/mount.ts";
+import { createSealer } from "../secrets/sealer.ts";
+import { MOUNTS } from "../settings/mount-key.ts";
 import { settingImpl } from "../settings/rpc.ts";
+import { NO_EFFECTS } from "../sites/mount-effect.ts";
+import { createSiteRegistry, type SiteRegistry } from "../sites/registry.ts";
+import type { Store } from "../store/stores.ts";
 import { createLogger } from "../telemetry/log.ts";
+import { openArchive } from "./archive.ts";
 import { openAudit } from "./audit.ts";
 import { openExistingStore } from "./database.ts";
 import { openOfflineMounts } from "./offline-mounts.ts";
-import { startSettingServices } from "./settings.ts";
+import { type SettingServices, startSettingServices } from "./settings.ts";
 import { programVersion } from "./version.ts";
 
 /**
@@ -44,14 +61,21 @@ export async function openOffline(config: Config): Promise<Offline> {
     };
     const kinds = createKinds([services.kind, mounts.kind]);
     const history = { history: services.history, kinds, restore, line: settings.line };
+    const sites = createSiteRegistry({
+      store: store.sites,
+      sealer: createSealer(config.secretKeys),
+      onClosed: () => undefined,
+    });
+    await sites.load();
+    const archive = await openOfflineArchive(config, { store, services, sites });
     return {
       transport: createRouterTransport(
         (router) => {
           router.service(SettingService, {
             ...settingImpl(settings, audit),
             ...historyImpl({ ...history, pendingSites: () => [] }),
-            ...backupImpl(services.backup, settings.snapshot, audit),
           });
+          router.service(BackupService, backupImpl(archive, audit));
           router.service(AuditService, auditImpl(audit));
         },
         { router: { interceptors: [asCli] } },
@@ -66,6 +90,54 @@ export async function openOffline(config: Config): Promise<Offline> {
     await store.close();
     throw error;
   }
+}
+
+/** Archives of a database that nothing serves: no server gets anything before the next start. */
+async function openOfflineArchive(
+  config: Config,
+  {
+    store,
+    services,
+    sites,
+  }: {
+    readonly store: Store;
+    readonly services: SettingServices;
+    readonly sites: SiteRegistry;
+  },
+): Promise<Archive> {
+  const drivers = await openCatalogue({
+    builtIn: readBuiltIn({ offer: config.family }),
+    directory: config.driversDir,
+    enabled: config.driversEnabled,
+    onError: () => undefined,
+    onNotice: () => undefined,
+  });
+  const catalogue = drivers.current();
+  await drivers.close();
+  const registry = await openAccessRegistry({ store: store.access, now: Date.now });
+  const change = createChange({ store: store.access, registry, changed: async () => undefined });
+  return openArchive(config, {
+    services,
+    sites,
+    effects: NO_EFFECTS,
+    mounts: {
+      list: async (_grant, names) =>
+        chosenOf([...readMounts(services.ledger.snapshot().of(MOUNTS).items()).values()], names),
+      // The service applies the file of mounts at its start.
+      managedBy: () => undefined,
+      running: () => [],
+    },
+    webhooks: createWebhookRegistry({
+      store: store.incidents,
+      sealer: createSealer(config.secretKeys),
+      onClosed: () => undefined,
+    }),
+    access: createAccessPart({ registry, change, randomBytes }),
+    driverOf: (name) => catalogue.get(name),
+    driverNames: () => catalogue.names,
+    databaseId: () => store.databaseId,
+    version: programVersion(),
+  });
 }
 
 /** Origin of changes by a command without a service, for the history. */

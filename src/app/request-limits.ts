@@ -28,8 +28,7 @@ const MANY_VALUES = 40_000;
 const DOCUMENT_VALUES = 400_000;
 /** Rows of a document, for the error of too many values, by request. */
 const ROWS: Readonly<Record<string, string>> = {
-  ImportMountsRequest: ": a document has at most 10,000 mounts",
-  ImportSettingsRequest: ": a document has at most 20,000 settings",
+  ImportArchiveRequest: ": a document has at most 10,000 mounts and 20,000 settings",
 };
 /** Fields of a request with the values of one driver's items. */
 const ITEM_FIELDS = new Set(["values", "text_values"]);

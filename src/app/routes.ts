@@ -3,6 +3,7 @@ import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
@@ -12,7 +13,7 @@ import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
 import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { type AccessManager, accessImpl } from "../access/rpc.ts";
-import type { BackupService } from "../archive/backup.ts";
+import type { Archive } from "../archive/archive.ts";
 import { backupImpl } from "../archive/rpc.ts";
 import type { AuditService as Audit } from "../audit/audit.ts";
 import type { Recorder } from "../audit/recorder.ts";
@@ -43,7 +44,7 @@ export interface Services
     HistoryServices {
   readonly webhooks: Webhooks;
   readonly drivers: Drivers;
-  readonly backup: BackupService;
+  readonly archive: Archive;
   readonly status: Statuses;
   readonly access: AccessManager;
   readonly audit: Audit & Recorder;
@@ -54,6 +55,7 @@ export const servedServices = [
   PublicService,
   DriverService,
   SettingService,
+  BackupService,
   SiteService,
   MountService,
   IncidentService,
@@ -73,7 +75,7 @@ export function createRoutes(
   health?: HealthStatus,
   translations = createTranslations(),
 ) {
-  const { access, audit, backup, drivers, publicReads, settings } = services;
+  const { access, archive, audit, drivers, publicReads, settings } = services;
   const { watchSettings, watchPublicSettings } = watchImpl(services, translations);
   return (router: ConnectRouter): void => {
     // The router's own types accept an implementation with missing methods.
@@ -84,9 +86,9 @@ export function createRoutes(
     serve(SettingService, {
       ...settingImpl(settings, audit, translations, services.pendingSites),
       ...historyImpl(services, translations),
-      ...backupImpl(backup, settings.snapshot, audit, translations, services.pendingSites),
       watchSettings,
     });
+    serve(BackupService, backupImpl(archive, audit, translations, services.pendingSites));
     serve(SiteService, siteImpl(services, translations));
     serve(MountService, mountImpl(services, audit, translations));
     serve(IncidentService, incidentImpl(services, translations));

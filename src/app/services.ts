@@ -16,6 +16,7 @@ import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
+import { type ArchiveParts, openArchive } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
 import { openStore } from "./database.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
@@ -27,6 +28,8 @@ import { createStatusService } from "./status.ts";
 /** Dependencies of services on the process. */
 export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "commonLog"> {
   readonly commonLog: Logger;
+  /** Cost of scrypt of sealed archives; undefined: that of the program. */
+  readonly passphraseCost?: ArchiveParts["passphraseCost"];
   /** Called with the duration of each transaction, in milliseconds. */
   readonly committed?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
@@ -123,7 +126,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     times: deps.siteTimes,
   });
   opened.defer(() => upstream?.close());
-  const { authentication, manager, close } = await openAccess({
+  const { authentication, manager, archivePart, close } = await openAccess({
     ledger,
     store,
     upstream,
@@ -158,6 +161,26 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     driverOf,
     incidentCounts: incidents.counts,
     access: manager,
+    archive: openArchive(config, {
+      services,
+      sites: sites.registry,
+      effects: mounts,
+      mounts: {
+        list: async (grant, names) =>
+          names.length === 0
+            ? mounts.list(grant)
+            : names.map((name) => mounts.get(mounts.nameOf(name, grant), grant)),
+        running: mounts.running,
+        managedBy: mounts.declaredBy,
+      },
+      webhooks: incidents.targets,
+      access: archivePart,
+      driverOf,
+      driverNames: () => drivers.current().names,
+      databaseId: () => store.databaseId,
+      passphraseCost: deps.passphraseCost,
+      version,
+    }),
     audit,
     checkpoints,
     isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,

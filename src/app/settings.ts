@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { type BackupService, createBackupService } from "../archive/backup.ts";
-import { type Cost, createPassphraseCipher } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import { createAria2Client } from "../downloaders/aria2.ts";
 import { createQbittorrentClient } from "../downloaders/qbittorrent.ts";
@@ -38,8 +36,6 @@ export interface SettingServiceOptions {
   readonly log: Logger;
   /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
-  /** Cost of scrypt of sealed backups; undefined: that of the program. */
-  readonly passphraseCost?: Cost | undefined;
   /** Name of a key in the audit. Default: the key. */
   readonly showKey?: (key: string) => string;
   /** The program's version, such as `v0.1.0`. */
@@ -58,7 +54,6 @@ export interface SettingServices {
   /** Settings as a kind of records in the history. */
   readonly kind: RecordKind;
   readonly publicReads: PublicService;
-  readonly backup: BackupService;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   /** Stops the background jobs; the store stays open. */
   close(): Promise<void>;
@@ -72,15 +67,7 @@ export interface SettingServices {
  */
 export async function startSettingServices(
   config: Config,
-  {
-    store,
-    log,
-    commonLog = log,
-    passphraseCost,
-    version,
-    showKey,
-    showToken,
-  }: SettingServiceOptions,
+  { store, log, commonLog = log, version, showKey, showToken }: SettingServiceOptions,
 ): Promise<SettingServices> {
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
@@ -175,14 +162,6 @@ export async function startSettingServices(
           "read-only or outdated settings of a save were not changed",
         ),
       randomBytes,
-    }),
-    backup: createBackupService({
-      ledger,
-      cipher: createPassphraseCipher(randomBytes, passphraseCost),
-      databaseId: store.databaseId,
-      maxCustomSettings: config.maxCustomSettings,
-      now: Date.now,
-      ...rules,
     }),
     close: () => running.disposeAsync(),
   };

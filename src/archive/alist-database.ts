@@ -1,12 +1,12 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import SQLite, { type Database } from "better-sqlite3";
 import { message } from "../messages/message.ts";
-import { skippedPart } from "./alist-backup.ts";
 import { LIMITS, unreadable } from "./readable.ts";
-import { type ReadBackup, readSettings } from "./setting.ts";
 
 /** A table of such a server. */
 interface Table {
+  /** Member of a backup of the web page with the same rows. */
+  readonly member: string;
   /** End of its name; that server's table prefix precedes it. */
   readonly suffix: string;
   readonly required: readonly string[];
@@ -18,6 +18,7 @@ interface Table {
 }
 
 const SETTINGS: Table = {
+  member: "settings",
   suffix: "setting_items",
   required: ["key", "value"],
   members: ["key", "value", "help", "type", "options", "group", "flag"],
@@ -26,41 +27,62 @@ const SETTINGS: Table = {
 };
 
 const STORAGES: Table = {
+  member: "storages",
   suffix: "storages",
   required: ["mount_path", "driver", "addition"],
   order: "order",
   rows: LIMITS.storages,
 };
 
+/** Tables of which only the rows are counted, by the members of a backup of the web page. */
+const COUNTED: Readonly<Record<string, string>> = {
+  users: "users",
+  meta: "metas",
+  metas: "metas",
+  sharing_dbs: "shares",
+};
+
 /**
- * Reads the settings from the SQLite file of an AList or OpenList server, which may run meanwhile.
+ * Reads the SQLite file of an AList or OpenList server, which may run meanwhile, in the form of a
+ * backup of its web page: the rows of settings and storages (bools are 0 and 1), and the numbers of
+ * users, metas and shares.
  *
- * @param table - name of the table, when the file has several tables of settings.
+ * @param table - name of the table of settings or storages, when the file has several sites.
  * @throws INVALID_ARGUMENT when there is no such table or more than one, or the file can't be
  *   read.
  */
-export function readAlistDatabase(path: string, table?: string): ReadBackup {
+export function readServerDatabase(path: string, table?: string): Record<string, unknown> {
   return reading(path, (database) => {
-    const name = table ?? findTable(database, path, SETTINGS);
-    const storages = storagesBeside(name);
-    return {
-      source: "alist-database",
-      settings: readSettings(readRows(database, name, SETTINGS), "rows"),
-      skipped: skippedPart("storages", countRows(database, storages)),
-    };
+    const tables = tablesOf(database);
+    const isKnown = [SETTINGS, STORAGES].some(({ suffix }) => isOf(table ?? "", suffix));
+    // A table with another name is one of settings.
+    if (table !== undefined && !isKnown) return { settings: readRows(database, table, SETTINGS) };
+    const chosen = table ?? findTable(tables, path);
+    if (table !== undefined && !tables.includes(table))
+      throw unreadable(message("BACKUP_NO_SUCH_TABLE", { table }));
+    const prefix = prefixOf(chosen);
+    const named = (suffix: string): string | undefined =>
+      tables.find((name) => isOf(name, suffix) && prefixOf(name, suffix) === prefix);
+    const lists = [SETTINGS, STORAGES].flatMap((each) => {
+      const name = named(each.suffix);
+      return name === undefined ? [] : [[each.member, readRows(database, name, each)]];
+    });
+    const counts = Object.entries(COUNTED).flatMap(([suffix, member]) => {
+      const name = named(suffix);
+      return name === undefined ? [] : [[member, countRows(database, name)]];
+    });
+    return Object.fromEntries([...lists, ...counts]);
   });
 }
 
-/**
- * Reads the rows of storages from such a file, as `storage/list` has them; bools are 0 and 1.
- *
- * @param table - name of the table, when the file has several tables of storages.
- * @throws as `readAlistDatabase`.
- */
-export function readAlistStorages(path: string, table?: string): unknown[] {
-  return reading(path, (database) =>
-    readRows(database, table ?? findTable(database, path, STORAGES), STORAGES),
-  );
+function isOf(table: string, suffix: string): boolean {
+  return table.toLowerCase().endsWith(suffix);
+}
+
+/** Table prefix of a server, in its tables' names. */
+function prefixOf(table: string, suffix?: string): string {
+  const known = suffix ?? (isOf(table, SETTINGS.suffix) ? SETTINGS.suffix : STORAGES.suffix);
+  return table.slice(0, -known.length);
 }
 
 function reading<T>(path: string, read: (database: Database) => T): T {
@@ -72,13 +94,7 @@ function reading<T>(path: string, read: (database: Database) => T): T {
   }
 }
 
-/** Name of the table of storages of the site that has this table of settings. */
-function storagesBeside(settings: string): string {
-  return `${settings.slice(0, -SETTINGS.suffix.length)}${STORAGES.suffix}`;
-}
-
 function countRows(database: Database, table: string): number {
-  if (!tablesOf(database).includes(table)) return 0;
   return database
     .prepare(`select count(*) from ${quoteName(table)}`)
     .pluck()
@@ -93,18 +109,21 @@ function tablesOf(database: Database): string[] {
     .all() as string[];
 }
 
-function findTable(database: Database, path: string, { suffix }: Table): string {
-  const tables = tablesOf(database);
-  const found = tables.filter((name) => name.toLowerCase().endsWith(suffix));
-  const [only, ...others] = found;
-  if (only !== undefined && others.length === 0) return only;
+/** A table of the one server in the file. */
+function findTable(tables: readonly string[], path: string): string {
+  const found = [SETTINGS, STORAGES].flatMap(({ suffix }) =>
+    tables.filter((name) => isOf(name, suffix)),
+  );
+  const prefixes = new Set(found.map((name) => prefixOf(name)));
+  const [only] = found;
+  if (only !== undefined && prefixes.size === 1) return only;
   if (only !== undefined)
     throw unreadable(
       message("BACKUP_TABLES_AMBIGUOUS", { path, tables: found.slice(0, 10).join(", ") }),
     );
   if (tables.includes("setting") && tables.includes("revision"))
     throw unreadable(message("BACKUP_OWN_DATABASE", { path }));
-  throw unreadable(message("BACKUP_TABLE_NOT_FOUND", { path, suffix }));
+  throw unreadable(message("BACKUP_TABLE_NOT_FOUND", { path, suffix: SETTINGS.suffix }));
 }
 
 function readRows(database: Database, name: string, table: Table): unknown[] {

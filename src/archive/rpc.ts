@@ -1,101 +1,83 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
-  ExportSettingsResponseSchema,
-  ImportedSettingSchema,
-  ImportOutcome,
-  ImportSettingsResponseSchema,
+  ArchiveEffectSchema,
+  type ArchiveResult,
+  ArchiveResultSchema,
+  type BackupService as BackupServiceDesc,
+  ExportArchiveResponseSchema,
+  type ImportArchiveRequest,
+  ImportArchiveResponseSchema,
   SecretsMode as SecretsModeProto,
-  type SettingService as SettingServiceDesc,
-} from "../../gen/mooring/v1/setting_service_pb.js";
+  SkippedPartSchema,
+} from "../../gen/mooring/v1/backup_service_pb.js";
+import { grantOf } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
-import type { Recorder } from "../audit/recorder.ts";
-import { dryRunOf } from "../audit/recorder.ts";
+import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
-import type { Snapshot } from "../ledger/snapshot.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
-import { message } from "../messages/message.ts";
-import { SETTINGS } from "../settings/kind.ts";
-import { rightsOfCaller } from "../settings/rights.ts";
+import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
-import type { BackupService } from "./backup.ts";
-import type { SecretsMode } from "./mooring.ts";
-import type { Outcome } from "./plan.ts";
+import type { Archive, ImportOptions, PartResult } from "./archive.ts";
+import type { SecretsMode } from "./document.ts";
 
-/** Backup methods of SettingService. */
-type BackupImpl = Pick<ServiceImpl<typeof SettingServiceDesc>, "exportSettings" | "importSettings">;
-
-/** Outcome of a setting; an invalid value counts as skipped once the rest is imported. */
-const OUTCOMES: Readonly<Record<Outcome, ImportOutcome>> = {
-  added: ImportOutcome.ADDED,
-  changed: ImportOutcome.CHANGED,
-  unchanged: ImportOutcome.UNCHANGED,
-  skipped: ImportOutcome.SKIPPED,
-  invalid: ImportOutcome.SKIPPED,
-};
-
-/** @param audit records exports, and counts dry runs with values for masked secrets. */
+/**
+ * Implements BackupService.
+ *
+ * @param audit records exports, and counts dry runs with values for masked secrets.
+ */
 export function backupImpl(
-  backup: BackupService,
-  snapshot: () => Snapshot,
+  archive: Archive,
   audit: Pick<Recorder, "record" | "note">,
   translations: (language: Language) => Translate = createTranslations(),
   pendingSites: PendingSites = () => [],
-): BackupImpl {
+): ServiceImpl<typeof BackupServiceDesc> {
   const sayIn = createSayIn(translations);
   const pending = createPendingReply(pendingSites, sayIn);
   return {
-    exportSettings: async ({ secrets, passphrase }, context) => {
-      const rights = rightsOfCaller(context, snapshot);
-      const mode = modeOf(secrets, passphrase);
-      // A caller who chooses the passphrase can read the sealed secrets.
-      if (mode.mode !== "omit") rights.requireScope("settings:reveal");
-      const document = await backup.export(mode, rights, context.signal);
-      const isNeeded = mode.mode !== "omit";
-      const detail = { secrets: mode.mode };
+    exportArchive: async (request, context) => {
+      const { only, names, includeServerOwn } = request;
+      const secrets = modeOf(request.secrets, request.passphrase);
+      const { signal } = context;
+      const options = { secrets, only, names, includeServerOwn, signal };
+      const document = await archive.export(grantOf(context), options);
+      const isNeeded = secrets.mode !== "omit";
+      const detail = { secrets: secrets.mode, parts: Object.keys(document.counts) };
       await audit.record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
-      // Exports are recorded together; their replies of up to 8 MiB are written in a tick each.
+      // Exports are recorded together; their replies of many MiB are written in a tick each.
       await createTicks().next();
-      // createBackup returns plain JSON.
-      return create(ExportSettingsResponseSchema, { document: document as unknown as JsonObject });
+      // The document is plain JSON.
+      return create(ExportArchiveResponseSchema, { document: document as unknown as JsonObject });
     },
-    importSettings: async (request, context) => {
-      const { document, passphrase, dryRun, skipInvalid, reason } = request;
+    importArchive: async (request, context) => {
+      const { document, reason, dryRun } = request;
       if (document === undefined)
         throw invalid([
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
-      const rights = rightsOfCaller(context, snapshot);
-      const { revision, result } = await backup.import(
-        { value: document },
-        { ...originOf(context, reason), rights },
-        {
-          passphrase,
-          dryRun,
-          skipInvalid,
-          includeServerOwn: request.includeServerOwn,
-          signal: context.signal,
-        },
-      );
-      const subjects = result
-        .filter(({ key, outcome }) => {
-          const item = snapshot().get(SETTINGS, key);
-          return outcome === "changed" && item !== undefined && rights.isMasked(item);
-        })
-        .map(({ key }) => key);
-      if (dryRun && subjects.length > 0) audit.note(dryRunOf(context, subjects));
+      const caller = { grant: grantOf(context), origin: originOf(context, reason) };
+      const options = { ...optionsOf(request), signal: context.signal };
+      const { revision, results, skipped } = await archive.import(document, caller, options);
+      if (dryRun) noteGuesses(results, context);
       const say = sayIn(context);
-      return create(ImportSettingsResponseSchema, {
+      return create(ImportArchiveResponseSchema, {
         revision: BigInt(revision),
-        pendingSites: dryRun ? [] : pending(context),
-        settings: result.map(({ key, outcome, reason }) =>
-          create(ImportedSettingSchema, { key, outcome: OUTCOMES[outcome], reason: say(reason) }),
+        results: results.map((result) => resultToProto(result, say)),
+        skipped: skipped.map(({ part, count, reason: why }) =>
+          create(SkippedPartSchema, { part, count, reason: say(why) }),
         ),
+        pendingSites: dryRun ? [] : pending(context),
       });
     },
   };
+
+  /** Dry runs with guessed values could reveal secrets. */
+  function noteGuesses(results: readonly PartResult[], context: HandlerContext): void {
+    const subjects = results.flatMap(({ name, isGuess = false }) => (isGuess ? [name] : []));
+    if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
+  }
 }
 
 function modeOf(secrets: SecretsModeProto, passphrase: string): SecretsMode {
@@ -107,4 +89,44 @@ function modeOf(secrets: SecretsModeProto, passphrase: string): SecretsMode {
     default:
       return { mode: "omit" };
   }
+}
+
+function optionsOf(request: ImportArchiveRequest): ImportOptions {
+  const { passphrase, only, dryRun, skipInvalid, includeServerOwn, pauseSites } = request;
+  return {
+    passphrase,
+    only,
+    dryRun,
+    skipInvalid,
+    includeServerOwn,
+    pauseSites,
+    allowShared: request.allowSharedCredential,
+    siteNames: new Map(Object.entries(request.siteNames)),
+    sites: sitesOf(request.sites),
+  };
+}
+
+function sitesOf(sites: ImportArchiveRequest["sites"]): ImportOptions["sites"] {
+  if (sites === undefined) return undefined;
+  const { names, all, none } = sites;
+  if ([names.length > 0, all, none].filter(Boolean).length !== 1)
+    throw invalid([{ field: "sites", description: message("SITES_INVALID", { field: "sites" }) }]);
+  return all ? "all" : names;
+}
+
+function resultToProto(result: PartResult, say: (text: Text) => string): ArchiveResult {
+  const { part, name, outcome, note, differs, leftOut, missing, effects, isLoss } = result;
+  return create(ArchiveResultSchema, {
+    part,
+    name,
+    outcome,
+    isLoss,
+    note: say(note),
+    differs: [...differs],
+    leftOut: [...leftOut],
+    missing: [...missing],
+    effects: effects.map(({ action, site, path }) =>
+      create(ArchiveEffectSchema, { action, site, mountPath: path }),
+    ),
+  });
 }

@@ -1,5 +1,5 @@
 // Effects of changes on running servers: shown and confirmed before the change.
-import type { MountEffect, MountResult } from "../../gen/mooring/v1/mount_pb.js";
+import type { MountEffect } from "../../gen/mooring/v1/mount_pb.js";
 import { counted } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { CliFailure, EXIT } from "./failure.ts";
@@ -12,8 +12,19 @@ const WORDS: Readonly<Record<string, string>> = {
   remount: "is mounted again",
 };
 
+/** Effect on a running server; without a path on the whole site. */
+type ServerEffect = Pick<MountEffect, "action" | "site" | "mountPath">;
+
+/** Result with its effects. */
+interface Effective {
+  readonly name: string;
+  readonly outcome: string;
+  readonly effects: readonly ServerEffect[];
+}
+
 /** Line about an effect, such as `on home, /films is removed`. */
-export function effectLine({ action, site, mountPath }: MountEffect): string {
+export function effectLine({ action, site, mountPath }: ServerEffect): string {
+  if (action === "follow") return printableLine(`${site} follows: Mooring writes to its server`);
   return printableLine(`on ${site}, ${mountPath} ${WORDS[action] ?? action}`);
 }
 
@@ -22,7 +33,7 @@ export function effectLine({ action, site, mountPath }: MountEffect): string {
  *
  * @param question as in `agreeToEffects`. @returns the reply; with `--dry-run` that of the dry run.
  */
-export async function confirmed<R extends { readonly results: readonly MountResult[] }>(
+export async function confirmed<R extends { readonly results: readonly Effective[] }>(
   run: CommandRun,
   change: (dryRun: boolean) => Promise<R>,
   question?: string,
@@ -41,21 +52,25 @@ export async function confirmed<R extends { readonly results: readonly MountResu
  */
 export async function agreeToEffects(
   { args, world, notice }: CommandRun,
-  results: readonly Pick<MountResult, "name" | "outcome" | "effects">[],
+  results: readonly Effective[],
   question?: string,
 ): Promise<void> {
   if (args.is("yes")) return;
   const effects = results.flatMap((result) => result.effects);
   const lines = effects.map(effectLine);
   if (!canAsk(world)) {
-    const ended = effects.filter(({ action }) => action !== "remount").length;
+    const ended = effects.filter(({ action }) => ["remove", "disable"].includes(action)).length;
+    const follows = effects.flatMap(({ action, site }) => (action === "follow" ? [site] : []));
     const deleted = results.filter(({ outcome }) => outcome === "deleted").map(({ name }) => name);
-    if (ended + deleted.length === 0) return;
+    if (ended + deleted.length + follows.length === 0) return;
     const parts = [
       ...(ended > 0
         ? [`${counted(ended, "mount")} of running servers would be removed or disabled`]
         : []),
       ...(deleted.length > 0 ? [`${deleted.join(", ")} would be deleted`] : []),
+      ...(follows.length > 0
+        ? [`Mooring would write to ${follows.join(", ")} (--pause-sites prevents it)`]
+        : []),
     ];
     throw new CliFailure(
       EXIT.refused,

@@ -1,46 +1,55 @@
 // What clients send of a backup file: a call ignores the other parts, which may be large.
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/**
- * Document for ImportSettings. The other lists of a backup of a server's page are replaced by their
- * lengths, for the report.
- */
-export function settingsOnly(document: JsonObject): JsonObject {
-  const isPageBackup = "settings" in document && !("format" in document);
-  if (!isPageBackup) return document;
-  return Object.fromEntries(
-    Object.entries(document).map(([name, value]) => [
-      name,
-      name !== "settings" && Array.isArray(value) ? value.length : value,
-    ]),
-  );
-}
+/** Lists of a backup of a server's page that an import reads, by the parts that read them. */
+const LISTS: Readonly<Record<string, string>> = { settings: "settings", mounts: "storages" };
 
 /** Members of a server's row that no mount has. */
 const NOT_IMPORTED = new Set(["id", "status", "modified", "mount_details"]);
 
 /**
- * Document for ImportMounts: the rows of a backup, of a reply of `storage/list` or of a list, without
- * members that no mount has. Undefined: there is no list.
+ * Document for ImportArchive. Of a backup of a server's page, lists that are not read are replaced by
+ * their lengths, for the report. A bare list becomes the `data` of a reply.
+ *
+ * @param only chosen parts; empty: all. @returns undefined for other JSON than an object or a list.
  */
-export function mountsOnly(document: JsonValue): JsonObject | undefined {
+export function importDocument(
+  document: JsonValue,
+  only: readonly string[] = [],
+): JsonObject | undefined {
+  if (Array.isArray(document)) return { data: document.map(withoutStates) };
+  if (!isObject(document)) return undefined;
+  if ("format" in document) return document;
+  const isPageBackup = Object.values(LISTS).some((list) => list in document);
+  if (!isPageBackup) return trimmedReply(document);
+  const isRead = (name: string): boolean =>
+    Object.entries(LISTS).some(
+      ([part, list]) => list === name && (only.length === 0 || only.includes(part)),
+    );
+  return Object.fromEntries(
+    Object.entries(document).map(([name, value]) => {
+      if (!Array.isArray(value)) return [name, value];
+      return [name, isRead(name) ? value.map(withoutStates) : value.length];
+    }),
+  );
+}
+
+/** The rows of a list reply (`data`, `content`). */
+function trimmedReply(document: JsonObject): JsonObject {
   const rows = rowsOf(document);
-  if (rows === undefined) return undefined;
-  const encrypted = isObject(document) ? document["encrypted"] : undefined;
-  return {
-    storages: rows.map((row) =>
-      isObject(row)
-        ? Object.fromEntries(Object.entries(row).filter(([name]) => !NOT_IMPORTED.has(name)))
-        : row,
-    ),
-    ...(encrypted !== undefined && { encrypted }),
-  };
+  return rows === undefined ? document : { data: rows.map(withoutStates) };
 }
 
 function rowsOf(document: JsonValue | undefined): readonly JsonValue[] | undefined {
   if (Array.isArray(document)) return document;
   if (!isObject(document)) return undefined;
-  return rowsOf(document["storages"] ?? document["content"] ?? document["data"]);
+  return rowsOf(document["content"] ?? document["data"]);
+}
+
+/** A row of storages without what its server adds. Encrypted rows have the same members. */
+function withoutStates(row: JsonValue): JsonValue {
+  if (!isObject(row) || !("mount_path" in row)) return row;
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !NOT_IMPORTED.has(name)));
 }
 
 function isObject(value: JsonValue | undefined): value is JsonObject {

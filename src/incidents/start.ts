@@ -17,7 +17,7 @@ import { createIncidentRegistry, keyOf } from "./registry.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
 import type { IncidentStore, StoredDelivery } from "./store.ts";
 import { createAnnounce, createDeliverer } from "./webhook/deliver.ts";
-import { createWebhookRegistry } from "./webhook/registry.ts";
+import { createWebhookRegistry, type WebhookRegistry } from "./webhook/registry.ts";
 import { type Send, sendOnce } from "./webhook/send.ts";
 import { createWebhookService, type WebhookService } from "./webhook/service.ts";
 
@@ -77,6 +77,8 @@ const SENDER = { actor: "webhooks", transport: "", method: "deliver", peer: "", 
 export interface Incidents {
   readonly incidents: IncidentService;
   readonly webhooks: WebhookService;
+  /** The webhooks themselves. */
+  readonly targets: WebhookRegistry;
   /** Number of open incidents by class, if this process follows mounts; else 0. */
   counts(): Readonly<Record<IncidentClass, number>>;
   /** Calls the listener after each change of the incidents that `at` returns. */
@@ -213,6 +215,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
   return {
     incidents: service,
+    targets,
     webhooks: createWebhookService({
       store,
       registry: targets,

@@ -34,7 +34,7 @@ export interface MountInput {
   /** By the site's name. */
   readonly overrides?: Readonly<Record<string, OverrideInput>> | undefined;
   /**
-   * Items of a new mount whose values are missing in the source: the mount is incomplete until they
+   * Items whose values are missing in the source: the mount is incomplete until they
    * are given.
    */
   readonly lost?: readonly MissingItem[];
@@ -156,9 +156,7 @@ export function withMountInput(
     ),
     credentialRevision: before?.credentialRevision ?? 0,
     ...(before?.blind !== undefined && { blind: before.blind }),
-    missing: (before?.missing ?? input.lost ?? []).filter(
-      (each) => !isGiven(each, input.config, given),
-    ),
+    missing: missingItems(before, input.lost).filter((each) => !isGiven(each, input.config, given)),
     revision: before?.revision ?? 0,
   };
   const warnings: Text[] = [];
@@ -242,6 +240,16 @@ export function wholeInput(
       ...input.overrides,
     },
   };
+}
+
+function missingItems(
+  before: Mount | undefined,
+  lost: readonly MissingItem[] = [],
+): readonly MissingItem[] {
+  const known = before?.missing ?? [];
+  const isKnown = ({ site, item }: MissingItem): boolean =>
+    known.some((each) => each.site === site && each.item === item);
+  return [...known, ...lost.filter((each) => !isKnown(each))];
 }
 
 /** Reports whether an input replaces or removes a lost value. */

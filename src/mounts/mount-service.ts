@@ -146,16 +146,11 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   forward(site: Site, send: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
   /** Adopts content that users have edited on a site. */
   adoptContent(site: Site, content: MountRound["adopt"], origin: RevisionOrigin): Promise<void>;
-  import(
-    document: unknown,
-    sites: MountInput["sites"],
-    caller: Caller,
-    options?: ChangeOptions & {
-      /** Passphrase of an encrypted backup. */
-      readonly passphrase?: string;
-    },
-  ): Promise<Saved>;
-  /** @param reveals whether secrets are included. */
+  /** Name of the file that declares a mount; undefined: none. */
+  declaredBy(name: string): string | undefined;
+  /** Sites whose mounts are written to their servers. */
+  running(): readonly Site[];
+  /** Rows for the backup pages of servers. @param reveals whether secrets are included. */
   export(
     names: readonly string[],
     site: string,

@@ -3,14 +3,15 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument }
 import { StoreError } from "../database/error.ts";
 import { readBoundedFile, textOf } from "../files/bounded-file.ts";
 import { type WatchTimes, watchContent } from "../files/file-watch.ts";
+import { isObject } from "../files/json-source.ts";
 import { yamlSizeProblem } from "../files/yaml-size.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { ServiceError } from "../messages/error.ts";
 import { Message, type Text } from "../messages/message.ts";
-import { didYouMean } from "../messages/nearest.ts";
 import { createInterpolation, type Interpolation } from "../settings/provision/interpolation.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
-import type { MountInput, OverrideInput, ValueInput } from "./input.ts";
+import { quoted, readDeclared } from "./declared-mount.ts";
+import type { MountInput } from "./input.ts";
 import type { DeclaredMounts } from "./mount-service.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -199,18 +200,6 @@ function unreadable(reason: string): MountsFile {
 
 const NOWHERE = { line: 0, column: 0 } as const;
 const FORM = 'the form is "mounts:" with an indented mapping for each name';
-const MEMBERS = [
-  "path",
-  "driver",
-  "config",
-  "members",
-  "disabled",
-  "sites",
-  "content",
-  "overrides",
-];
-const OVERRIDE = ["path", "config", "members"];
-
 /** Parses YAML 1.2, which includes JSON. Problems never quote a value. */
 export function parseMounts(text: string, interpolation: Interpolation): MountsFile {
   const sizeProblem = yamlSizeProblem(text);
@@ -289,7 +278,7 @@ export function parseMounts(text: string, interpolation: Interpolation): MountsF
       report(offsetAt([name]), `${quoted(name)} can't stand here: ${FORM}`);
     for (const [name, given] of Object.entries(isObject(mounts) ? mounts : {}))
       inputs.push(
-        readInput(name, given, (path, reason) =>
+        readDeclared(name, given, (path, reason) =>
           report(offsetAt(["mounts", name, ...path]), reason),
         ),
       );
@@ -310,92 +299,6 @@ function placeKey({ line, column }: Place): string {
 
 function offsetOf(node: unknown): number {
   return (node as Node | null)?.range?.[0] ?? 0;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 64));
-}
-
-type Complain = (path: readonly string[], reason: Text) => void;
-
-function readInput(name: string, given: unknown, complain: Complain): MountInput {
-  if (!isObject(given)) {
-    complain([], `${quoted(name)} must be a mapping with path and driver`);
-    return { name };
-  }
-  checkMembers(given, MEMBERS, (member, reason) => complain([member], reason));
-  const { path, driver, config, members, disabled, sites, content, overrides } = given;
-  const need = (member: string, isRight: boolean, form: string): void => {
-    if (!isRight) complain([member], `${member} must be ${form}`);
-  };
-  need("path", typeof path === "string", "text");
-  need("driver", typeof driver === "string", "text");
-  need("disabled", ["boolean", "undefined"].includes(typeof disabled), "true or false");
-  need(
-    "content",
-    [undefined, "adopt", "overwrite"].includes(content as string),
-    "adopt or overwrite",
-  );
-  const chosen = readSites(sites);
-  need("sites", sites === undefined || chosen !== undefined, "a list of names, all or none");
-  return {
-    name,
-    path: String(path),
-    driver: String(driver),
-    config: mapping(config, ["config"], complain),
-    members: mapping(members, ["members"], complain),
-    disabled: disabled === true,
-    sites: chosen,
-    content: content === "overwrite" ? "overwrite" : "adopt",
-    overrides: Object.fromEntries(
-      Object.entries(mapping(overrides, ["overrides"], complain)).map(([site, values]) => [
-        site,
-        readOverride(values, site, complain),
-      ]),
-    ),
-  };
-}
-
-/** Undefined: not a choice of sites. */
-function readSites(sites: unknown): MountInput["sites"] {
-  if (sites === "all") return "all";
-  if (sites === "none") return [];
-  const isNames = Array.isArray(sites) && sites.every((site) => typeof site === "string");
-  return isNames && sites.length > 0 ? sites : undefined;
-}
-
-function readOverride(given: unknown, site: string, complain: Complain): OverrideInput {
-  const place = ["overrides", site];
-  const values = mapping(given, place, complain);
-  checkMembers(values, OVERRIDE, (member, reason) => complain([...place, member], reason));
-  const { path = "", config, members } = values;
-  if (typeof path !== "string") complain([...place, "path"], "path must be text");
-  return {
-    path: String(path),
-    config: mapping(config, [...place, "config"], complain),
-    members: mapping(members, [...place, "members"], complain),
-  };
-}
-
-function checkMembers(
-  given: Readonly<Record<string, unknown>>,
-  known: readonly string[],
-  complain: (member: string, reason: Text) => void,
-): void {
-  for (const member of Object.keys(given))
-    if (!known.includes(member))
-      complain(member, `a mount has no ${quoted(member)}.${didYouMean(member, known)}`);
-}
-
-function mapping(given: unknown, place: readonly string[], complain: Complain): ValueInput {
-  if (given === undefined || given === null) return {};
-  if (isObject(given)) return given;
-  complain(place, `${place.at(-1)} must be a mapping`);
-  return {};
 }
 
 /** Path of keys to a violation's field in the file. */

@@ -17,7 +17,6 @@ import {
   DeleteMountsResponseSchema,
   ExportMountsResponseSchema,
   GetMountResponseSchema,
-  ImportMountsResponseSchema,
   ListMountsResponseSchema,
   type MountService as MountServiceDesc,
   RenameMountResponseSchema,
@@ -271,26 +270,6 @@ export function mountImpl(
     adoptMounts: async ({ site, names, dryRun, reason }, context) => {
       const saved = await mounts.adopt(site, names, callerOf(context, reason), { dryRun });
       return create(AdoptMountsResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context),
-      });
-    },
-    importMounts: async (request, context) => {
-      const { document, sites, dryRun, reason, passphrase } = request;
-      const { allowSharedCredential: allowShared } = request;
-      if (document === undefined)
-        throw invalid([
-          { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
-        ]);
-      const caller = callerOf(context, reason);
-      const chosen = sites && sitesFromProto(sites, "sites");
-      const saved = await mounts.import(document, chosen, caller, {
-        dryRun,
-        allowShared,
-        passphrase,
-      });
-      return create(ImportMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),
         pendingSites: dryRun ? [] : pending(saved.results, context),

@@ -25,9 +25,8 @@ import type { SiteNames } from "../sites/site-names.ts";
 import { createStateFeed } from "../state-feed.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { adoptContent, adoptRound, compareResults } from "./adopt.ts";
-import { readDocument } from "./document.ts";
+import { writeDocument } from "./archive/exported-row.ts";
 import { type DecideMounts, decideWithEffects, effectsOfFollowing, isRunning } from "./effect.ts";
-import { writeDocument } from "./exported-row.ts";
 import { mountsKind } from "./history-kind.ts";
 import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
 import {
@@ -59,7 +58,6 @@ import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf, unreadSite } from "./status.ts";
 import { createSummaries } from "./summary.ts";
 import { type Target, type TestResult, testMounts } from "./test.ts";
-import { saveUsable } from "./usable.ts";
 import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
 
 export interface MountServiceDeps {
@@ -483,42 +481,8 @@ export function createMountService(deps: MountServiceDeps): MountService {
             adoptContent(draft, { name, siteId: site.id, items, isSecret });
       });
     },
-    import: async (document, sites, caller, options = {}) => {
-      const names = await readNames();
-      if (typeof sites === "object") for (const site of sites) names.named(site);
-      const rules = { ...rulesOf(caller, options), carries: true };
-      const { result: results, revision } = await ledger.change(
-        caller.origin,
-        // The document is read in the transaction: new names are chosen among the current mounts, and
-        // a waiting import holds only its document.
-        withEffects(async (draft, mounts) => {
-          const rows = await readDocument(document, {
-            mounts,
-            driverOf,
-            sites,
-            names: rules.sites,
-            passphrase: options.passphrase ?? "",
-          });
-          if (rows === undefined)
-            throw invalid([{ field: "document", description: message("DOCUMENT_INVALID") }]);
-          const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
-          if (
-            sites === undefined &&
-            names.names.length > 1 &&
-            inputs.some((input) => !mounts.has(input.name))
-          )
-            throw invalid([
-              { field: "sites", description: message("SITES_REQUIRED", { field: "sites" }) },
-            ]);
-          const skipped = rows.flatMap((row) =>
-            "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
-          );
-          return [...(await saveUsable(draft, inputs, mounts, rules)), ...skipped];
-        }),
-        { dryRun: options.dryRun ?? false },
-      );
-      return { revision, results };
-    },
+    declaredBy: declared.by,
+    running,
     export: async (names, site, grant, reveals) => {
       const place = site === "" ? "" : (await siteNamed(site)).id;
       const mounts =

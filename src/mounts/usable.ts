@@ -12,6 +12,7 @@ import { decideSave, notesOf, type Result, resultAs, type SaveRules } from "./sa
  * Saves each input by itself on a draft. An input that is rejected is skipped, with the reason.
  *
  * @param mounts all mounts of the draft, by name; updated.
+ * @param nameOf name of a skipped input. Default: its path.
  * @returns the results of the saved inputs, followed by those of the skipped ones.
  * @throws PERMISSION_DENIED.
  */
@@ -20,6 +21,7 @@ export async function saveUsable(
   inputs: readonly MountInput[],
   mounts: MountIndex,
   rules: SaveRules,
+  nameOf = ({ path, name }: MountInput): string => path ?? name,
 ): Promise<Result[]> {
   const ticks = createTicks();
   const saved: Result[] = [];
@@ -41,7 +43,7 @@ export async function saveUsable(
     if (ticks.isDue()) await ticks.next();
     const result = names.has(input.name) ? repeated(input) : await save(input);
     if (result instanceof ServiceError) {
-      skipped.push(resultAs(input.path ?? input.name, "skipped", reasonOf(result)));
+      skipped.push(resultAs(nameOf(input), "skipped", reasonOf(result)));
       continue;
     }
     names.add(input.name);
@@ -51,13 +53,13 @@ export async function saveUsable(
 }
 
 /** Adds to a result what the mount lacks of its source. */
-function withNotes(
+export function withNotes(
   result: Result,
   { lost = [], leftOut = [], newer = [] }: MountInput,
   sites: SiteNames,
 ): Result {
   const items = missingFields({ missing: lost }, sites).join(", ");
-  const isIncomplete = result.outcome === "created" && lost.length > 0;
+  const isIncomplete = result.outcome !== "unchanged" && lost.length > 0;
   return {
     ...result,
     leftOut,

@@ -22,6 +22,7 @@ import type { SettingSync } from "./settings/sync.ts";
 import {
   errorOf,
   type MountsOfSite,
+  NEW_SITE,
   NEW_STATE,
   NO_MOUNTS,
   type Site,
@@ -135,22 +136,6 @@ export interface SiteServiceDeps {
 /** Maximum number of sites: each needs a list of settings in memory and a call per minute. */
 const MAX_SITES = 1_000;
 
-const EMPTY: Site = Object.freeze({
-  id: "",
-  name: "",
-  url: "",
-  token: "",
-  ca: "",
-  pin: "",
-  mode: "observe" as const,
-  include: [],
-  exclude: [],
-  overrides: {},
-  paused: false,
-  upstream: false,
-  created: 0,
-});
-
 export function createSiteService(deps: SiteServiceDeps): SiteService {
   const { registry, settings, ledger } = deps;
   const viewOf = (site: Site): SiteView => ({
@@ -203,7 +188,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
           message("TOO_MANY_SITES", { most: MAX_SITES }),
         );
       const site = withInput(
-        { ...EMPTY, id: deps.newId(), created: deps.now() },
+        { ...NEW_SITE, id: deps.newId(), created: deps.now() },
         input,
         known(NEW_STATE),
       );

@@ -32,6 +32,23 @@ export interface Site {
   readonly created: number;
 }
 
+/** Members of a new site. */
+export const NEW_SITE: Site = Object.freeze({
+  id: "",
+  name: "",
+  url: "",
+  token: "",
+  ca: "",
+  pin: "",
+  mode: "observe" as const,
+  include: [],
+  exclude: [],
+  overrides: {},
+  paused: false,
+  upstream: false,
+  created: 0,
+});
+
 /** Kind of server, as far as it can be determined. */
 export type SiteKind = "openlist" | "alist" | "unknown";
 

@@ -45,6 +45,9 @@ export function createSiteClient(access: SiteAccess, most = 1, time = TIME): Sit
 
   const call: SiteClient["call"] = async (method, path, body, options = {}) => {
     const { limit = time, headers = {}, secrets = [] } = options;
+    // A site of an archive without secrets: an empty token would be that of a guest.
+    if (access.token === "" && headers["authorization"] === undefined)
+      throw new SiteFailure("unauthorized", message("SITE_HAS_NO_TOKEN"));
     const text = body === undefined ? undefined : JSON.stringify(body);
     const reply = await connections.send({
       method,

@@ -1,5 +1,6 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import type { Setting } from "../../gen/mooring/v1/setting_pb.js";
 import {
   type SaveSettingsRequest,
@@ -47,7 +48,7 @@ const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
   setting.saveSettings,
   setting.deleteSetting,
   setting.rollback,
-  setting.importSettings,
+  BackupService.method.importArchive,
   setting.setAria2,
   setting.setQbittorrent,
 ]);

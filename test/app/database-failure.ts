@@ -16,7 +16,7 @@ type Request = Record<string, unknown>;
 const WITHOUT_DATABASE = new Set([
   "ValidateDriverConfig",
   "ExportMounts",
-  "ExportSettings",
+  "ExportArchive",
   // They read a site.
   "CompareMounts",
   "CompareSite",
@@ -66,7 +66,7 @@ function requestsOf({ token, incident, delivery, other }: Prepared): Record<stri
     TestMounts: { names: ["films"] },
     AdoptMounts: { site: "one" },
     RollbackMounts: { revision: 1n },
-    ImportMounts: { document },
+    ImportArchive: { document, only: ["mounts"] },
     GetSetting: { key: "site_title" },
     BatchGetSettings: { keys: ["site_title"] },
     SaveSettings: { settings: [{ key: "site_title", value: "new" }] },
@@ -76,13 +76,6 @@ function requestsOf({ token, incident, delivery, other }: Prepared): Record<stri
     GetRevision: { revision: 2n },
     DiffRevisions: { from: 1n, to: 2n },
     Rollback: { to: 1n },
-    ImportSettings: {
-      document: {
-        format: "mooring-settings",
-        version: 1,
-        settings: [{ key: "site_title", value: "imported" }],
-      },
-    },
     GetSite: { name: "one" },
     CreateSite: { site: { name: "two", url: other, token: "a-token" } },
     UpdateSite: { name: "one", site: { exclude: { patterns: ["x_*"] } } },

@@ -3,15 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterAll, describe, expect, test } from "vitest";
-import { readImport } from "../../src/archive/backup.ts";
+import { readServerDatabase } from "../../src/archive/alist-database.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
+import { readSource } from "../../src/archive/source.ts";
 import { failureOf, setting } from "./setting.ts";
+import { PARTS, settingsOf } from "./text.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mooring-alist-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 const cipher = createPassphraseCipher(() => Buffer.alloc(0));
-const read = (path: string, table?: string) => readImport({ path }, { table }, cipher);
+const read = async (path: string, table?: string) =>
+  settingsOf(await readSource(readServerDatabase(path, table), "", PARTS, cipher));
 
 /** The table as the reference server's ORM creates it. */
 const columns =
@@ -48,11 +51,10 @@ describe("the database of an existing server", () => {
     const made = make();
     fill(made);
     expect(readdirSync(made.folder)).toContain("data.db-wal");
-    const backup = await read(made.path);
-    expect(backup).toEqual({ source: "alist-database", settings: filled, skipped: [] });
+    expect(await read(made.path)).toEqual(filled);
     // The server can still write.
     made.handle.exec("delete from x_setting_items");
-    expect((await read(made.path)).settings).toEqual([]);
+    expect((await failureOf(() => read(made.path))).message).toMatch(/lists .* are empty/);
     made.handle.close();
   });
 
@@ -62,7 +64,7 @@ describe("the database of an existing server", () => {
       const made = make({ mode });
       fill(made);
       made.handle.close();
-      expect((await read(made.path)).settings).toEqual(filled);
+      expect(await read(made.path)).toEqual(filled);
       expect(readdirSync(made.folder)).toEqual(["data.db"]);
     },
   );
@@ -72,7 +74,7 @@ describe("the database of an existing server", () => {
       const made = make({ tables: [table, "x_users", "x_setting_items_old"] });
       fill(made, table);
       made.handle.close();
-      expect((await read(made.path)).settings).toEqual(filled);
+      expect(await read(made.path)).toEqual(filled);
     }
   });
 
@@ -80,9 +82,7 @@ describe("the database of an existing server", () => {
     const made = make({ definition: "`key` text, `value` text, `group` integer" });
     made.handle.exec("insert into x_setting_items values ('a', 'b', 3)");
     made.handle.close();
-    expect((await read(made.path)).settings).toEqual([
-      setting({ key: "a", value: "b", type: "", group: 3 }),
-    ]);
+    expect(await read(made.path)).toEqual([setting({ key: "a", value: "b", type: "", group: 3 })]);
   });
 
   test("with several such tables is read only with a chosen prefix", async () => {
@@ -91,9 +91,9 @@ describe("the database of an existing server", () => {
     made.handle.close();
     const failure = await failureOf(() => read(made.path));
     expect(failure.message).toMatch(
-      /several tables of settings \(a_setting_items, b_setting_items\)/,
+      /the tables of several servers \(a_setting_items, b_setting_items\)/,
     );
-    expect((await read(made.path, "b_setting_items")).settings).toEqual(filled);
+    expect(await read(made.path, "b_setting_items")).toEqual(filled);
     expect((await failureOf(() => read(made.path, "c"))).message).toMatch(/has no table c/);
   });
 
@@ -123,7 +123,9 @@ describe("the database of an existing server", () => {
     const made = make();
     made.handle.exec("insert into x_setting_items(`key`, `value`) values ('a', x'00ff')");
     made.handle.close();
-    expect((await failureOf(() => read(made.path))).message).toMatch(/rows\[0\]\.value .* text/);
+    expect((await failureOf(() => read(made.path))).message).toMatch(
+      /settings\[0\]\.value .* text/,
+    );
   });
 
   test("is refused when the file is damaged or locked", async () => {
@@ -146,5 +148,23 @@ describe("the database of an existing server", () => {
     expect((await failureOf(() => read(made.path))).message).toMatch(
       /^the database .*data\.db is damaged or encrypted and can't be read: take a backup of it/,
     );
+  });
+
+  test("has storages of the same server, and the numbers of what is not read", () => {
+    const made = make({ tables: ["a_setting_items"] });
+    fill(made, "a_setting_items");
+    made.handle.exec(
+      "create table a_storages (mount_path text, driver text, addition text, disabled integer)",
+    );
+    made.handle.exec("insert into a_storages values ('/m', 'Local', '{}', 1)");
+    made.handle.exec("create table a_users (id integer); insert into a_users values (1), (2)");
+    made.handle.exec("create table b_users (id integer); insert into b_users values (1)");
+    made.handle.close();
+    const { settings, ...others } = readServerDatabase(made.path);
+    expect(settings).toHaveLength(2);
+    expect(others).toEqual({
+      storages: [{ mount_path: "/m", driver: "Local", addition: "{}", disabled: 1 }],
+      users: 2,
+    });
   });
 });

@@ -1,32 +1,45 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { readArchive, type Section, writeArchive } from "../../src/archive/document.ts";
+import type { ArchiveEntry } from "../../src/archive/part.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
-import { readBackup, writeBackup } from "./text.ts";
 
 const doc = readFileSync(new URL("../../docs/backup.md", import.meta.url), "utf8");
 const [, example = ""] = /```json\n([\s\S]*?)```/.exec(doc) ?? [];
 const cipher = createPassphraseCipher((size) => Buffer.alloc(size, 1));
+const parts = ["settings", "mounts", "sites", "webhooks", "principals"].map((name) => ({
+  name,
+  identifier: name === "settings" ? "key" : "name",
+}));
 
-test("the file in docs/backup.md is a backup, and is written identically", async () => {
-  const { settings, skipped, header } = await readBackup(example, {}, cipher);
-  const secrets = skipped.map(({ key }) => ({ ...settings[0], key, secret: true }));
-  const written = await writeBackup(
+test("the file in docs/backup.md is an archive, and is written identically", async () => {
+  const document = JSON.parse(example);
+  const { origin, sections } = await readArchive(document, { passphrase: "", parts }, cipher);
+  const { mooring, databaseId, revision, created } = origin;
+  const inOrder = Object.keys(document).flatMap((part): Section[] => {
+    const entries: readonly ArchiveEntry[] | undefined = sections.get(part);
+    const { identifier = "" } = parts.find(({ name }) => name === part) ?? {};
+    return entries === undefined ? [] : [{ part, identifier, entries }];
+  });
+  const written = await writeArchive(
     {
-      settings: [...settings.map((one) => ({ ...one, secret: false })), ...secrets] as never,
-      revision: header.revision,
-      time: Date.parse(header.created),
-      databaseId: header.databaseId,
+      origin: { mooring, databaseId, revision, time: Date.parse(created) },
+      sections: inOrder,
+      leftOut: document.leftOut,
     },
     { mode: "omit" },
     cipher,
   );
-  expect(JSON.parse(written)).toEqual(JSON.parse(example));
+  expect(JSON.stringify(written, null, 2)).toBe(JSON.stringify(document, null, 2));
 });
 
-test("docs/backup.md lists every member of a sealed backup", async () => {
-  const content = { settings: [], revision: 1, time: 0 };
-  const text = await writeBackup(content, { mode: "seal", passphrase: "12345678" }, cipher);
-  const { secrets, ...members } = JSON.parse(text);
-  for (const name of [...Object.keys(members), "secrets", ...Object.keys(secrets)])
+test("docs/backup.md lists every member of a sealed archive", async () => {
+  const origin = { mooring: "v1", databaseId: "d", revision: 1, time: 0 };
+  const written = await writeArchive(
+    { origin, sections: [], leftOut: [] },
+    { mode: "seal", passphrase: "12345678" },
+    cipher,
+  );
+  for (const name of [...Object.keys(written), ...Object.keys(written.sealed ?? {})])
     expect(doc).toContain(`\`${name}\``);
 });

@@ -2,96 +2,162 @@ import { randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ReadOptions, SecretsMode } from "../../src/archive/mooring.ts";
+import { type SecretsMode, writeArchive } from "../../src/archive/document.ts";
+import type { ArchiveEntry } from "../../src/archive/part.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
-import { failureOf, setting } from "./setting.ts";
-import { CHEAP, readBackup, writeBackup } from "./text.ts";
+import { failureOf } from "./setting.ts";
+import { CHEAP, entry, readText } from "./text.ts";
 
 const cipher = createPassphraseCipher(randomBytes, CHEAP);
 const passphrase = "a long passphrase";
 const secretValue = "hush, this is not for everybody";
 
-const settings = [
-  { ...setting({ key: "site_title", value: "Harbour", group: 1 }), secret: false },
-  { ...setting({ key: "aria2_secret", value: secretValue, flag: 1, group: 5 }), secret: true },
-  { ...setting({ key: "my_own", value: "ü\n🏠", help: "mine", flag: 3 }), secret: false },
-];
-const content = { settings, revision: 7, time: Date.UTC(2026, 0, 2), databaseId: "db1" };
+const title = entry("site_title", { value: "Harbour", group: 1 });
+const secret = entry("aria2_secret", { group: 5 }, { value: secretValue });
+const site = entry("home", { url: "https://home.example", paused: false }, { token: "t0ken" });
 
-const write = (secrets: SecretsMode) => writeBackup(content, secrets, cipher);
-const read = (text: string, options: ReadOptions = {}) => readBackup(text, options, cipher);
-const keysOf = (list: readonly { key: string }[]) => list.map(({ key }) => key);
+const origin = {
+  mooring: "v1",
+  databaseId: "db1",
+  revision: 7,
+  time: Date.UTC(2026, 0, 2),
+};
 
-describe("a backup without secrets", () => {
-  test("has everything else, and lists the omitted keys", async () => {
+async function write(
+  secrets: SecretsMode,
+  settings: readonly ArchiveEntry[] = [title, secret],
+  sites: readonly ArchiveEntry[] = [site],
+): Promise<string> {
+  const sections = [
+    { part: "settings", identifier: "key", entries: settings },
+    { part: "sites", identifier: "name", entries: sites },
+  ];
+  const document = await writeArchive({ origin, sections, leftOut: [] }, secrets, cipher);
+  return JSON.stringify(document, null, 2);
+}
+
+/** Entries of a part. */
+async function read(text: string, given = "", part = "settings") {
+  const source = await readText(text, given, cipher);
+  return source.given.get(part)?.entries ?? [];
+}
+
+describe("an archive without secrets", () => {
+  test("names them with their entries, and begins with its header", async () => {
     const text = await write({ mode: "omit" });
     expect(text).not.toContain(secretValue);
-    expect(JSON.parse(text)).toEqual({
-      format: "mooring-settings",
-      version: 1,
-      created: "2026-01-02T00:00:00.000Z",
-      databaseId: "db1",
-      revision: 7,
-      settings: [settings[0], settings[2]].map((item) => ({ ...item, secret: undefined })),
-      omitted: ["aria2_secret"],
-    });
-    const { settings: back, skipped, header } = await read(text);
-    expect(keysOf(back)).toEqual(["site_title", "my_own"]);
-    expect(skipped).toEqual([{ key: "aria2_secret", reason: expect.sentence("omitted") }]);
-    expect(header).toMatchObject({ databaseId: "db1", revision: 7 });
+    expect(Object.entries(JSON.parse(text))).toEqual(
+      Object.entries({
+        format: "mooring-archive",
+        version: 1,
+        created: "2026-01-02T00:00:00.000Z",
+        mooring: "v1",
+        databaseId: "db1",
+        revision: 7,
+        secrets: "omitted",
+        counts: { settings: 2, sites: 1 },
+        leftOut: [],
+        settings: [
+          { key: "site_title", value: "Harbour", group: 1 },
+          { key: "aria2_secret", group: 5, omitted: ["value"] },
+        ],
+        sites: [{ name: "home", url: "https://home.example", paused: false, omitted: ["token"] }],
+      }),
+    );
+    expect(await read(text)).toEqual([title, { ...secret, secrets: {}, missing: ["value"] }]);
   });
 });
 
-describe("a backup with plain secrets", () => {
-  test("is read as it was written, for any text", async () => {
-    const item = fc.record({
-      key: fc.string({ minLength: 1, unit: "binary" }),
-      value: fc.string({ unit: "binary" }),
-      type: fc.string(),
-      options: fc.string(),
-      help: fc.string({ unit: "grapheme" }),
-      group: fc.integer(),
-      flag: fc.integer({ min: 0, max: 3 }),
-    });
+/** Entries with names and secrets in any script, and any JSON as content. */
+const entries = fc.uniqueArray(
+  fc.record({
+    name: fc.string({ minLength: 1, unit: "binary" }),
+    content: fc.dictionary(
+      fc.string().filter((name) => !["key", "name", "secrets", "sealed", "omitted"].includes(name)),
+      fc.jsonValue({ noUnicodeString: false }).map((value) => JSON.parse(JSON.stringify(value))),
+    ),
+    secrets: fc.dictionary(
+      fc.string({ unit: "binary" }),
+      fc.oneof(fc.string({ unit: "binary" }), fc.integer(), fc.boolean()),
+    ),
+    missing: fc.constant([]),
+    isSealed: fc.constant(false),
+  }),
+  { selector: ({ name }) => name },
+);
+
+describe("an archive with secrets", () => {
+  const asMap = (value: unknown): unknown =>
+    JSON.stringify(value, (_, each: unknown) =>
+      typeof each === "object" && each !== null && !Array.isArray(each)
+        ? Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))
+        : each,
+    );
+
+  test("in the clear is read as it was written, for any text", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(item), async (items) => {
-        const secret = { settings: items.map((one) => ({ ...one, secret: true })) };
-        const text = await writeBackup({ ...content, ...secret }, { mode: "clear" }, cipher);
-        expect((await read(text)).settings).toEqual(items);
+      fc.asyncProperty(entries, async (items) => {
+        const text = await write({ mode: "clear" }, items);
+        expect(asMap(await read(text))).toEqual(asMap(items));
       }),
+    );
+  });
+
+  test("that are sealed is read as it was written, also with its members in another order", async () => {
+    const shuffled = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(shuffled);
+      if (typeof value !== "object" || value === null) return value;
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([name, each]) => [name, shuffled(each)]),
+      );
+    };
+    await fc.assert(
+      fc.asyncProperty(entries, async (items) => {
+        const text = await write({ mode: "seal", passphrase }, items);
+        expect(asMap(await read(text, passphrase))).toEqual(asMap(items));
+        const other = JSON.stringify(shuffled(JSON.parse(text)));
+        expect(asMap(await read(other, passphrase))).toEqual(asMap(items));
+      }),
+      { numRuns: 20 },
     );
   });
 });
 
-describe("a sealed backup", async () => {
+describe("a sealed archive", async () => {
   const text = await write({ mode: "seal", passphrase });
   const document = JSON.parse(text);
   const changed = (change: object) => JSON.stringify({ ...document, ...change });
-  const resealed = (change: object) => changed({ secrets: { ...document.secrets, ...change } });
+  const resealed = (change: object) => changed({ sealed: { ...document.sealed, ...change } });
 
-  test("shows the keys of secrets, and opens with its passphrase", async () => {
+  test("names the secrets, and opens with its passphrase", async () => {
     expect(text).not.toContain(secretValue);
-    expect(document.secrets).toMatchObject({ keys: ["aria2_secret"], ...CHEAP });
-    const { settings: back, skipped } = await read(text, { passphrase });
-    expect(back.find(({ key }) => key === "aria2_secret")?.value).toBe(secretValue);
-    expect(back).toHaveLength(3);
-    expect(skipped).toEqual([]);
+    expect(document.sealed).toMatchObject(CHEAP);
+    expect(document.settings[1]).toEqual({ key: "aria2_secret", group: 5, sealed: ["value"] });
+    expect(await read(text, passphrase)).toEqual([title, secret]);
+    expect(await read(text, passphrase, "sites")).toEqual([site]);
   });
 
   test("needs 128 MiB of memory to open by default", async () => {
     const usual = createPassphraseCipher(randomBytes);
-    const { secrets } = JSON.parse(await writeBackup(content, { mode: "seal", passphrase }, usual));
-    expect(secrets).toMatchObject({ n: 131_072, r: 8, p: 1 });
+    const written = await writeArchive(
+      { origin, sections: [], leftOut: [] },
+      { mode: "seal", passphrase },
+      usual,
+    );
+    expect(written.sealed).toMatchObject({ n: 131_072, r: 8, p: 1 });
   });
 
-  test("without a passphrase gives the other settings and lists the omitted keys", async () => {
-    const { settings: back, skipped } = await read(text);
-    expect(keysOf(back)).toEqual(["site_title", "my_own"]);
-    expect(skipped).toEqual([{ key: "aria2_secret", reason: "is sealed; give the passphrase" }]);
+  test("without a passphrase gives everything else, and names what is sealed", async () => {
+    expect(await read(text)).toEqual([
+      title,
+      { ...secret, secrets: {}, missing: ["value"], isSealed: true },
+    ]);
   });
 
   test("refuses another passphrase and does not repeat it", async () => {
-    const failure = await failureOf(() => read(text, { passphrase: "another passphrase" }));
+    const failure = await failureOf(() => read(text, "another passphrase"));
     expect(failure.code).toBe(Code.InvalidArgument);
     expect(failure.message).toMatch(/cannot be opened/);
     expect(failure.message).not.toContain("another passphrase");
@@ -99,29 +165,41 @@ describe("a sealed backup", async () => {
 
   test("opens with the same passphrase in another Unicode normalization", async () => {
     const composed = await write({ mode: "seal", passphrase: "caf\u00e9 passphrase" });
-    const { settings: back } = await read(composed, { passphrase: "cafe\u0301 passphrase" });
-    expect(back).toHaveLength(3);
+    expect(await read(composed, "cafe\u0301 passphrase")).toEqual([title, secret]);
   });
 
-  test("is refused with a changed header, list of keys or ciphertext", async () => {
-    const sealed = Buffer.from(document.secrets.sealed, "base64");
+  test("is refused when its header, an entry with secrets or the ciphertext was changed", async () => {
+    const sealed = Buffer.from(document.sealed.sealed, "base64");
     sealed[3] = (sealed[3] ?? 0) ^ 1;
+    const [home] = document.sites;
     for (const tampered of [
       changed({ revision: 8 }),
       changed({ databaseId: "db2" }),
       changed({ created: "2026-01-03T00:00:00.000Z" }),
-      resealed({ keys: ["token"] }),
+      changed({ sites: [{ ...home, url: "https://attacker.example" }] }),
+      changed({ sites: [{ ...home, name: "other" }] }),
+      changed({ sites: [{ ...home, sealed: ["token", "overrides/x"] }] }),
+      changed({ sites: [] }),
+      changed({ sites: [], settings: document.settings, webhooks: [home] }),
       resealed({ n: 2 ** 15 }),
       resealed({ sealed: sealed.toString("base64") }),
     ])
-      expect((await failureOf(() => read(tampered, { passphrase }))).message).toMatch(
+      expect((await failureOf(() => read(tampered, passphrase))).message).toMatch(
         /cannot be opened/,
       );
   });
 
-  test("allows edits of the plain settings", async () => {
-    const edited = changed({ settings: [setting({ key: "site_title", value: "Other" })] });
-    expect((await read(edited, { passphrase })).settings).toHaveLength(2);
+  test("allows edits of entries without secrets, and new ones", async () => {
+    const settings = [
+      { key: "site_title", value: "Other" },
+      document.settings[1],
+      { key: "new", value: "1" },
+    ];
+    expect((await read(changed({ settings }), passphrase)).map(({ name }) => name)).toEqual([
+      "site_title",
+      "aria2_secret",
+      "new",
+    ]);
   });
 
   test.each([
@@ -136,7 +214,7 @@ describe("a sealed backup", async () => {
     { n: 2 ** 18, p: 2 },
     { n: 2 ** 17, p: 4 },
   ])("is refused before key derivation with the parameters %j", async (cost) => {
-    const failure = await failureOf(() => read(resealed(cost), { passphrase }));
+    const failure = await failureOf(() => read(resealed(cost), passphrase));
     expect(failure.message).toMatch(/require scrypt with/);
   });
 
@@ -146,14 +224,14 @@ describe("a sealed backup", async () => {
     { sealed: "AAAA" },
     { salt: Buffer.alloc(65).toString("base64") },
   ])("is refused when it is incomplete: %j", async (part) => {
-    const failure = await failureOf(() => read(resealed(part), { passphrase }));
+    const failure = await failureOf(() => read(resealed(part), passphrase));
     expect(failure.message).toMatch(/incomplete/);
   });
 
   test.each([{ cipher: "aes-128-cbc" }, { kdf: "pbkdf2" }])(
     "is refused with another algorithm: %j",
     async (part) => {
-      const failure = await failureOf(() => read(resealed(part), { passphrase }));
+      const failure = await failureOf(() => read(resealed(part), passphrase));
       expect(failure.message).toMatch(/does not support/);
     },
   );
@@ -165,44 +243,54 @@ describe("a sealed backup", async () => {
 
   test("is opened or sealed one at a time", async () => {
     const texts = await Promise.all([1, 2, 3].map(() => write({ mode: "seal", passphrase })));
-    for (const one of texts) expect((await read(one, { passphrase })).settings).toHaveLength(3);
+    for (const one of texts) expect(await read(one, passphrase)).toHaveLength(2);
   });
 });
 
-describe("a document of another format", () => {
-  const base = { format: "mooring-settings", version: 1, settings: [] };
+describe("a document of another form", () => {
+  const base = { format: "mooring-archive", version: 1, settings: [] };
   test.each([
     [{ ...base, version: 2 }, /written by a newer Mooring/],
     [{ ...base, version: "1" }, /"version"/],
     [{ ...base, version: undefined }, /"version"/],
     [{ ...base, created: 5 }, /"created"/],
     [{ ...base, revision: 1.5 }, /"revision"/],
-    [{ ...base, settings: undefined }, /"settings" in this backup must be an array/],
-    [{ ...base, omitted: "token" }, /"omitted"/],
-    [{ ...base, secrets: [] }, /"secrets"/],
-    [{ ...base, secrets: { keys: [] } }, /must have the texts/],
-    [{ ...base, format: "other" }, /unknown JSON format/],
-    ["mooring-settings", /unknown JSON format/],
+    [{ ...base, settings: 5 }, /"settings" in this backup must be an array/],
+    [{ ...base, sealed: [] }, /"sealed" in this backup must be an object/],
+    [{ ...base, sealed: { cipher: "x" } }, /must have the texts/],
+    [{ ...base, format: "other", settings: undefined }, /unknown JSON format/],
+    ["mooring-archive", /unknown JSON format/],
   ])("%j is refused with the reason", async (document, message) => {
-    expect((await failureOf(() => read(JSON.stringify(document)))).message).toMatch(message);
+    const failure = await failureOf(() => read(JSON.stringify(document), passphrase));
+    expect(failure.message).toMatch(message);
   });
 
-  test("all invalid members of settings are reported at once, without their values", async () => {
+  test("all invalid entries are reported at once, without their values", async () => {
     const wrong = [
-      { key: "a", value: 5 },
       { value: "leak" },
       "leak",
-      { key: "b", value: "x", group: 1.5, flag: "leak" },
-      { key: "c", value: null, help: null },
+      { key: "", value: "leak" },
+      { key: "a", secrets: ["leak"] },
+      { key: "b", secrets: { value: { leak: 1 } } },
+      { key: "c", sealed: "leak" },
+      { key: "d", omitted: [5] },
+      { key: "e", value: "right" },
     ];
     const failure = await failureOf(() => read(JSON.stringify({ ...base, settings: wrong })));
-    expect(failure.violations.map(({ field }) => field)).toEqual([
-      "settings[0].value",
-      "settings[1].key",
-      "settings[2]",
-      "settings[3].group",
-      "settings[3].flag",
-    ]);
-    expect(JSON.stringify(failure.violations)).not.toContain("leak");
+    expect(failure.violations.map(({ field }) => field)).toEqual(
+      [0, 1, 2, 3, 4, 5, 6].map((at) => `settings[${at}]`),
+    );
+    expect(String(failure.violations.map(({ description }) => description))).not.toContain("leak");
+  });
+
+  test("the last of equal names counts", async () => {
+    const settings = [1, 2].map((value) => ({ key: "twice", value: `${value}` }));
+    const found = await read(JSON.stringify({ ...base, settings }));
+    expect(found.map(({ content }) => content)).toEqual([{ value: "2" }]);
+  });
+
+  test("parts of a newer version are named with their number of entries", async () => {
+    const text = JSON.stringify({ ...base, rules: [{ name: "/a" }, { name: "/b" }], shares: [] });
+    expect((await readText(text, "", cipher)).unread).toEqual([{ name: "rules", count: 2 }]);
   });
 });

@@ -1,9 +1,9 @@
-import type { BackupSetting } from "../../src/archive/setting.ts";
 import { ServiceError } from "../../src/messages/error.ts";
+import type { KeptSetting } from "../../src/settings/archive/plan.ts";
 import { thrown } from "../thrown.ts";
 
 /** A setting of a backup, with defaults for members that a test does not need. */
-export function setting(members: Partial<BackupSetting> & { key: string }): BackupSetting {
+export function setting(members: Partial<KeptSetting> & { key: string }): KeptSetting {
   return { value: "", type: "string", options: "", help: "", group: 0, flag: 0, ...members };
 }
 

@@ -1,22 +1,43 @@
-import { readImport } from "../../src/archive/backup.ts";
-import { createBackup, type ReadDocument, type ReadOptions } from "../../src/archive/mooring.ts";
+import type { ArchiveEntry, SecretValue } from "../../src/archive/part.ts";
 import type { PassphraseCipher } from "../../src/archive/passphrase.ts";
+import { parseBackupJson } from "../../src/archive/readable.ts";
+import { type ReadablePart, readSource, type Source } from "../../src/archive/source.ts";
+import { decryptSetting, readSettings } from "../../src/settings/archive/row.ts";
 
 /** The minimum cost of scrypt in a document. */
 export const CHEAP = { n: 2 ** 14, r: 8, p: 1 };
 
-/** The text of a backup file. */
-export async function writeBackup(...input: Parameters<typeof createBackup>): Promise<string> {
-  return `${JSON.stringify(await createBackup(...input), null, 2)}\n`;
+/** Parts as the program has them, as far as reading needs them. */
+export const PARTS: readonly ReadablePart[] = [
+  { name: "sites" },
+  {
+    name: "settings",
+    identifier: "key",
+    server: { member: "settings", recognizes: (row) => "key" in row, decrypt: decryptSetting },
+  },
+  { name: "mounts", server: { member: "storages", recognizes: (row) => "mount_path" in row } },
+];
+
+/** Reads the text of a backup of any format. */
+export async function readText(
+  text: string,
+  passphrase: string,
+  cipher: PassphraseCipher,
+): Promise<Source> {
+  return readSource(parseBackupJson(text), passphrase, PARTS, cipher);
 }
 
-/** Reads Mooring's own backup. */
-export async function readBackup(
-  text: string,
-  options: ReadOptions,
-  cipher: PassphraseCipher,
-): Promise<ReadDocument> {
-  const read = await readImport({ text }, options, cipher);
-  if (read.source !== "mooring") throw new Error(`this is a backup of ${read.source}`);
-  return read as ReadDocument;
+/** Settings of a source. */
+export function settingsOf({ given }: Source) {
+  const settings = given.get("settings");
+  return settings === undefined ? [] : readSettings(settings);
+}
+
+/** An entry, with defaults for members that a test does not need. */
+export function entry(
+  name: string,
+  content: Readonly<Record<string, unknown>> = {},
+  secrets: Readonly<Record<string, SecretValue>> = {},
+): ArchiveEntry {
+  return { name, content, secrets, missing: [], isSealed: false };
 }

@@ -19,19 +19,30 @@ describe("export", () => {
     const { code, out } = await cli(["export", "site.json"]);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^exported \d+ settings of revision \d+ to site\.json; secrets are omitted\n$/,
+      /^exported 0 sites, \d+ settings, 0 mounts, 0 webhooks, 0 principals of revision \d+ to site\.json; secrets are omitted\n$/,
     );
     expect((await stat(inFolder("site.json"))).mode & 0o777).toBe(0o600);
     const text = await readFile(inFolder("site.json"), "utf8");
     expect(text).not.toContain(TOKEN);
-    expect(JSON.parse(text)).toMatchObject({ format: "mooring-settings" });
+    expect(JSON.parse(text)).toMatchObject({ format: "mooring-archive" });
   });
 
   test("writes to standard output without a FILE", async () => {
-    const { out } = await cli(["export", "--secrets", "clear"]);
-    expect(JSON.parse(out).settings).toContainEqual(
-      expect.objectContaining({ key: "token", value: TOKEN }),
+    const own = async (...flags: string[]) => {
+      const { out } = await cli(["export", "--secrets", "clear", ...flags]);
+      const { settings, leftOut } = JSON.parse(out);
+      const token = settings.find(({ key }: { key: string }) => key === "token");
+      return { secrets: token?.secrets, leftOut };
+    };
+    const names = ["version", "token", "index_progress"].sort();
+    const { leftOut, ...without } = await own();
+    expect(without).toEqual({ secrets: undefined });
+    expect(leftOut).toEqual([{ part: "settings", names: expect.any(Array) }]);
+    expect([...leftOut[0].names].sort()).toEqual(
+      names.filter((name) => leftOut[0].names.includes(name)),
     );
+    expect(leftOut[0].names).toContain("token");
+    expect(await own("--include-server-own")).toEqual({ secrets: { value: TOKEN }, leftOut: [] });
   });
 
   test("replaces a file only with --force, and leaves no other file", async () => {
@@ -41,7 +52,7 @@ describe("export", () => {
     expect(refused.err).toContain("--force");
     expect(await readFile(inFolder("site.json"), "utf8")).toBe("precious");
     expect((await cli(["export", "site.json", "--force"])).code).toBe(0);
-    expect(await readJson("site.json")).toMatchObject({ format: "mooring-settings" });
+    expect(await readJson("site.json")).toMatchObject({ format: "mooring-archive" });
     expect((await readdir(service.folder)).filter((name) => name.includes(".tmp"))).toEqual([]);
   });
 
@@ -56,8 +67,15 @@ describe("export", () => {
     expect(JSON.parse(out)).toEqual({
       file: "site.json",
       revision: expect.stringMatching(/^\d+$/),
-      settings: expect.any(Number),
+      counts: {
+        sites: 0,
+        settings: expect.any(Number),
+        mounts: 0,
+        webhooks: 0,
+        principals: 0,
+      },
       secrets: "omit",
+      leftOut: [{ part: "settings", names: expect.arrayContaining(["token"]) }],
     });
   });
 
@@ -65,7 +83,7 @@ describe("export", () => {
     [["--secrets", "all"], 2, "is not one of omit, seal, clear"],
     [["--secrets", "seal"], 2, "needs a passphrase"],
     [["--passphrase-file", "x"], 2, "requires --secrets seal"],
-    [["--force"], 2, "requires FILE"],
+    [["--force"], 2, "requires a file"],
   ])("%j ends with %i", async (flags, code, reason) => {
     const ended = await cli(["export", ...flags]);
     expect(ended.code).toBe(code);
@@ -124,7 +142,7 @@ describe("a sealed export", () => {
 
 describe("import", () => {
   const backup = (...settings: object[]) =>
-    JSON.stringify({ format: "mooring-settings", version: 1, settings });
+    JSON.stringify({ format: "mooring-archive", version: 1, settings });
   const title = { key: "site_title", value: "Restored" };
 
   test("reports each changed key, and a summary", async () => {
@@ -140,11 +158,13 @@ describe("import", () => {
     const { code, out } = await cli(["import", "site.json"]);
     expect(code).toBe(0);
     expect(out.split("\n")).toEqual([
-      "KEY         OUTCOME  REASON",
-      "mine        added",
-      "site_title  changed",
-      "version     skipped  belongs to the server of the backup: it is imported only on request",
-      expect.stringMatching(/^imported, revision \d+: 1 added, 1 changed, 1 unchanged, 1 skipped$/),
+      "PART      NAME        OUTCOME  NOTE",
+      "settings  site_title  changed",
+      "settings  version     skipped  belongs to the server of the backup: it is imported only on request",
+      "settings  mine        created",
+      expect.stringMatching(
+        /^imported, revision \d+: 1 created, 1 changed, 1 unchanged, 1 skipped$/,
+      ),
       "",
     ]);
   });
@@ -158,25 +178,31 @@ describe("import", () => {
     const content = { encrypted: "", settings: [title, ...own], users: [{}], storages };
     await writeFile(inFolder("page.json"), JSON.stringify(content));
     for (const [begin, count] of [
-      ["imported", "0 added, 1 changed, 0 unchanged"],
-      ["nothing changed", "0 added, 0 changed, 1 unchanged"],
+      ["imported", "1 created, 1 changed, 0 unchanged"],
+      ["nothing changed", "0 created, 0 changed, 2 unchanged"],
     ]) {
-      const { out, err } = await cli(["import", "page.json"]);
-      expect(out).toMatch(new RegExp(`^${begin}, revision \\d+: ${count}, 5 skipped$`, "m"));
+      const { code, out, err } = await cli(["import", "page.json"]);
+      expect(out).toMatch(new RegExp(`^${begin}, revision \\d+: ${count}, 3 skipped$`, "m"));
+      expect(out).toMatch(/^users +1 +skipped +1 entries: Mooring does not keep them$/m);
       expect(err.split("\n")).toEqual([
         "mooring: token, version, index_progress left out: --include-server-own imports them too",
-        'mooring: the mounts are left out: "mooring mount import page.json" imports them',
+        "mooring import: not imported as in the file: users (1) (--accept-loss: exit with 0)",
         "",
       ]);
+      expect(code).toBe(4);
     }
-    expect((await cli(["import", "page.json", "--include-server-own", "--dry-run"])).err).toBe(
-      'mooring: the mounts are left out: "mooring mount import page.json" imports them\n',
-    );
+    const accepted = await cli(["import", "page.json", "--include-server-own", "--accept-loss"]);
+    expect(accepted).toMatchObject({ code: 0, err: expect.not.stringContaining("left out") });
+    // Lists that are not chosen are no loss.
+    const chosen = await cli(["import", "page.json", "--only", "settings,mounts"]);
+    expect(chosen.code).toBe(0);
+    expect(chosen.out).not.toContain("users");
+    await cli(["mount", "delete", "films", "--yes"]);
   });
 
   test("changes nothing with --dry-run", async () => {
     const { out } = await cli(["import", "-", "--dry-run"], { stdin: backup(title) });
-    expect(out).toContain(": 0 added, 1 changed");
+    expect(out).toContain(": 0 created, 1 changed");
     expect((await cli(["get", "site_title"])).out).toBe("OpenList\n");
   });
 
@@ -203,16 +229,19 @@ describe("import", () => {
     const token = "token-of-a-server-0123456789-0123456789";
     const stdin = JSON.stringify({ encrypted: "", settings: [{ key: "token", value: token }] });
     const kept = await cli(["import", "-"], { stdin });
-    expect(kept.out).toMatch(/^token +skipped +belongs to the server of the backup/m);
+    expect(kept.out).toMatch(/^settings +token +skipped +belongs to the server of the backup/m);
     expect((await cli(["list"])).code).toBe(0);
     const dry = await cli(["import", "-", "--include-server-own", "--dry-run"], { stdin });
-    expect(dry.out).toMatch(/^token +changed/m);
+    expect(dry.out).toMatch(/^settings +token +changed/m);
     expect((await cli(["list"])).code).toBe(0);
   });
 
   test("reports that the token has changed", async () => {
     const token = "another-token-0123456789-0123456789";
-    const ended = await cli(["import", "-"], { stdin: backup({ key: "token", value: token }) });
+    const stdin = backup({ key: "token", value: token });
+    expect((await cli(["import", "-"], { stdin })).err).toContain("token left out");
+    expect((await cli(["list"])).code).toBe(0);
+    const ended = await cli(["import", "-", "--include-server-own"], { stdin });
     expect(ended.err).toContain("the admin token is now that of the backup");
     expect((await cli(["list"])).code).toBe(5);
     const back = { env: { MOORING_TOKEN: token }, stdin: TOKEN };
@@ -231,13 +260,13 @@ describe("import", () => {
   });
 
   test("refuses a file that is too large", async () => {
-    const many = Array.from({ length: 140 }, (_, at) => ({
+    const many = Array.from({ length: 530 }, (_, at) => ({
       key: `k${at}`,
       value: "x".repeat(64_000),
     }));
     const { code, err } = await cli(["import", "-"], { stdin: backup(...many) });
     expect(code).toBe(1);
-    expect(err).toContain("8388608 bytes");
+    expect(err).toContain("33554432 bytes");
   });
 
   test("ends with 3 when the file does not exist", async () => {
@@ -273,9 +302,9 @@ describe.skipIf(!existsSync(backups))("a backup file of the web page (needs ../s
       env: { MOORING_PASSPHRASE: passphrase },
     });
     expect(code).toBe(0);
-    const { settings } = JSON.parse(out);
+    const { results } = JSON.parse(out);
     const { settings: expected } = JSON.parse(await readFile(join(backups, "plain.json"), "utf8"));
-    const reported = settings.map(({ key }: { key: string }) => key);
+    const reported = results.map(({ name }: { name: string }) => name);
     for (const { key } of expected) expect(reported).toContain(key);
   });
 
@@ -284,7 +313,7 @@ describe.skipIf(!existsSync(backups))("a backup file of the web page (needs ../s
     const { code, err } = await cli(args, { terminal: 80, answers: ["correct horse"] });
     expect(code).toBe(0);
     expect(err).toMatch(
-      /^Passphrase of the backup: \nmooring: .*--include-server-own imports them too\n$/,
+      /^Passphrase of the backup: \nmooring: nothing was changed\nmooring: .*--include-server-own imports them too\n$/,
     );
     expect((await cli(args)).code).toBe(4);
   });

@@ -132,12 +132,10 @@ describe("--database", () => {
     await stop();
     const file = join(service.folder, "site.json");
     const settings = [{ key: "site_title", value: "Restored" }];
-    await writeFile(file, JSON.stringify({ format: "mooring-settings", version: 1, settings }));
+    await writeFile(file, JSON.stringify({ format: "mooring-archive", version: 1, settings }));
     expect((await offline("import", file)).code).toBe(0);
     expect((await offline("get", "site_title")).out).toBe("Restored\n");
-    expect((await offline("history", "-n", "1")).out).toMatch(
-      /cli +cli ImportSettings +site_title/,
-    );
+    expect((await offline("history", "-n", "1")).out).toMatch(/cli +cli ImportArchive +site_title/);
   });
 
   test("has the exit codes and messages of the service", async () => {

@@ -1,38 +1,35 @@
 import { expect, test } from "vitest";
-import { mountsOnly, settingsOnly } from "../../src/client/backup-document.ts";
+import { importDocument } from "../../src/client/backup-document.ts";
 
 const row = { id: 1, mount_path: "/a", driver: "Local", addition: "{}", status: "work" };
 const kept = { mount_path: "/a", driver: "Local", addition: "{}" };
+const settings = [{ key: "a", value: "1" }];
+const page = { encrypted: "x", settings, users: [{}], storages: [row, "odd", null] };
 
-test("an import of settings is sent without the other lists of a page backup, but with their lengths", () => {
-  const settings = [{ key: "a", value: "1" }];
-  const storages = Array.from({ length: 1_160 }, () => row);
-  expect(settingsOnly({ encrypted: "x", settings, users: [], storages })).toEqual({
-    encrypted: "x",
-    settings,
-    users: 0,
-    storages: 1_160,
-  });
-  const own = { format: "mooring-settings", settings, omitted: ["token"] };
-  expect(settingsOnly(own)).toBe(own);
-  const reply = { code: 200, data: settings };
-  expect(settingsOnly(reply)).toBe(reply);
+test("an archive is sent unchanged", () => {
+  const own = { format: "mooring-archive", settings, mounts: [{ name: "a", id: 1 }] };
+  expect(importDocument(own)).toBe(own);
 });
 
 test.each([
-  [
-    { encrypted: "", settings: [{}], storages: [row] },
-    { encrypted: "", storages: [kept] },
-  ],
-  [{ code: 200, data: { content: [row], total: 1 } }, { storages: [kept] }],
-  [[row], { storages: [kept] }],
-  [{ storages: ["text", null] }, { storages: ["text", null] }],
-  [{ settings: [] }, undefined],
+  [[], { encrypted: "x", settings, users: 1, storages: [kept, "odd", null] }],
+  [["settings"], { encrypted: "x", settings, users: 1, storages: 3 }],
+  [["mounts", "sites"], { encrypted: "x", settings: 1, users: 1, storages: [kept, "odd", null] }],
+])("of a page backup, the lists that %j does not read are sent as their lengths", (only, sent) => {
+  expect(importDocument(page, only)).toEqual(sent);
+});
+
+test.each([
+  [{ code: 200, data: { content: [row], total: 1 } }, { data: [kept] }],
+  [{ code: 200, data: settings }, { data: settings }],
+  [[row], { data: [kept] }],
+  [settings, { data: settings }],
+  [{ other: 1 }, { other: 1 }],
   ["text", undefined],
   [null, undefined],
 ])(
-  "an import of mounts is sent as its rows, without members that no mount has: %j",
+  "lists are sent as the data of a reply, without members that no mount has: %j",
   (document, sent) => {
-    expect(mountsOnly(document)).toEqual(sent);
+    expect(importDocument(document)).toEqual(sent);
   },
 );

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { failureOf } from "../archive/setting.ts";
-import { type Parts, restore, save, tester, testParts } from "../settings/parts.ts";
+import { importSettings, type Parts, restore, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
@@ -37,9 +37,8 @@ const COUNT = 800;
 const many = (value: string) =>
   Array.from({ length: COUNT }, (_, at) => ({ key: `many_${at}`, value, flag: 1 }));
 const backupOf = (value: string) => ({
-  value: { data: many(value).map((setting) => ({ ...setting, type: "string", group: 0 })) },
+  data: many(value).map((setting) => ({ ...setting, type: "string", group: 0 })),
 });
-const conditions = { passphrase: "", skipInvalid: false };
 
 /** Ticks of a pass over all items: one at every eighth read of the clock. */
 const TICKS = COUNT / 8;
@@ -59,11 +58,11 @@ const changes: Readonly<Record<string, LargeChange>> = {
   },
   "an import": {
     passes: 6,
-    change: ({ backup }) => backup.import(backupOf("1"), tester, conditions),
+    change: (parts) => importSettings(parts, backupOf("1")),
   },
   "a dry run of an import": {
     passes: 3,
-    change: ({ backup }) => backup.import(backupOf("1"), tester, { ...conditions, dryRun: true }),
+    change: (parts) => importSettings(parts, backupOf("1"), { dryRun: true }),
   },
   "a rollback": {
     passes: 5,
@@ -102,7 +101,7 @@ describe("a change of many settings", () => {
       if (!isOver) setImmediate(check);
     };
     check();
-    await parts.backup.import(backupOf("1"), tester, conditions);
+    await importSettings(parts, backupOf("1"));
     isOver = true;
     check();
     expect([...seen]).toEqual(["0: 0", `1: ${COUNT}`]);
@@ -110,7 +109,7 @@ describe("a change of many settings", () => {
 
   test("delays concurrent changes, which are decided after it", async () => {
     const parts = await testParts(newPath());
-    const importing = parts.backup.import(backupOf("1"), tester, conditions);
+    const importing = importSettings(parts, backupOf("1"));
     // The import has begun: it has the write lock, and yields to the event loop periodically.
     await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
     const saving = save(parts, { many_7: "2", site_title: "after" });
@@ -127,11 +126,9 @@ describe("a change of many settings", () => {
 
   test("leaves nothing behind when its last setting is refused", async () => {
     const parts = await testParts(newPath());
-    const wrong = {
-      value: { data: [...backupOf("1").value.data, { key: "default_page_size", value: "many" }] },
-    };
+    const wrong = { data: [...backupOf("1").data, { key: "default_page_size", value: "many" }] };
     const saving = save(parts, { site_title: "beside" });
-    await failureOf(() => parts.backup.import(wrong, tester, conditions));
+    await failureOf(() => importSettings(parts, wrong));
     await saving;
     const stored = await parts.store.load();
     expect(stored.records.map(({ key }) => key)).toEqual(["site_title"]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { writeDocument } from "../../src/mounts/exported-row.ts";
+import { writeDocument } from "../../src/mounts/archive/exported-row.ts";
 import type { Mount } from "../../src/mounts/mount.ts";
 import { driverByName } from "./site/desk.ts";
 

@@ -2,7 +2,6 @@
 
 import { describe, expect, test, vi } from "vitest";
 import { createDraft } from "../../src/ledger/draft.ts";
-import { readDocument } from "../../src/mounts/document.ts";
 import { nameProblem } from "../../src/mounts/input.ts";
 import { type Mount, MountIndex, writeMount } from "../../src/mounts/mount.ts";
 import { decideSave, findClash, type SaveRules } from "../../src/mounts/save.ts";
@@ -156,20 +155,6 @@ describe("a save of many mounts", () => {
 });
 
 describe("a document of mounts", () => {
-  test("has a limited number of rows of any kind", async () => {
-    const options = {
-      mounts: new Map(),
-      driverOf: () => undefined,
-      sites: "all" as const,
-      names: siteNames(),
-      passphrase: "",
-    };
-    const rows = (count: number) => ({ data: Array.from({ length: count }, () => ({})) });
-    expect(await readDocument(rows(10_000), options)).toHaveLength(10_000);
-    const failure = await failureOf(() => readDocument(rows(10_001), options));
-    expect(failure.message).toContain("10001 rows; 10000 is the most");
-  });
-
   test("with equal names derived from paths numbers them in one pass", () => {
     const taken = new Set<string>();
     const has = vi.spyOn(taken, "has");

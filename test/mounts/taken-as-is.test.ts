@@ -7,8 +7,8 @@ import { COMMON_NAMES } from "../../src/drivers/common-items.ts";
 import type { ConfigItem, DriverInfo } from "../../src/drivers/driver-info.ts";
 import { createDraft, type Draft } from "../../src/ledger/draft.ts";
 import { foundInput } from "../../src/mounts/adopt.ts";
-import { readDocument } from "../../src/mounts/document.ts";
-import { writeDocument } from "../../src/mounts/exported-row.ts";
+import { writeDocument } from "../../src/mounts/archive/exported-row.ts";
+import { readRows } from "../../src/mounts/archive/row.ts";
 import { isSecretItem, type MountInput } from "../../src/mounts/input.ts";
 import { draftMounts, type Mount, wantedOn } from "../../src/mounts/mount.ts";
 import { decideSave, type Result, type SaveRules } from "../../src/mounts/save.ts";
@@ -210,6 +210,13 @@ describe("a row with any items that a server accepts", () => {
   );
 });
 
+/** Rows of a backup, or of a list. */
+function rowsOf(document: unknown): readonly unknown[] {
+  if (Array.isArray(document)) return document;
+  const { storages, data } = document as Readonly<Record<string, unknown>>;
+  return rowsOf(storages ?? data);
+}
+
 async function importInto(
   draft: Draft,
   document: unknown,
@@ -218,10 +225,10 @@ async function importInto(
   const mounts = draftMounts(draft);
   // An export has the sites; for other documents the caller chooses them.
   const chosen = JSON.stringify(document).includes('"mooring"') ? undefined : ("all" as const);
-  const options = { sites: chosen, passphrase: "", names: rules.sites, ...more };
-  const rows = await readDocument(document, { mounts, driverOf: rules.driverOf, ...options });
-  const inputs = (rows ?? []).flatMap((row) => ("input" in row ? [row.input] : []));
-  const skipped = (rows ?? []).flatMap((row): Result[] =>
+  const options = { sites: chosen, names: rules.sites, ...more };
+  const rows = await readRows(rowsOf(document), { mounts, driverOf: rules.driverOf, ...options });
+  const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
+  const skipped = rows.flatMap((row): Result[] =>
     "reason" in row ? [{ name: row.path, outcome: "skipped", note: row.reason, differs: [] }] : [],
   );
   return [...(await saveUsable(draft, inputs, mounts, { ...rules, isTaken: false })), ...skipped];

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { type Grant, ROOT } from "../../src/access/grant.ts";
-import { type BackupService, createBackupService } from "../../src/archive/backup.ts";
+import { type Archive, createArchive, type ImportOptions } from "../../src/archive/archive.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
@@ -12,17 +12,20 @@ import {
   type RestoreOptions,
   type RestoreResult,
 } from "../../src/history/restore.ts";
+import type { Draft } from "../../src/ledger/draft.ts";
 import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import { createHistory, type History } from "../../src/ledger/history.ts";
 import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore, RevisionOrigin } from "../../src/ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
+import { createSettingPart } from "../../src/settings/archive/part.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 import { settingsKind } from "../../src/settings/history-kind.ts";
 import { type SettingLimits, settingLimits } from "../../src/settings/kind.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
+import { rightsOf } from "../../src/settings/rights.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { CHEAP } from "../archive/text.ts";
@@ -75,7 +78,8 @@ export interface Parts {
   readonly settings: SettingService;
   readonly restore: Restore;
   readonly publicReads: PublicService;
-  readonly backup: BackupService;
+  /** Archives with settings only. */
+  readonly archive: Archive;
   close(): Promise<void>;
 }
 
@@ -131,16 +135,28 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         kinds: createKinds([settingsKind({ snapshot: ledger.snapshot, fingerprint, managedBy })]),
       }),
       publicReads: createPublicService({ ledger }),
-      backup: createBackupService({
-        maxValueBytes: 65_536,
-        ledger,
+      archive: createArchive<Draft>({
+        parts: [
+          createSettingPart({
+            ledger,
+            managedBy,
+            maxValueBytes: 65_536,
+            ...(options.limits !== undefined && {
+              maxCustomSettings: options.limits.custom ?? Number.POSITIVE_INFINITY,
+            }),
+          }),
+        ],
+        change: ({ grant, origin }, decide, changeOptions) =>
+          ledger.change(
+            { ...origin, rights: rightsOf(grant, ledger.snapshot) },
+            decide,
+            changeOptions,
+          ),
+        revision: () => ledger.snapshot().revision,
         cipher: createPassphraseCipher(randomBytes, CHEAP),
-        databaseId: store.databaseId,
-        ...(options.limits === undefined
-          ? {}
-          : { maxCustomSettings: options.limits.custom ?? Number.POSITIVE_INFINITY }),
+        databaseId: () => store.databaseId,
+        version: "v9.8.7",
         now,
-        managedBy,
       }),
       close: () => opened.close(),
     };
@@ -201,5 +217,28 @@ export function defined(
     decimal: false,
     index: 0,
     ...members,
+  });
+}
+
+/** Caller of an export or import with all rights. */
+export const importer = { grant: ROOT, origin: tester };
+
+/** Imports settings from JSON, with all rights. */
+export function importSettings(
+  { archive }: Pick<Parts, "archive">,
+  value: unknown,
+  options: Partial<ImportOptions> = {},
+) {
+  return archive.import(value, importer, {
+    passphrase: "",
+    only: [],
+    dryRun: false,
+    skipInvalid: false,
+    includeServerOwn: false,
+    allowShared: false,
+    siteNames: new Map(),
+    sites: undefined,
+    pauseSites: false,
+    ...options,
   });
 }

@@ -5,7 +5,15 @@ import { SETTINGS, type SettingLimits } from "../../src/settings/kind.ts";
 import { createManagedSettings } from "../../src/settings/provision/managed.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { definitions, type Parts, restore, save, tester, testParts } from "./parts.ts";
+import {
+  definitions,
+  importSettings,
+  type Parts,
+  restore,
+  save,
+  tester,
+  testParts,
+} from "./parts.ts";
 
 const newPath = temporaryPaths();
 
@@ -90,10 +98,7 @@ describe("all settings together", () => {
       help: "",
       ...setting,
     }));
-    const conditions = { passphrase: "", skipInvalid: false };
-    expect(await failureOf(() => parts.backup.import({ value }, tester, conditions))).toMatchObject(
-      exhausted,
-    );
+    expect(await failureOf(() => importSettings(parts, value))).toMatchObject(exhausted);
     await parts.settings.save([{ key: "a", value: "1", flag: 3 }], tester);
     await parts.settings.delete("a", tester);
     await save(parts, { b: "1" });
@@ -102,17 +107,14 @@ describe("all settings together", () => {
 
   test("limit what a backup may add, before any decision", async () => {
     const parts = await limited({ custom: 5 });
-    const conditions = { passphrase: "", skipInvalid: false, dryRun: true };
     const value = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ key: `k${at}`, value: "1" }));
     const most = parts.ledger.snapshot().of(SETTINGS).size + 5 + 1_000;
-    const failure = await failureOf(() =>
-      parts.backup.import({ value: value(most + 1) }, tester, conditions),
-    );
+    const failure = await failureOf(() => importSettings(parts, value(most + 1), { dryRun: true }));
     expect(failure).toMatchObject({ code: Code.InvalidArgument });
     expect(failure.message).toContain(`${most + 1} settings; the limit is ${most}`);
     // As many as can be read, with space for few of them.
-    const full = () => parts.backup.import({ value: value(most) }, tester, conditions);
+    const full = () => importSettings(parts, value(most), { dryRun: true });
     expect(await failureOf(full)).toMatchObject(exhausted);
   });
 

@@ -3,6 +3,7 @@ import { type Client, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
@@ -16,6 +17,7 @@ const services = {
   access: AccessService,
   sites: SiteService,
   audit: AuditService,
+  backup: BackupService,
   mounts: MountService,
   incidents: IncidentService,
   webhooks: WebhookService,

@@ -1,6 +1,7 @@
 import { create, type DescMethodUnary, toJson } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { requirementOf } from "../../src/access/authenticate.ts";
 import { SCOPES } from "../../src/access/grant.ts";
@@ -121,13 +122,15 @@ const requests: fc.Arbitrary<readonly [DescMethodUnary, object]> = fc.oneof(
   fc
     .record({ to: revision, only: keys, dryRun: fc.constant(true), expectedEtag: etag })
     .map((r) => [method.rollback, present(r)] as const),
-  fc.constantFrom(0, 1, 3).map((mode) => [method.exportSettings, { secrets: mode }] as const),
+  fc
+    .constantFrom(0, 1, 3)
+    .map((mode) => [BackupService.method.exportArchive, { secrets: mode }] as const),
   fc.record({ settings: fc.array(input.map(plain), { maxLength: 3 }), dryRun: fc.boolean() }).map(
     ({ settings, dryRun }) =>
       [
-        method.importSettings,
+        BackupService.method.importArchive,
         {
-          document: { format: "mooring-settings", version: 1, settings },
+          document: { format: "mooring-archive", version: 1, settings },
           dryRun,
           skipInvalid: true,
         },
@@ -141,7 +144,8 @@ test("every method that applies a token's limits has requests", () => {
   const covered = new Set(
     fc.sample(requests, { numRuns: 500, seed: 1 }).map(([desc]) => desc.name),
   );
-  const limited = SettingService.methods.filter((desc) => requirementOf(desc).limited);
+  const methods = [...SettingService.methods, ...BackupService.methods];
+  const limited = methods.filter((desc) => requirementOf(desc).limited);
   expect(limited.map(({ name }) => name).filter((name) => !covered.has(name))).toEqual([
     // Streams have tests of their own.
     method.watchSettings.name,

@@ -129,15 +129,17 @@ describe("a token", () => {
     expect(await valueFor(revealer, "aria2_secret")).toBe("very secret");
     for (const client of [reader, revealer]) expect(await valueFor(client, "token")).toBe(MASK);
     expect(await valueFor(root, "token")).toBe(TOKEN);
-    const { document } = await revealer.settings.exportSettings({ secrets: 3 });
+    const { document } = await revealer.backup.exportArchive({ only: ["settings"], secrets: 3 });
     expect(JSON.stringify(document)).toContain("very secret");
     expect(JSON.stringify(document)).not.toContain(TOKEN);
     const exporter = as(service.port, (await give(root, ["backup:export"])).text);
-    await denied(exporter.settings.exportSettings({ secrets: 3 }));
-    await denied(exporter.settings.exportSettings({ secrets: 2, passphrase: "long enough" }));
-    expect(JSON.stringify((await exporter.settings.exportSettings({})).document)).not.toContain(
-      "very secret",
+    await denied(exporter.backup.exportArchive({ only: ["settings"], secrets: 3 }));
+    await denied(
+      exporter.backup.exportArchive({ only: ["settings"], secrets: 2, passphrase: "long enough" }),
     );
+    expect(
+      JSON.stringify((await exporter.backup.exportArchive({ only: ["settings"] })).document),
+    ).not.toContain("very secret");
   });
 
   test("never writes the permanent token, with any scopes", async () => {
@@ -147,12 +149,12 @@ describe("a token", () => {
     await denied(all.settings.saveSettings({ settings: [{ key: "token", value }] }));
     await denied(all.settings.resetToken({}));
     const document = {
-      format: "mooring-settings",
+      format: "mooring-archive",
       version: 1,
       settings: [{ key: "token", value }],
     };
-    const { settings } = await all.settings.importSettings({ document });
-    expect(settings).toMatchObject([{ key: "token", outcome: 4 }]);
+    const { results } = await all.backup.importArchive({ document, includeServerOwn: true });
+    expect(results).toMatchObject([{ name: "token", outcome: "skipped", isLoss: true }]);
     expect((await root.settings.getSetting({ key: "token" })).setting?.value).toBe(TOKEN);
   });
 
@@ -164,9 +166,9 @@ describe("a token", () => {
     await root.settings.deleteSetting({ key: "gone_of_77" });
     const scopes = ["settings:write", "backup:import", "history:rollback"];
     const limited = as(service.port, (await give(root, scopes, ["group:77"])).text);
-    const document = { format: "mooring-settings", version: 1, settings: [one("new_of_77")] };
+    const document = { format: "mooring-archive", version: 1, settings: [one("new_of_77")] };
     await denied(limited.settings.saveSettings({ settings: [one("new_of_77")] }));
-    await denied(limited.settings.importSettings({ document }));
+    await denied(limited.backup.importArchive({ only: ["settings"], document }));
     await denied(limited.settings.rollback({ to, only: ["gone_of_77"] }));
     await limited.settings.saveSettings({ settings: [{ key: "of_77", value: "w" }] });
   });

@@ -50,9 +50,12 @@ test("every change has its row, and no row has a secret", async () => {
   });
   await root.settings.deleteSetting({ key: "gone" });
   await root.settings.rollback({ to: 1n, only: ["gone"] });
-  const { document } = await root.settings.exportSettings({ secrets: 3 });
+  const { document } = await root.backup.exportArchive({ only: ["settings"], secrets: 3 });
   await root.settings.saveSettings({ settings: [{ key: "site_title", value: "another" }] });
-  await root.settings.importSettings({ ...(document === undefined ? {} : { document }) });
+  await root.backup.importArchive({
+    only: ["settings"],
+    ...(document === undefined ? {} : { document }),
+  });
   const { text, id } = await give(root, ["settings:read"], ["key:a*"], "anna");
   const next = await root.access.rotateToken({ id });
   await root.access.revokeToken({ id });
@@ -73,8 +76,8 @@ test("every change has its row, and no row has a secret", async () => {
   });
   expect(detailOf(find("SaveSettings") as AuditEvent)).toMatchObject({ keys: 1, reason: "why" });
   expect(find("DeleteSetting")?.subjects).toEqual(["gone"]);
-  expect(find("ImportSettings")?.subjects).toContain("site_title");
-  expect(find("ExportSettings")?.detail).toBe('{"secrets":"clear"}');
+  expect(find("ImportArchive")?.subjects).toContain("site_title");
+  expect(find("ExportArchive")?.detail).toBe('{"secrets":"clear","parts":["settings"]}');
   expect(find("CreateToken")?.subjects).toEqual([`anna/${id}`]);
   expect(detailOf(find("CreateToken") as AuditEvent)).toMatchObject({
     scopes: ["settings:read"],

@@ -12,7 +12,8 @@ const READS: Readonly<Record<string, (by: As) => Promise<unknown>>> = {
   "SettingService/GetSetting": ({ settings }) => settings.getSetting({ key: "aria2_secret" }),
   "SettingService/BatchGetSettings": ({ settings }) =>
     settings.batchGetSettings({ keys: ["aria2_secret"] }),
-  "SettingService/ExportSettings": ({ settings }) => settings.exportSettings({ secrets: 3 }),
+  "BackupService/ExportArchive": ({ backup }) =>
+    backup.exportArchive({ only: ["settings"], secrets: 3 }),
   "MountService/ListMounts": ({ mounts }) => mounts.listMounts({ reveal: true }),
   "MountService/GetMount": ({ mounts }) => mounts.getMount({ name: "dav", reveal: true }),
   "MountService/ExportMounts": ({ mounts }) => mounts.exportMounts({ reveal: true }),

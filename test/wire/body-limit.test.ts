@@ -1,5 +1,6 @@
 import { create, type DescMethod, type MessageShape, toBinary, toJson } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
@@ -20,12 +21,13 @@ type Form = (typeof forms)[number][0];
 
 const SMALL = 2 ** 20 + 65_536;
 const LARGE = 8 * 2 ** 20;
-const { setAria2, rollback, saveSettings, importSettings } = SettingService.method;
+const { setAria2, rollback, saveSettings } = SettingService.method;
+const { importArchive } = BackupService.method;
 const paths: Readonly<Record<string, string>> = {
   SetAria2: "/api/admin/setting/set_aria2",
   Rollback: "/api/admin/setting/rollback",
   SaveSettings: "/api/admin/setting/save",
-  ImportSettings: "/api/admin/setting/import",
+  ImportArchive: "/api/admin/backup/import",
 };
 
 function bytesOf(
@@ -67,7 +69,7 @@ const aria2 = (secret: string) => create(setAria2.input, { uri: "no address", se
 const saved = (help: string) =>
   create(saveSettings.input, { dryRun: true, settings: [{ key: "k", value: "v", help }] });
 const imported = (padding: string) =>
-  create(importSettings.input, { dryRun: true, document: { padding } });
+  create(importArchive.input, { dryRun: true, document: { padding } });
 
 /** The bound of a message in an envelope is that of the message, or of both. */
 const larger = (form: Form, limit: number): RegExp =>
@@ -96,7 +98,7 @@ describe.each(forms)("a request over %s", (form) => {
 
   test.each([
     ["a save", saveSettings, saved],
-    ["an import", importSettings, imported],
+    ["an import", importArchive, imported],
   ] as const)("that is %s may have 8 MiB, and no more", async (_name, method, make) => {
     const read = await send(form, method, filled(form, method, LARGE, make));
     expect(textOf(read)).toMatch(saying("invalid_argument"));

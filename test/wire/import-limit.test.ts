@@ -7,7 +7,7 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { expect, test } from "vitest";
-import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { startService, TOKEN } from "./service.ts";
 
@@ -44,10 +44,10 @@ type Send = (document: JsonObject) => Promise<number | string>;
 function through(make: (options: { baseUrl: string; httpVersion: "2" }) => Transport): Send {
   return async (document) => {
     const baseUrl = `http://127.0.0.1:${service.port}`;
-    const client = createClient(MountService, make({ baseUrl, httpVersion: "2" }));
+    const client = createClient(BackupService, make({ baseUrl, httpVersion: "2" }));
     const headers = { authorization: TOKEN };
     try {
-      const reply = await client.importMounts({ document, dryRun: true }, { headers });
+      const reply = await client.importArchive({ document, dryRun: true }, { headers });
       return reply.results.filter(({ outcome }) => outcome === "created").length;
     } catch (error) {
       return String(error);
@@ -56,7 +56,7 @@ function through(make: (options: { baseUrl: string; httpVersion: "2" }) => Trans
 }
 
 const rest: Send = async (document) => {
-  const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/mount/import`, {
+  const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/backup/import`, {
     method: "POST",
     headers: { authorization: TOKEN, "content-type": "application/json" },
     body: JSON.stringify({ document, dry_run: true }),
@@ -79,9 +79,7 @@ test.each<[string, Send]>([
   ["gRPC", through(createGrpcTransport)],
 ])("10,000 mounts are imported over %s, and one more is refused in rows", async (_name, send) => {
   expect(await send({ storages: rows(10_000) })).toBe(10_000);
-  expect(await send({ storages: rows(10_001) })).toMatch(
-    /document has 10001 rows; 10000 is the most/,
-  );
+  expect(await send({ storages: rows(10_001) })).toMatch(/has 10001 mounts; the limit is 10000/);
   const values = { storages: Array.from({ length: 400_000 }, () => 0) };
-  expect(await send(values)).toMatch(/400000 values: a document has at most 10,000 mounts/);
+  expect(await send(values)).toMatch(/400000 values: a document has at most 10,000 mounts and/);
 });

@@ -32,7 +32,7 @@ const storedValue = async (key: string) =>
 
 describe("names that every object inherits", () => {
   test("are those of settings, which are saved, sent to a site, corrected, adopted and imported", async () => {
-    const { sites, settings } = admin;
+    const { sites, settings, backup } = admin;
     for (const key of KEYS) addRow(key, "of the site");
     await sites.createSite({ site: { name: "home", url: site.url, token: site.token() } });
     await sites.adoptSite({ name: "home" });
@@ -52,7 +52,7 @@ describe("names that every object inherits", () => {
       encrypted: "",
       settings: KEYS.map((key) => ({ ...setting(key, "imported"), options: "", help: "" })),
     };
-    await settings.importSettings({ document });
+    await backup.importArchive({ only: ["settings"], document });
     for (const key of KEYS) expect(await storedValue(key)).toBe("imported");
     for (const key of KEYS)
       expect((await settings.listRevisions({ key })).revisions.length).toBe(3);
@@ -60,7 +60,7 @@ describe("names that every object inherits", () => {
   });
 
   test.each(NAMES)("are those of sites and mounts: %s", async (name) => {
-    const { sites, mounts } = admin;
+    const { sites, mounts, backup } = admin;
     await sites.createSite({ site: { name, url: site.url, token: site.token() } });
     await sites.syncSite({ name });
     await sites.updateSite({ name, site: { mode: SiteMode.FOLLOW } });
@@ -73,7 +73,7 @@ describe("names that every object inherits", () => {
     const { document } = await mounts.exportMounts({});
     await mounts.deleteMounts({ names: [name] });
     await expect.poll(() => rowOf(site, `/${name}`)).toBeUndefined();
-    const { results } = await mounts.importMounts({ document: document ?? {} });
+    const { results } = await backup.importArchive({ only: ["mounts"], document: document ?? {} });
     expect(results).toMatchObject([{ name, outcome: "created", leftOut: [] }]);
     await expect.poll(() => rowOf(site, `/${name}`)?.status).toBe("work");
     const row = site.storages.row(`/${name}`);

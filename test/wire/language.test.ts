@@ -3,6 +3,7 @@ import { Code, ConnectError, createClient, type Transport } from "@connectrpc/co
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { beforeAll, describe, expect, test } from "vitest";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
@@ -308,8 +309,10 @@ describe.each(posting)("the messages in replies over $name", ({ name, open }) =>
       expect(await read(method.saveSettings, { settings })).toContain("由程序设置");
     const back = { to: revision, only: ["aria2_secret"] };
     expect(await read(method.rollback, back)).toContain("历史不保存它的值");
-    const document = { format: "mooring-settings", version: 1, settings };
-    expect(await read(method.importSettings, { document })).toContain("属于备份所在的服务器");
+    const document = { format: "mooring-archive", version: 1, settings };
+    expect(await read(BackupService.method.importArchive, { document })).toContain(
+      "属于备份所在的服务器",
+    );
   });
 });
 

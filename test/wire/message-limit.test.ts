@@ -10,8 +10,10 @@ import {
 } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import {
-  type ImportSettingsRequest,
-  ImportSettingsRequestSchema,
+  type ImportArchiveRequest,
+  ImportArchiveRequestSchema,
+} from "../../gen/mooring/v1/backup_service_pb.js";
+import {
   RollbackRequestSchema,
   SaveSettingsRequestSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
@@ -22,7 +24,7 @@ import { startService, TOKEN } from "./service.ts";
 
 const service = startedForAll(startService);
 
-const RPC = "/mooring.v1.SettingService/ImportSettings";
+const RPC = "/mooring.v1.BackupService/ImportArchive";
 const SAVE_RPC = "/mooring.v1.SettingService/SaveSettings";
 const KEYS_RPC = "/mooring.v1.SettingService/Rollback";
 
@@ -45,7 +47,7 @@ function way(type: string, pack: Way["pack"], more: Record<string, string> = {},
 }
 
 const ways: readonly Way[] = [
-  way("json", plain, {}, "/api/admin/setting/import"),
+  way("json", plain, {}, "/api/admin/backup/import"),
   way("json", plain),
   way("json", gzipSync, { "content-encoding": "gzip" }),
   way("proto", plain),
@@ -71,8 +73,8 @@ function encode<D extends DescMessage>(
   return Buffer.from(JSON.stringify(toJson(desc, request)));
 }
 
-const importing = (document: JsonObject): ImportSettingsRequest =>
-  create(ImportSettingsRequestSchema, { document });
+const importing = (document: JsonObject): ImportArchiveRequest =>
+  create(ImportArchiveRequestSchema, { document });
 
 function nested(levels: number): JsonValue {
   let value: JsonValue = 1;
@@ -82,14 +84,14 @@ function nested(levels: number): JsonValue {
 
 describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_name, one) => {
   const sends = (document: JsonObject) =>
-    send(one, encode(one.codec, ImportSettingsRequestSchema, importing(document)));
+    send(one, encode(one.codec, ImportArchiveRequestSchema, importing(document)));
 
   test("with more than 400,000 values is refused with the number of rows", async () => {
     // One value is the list.
     const answer = await sends({ a: new Array<number>(400_000).fill(0) });
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
     expect(plainText(answer)).toMatch(
-      /holds more than 400000 values: a document has at most 20,000 settings/,
+      /holds more than 400000 values: a document has at most 10,000 mounts and 20,000 settings/,
     );
     const fitting = await sends({ a: new Array<number>(399_000).fill(0) });
     expect(plainText(fitting)).not.toMatch(/values/);
@@ -158,7 +160,9 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     test("with a part that exceeds its parent is refused, at any length", async () => {
       // A setting of three bytes whose key has a declared length of ten.
       const beyond = Buffer.concat([bytes(10, 3, 10, 10), Buffer.from("site_title")]);
-      const path = one.path.replace("ImportSettings", "SaveSettings");
+      const path = one.path
+        .replace("BackupService/ImportArchive", "SettingService/SaveSettings")
+        .replace("backup/import", "setting/save");
       const answer = await send({ ...one, path }, beyond);
       expect(textOf(answer)).toMatch(saying("invalid_argument"));
       expect(plainText(answer)).toMatch(/is not a valid message of this method/);

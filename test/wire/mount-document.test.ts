@@ -95,7 +95,8 @@ describe("import and export", () => {
       storages: [{ mount_path: "/docs", driver: "Local", order: 7, disabled: false }],
     });
     await admin.mounts.deleteMounts({ names: ["docs"] });
-    const read = await admin.mounts.importMounts({
+    const read = await admin.backup.importArchive({
+      only: ["mounts"],
       document: document ?? {},
       sites: { names: ["one"] },
     });
@@ -143,7 +144,8 @@ describe("import and export", () => {
     expect(JSON.stringify(whole)).not.toContain("missing");
     await admin.mounts.deleteMounts({ names });
     await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
-    const { results } = await admin.mounts.importMounts({
+    const { results } = await admin.backup.importArchive({
+      only: ["mounts"],
       document: document ?? {},
       sites: { names: ["two"] },
     });
@@ -166,7 +168,11 @@ describe("import and export", () => {
     await admin.mounts.saveMounts({ mounts: [{ name: "box", config: { token: "new" } }] });
     await expect.poll(() => two.storages.row("/box")?.status).toBe("work");
     // Again: an existing mount keeps its secrets.
-    await admin.mounts.importMounts({ document: document ?? {}, sites: { names: ["two"] } });
+    await admin.backup.importArchive({
+      only: ["mounts"],
+      document: document ?? {},
+      sites: { names: ["two"] },
+    });
     expect(await box()).toMatchObject({ missing: [] });
     await admin.mounts.deleteMounts({ names });
     await expect.poll(statuses).toEqual([undefined, undefined, undefined]);
@@ -188,7 +194,7 @@ describe("import and export", () => {
   });
 
   const importRest = async (document: unknown, more: object = {}) => {
-    const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/mount/import`, {
+    const reply = await fetch(`http://127.0.0.1:${service.port}/api/admin/backup/import`, {
       method: "POST",
       headers: { ...headers, "content-type": "application/json" },
       body: JSON.stringify({ document, sites: { names: ["one"] }, ...more }),

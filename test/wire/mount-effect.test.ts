@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import type { MountResult } from "../../gen/mooring/v1/mount_pb.js";
+import type { MountEffect, MountResult } from "../../gen/mooring/v1/mount_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForEach } from "../started.ts";
@@ -13,7 +13,12 @@ const service = startedForEach(() => startFollowed({ home }, FOLLOWING));
 const admin = startedForEach(() => as(service.port));
 startedForEach(() => observe(admin, "pier"));
 
-const effects = (results: readonly Pick<MountResult, "name" | "effects">[]) =>
+interface Effective {
+  readonly name: string;
+  readonly effects: readonly Pick<MountEffect, "action" | "site" | "mountPath">[];
+}
+
+const effects = (results: readonly Effective[]) =>
   results.flatMap(({ name, effects: all }) =>
     all.map(({ action, site, mountPath }) => `${name}: ${action} ${mountPath} on ${site}`),
   );
@@ -59,7 +64,8 @@ describe("a change lists the mounts that it removes, disables or mounts again on
       dryRun: true,
     });
     expect(effects(replaced.results)).toEqual(["films: remount /films on home"]);
-    const imported = await admin.mounts.importMounts({
+    const imported = await admin.backup.importArchive({
+      only: ["mounts"],
       document: {
         storages: [
           { mount_path: "/films", driver: "Local", addition: '{"root_folder_path":"/new"}' },
@@ -165,7 +171,9 @@ describe("the sites of a mount", () => {
       });
     }
     const document = { storages: [{ mount_path: "/x", driver: "Local", addition: "{}" }] };
-    await expect(admin.mounts.importMounts({ document })).rejects.toThrow("sites must be chosen");
+    await expect(admin.backup.importArchive({ only: ["mounts"], document })).rejects.toThrow(
+      "sites must be chosen",
+    );
   });
 
   test("a renamed site leaves its old name nowhere", async () => {

@@ -23,7 +23,7 @@ describe("secrets", () => {
         await admin.settings.listSettings({}),
         await admin.settings.listRevisions({ pageSize: 100 }),
         await admin.mounts.exportMounts({}),
-        await admin.settings.exportSettings({}),
+        await admin.backup.exportArchive({ only: ["settings"] }),
       ],
       (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value),
     );

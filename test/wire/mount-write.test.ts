@@ -1,6 +1,7 @@
 import type { DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
+import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startedForAll } from "../started.ts";
@@ -118,10 +119,10 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       };
       await call(method.deleteMounts, { names: ["a"] });
       const read = { document: document.document as Record<string, never>, dryRun: true };
-      expect(await call(method.importMounts, read)).toMatchObject({
+      expect(await call(BackupService.method.importArchive, read)).toMatchObject({
         results: [{ name: "a", outcome: "created" }],
       });
-      await call(method.importMounts, { ...read, dryRun: false });
+      await call(BackupService.method.importArchive, { ...read, dryRun: false });
       expect(await list()).toMatchObject({ mounts: [{ name: "a", mount_path: "/a" }] });
       await call(method.deleteMounts, { names: ["a"] });
     });
@@ -253,10 +254,10 @@ test("the binary and the JSON form of a save are the same mount", async () => {
 });
 
 test("concurrent imports give each new path its own name; a row that repeats a mount is skipped", async () => {
-  const client = as(service.port).mounts;
+  const { backup, mounts: client } = as(service.port);
   const row = (path: string) => ({ mount_path: path, driver: "Local" });
   const load = (...paths: string[]) =>
-    client.importMounts({ document: { storages: paths.map(row) } });
+    backup.importArchive({ document: { storages: paths.map(row) } });
   const both = await Promise.all([load("/films!"), load("/films?")]);
   expect(both.map(({ results }) => results.map(({ outcome }) => outcome))).toEqual([
     ["created"],

@@ -204,7 +204,11 @@ describe("a credential that a site has refreshed", () => {
     await expect.poll(() => token(two)).toBe("two-2");
     await admin.mounts.saveMounts({ mounts: [{ name: "drive", members: { remark: "changed" } }] });
     await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("changed");
-    await admin.mounts.importMounts({ document: document ?? {}, allowSharedCredential: true });
+    await admin.backup.importArchive({
+      only: ["mounts"],
+      document: document ?? {},
+      allowSharedCredential: true,
+    });
     await expect.poll(() => rowOf(one, "/drive")?.remark).toBe("first");
     await expect.poll(isOk).toBe(true);
     expect(token(one)).toBe("one-2");

@@ -10,7 +10,7 @@ const service = startedForAll(() => startService({ env: { MOORING_WEBHOOK_TARGET
 const admin = startedForAll(() => as(service.port));
 startedForAll(() => observe(admin, "quay", "pier"));
 
-const WRITER = ["mounts:write", "history:rollback"];
+const WRITER = ["mounts:write", "history:rollback", "backup:import"];
 let writer: As;
 beforeAll(async () => {
   writer = as(service.port, (await give(admin, WRITER)).text);
@@ -76,7 +76,7 @@ describe("without mounts:reveal a kept secret goes to no other destination", () 
   test("and an import", async () => {
     const { document } = await writer.mounts.exportMounts({ names: ["dav"] });
     const moved = JSON.parse(JSON.stringify(document).replace(THERE, ELSEWHERE)) as JsonObject;
-    const { results } = await writer.mounts.importMounts({ document: moved });
+    const { results } = await writer.backup.importArchive({ only: ["mounts"], document: moved });
     expect(results).toMatchObject([{ outcome: "skipped", note: /required again/ }]);
     expect(await shown()).toMatchObject({ address: THERE, password: PASSWORD });
   });
@@ -168,13 +168,13 @@ describe("without settings:reveal", () => {
   });
 
   test("an import is refused", async () => {
-    const { document } = await admin.settings.exportSettings({ secrets: 1 });
+    const { document } = await admin.backup.exportArchive({ only: ["settings"], secrets: 1 });
     const moved = JSON.parse(
       JSON.stringify(document).replaceAll("ldaps://ldap.example", "ldap://evil.example"),
     ) as JsonObject;
-    await expect(settings.settings.importSettings({ document: moved })).rejects.toThrow(
-      /decides where/,
-    );
+    await expect(
+      settings.backup.importArchive({ only: ["settings"], document: moved }),
+    ).rejects.toThrow(/decides where/);
   });
 });
 

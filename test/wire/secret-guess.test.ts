@@ -37,14 +37,14 @@ async function shownOf(call: Promise<object>): Promise<unknown> {
   return JSON.parse(JSON.stringify(rest, (_key, value) => (typeof value === "bigint" ? 0 : value)));
 }
 const documentOf = async (value: string): Promise<JsonObject> => {
-  const { document } = await root.settings.exportSettings({ secrets: 3 });
+  const { document } = await root.backup.exportArchive({ only: ["settings"], secrets: 3 });
   const text = JSON.stringify(document).replaceAll(RIGHT, value);
   return JSON.parse(text) as JsonObject;
 };
 
 describe("without settings:reveal a reply does not reveal whether a secret equals the sent value", () => {
   test("in dry runs of saves and imports", async () => {
-    const { settings } = await token("backup:import");
+    const { settings, backup } = await token("backup:import");
     const previews = [RIGHT, WRONG].map((value) =>
       shownOf(settings.saveSettings({ settings: [{ key: KEY, value }], dryRun: true })),
     );
@@ -52,7 +52,13 @@ describe("without settings:reveal a reply does not reveal whether a secret equal
     expect(right).toEqual(wrong);
     expect(right).toMatchObject({ preview: { changes: [{ key: KEY, secret: true }] } });
     const imports = [RIGHT, WRONG].map(async (value) =>
-      shownOf(settings.importSettings({ document: await documentOf(value), dryRun: true })),
+      shownOf(
+        backup.importArchive({
+          only: ["settings"],
+          document: await documentOf(value),
+          dryRun: true,
+        }),
+      ),
     );
     const [same, other] = await Promise.all(imports);
     expect(same).toEqual(other);
@@ -130,10 +136,14 @@ test("with settings:reveal an equal value is no change", async () => {
 });
 
 test("such dry runs are in the audit, with their token", async () => {
-  const { settings, id } = await token("backup:import");
+  const { settings, backup, id } = await token("backup:import");
   for (const value of [RIGHT, WRONG, "third"])
     await settings.saveSettings({ settings: [{ key: KEY, value }], dryRun: true });
-  await settings.importSettings({ document: await documentOf(WRONG), dryRun: true });
+  await backup.importArchive({
+    only: ["settings"],
+    document: await documentOf(WRONG),
+    dryRun: true,
+  });
   await service.stop();
   service = await startService({ folder });
   const { events } = await as(service.port).audit.listAuditEvents({ tokenId: id });
@@ -143,7 +153,7 @@ test("such dry runs are in the audit, with their token", async () => {
     expect.arrayContaining([
       ["SaveSettings", [KEY], expect.objectContaining({ count: 3, reason: "dry run" })],
       [
-        "ImportSettings",
+        "ImportArchive",
         expect.arrayContaining([KEY]),
         expect.objectContaining({ count: 1, reason: "dry run" }),
       ],

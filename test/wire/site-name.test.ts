@@ -64,7 +64,8 @@ describe("an unknown site is refused with the nearest name, and nothing changes"
     [
       "in an import of mounts",
       (at) =>
-        at.mounts.importMounts({
+        at.backup.importArchive({
+          only: ["mounts"],
           document: { storages: [{ mount_path: "/x", driver: "Local" }] },
           sites: { names: ["hoem"] },
         }),

@@ -185,12 +185,12 @@ describe("every other way to change a setting", () => {
 
   test("an import of a refused value fails, and is reverted", async () => {
     const token = await open();
-    const { body: backup } = await front.rpc("SettingService/ExportSettings", {});
+    const { body: backup } = await front.rpc("BackupService/ExportArchive", { only: ["settings"] });
     const item = backup.document.settings.find(
       ({ key }: { key: string }) => key === "search_index",
     );
     item.value = REFUSED.value;
-    const { status, body } = await front.rpc("SettingService/ImportSettings", backup);
+    const { status, body } = await front.rpc("BackupService/ImportArchive", backup);
     expect([status, body.code], JSON.stringify(body)).toEqual([400, "failed_precondition"]);
     expect(body.message).toContain(MESSAGE);
     expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));

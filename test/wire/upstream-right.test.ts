@@ -72,7 +72,11 @@ describe("Mooring's own token", () => {
   test("is in no read of such an admin; the server's own is", async () => {
     for (const secrets of ["SECRETS_MODE_CLEAR", "SECRETS_MODE_SEAL"]) {
       const passphrase = secrets.endsWith("SEAL") ? "a long passphrase of a test" : "";
-      const { ok, text } = await rpc("SettingService/ExportSettings", { secrets, passphrase });
+      const { ok, text } = await rpc("BackupService/ExportArchive", {
+        secrets,
+        passphrase,
+        includeServerOwn: true,
+      });
       expect([ok, text.includes(TOKEN)], text.slice(0, 300)).toEqual([true, false]);
     }
     const reads = [
@@ -96,10 +100,10 @@ describe("Mooring's own token", () => {
     const item = { key: "token", value: "x".repeat(40) };
     await rpc("SettingService/SaveSettings", { settings: [item] });
     expect(await own()).toBe(TOKEN);
-    const clear = { secrets: "SECRETS_MODE_CLEAR" };
-    const backup = await rpc("SettingService/ExportSettings", clear, TOKEN);
+    const clear = { secrets: "SECRETS_MODE_CLEAR", includeServerOwn: true };
+    const backup = await rpc("BackupService/ExportArchive", clear, TOKEN);
     const { document } = JSON.parse(backup.text.replaceAll(TOKEN, item.value));
-    await rpc("SettingService/ImportSettings", { document });
+    await rpc("BackupService/ImportArchive", { document, includeServerOwn: true });
     expect(await own()).toBe(TOKEN);
     const { message } = await rpc("SettingService/ListRevisions", {});
     await rpc("SettingService/Rollback", { revision: message.revisions.at(-1).revision });

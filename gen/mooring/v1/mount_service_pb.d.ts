@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { Mount, MountInput, MountResult, MountSites, MountStatus, MountTest } from "./mount_pb.js";
+import type { Mount, MountInput, MountResult, MountStatus, MountTest } from "./mount_pb.js";
 import type { PendingSite } from "./setting_pb.js";
 
 /**
@@ -702,97 +702,6 @@ export declare type AdoptMountsResponse = Message<"mooring.v1.AdoptMountsRespons
 export declare const AdoptMountsResponseSchema: GenMessage<AdoptMountsResponse>;
 
 /**
- * Request of ImportMounts.
- *
- * @generated from message mooring.v1.ImportMountsRequest
- */
-export declare type ImportMountsRequest = Message<"mooring.v1.ImportMountsRequest"> & {
-  /**
-   * The document: an object with the rows in `storages`, `content` or `data`.
-   *
-   * @generated from field: google.protobuf.Struct document = 1;
-   */
-  document?: JsonObject | undefined;
-
-  /**
-   * Sites that have the new mounts. Absent: those in the document; for others, a choice is required
-   * when there are several sites. Existing mounts keep theirs.
-   *
-   * @generated from field: mooring.v1.MountSites sites = 2;
-   */
-  sites?: MountSites | undefined;
-
-  /**
-   * Change nothing; return what would change.
-   *
-   * @generated from field: bool dry_run = 3;
-   */
-  dryRun: boolean;
-
-  /**
-   * Reason for the history, at most 500 characters.
-   *
-   * @generated from field: string reason = 4;
-   */
-  reason: string;
-
-  /**
-   * Import although several sites share a credential that can be used once.
-   *
-   * @generated from field: bool allow_shared_credential = 5;
-   */
-  allowSharedCredential: boolean;
-
-  /**
-   * Passphrase of an encrypted backup of a server's page.
-   *
-   * @generated from field: string passphrase = 6;
-   */
-  passphrase: string;
-};
-
-/**
- * Describes the message mooring.v1.ImportMountsRequest.
- * Use `create(ImportMountsRequestSchema)` to create a new message.
- */
-export declare const ImportMountsRequestSchema: GenMessage<ImportMountsRequest>;
-
-/**
- * Reply of ImportMounts.
- *
- * @generated from message mooring.v1.ImportMountsResponse
- */
-export declare type ImportMountsResponse = Message<"mooring.v1.ImportMountsResponse"> & {
-  /**
-   * The revision afterwards.
-   *
-   * @generated from field: int64 revision = 1;
-   */
-  revision: bigint;
-
-  /**
-   * Result for each row.
-   *
-   * @generated from field: repeated mooring.v1.MountResult results = 2;
-   */
-  results: MountResult[];
-
-  /**
-   * Sites of these mounts that follow and do not get the change now, for callers with `sites:read`.
-   * They get it when they answer again, or are resumed.
-   *
-   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 3;
-   */
-  pendingSites: PendingSite[];
-};
-
-/**
- * Describes the message mooring.v1.ImportMountsResponse.
- * Use `create(ImportMountsResponseSchema)` to create a new message.
- */
-export declare const ImportMountsResponseSchema: GenMessage<ImportMountsResponse>;
-
-/**
  * Request of ExportMounts.
  *
  * @generated from message mooring.v1.ExportMountsRequest
@@ -1029,24 +938,10 @@ export declare const MountService: GenService<{
     output: typeof AdoptMountsResponseSchema;
   },
   /**
-   * ImportMounts reads the storages of an OpenList or AList backup, the reply of its
-   * `storage/list`, a `storages.json` or a document of ExportMounts, with at most
-   * 10,000 rows. Values are taken as the document has them; values that do not fit
-   * the form are named in the note of the result. What a mount cannot keep is in
-   * `left_out`.
-   *
-   * @generated from rpc mooring.v1.MountService.ImportMounts
-   */
-  importMounts: {
-    methodKind: "unary";
-    input: typeof ImportMountsRequestSchema;
-    output: typeof ImportMountsResponseSchema;
-  },
-  /**
-   * ExportMounts writes mounts as a document that ImportMounts and the servers
-   * read. Secrets are left out unless `reveal` is set, which requires
-   * `mounts:reveal`; the member `missing` of a row names those that have a
-   * value. ImportMounts creates such a mount as incomplete.
+   * ExportMounts writes mounts as rows that the backup pages of servers and
+   * ImportArchive read. Secrets are left out unless `reveal` is set, which
+   * requires `mounts:reveal`; the member `missing` of a row names those that
+   * have a value. ImportArchive creates such a mount as incomplete.
    *
    * @generated from rpc mooring.v1.MountService.ExportMounts
    */

@@ -12,7 +12,6 @@ import {
   CopyMountResponseSchema,
   DeleteMountsResponseSchema,
   GetMountResponseSchema,
-  ImportMountsResponseSchema,
   ListMountsResponseSchema,
   MountService,
   RenameMountResponseSchema,
@@ -22,6 +21,7 @@ import {
   TestMountsResponseSchema,
   WatchMountsResponseSchema,
 } from "../../../gen/mooring/v1/mount_service_pb.js";
+import { exportArchive, importArchive } from "../archive.ts";
 import { counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
@@ -30,7 +30,6 @@ import { printEvents } from "../follow.ts";
 import {
   readItem,
   readMountMembers,
-  readSites,
   writeMount,
   writeMounts,
   writeResults,
@@ -40,7 +39,6 @@ import {
 import { agreeToEffects, confirmed } from "../mount-effect.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
-import { askPassphrase, givenPassphrase } from "../secret.ts";
 import { noticePending } from "../setting-table.ts";
 
 const actions: Readonly<Record<string, Action>> = {
@@ -78,7 +76,8 @@ export const mountCommand: Command = {
     "mount test NAME...|--all [--site NAME]",
     "mount adopt SITE [NAME...] [--dry-run] [--yes] [--accept-loss]",
     "mount import FILE [--site NAMES] [--dry-run] [--yes] [--accept-loss]",
-    "mount export [NAME...] [--site NAME] [--reveal] [--output PATH]",
+    "mount export [NAME...] [--secrets MODE] [--output PATH]",
+    "mount export [NAME...] --site NAME [--reveal] [--output PATH]",
     "mount watch",
   ],
   summary: "Manage mounts of sites, also called storages",
@@ -90,12 +89,12 @@ export const mountCommand: Command = {
     "input: use these for secrets, because a process list shows arguments. compare",
     "prints what sync would change; sync also mounts failing mounts again; test lists",
     "mounts at their providers now. adopt copies a server's mounts to Mooring. replace",
-    "replaces an item's value in every mount that has the same value. import reads a",
-    "file of export, backups of OpenList and AList (also encrypted), their data.db, and",
-    "lists of storages (storages.json, sqlite3 -json); import and adopt exit with 4",
-    "when they skip a mount or cannot keep a value. A change that removes, disables or",
-    "remounts something on a running server asks first; without a terminal, removals",
-    "and disabling need --yes.",
+    "replaces an item's value in every mount that has the same value. import and export",
+    "are those of the whole site with --only mounts; export with --site writes rows for",
+    "the backup page of that site's server. import and adopt exit with 4 when they skip",
+    "a mount or cannot keep a value. A change that removes, disables or remounts",
+    "something on a running server asks first; without a terminal, removals and",
+    "disabling need --yes.",
   ],
   flags: [
     "accept-loss",
@@ -107,6 +106,7 @@ export const mountCommand: Command = {
     "passphrase-file",
     "reason",
     "reveal",
+    "secrets",
     "site",
     "table",
     "yes",
@@ -318,32 +318,11 @@ async function rollback(_run: CommandRun, [revision = ""]: readonly string[]): P
   );
 }
 
+/** Parts of an archive with mounts. */
+const MOUNTS_ONLY = ["mounts"];
+
 async function importFile(run: CommandRun, [file = ""]: readonly string[]): Promise<void> {
-  const { args, output, notice, world } = run;
-  const given = givenPassphrase(args, world);
-  // Imported on demand: it loads SQLite.
-  const { readMountsFile } = await import("../backup-file.ts");
-  const { document, isSealed } = await readMountsFile({ file, table: args.text("table") }, world);
-  const passphrase = given ?? (isSealed ? await askPassphrase(world) : undefined);
-  const sites = args.text("site");
-  const mounts = await client(run);
-  const request = {
-    document,
-    ...(sites !== undefined && { sites: readSites(sites) }),
-    reason: reasonOf(run),
-    allowSharedCredential: args.is("allow-shared-credential"),
-    passphrase: passphrase ?? "",
-  };
-  const reply = await confirmed(run, (dryRun) =>
-    mounts.importMounts({ ...request, dryRun }, patience(run)),
-  );
-  if (args.is("json")) await output.json(ImportMountsResponseSchema, reply);
-  else {
-    await writeResults(output, reply.results);
-    if (args.is("dry-run")) notice("nothing was changed");
-    noticePending(run, reply.pendingSites);
-  }
-  refuseLosses(run, reply.results);
+  await importArchive(run, file, MOUNTS_ONLY);
 }
 
 /** Exits with 4 when mounts or values of a source are not kept, unless that is accepted. */
@@ -361,10 +340,16 @@ function refuseLosses({ args }: CommandRun, results: readonly MountResult[]): vo
 
 async function exportAll(run: CommandRun, names: readonly string[]): Promise<void> {
   const { args, output, world } = run;
-  const request = { names: [...names], site: args.text("site") ?? "", reveal: args.is("reveal") };
+  const path = args.text("output");
+  const site = args.text("site");
+  if (site === undefined) {
+    if (args.is("reveal")) throw usage("--reveal requires --site; an archive has --secrets clear");
+    return exportArchive(run, { file: path, only: MOUNTS_ONLY, names });
+  }
+  // Rows for the backup page of a server.
+  const request = { names: [...names], site, reveal: args.is("reveal") };
   const { document = {} } = await (await client(run)).exportMounts(request);
   const text = `${JSON.stringify(document, null, 2)}\n`;
-  const path = args.text("output");
   if (path === undefined) return output.value(text);
   await writeNewFile(resolve(world.cwd, path), async () => text, { force: args.is("force") });
 }

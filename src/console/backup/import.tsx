@@ -1,20 +1,21 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import {
-  ImportOutcome,
-  type ImportSettingsResponse,
-} from "../../../gen/mooring/v1/setting_service_pb.js";
-import { settingsOnly } from "../../client/backup-document.ts";
-import { settingService } from "../api/client.ts";
+import type {
+  ArchiveResult,
+  ImportArchiveResponse,
+} from "../../../gen/mooring/v1/backup_service_pb.js";
+import { importDocument } from "../../client/backup-document.ts";
+import { backupService } from "../api/backup.ts";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
 import { Button, Icon } from "../components/button.tsx";
-import { Check, ReasonField } from "../components/field.tsx";
+import { Check, Field, ReasonField } from "../components/field.tsx";
 import { mistakeOf } from "../components/json-mistake.ts";
 import { Notice } from "../components/state.tsx";
 import { number, t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
+import { Parts, partName } from "./parts.tsx";
 import { Passphrase } from "./passphrase.tsx";
 
 /** Pause after a key press before the passphrase is tried, in milliseconds. */
@@ -25,16 +26,19 @@ interface Backup {
   readonly document: JsonObject;
 }
 
-/** Imports a backup: a preview of each setting first, then the import. */
+/** Imports an archive or a backup: a preview of each entry first, then the import. */
 export function Import() {
   const backup = useSignal<Backup | undefined>(undefined);
   const passphrase = useSignal("");
   const skipInvalid = useSignal(false);
   const includeServerOwn = useSignal(false);
+  const pauseSites = useSignal(false);
+  const only = useSignal<readonly string[]>([]);
+  const sites = useSignal("");
   const reason = useSignal("");
   const unread = useSignal("");
-  const preview = useSignal<ImportSettingsResponse | undefined>(undefined);
-  const done = useSignal<ImportSettingsResponse | undefined>(undefined);
+  const preview = useSignal<ImportArchiveResponse | undefined>(undefined);
+  const done = useSignal<ImportArchiveResponse | undefined>(undefined);
   const failure = useSignal<Failure | undefined>(undefined);
   const busy = useSignal(false);
   const from = backup.value;
@@ -43,7 +47,11 @@ export function Import() {
     passphrase: passphrase.value,
     skipInvalid: skipInvalid.value,
     includeServerOwn: includeServerOwn.value,
+    pauseSites: pauseSites.value,
+    only: [...only.value],
+    ...siteChoice(sites.value),
   };
+  const choices = JSON.stringify([skipInvalid, includeServerOwn, pauseSites, only, sites]);
 
   useEffect(() => {
     preview.value = undefined;
@@ -52,7 +60,7 @@ export function Import() {
     const { signal } = leaving;
     const timer = setTimeout(
       () =>
-        settingService.importSettings({ ...request, dryRun: true }, { signal }).then(
+        backupService.importArchive({ ...request, dryRun: true }, { signal }).then(
           (reply) => {
             preview.value = reply;
             failure.value = undefined;
@@ -61,34 +69,29 @@ export function Import() {
             if (!signal.aborted) failure.value = failureOf(thrown);
           },
         ),
-      passphrase.value === "" ? 0 : TRY_AFTER,
+      passphrase.value === "" && sites.value === "" ? 0 : TRY_AFTER,
     );
     return () => {
       clearTimeout(timer);
       leaving.abort();
     };
-  }, [from, passphrase.value, skipInvalid.value, includeServerOwn.value, settings.value?.revision]);
+  }, [from, passphrase.value, choices, settings.value?.revision]);
 
   const take = async (file: File): Promise<void> => {
     done.value = undefined;
     failure.value = undefined;
     const text = await file.text();
     const mistake = mistakeOf(text);
-    const document: unknown = mistake ? undefined : JSON.parse(text);
-    const isDocument = typeof document === "object" && document !== null;
+    const document = mistake ? undefined : importDocument(JSON.parse(text) as JsonValue);
     if (mistake) unread.value = t("json.mistake", { line: mistake.line, column: mistake.column });
-    else if (!isDocument || Array.isArray(document)) unread.value = t("import.noDocument");
-    else unread.value = "";
-    backup.value =
-      unread.value === ""
-        ? { name: file.name, document: settingsOnly(document as JsonObject) }
-        : undefined;
+    else unread.value = document === undefined ? t("import.noDocument") : "";
+    backup.value = document && { name: file.name, document };
   };
   const commit = async (): Promise<void> => {
     busy.value = true;
     try {
       done.value = await asOwn(
-        settingService.importSettings({ ...request, reason: reason.value.trim() }),
+        backupService.importArchive({ ...request, reason: reason.value.trim() }),
       );
       backup.value = undefined;
       passphrase.value = "";
@@ -101,7 +104,7 @@ export function Import() {
     }
   };
   const changing = preview.value
-    ? countOf(preview.value, "added") + countOf(preview.value, "changed")
+    ? countOf(preview.value, "created") + countOf(preview.value, "changed")
     : 0;
   return (
     <section class="sheet block" aria-labelledby="import-title">
@@ -136,8 +139,26 @@ export function Import() {
               includeServerOwn.value = checked;
             }}
           />
+          <Check
+            label={t("import.pauseSites")}
+            checked={pauseSites.value}
+            onChange={(checked) => {
+              pauseSites.value = checked;
+            }}
+          />
+          <Parts chosen={only} />
+          <Field
+            label={t("import.sites")}
+            hint={t("import.sitesHint")}
+            wrong={undefined}
+            value={sites.value}
+            onChange={(text) => {
+              sites.value = text;
+            }}
+          />
           <Refusal failure={failure.value} />
           {preview.value && <OutcomeTable result={preview.value} />}
+          {preview.value && <Effects results={preview.value.results} />}
           {preview.value && changing === 0 && <p class="quiet">{t("change.none")}</p>}
           {changing > 0 && (
             <div class="commit">
@@ -236,34 +257,74 @@ function DropZone(props: {
   );
 }
 
-const OUTCOMES = {
-  added: ImportOutcome.ADDED,
-  changed: ImportOutcome.CHANGED,
-  skipped: ImportOutcome.SKIPPED,
-  unchanged: ImportOutcome.UNCHANGED,
-} as const;
+/** `OLD=NEW` maps the name of a site; other names choose the sites of mounts that name none. */
+function siteChoice(text: string) {
+  const texts = text.split(",").flatMap((each) => each.trim() || []);
+  const pairs = texts.map((each) => each.split("=") as [string, string?]);
+  const names = texts.filter((each) => !each.includes("="));
+  const isWord = names.length === 1 && (names[0] === "all" || names[0] === "none");
+  return {
+    siteNames: Object.fromEntries(
+      pairs.flatMap(([old, name]) => (old && name ? [[old, name]] : [])),
+    ),
+    ...(names.length > 0 && {
+      sites: isWord ? { [names[0] ?? "all"]: true } : { names },
+    }),
+  };
+}
 
-type Outcome = keyof typeof OUTCOMES;
+/** What the import does to running servers. */
+function Effects({ results }: { readonly results: readonly ArchiveResult[] }) {
+  const lines = results
+    .flatMap(({ effects }) => effects)
+    .map(({ action, site, mountPath: path }) => {
+      if (action === "follow") return t("import.effect.follow", { site });
+      if (action === "remove") return t("import.effect.remove", { site, path });
+      if (action === "disable") return t("import.effect.disable", { site, path });
+      return t("import.effect.remount", { site, path });
+    });
+  if (lines.length === 0) return null;
+  return (
+    <Notice kind="warning">
+      <strong>{t("import.effects")}</strong>
+      <ul>
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
 
-const ORDER = Object.keys(OUTCOMES) as Outcome[];
+const ORDER = ["created", "changed", "skipped", "unchanged"] as const;
+
+type Outcome = (typeof ORDER)[number];
+
 /** Number of rows shown at first. */
 const MOST = 200;
 
-function countOf({ settings }: ImportSettingsResponse, outcome: Outcome): number {
-  return settings.filter((one) => one.outcome === OUTCOMES[outcome]).length;
+function countOf({ results }: ImportArchiveResponse, outcome: Outcome): number {
+  return results.filter((one) => one.outcome === outcome).length;
 }
 
-/** Outcome, or preview, of each setting of a backup. Unchanged settings are hidden at first. */
-function OutcomeTable({ result }: { readonly result: ImportSettingsResponse }) {
+/** Outcome, or preview, of each entry. Unchanged entries are hidden at first. */
+function OutcomeTable({ result }: { readonly result: ImportArchiveResponse }) {
   const hidden = useSignal<readonly Outcome[]>(["unchanged"]);
   const toggle = (outcome: Outcome): void => {
     const rest = hidden.value.filter((one) => one !== outcome);
     hidden.value = rest.length < hidden.value.length ? rest : [...rest, outcome];
   };
-  const nameOf = (outcome: ImportOutcome) => ORDER.find((one) => OUTCOMES[one] === outcome);
   const rows = ORDER.filter((one) => !hidden.value.includes(one)).flatMap((one) =>
-    result.settings.filter(({ outcome }) => outcome === OUTCOMES[one]),
+    result.results.flatMap(({ part, name, outcome, note, missing }) =>
+      outcome === one ? [{ part, name, outcome: one, why: whyOf(note, missing) }] : [],
+    ),
   );
+  const skipped = result.skipped.map(({ part, count, reason }) => ({
+    part,
+    name: number(count),
+    outcome: "skipped" as const,
+    why: reason,
+  }));
   return (
     <div class="outcomes">
       <fieldset class="marks" aria-label={t("settings.filters")}>
@@ -273,24 +334,26 @@ function OutcomeTable({ result }: { readonly result: ImportSettingsResponse }) {
           </Button>
         ))}
       </fieldset>
-      {rows.length > 0 && (
+      {rows.length + skipped.length > 0 && (
         <div class="table">
           <table>
             <thead>
               <tr>
-                <th scope="col">{t("history.key")}</th>
+                <th scope="col">{t("backup.part")}</th>
+                <th scope="col">{t("outcome.name")}</th>
                 <th scope="col">{t("outcome.label")}</th>
                 <th scope="col">{t("outcome.why")}</th>
               </tr>
             </thead>
             <tbody>
-              {rows.slice(0, MOST).map(({ key, outcome, reason }) => (
-                <tr key={key}>
+              {[...skipped, ...rows.slice(0, MOST)].map(({ part, name, outcome, why }) => (
+                <tr key={`${part} ${name}`}>
+                  <td>{partName(part)}</td>
                   <td>
-                    <code>{key}</code>
+                    <code>{name}</code>
                   </td>
-                  <td>{t(`outcome.${nameOf(outcome) ?? "unchanged"}`)}</td>
-                  <td class="quiet">{reason}</td>
+                  <td>{t(`outcome.${outcome}`)}</td>
+                  <td class="quiet">{why}</td>
                 </tr>
               ))}
             </tbody>
@@ -302,4 +365,9 @@ function OutcomeTable({ result }: { readonly result: ImportSettingsResponse }) {
       )}
     </div>
   );
+}
+
+function whyOf(note: string, missing: readonly string[]): string {
+  const lost = missing.length > 0 ? t("outcome.missing", { names: missing.join(", ") }) : "";
+  return [note, lost].filter((text) => text !== "").join("; ");
 }

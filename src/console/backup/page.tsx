@@ -1,6 +1,7 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { useSignal } from "@preact/signals";
-import { SecretsMode } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { settingService } from "../api/client.ts";
+import { SecretsMode } from "../../../gen/mooring/v1/backup_service_pb.js";
+import { backupService } from "../api/backup.ts";
 import { failureOf } from "../api/failure.ts";
 import { may, rights } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
@@ -11,13 +12,14 @@ import { pagesTexts } from "../i18n/en/pages.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Import } from "./import.tsx";
+import { Parts, partName } from "./parts.tsx";
 import { Passphrase } from "./passphrase.tsx";
 import "../components/field.css";
 import "./backup.css";
 
 addMessages(backupTexts, pagesTexts);
 
-/** Export and import of all settings. */
+/** Export and import of the whole site. */
 export default function BackupPage() {
   return (
     <>
@@ -39,13 +41,16 @@ const MODES = [
 
 /** Reports whether secrets can be exported; otherwise they are omitted. */
 function mayTakeSecrets(): boolean {
-  return may("settings:reveal") && rights.value?.isVisitor === false;
+  if (rights.value?.isVisitor !== false || !may("settings:reveal")) return false;
+  return may("mounts:reveal") || !may("mounts:read");
 }
 
 /** Download of a backup, with the selected treatment of secrets. */
 function Export() {
   const mode = useSignal<SecretsMode>(SecretsMode.OMIT);
   const passphrase = useSignal("");
+  const only = useSignal<readonly string[]>([]);
+  const leftOut = useSignal<readonly string[]>([]);
   const wrong = useSignal("");
   const busy = useSignal(false);
   const seals = mode.value === SecretsMode.SEAL;
@@ -56,10 +61,14 @@ function Export() {
     }
     busy.value = true;
     try {
-      const request = { secrets: mode.value, passphrase: seals ? passphrase.value : "" };
-      const { document } = await settingService.exportSettings(request);
+      const { document } = await backupService.exportArchive({
+        secrets: mode.value,
+        passphrase: seals ? passphrase.value : "",
+        only: [...only.value],
+      });
       const day = new Date().toISOString().slice(0, 10);
-      saveFile(`mooring-settings-${day}.json`, `${JSON.stringify(document, null, 2)}\n`);
+      saveFile(`mooring-${day}.json`, `${JSON.stringify(document, null, 2)}\n`);
+      leftOut.value = leftOutOf(document);
       passphrase.value = "";
       wrong.value = "";
     } catch (thrown) {
@@ -99,9 +108,13 @@ function Export() {
             </label>
           ))}
         </fieldset>
+        <Parts chosen={only} />
         {seals && <Passphrase autocomplete="new-password" value={passphrase} />}
         {mode.value === SecretsMode.CLEAR && (
           <Notice kind="warning">{t("export.clearWarning")}</Notice>
+        )}
+        {leftOut.value.length > 0 && (
+          <Notice kind="warning">{t("export.leftOut", { names: leftOut.value.join(", ") })}</Notice>
         )}
         <p class="wrong" role="alert">
           {wrong}
@@ -114,4 +127,12 @@ function Export() {
       </form>
     </section>
   );
+}
+
+/** What the archive says that it does not have. */
+function leftOutOf(document: JsonObject | undefined): string[] {
+  const { leftOut = [] } = (document ?? {}) as {
+    readonly leftOut?: readonly { readonly part: string; readonly names?: readonly string[] }[];
+  };
+  return leftOut.flatMap(({ part, names = [partName(part)] }) => names);
 }

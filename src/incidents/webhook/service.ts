@@ -9,7 +9,8 @@ import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
 import { newKey, type Send, signedHeaders } from "./send.ts";
 
-const MAX_WEBHOOKS = 20;
+/** Maximum number of webhooks. */
+export const MAX_WEBHOOKS = 20;
 
 export interface WebhookServiceDeps {
   readonly store: IncidentStore;

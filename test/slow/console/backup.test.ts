@@ -86,7 +86,7 @@ describe("backup", () => {
     await page.getByText("This is not JSON at line 1, column 17").waitFor();
     await give("[]");
     await page.getByText("This is not a backup").waitFor();
-    const wrong = await console.settings.exportSettings({});
+    const wrong = await console.backup.exportArchive({ only: ["settings"] });
     const document = JSON.parse(JSON.stringify(wrong.document));
     for (const setting of document.settings)
       if (setting.key === "default_page_size") setting.value = "many";

@@ -7,6 +7,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
+import { BackupService } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { browserFile, launchBrowser, needsBrowser } from "../../browser.ts";
 import { builtProgram } from "../../built.ts";
@@ -20,6 +21,7 @@ export interface ConsoleTest {
   /** Address of the service, such as `http://127.0.0.1:5244`. */
   readonly origin: string;
   /** Calls the service like another client, with the admin token. */
+  readonly backup: Client<typeof BackupService>;
   readonly settings: Client<typeof SettingService>;
   client<S extends DescService>(service: S): Client<S>;
   /** Creates a token with these scopes. */
@@ -112,6 +114,9 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
   return {
     get origin() {
       return origin();
+    },
+    get backup() {
+      return clientAt(origin(), BackupService);
     },
     get settings() {
       return clientAt(origin(), SettingService);

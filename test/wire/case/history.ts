@@ -1,19 +1,14 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect } from "vitest";
+import { BackupService } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { among, fails, refused, replies, type WireCase, wireCase } from "./case.ts";
 
-const {
-  saveSettings,
-  listRevisions,
-  getRevision,
-  diffRevisions,
-  rollback,
-  getSetting,
-  exportSettings,
-  importSettings,
-} = SettingService.method;
+const { saveSettings, listRevisions, getRevision, diffRevisions, rollback, getSetting } =
+  SettingService.method;
+
+const { exportArchive, importArchive } = BackupService.method;
 
 /** History, rollback and backup: that each method is served over each transport. */
 export const historyCases: readonly WireCase[] = [
@@ -76,7 +71,7 @@ export const historyCases: readonly WireCase[] = [
       refused<DescMessage>(method, request, /: must not contain the NUL character$/, field),
     ),
     refused(
-      importSettings,
+      importArchive,
       { document: { settings: [{ key: "logo", value: "a\0b", type: "text", group: 1 }] } },
       /^logo: must not contain the NUL character$/,
       "logo",
@@ -85,11 +80,11 @@ export const historyCases: readonly WireCase[] = [
   wireCase(
     "an export can be imported again",
     replies(
-      exportSettings,
+      exportArchive,
       {},
       { document: expect.objectContaining({ settings: expect.anything() }) },
     ),
-    refused(importSettings, {}, /document/, "document"),
-    refused(importSettings, { document: { nonsense: true } }, /./),
+    refused(importArchive, {}, /document/, "document"),
+    refused(importArchive, { document: { nonsense: true } }, /./),
   ),
 ];

@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../../gen/mooring/v1/audit_service_pb.js";
+import { BackupService } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
 import { IncidentService } from "../../../gen/mooring/v1/incident_service_pb.js";
 import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
@@ -29,6 +30,7 @@ export interface RestRoute {
 const { method: open } = PublicService;
 const { method: driver } = DriverService;
 const { method: setting } = SettingService;
+const { method: backup } = BackupService;
 const { method: audit } = AuditService;
 const { method: access } = AccessService;
 const { method: site } = SiteService;
@@ -39,6 +41,7 @@ const { method: status } = StatusService;
 
 const DRIVER = "/api/admin/driver";
 const SETTING = "/api/admin/setting";
+const BACKUP = "/api/admin/backup";
 const AUDIT = "/api/admin/audit";
 const ACCESS = "/api/admin/access";
 const SITE = "/api/admin/site";
@@ -73,7 +76,6 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [mount.syncMounts, post(`${MOUNT}/sync`, "*", "*")],
   [mount.testMounts, post(`${MOUNT}/test`, "tests", "*")],
   [mount.adoptMounts, post(`${MOUNT}/adopt`, "*", "*")],
-  [mount.importMounts, post(`${MOUNT}/import`, "*", "*")],
   [mount.exportMounts, post(`${MOUNT}/export`, "document", "*")],
   [mount.watchMounts, get(`${MOUNT}/watch`, "*")],
   [incident.listIncidents, get(`${INCIDENT}/list`, "*")],
@@ -113,11 +115,11 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [setting.getRevision, get(`${SETTING}/revision`, "*")],
   [setting.diffRevisions, get(`${SETTING}/diff`, "changes")],
   [setting.rollback, post(`${SETTING}/rollback`, "*", "*")],
-  [setting.exportSettings, post(`${SETTING}/export`, "document", "*")],
+  [backup.exportArchive, post(`${BACKUP}/export`, "document", "*")],
   [audit.listAuditEvents, get(`${AUDIT}/events`, "*")],
   [audit.watchAudit, get(`${AUDIT}/watch`, "*")],
   [audit.getCheckpoint, get(`${AUDIT}/checkpoint`, "*")],
-  [setting.importSettings, post(`${SETTING}/import`, "*", "*")],
+  [backup.importArchive, post(`${BACKUP}/import`, "*", "*")],
   [access.listPrincipals, get(`${ACCESS}/principals/list`, "*")],
   [access.createPrincipal, post(`${ACCESS}/principals/create`, "principal", "*")],
   [access.disablePrincipal, post(`${ACCESS}/principals/disable`, "principal", "*")],

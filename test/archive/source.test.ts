@@ -1,41 +1,35 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
-import { type ImportOptions, readImport } from "../../src/archive/backup.ts";
+import { describe, expect, test } from "vitest";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { encrypt } from "./page-encryption.ts";
 import { failureOf, setting } from "./setting.ts";
-import { writeBackup } from "./text.ts";
+import { readText as readSourceText, settingsOf } from "./text.ts";
 
 const cipher = createPassphraseCipher(randomBytes);
-const readText = (text: string, options: ImportOptions = {}) =>
-  readImport({ text }, options, cipher);
-const readValue = (value: unknown, options: ImportOptions = {}) =>
-  readText(JSON.stringify(value), options);
+const readText = (text: string, passphrase = "") => readSourceText(text, passphrase, cipher);
+const readValue = (value: unknown, passphrase = "") => readText(JSON.stringify(value), passphrase);
 
 const real = resolve(import.meta.dirname, "../../../shared/facts/backups");
-const folder = mkdtempSync(join(tmpdir(), "mooring-import-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.skipIf(!existsSync(real))("the real backups of the web page (../shared)", () => {
-  const plain = () => readImport({ path: join(real, "plain.json") }, {}, cipher);
+  const plain = () => readText(readFileSync(join(real, "plain.json"), "utf8"));
   const encrypted = (passphrase?: string) =>
-    readImport({ path: join(real, "encrypted.json") }, { passphrase }, cipher);
+    readText(readFileSync(join(real, "encrypted.json"), "utf8"), passphrase);
 
   test("the plain one is read completely", async () => {
-    const { source, settings, skipped } = await plain();
-    expect(source).toBe("alist-backup");
+    const source = await plain();
+    const settings = settingsOf(source);
     expect(settings).toHaveLength(37);
     expect(settings[1]).toEqual(setting({ key: "site_title", value: "Stub Site", group: 1 }));
-    expect(skipped).toEqual([]);
+    expect(source.unread).toEqual([]);
   });
 
   test("the encrypted one has the same settings", async () => {
-    expect((await encrypted("correct horse")).settings).toEqual((await plain()).settings);
+    expect(settingsOf(await encrypted("correct horse"))).toEqual(settingsOf(await plain()));
   });
 
   test("a wrong password and a missing one have different errors", async () => {
@@ -66,54 +60,57 @@ describe("an encrypted backup of the web page", () => {
       fc.asyncProperty(text, fc.string({ minLength: 1 }), async (value, password) => {
         const item = setting({ key: "k", value, group: 4, flag: 1 });
         const backup = encryptedBackup([item], password);
-        expect((await readValue(backup, { passphrase: password })).settings).toEqual([item]);
+        expect(settingsOf(await readValue(backup, password))).toEqual([item]);
       }),
     );
   });
 
   test("of an older page has values that were encrypted without the JSON step", async () => {
-    const items = ["plain", "true", "30", '{"a":1}', "", '"unclosed'].map((value) =>
-      setting({ key: "k", value, group: 1 }),
+    const items = ["plain", "true", "30", '{"a":1}', "", '"unclosed'].map((value, at) =>
+      setting({ key: `k${at}`, value, group: 1 }),
     );
     const backup = encryptedBackup(items, "pw", false);
-    expect((await readValue(backup, { passphrase: "pw" })).settings).toEqual(items);
+    expect(settingsOf(await readValue(backup, "pw"))).toEqual(items);
   });
 
   test("with a damaged member is refused with its name", async () => {
     const backup = encryptedBackup([setting({ key: "a" })], "pw") as { settings: object[] };
     const settings = [{ ...backup.settings[0], value: "AAAA" }];
-    const failure = await failureOf(() => readValue({ ...backup, settings }, { passphrase: "pw" }));
+    const failure = await failureOf(() => readValue({ ...backup, settings }, "pw"));
     expect(failure.message).toMatch(/^settings\[0\]\.value .*damaged/);
   });
 
   test("that was not encrypted with this scheme has a wrong password", async () => {
     const backup = { encrypted: "hello", settings: [] };
-    expect((await failureOf(() => readValue(backup, { passphrase: "x" }))).message).toMatch(
-      /wrong password/,
-    );
+    expect((await failureOf(() => readValue(backup, "x"))).message).toMatch(/wrong password/);
   });
 });
 
 describe("the kind of a backup", () => {
   test("is detected by its content", async () => {
-    const own = await writeBackup({ settings: [], revision: 1, time: 0 }, { mode: "omit" }, cipher);
     const list = [setting({ key: "a", value: "1" })];
-    expect((await readText(own)).source).toBe("mooring");
-    expect((await readText(`\uFEFF${own}`)).source).toBe("mooring");
-    expect((await readValue({ encrypted: "", settings: list })).source).toBe("alist-backup");
-    expect((await readValue({ code: 200, message: "success", data: list })).settings).toEqual(list);
-    expect(await readImport({ value: list }, {}, cipher)).toMatchObject({ source: "setting-list" });
+    const rows = [{ mount_path: "/a", driver: "Local", addition: "{}" }];
+    const own = JSON.stringify({ format: "mooring-archive", version: 1, settings: list });
+    const partsOf = async (text: string) => [...(await readText(text)).given.keys()];
+    expect(await partsOf(own)).toEqual(["settings"]);
+    expect(await partsOf(`\uFEFF${own}`)).toEqual(["settings"]);
+    const texts = [{ encrypted: "", settings: list }, list, { code: 200, data: list }];
+    for (const each of texts) expect(settingsOf(await readValue(each))).toEqual(list);
+    const page = await readValue({ encrypted: "", settings: list, storages: rows });
+    expect([...page.given.keys()]).toEqual(["settings", "mounts"]);
+    for (const each of [rows, { data: { content: rows, total: 1 } }, { data: rows }])
+      expect((await readValue(each)).given).toEqual(new Map([["mounts", { rows }]]));
   });
 
-  test("users, storages, metas and shares are counted as skipped", async () => {
-    const backup = { encrypted: "", settings: [], users: [{}, {}], storages: [{}], metas: [] };
-    expect((await readValue(backup)).skipped).toEqual([
-      { key: "users", reason: expect.sentence(/^2 entries/) },
-      { key: "storages", reason: expect.sentence(/^1 storages: import them as mounts/) },
+  test("users, metas and shares are counted", async () => {
+    const backup = { encrypted: "", settings: [], users: [{}, {}], metas: [], shares: 3 };
+    expect((await readValue(backup)).unread).toEqual([
+      { name: "users", count: 2 },
+      { name: "shares", count: 3 },
     ]);
   });
 
-  test.each(["{}", "[1]", "null", "5", '"x"', '{"format":"other","settings":[]}', '{"data":{}}'])(
+  test.each(["{}", "[1]", "[]", "null", "5", '"x"', '{"data":{}}'])(
     "%s is refused",
     async (text) => {
       expect((await failureOf(() => readText(text))).code).toBe(Code.InvalidArgument);
@@ -130,12 +127,12 @@ describe("the kind of a backup", () => {
     const known = fc.json().map((text) => `{"encrypted":"","settings":${text}}`);
     const own = fc
       .json()
-      .map((text) => `{"format":"mooring-settings","version":1,"settings":[],"secrets":${text}}`);
+      .map((text) => `{"format":"mooring-archive","version":1,"settings":[],"sealed":${text}}`);
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.json(), known, own), async (text) => {
-        await readText(text, { passphrase: "some passphrase" }).catch((error) =>
-          expect(error.name).toBe("ServiceError"),
-        );
+        await readText(text, "some passphrase")
+          .then(settingsOf)
+          .catch((error) => expect(error.name).toBe("ServiceError"));
       }),
     );
   });
@@ -143,20 +140,7 @@ describe("the kind of a backup", () => {
   test("input that is too deep, too large or too long is refused", async () => {
     const deep = `{"settings":[],"users":${"[".repeat(40)}${"]".repeat(40)}}`;
     expect((await failureOf(() => readText(deep))).message).toMatch(/more than 32/);
-    const large = " ".repeat(8 * 1024 * 1024 + 1);
-    expect((await failureOf(() => readText(large))).message).toMatch(/8 MiB/);
-    const many = { settings: Array.from({ length: 20_001 }, () => 0) };
-    expect((await failureOf(() => readValue(many))).message).toMatch(/20001 settings/);
-  });
-
-  test("a missing path, a folder and a file that is not text have different errors", async () => {
-    const read = (path: string) => failureOf(() => readImport({ path }, {}, cipher));
-    expect(await read(join(folder, "none.json"))).toMatchObject({ code: Code.NotFound });
-    expect((await read(folder)).message).toMatch(/is not a file/);
-    writeFileSync(join(folder, "binary"), Buffer.from([0xff, 0xfe, 0x00, 0x01]));
-    expect((await read(join(folder, "binary"))).message).toMatch(/neither UTF-8 text/);
-    writeFileSync(join(folder, "short.json"), "[]");
-    const { settings } = await readImport({ path: join(folder, "short.json") }, {}, cipher);
-    expect(settings).toEqual([]);
+    const large = " ".repeat(32 * 1024 * 1024 + 1);
+    expect((await failureOf(() => readText(large))).message).toMatch(/32 MiB/);
   });
 });

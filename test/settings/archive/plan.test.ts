@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type CurrentSetting, planImport } from "../../src/archive/plan.ts";
-import type { BackupSetting } from "../../src/archive/setting.ts";
-import { setting } from "./setting.ts";
+import { type CurrentSetting, planSettings } from "../../../src/settings/archive/plan.ts";
+import type { SourceSetting } from "../../../src/settings/archive/row.ts";
+import { setting } from "../../archive/setting.ts";
 
 const token = "t".repeat(109);
 
@@ -20,37 +20,29 @@ const stored: Record<string, CurrentSetting> = {
   out_of_use: current({ value: "1", flag: 3, definition: undefined }),
 };
 
-const plan = (settings: readonly BackupSetting[], more: object = {}) =>
-  planImport(
-    { source: "mooring", settings, skipped: [] },
-    {
-      current: (key) => stored[key],
-      normalize: ({ value }) => value.trim(),
-      check: ({ value }) => (value === "bad" ? "must not be bad" : undefined),
-      ...more,
-    },
-  );
-const outcomeOf = async (item: BackupSetting, more: object = {}) =>
-  (await plan([item], more)).entries[0];
-const changesOf = async (...items: readonly BackupSetting[]) => (await plan(items)).changes;
+const plan = (settings: readonly SourceSetting[], more: object = {}) =>
+  planSettings(settings, {
+    current: (key) => stored[key],
+    normalize: ({ value }) => value.trim(),
+    check: ({ value }) => (value === "bad" ? "must not be bad" : undefined),
+    includeServerOwn: true,
+    ...more,
+  });
+const outcomeOf = async (item: SourceSetting, more: object = {}) =>
+  (await plan([item], more)).results[0];
+const changesOf = async (...items: readonly SourceSetting[]) => (await plan(items)).changes;
 
 describe("an import", () => {
   test.each([
     [setting({ key: "site_title", value: "Harbour" }), "unchanged", ""],
     [setting({ key: "site_title", value: " Harbour\n" }), "unchanged", ""],
     [setting({ key: "site_title", value: "Other" }), "changed", ""],
-    [setting({ key: "site_title", value: "bad" }), "invalid", "must not be bad"],
-    [setting({ key: "new_one", value: "x" }), "added", ""],
+    [setting({ key: "site_title", value: "bad" }), "skipped", "must not be bad"],
+    [setting({ key: "new_one", value: "x" }), "created", ""],
     [setting({ key: "my_own", value: "1" }), "unchanged", ""],
     [setting({ key: "my_own", value: "1", help: "new help" }), "changed", ""],
     [setting({ key: "readonly_one", value: "other" }), "skipped", "is read-only"],
     [setting({ key: "readonly_one", value: "r" }), "unchanged", ""],
-    [
-      setting({ key: "version", value: "v9" }),
-      "skipped",
-      expect.sentence(/^belongs to the server/),
-    ],
-    [setting({ key: "index_progress" }), "skipped", expect.sentence(/^belongs to the server/)],
     [setting({ key: "token", value: token }), "changed", ""],
     [
       setting({ key: "token", value: "short" }),
@@ -58,9 +50,20 @@ describe("an import", () => {
       expect.sentence(/^is left unchanged.* 32/),
     ],
     [setting({ key: "token", value: "" }), "skipped", expect.sentence(/^is left unchanged/)],
-    [setting({ key: "aria2_secret", value: "********" }), "skipped", expect.sentence(/mask/)],
+    [setting({ key: "aria2_secret", value: "********" }), "unchanged", expect.sentence(/mask/)],
+    [setting({ key: "other_secret", value: "********" }), "skipped", expect.sentence(/mask/)],
+    [
+      { ...setting({ key: "aria2_secret" }), value: undefined },
+      "unchanged",
+      expect.sentence(/omitted/),
+    ],
+    [
+      { ...setting({ key: "other_secret" }), value: undefined },
+      "skipped",
+      expect.sentence(/omitted/),
+    ],
   ])("of %j is planned as %s", async (item, outcome, reason) => {
-    expect(await outcomeOf(item)).toEqual({ key: item.key, outcome, reason });
+    expect(await outcomeOf(item)).toMatchObject({ name: item.key, outcome, note: reason });
   });
 
   test("sets only the value of a setting with a definition", async () => {
@@ -85,26 +88,11 @@ describe("an import", () => {
     const item = setting({ key: "site_title", value: "Other" });
     expect(await outcomeOf(item, { managedBy })).toMatchObject({
       outcome: "skipped",
-      reason: "is managed by /etc/site.yaml",
+      note: "is managed by /etc/site.yaml",
+      isLoss: true,
     });
     const same = setting({ key: "site_title", value: "Harbour" });
     expect(await outcomeOf(same, { managedBy })).toMatchObject({ outcome: "unchanged" });
-  });
-
-  test("uses the last of equal keys and reports each key once", async () => {
-    const items = [1, 2].map((n) => setting({ key: "twice", value: String(n) }));
-    const { entries, changes } = await plan(items);
-    expect(entries).toHaveLength(1);
-    expect(changes.map(({ value }) => value)).toEqual(["2"]);
-  });
-
-  test("reports settings that the backup omitted", async () => {
-    const skipped = [{ key: "aria2_secret", reason: "is sealed" }];
-    const { entries } = await planImport(
-      { source: "mooring", settings: [], skipped },
-      { current: () => undefined, normalize: ({ value }) => value, check: () => undefined },
-    );
-    expect(entries).toEqual([{ key: "aria2_secret", outcome: "skipped", reason: "is sealed" }]);
   });
 });
 
@@ -114,25 +102,13 @@ describe("values that belong to one server", () => {
     setting({ key: "version", value: "v9" }),
     setting({ key: "index_progress", value: "{}" }),
   ];
-  test.each([
-    ["alist-backup", false, ["skipped", "skipped", "skipped"]],
-    ["alist-database", false, ["skipped", "skipped", "skipped"]],
-    ["setting-list", false, ["skipped", "skipped", "skipped"]],
-    ["mooring", false, ["changed", "skipped", "skipped"]],
-    ["alist-backup", true, ["changed", "added", "added"]],
-    ["mooring", true, ["changed", "added", "added"]],
-  ] as const)("of %s, requested %s", async (source, includeServerOwn, outcomes) => {
-    const { entries } = await planImport(
-      { source, settings: own, skipped: [] },
-      {
-        current: (key) => stored[key],
-        normalize: ({ value }) => value,
-        check: () => undefined,
-        includeServerOwn,
-      },
-    );
-    expect(entries.map(({ outcome }) => outcome)).toEqual(outcomes);
-    for (const { outcome, reason } of entries)
-      if (outcome === "skipped") expect(String(reason)).toContain("belongs to the server");
+  test("are skipped by default, which is no loss, and imported on request", async () => {
+    const { results } = await plan(own, { includeServerOwn: false });
+    for (const { outcome, note, isLoss } of results) {
+      expect([outcome, isLoss]).toEqual(["skipped", false]);
+      expect(String(note)).toContain("belongs to the server");
+    }
+    const asked = await plan(own, { includeServerOwn: true });
+    expect(asked.results.map(({ outcome }) => outcome)).toEqual(["changed", "created", "created"]);
   });
 });

@@ -1,91 +1,54 @@
-import { checkPagePassphrase, decryptEntry } from "../archive/page-encryption.ts";
-import type { DriverInfo } from "../drivers/driver-info.ts";
-import { defaultOf, type Scalar, scalarOf } from "../drivers/item-value.ts";
-import { isObject } from "../files/json-source.ts";
-import { invalid } from "../messages/error.ts";
-import { message, type Text } from "../messages/message.ts";
-import { MASK } from "../settings/value.ts";
-import type { SiteNames } from "../sites/site-names.ts";
-import { createTicks } from "../ticks.ts";
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import { defaultOf, type Scalar, scalarOf } from "../../drivers/item-value.ts";
+import { isObject } from "../../files/json-source.ts";
+import { message, type Text } from "../../messages/message.ts";
+import { MASK } from "../../settings/value.ts";
+import type { SiteNames } from "../../sites/site-names.ts";
+import { createTicks } from "../../ticks.ts";
+import { isSecretItem, type MountInput, type OverrideInput } from "../input.ts";
+import { type MissingItem, type Mount, overridesByName } from "../mount.ts";
+import { freeName } from "../site/adoption.ts";
+import { hiddenMembers, itemKind } from "../site/item-kind.ts";
+import { type RowValues, readMount, VALUE_MEMBERS } from "../site/read.ts";
+import { cleanPath, readAddition, type StorageRow } from "../site/row.ts";
 import { namesOf, type OwnMembers, ownOf } from "./exported-row.ts";
-import { isSecretItem, type MountInput, type OverrideInput } from "./input.ts";
-import { type MissingItem, type Mount, overridesByName } from "./mount.ts";
-import { freeName } from "./site/adoption.ts";
-import { hiddenMembers, itemKind } from "./site/item-kind.ts";
-import { type RowValues, readMount, VALUE_MEMBERS } from "./site/read.ts";
-import { cleanPath, readAddition, type StorageRow } from "./site/row.ts";
 
-/** Maximum number of rows of a document: that of mounts. */
-export const MAX_ROWS = 10_000;
-
-/** Row of a document: a mount to be saved, or the reason for which it is skipped. */
+/** Row of an import: a mount to be saved, or the reason for which it is skipped. */
 export type ReadRow =
   | { readonly path: string; readonly input: MountInput }
   | { readonly path: string; readonly reason: Text };
 
-export interface DocumentOptions {
+export interface RowOptions {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** Sites of new mounts. Undefined: those of the document. Existing mounts keep theirs. */
   readonly sites: MountInput["sites"];
   /** All sites. */
   readonly names: SiteNames;
-  /** Passphrase of an encrypted backup; empty: none. */
-  readonly passphrase: string;
 }
 
 /**
- * Reads the storages of an OpenList or AList backup (`storages`), the reply of `storage/list`
- * (`data`, `content`), or a bare list of rows (`storages.json`, or rows that `sqlite3 -json`
- * writes), whose addition may be an object.
- *
- * A row changes the mount that it names (a document of `exported-row.ts`), or that has its path.
- *
- * @returns undefined for another format.
- * @throws INVALID_ARGUMENT for no row or too many, or a missing or wrong passphrase.
+ * Reads rows of storages of an OpenList or AList server, whose addition may be an object. A row changes
+ * the mount that it names (`exported-row.ts`), or that has its path.
  */
-export async function readDocument(
-  document: unknown,
-  options: DocumentOptions,
-): Promise<readonly ReadRow[] | undefined> {
-  const rows = rowsOf(document);
-  if (rows === undefined) return undefined;
-  if (rows.length === 0)
-    throw invalid([{ field: "document", description: message("DOCUMENT_EMPTY") }]);
-  if (rows.length > MAX_ROWS)
-    throw invalid([
-      {
-        field: "document",
-        description: message("DOCUMENT_TOO_LONG", { count: rows.length, most: MAX_ROWS }),
-      },
-    ]);
-  const { passphrase } = options;
-  const proof = isObject(document) ? document["encrypted"] : undefined;
-  const isEncrypted = typeof proof === "string" && proof !== "";
-  if (isEncrypted) checkPagePassphrase(proof, passphrase);
+export async function readRows(
+  rows: readonly unknown[],
+  options: RowOptions,
+): Promise<readonly ReadRow[]> {
   const ticks = createTicks();
   const read = createRowReader(options, rows);
   const all: ReadRow[] = [];
   for (const [at, given] of rows.entries()) {
     if (ticks.isDue()) await ticks.next();
-    const path = `storages[${at}]`;
-    all.push(
-      read(isEncrypted && isObject(given) ? decryptEntry(given, passphrase, path) : given, at + 1),
-    );
+    all.push(read(given, at + 1));
   }
   return all;
-}
-
-function rowsOf(document: unknown): readonly unknown[] | undefined {
-  if (Array.isArray(document)) return document;
-  if (!isObject(document)) return undefined;
-  return rowsOf(document["storages"] ?? document["content"] ?? document["data"]);
 }
 
 /** Reads one row; `number` counts from 1. */
 type RowReader = (given: unknown, number: number) => ReadRow;
 
-function createRowReader(options: DocumentOptions, rows: readonly unknown[]): RowReader {
+function createRowReader(options: RowOptions, rows: readonly unknown[]): RowReader {
   const { mounts, driverOf } = options;
   const byPath = new Map([...mounts.values()].map((mount) => [mount.path, mount]));
   // Names in the document are not given to other rows.
@@ -267,7 +230,7 @@ function completeRow(
 function sitesOf(
   own: OwnMembers | undefined,
   before: Mount | undefined,
-  { sites, names }: DocumentOptions,
+  { sites, names }: RowOptions,
 ): {
   readonly chosen: MountInput["sites"];
   readonly unknown: readonly string[];
@@ -284,7 +247,7 @@ function sitesOf(
 /** Overrides of sites that exist here. Secrets that the document lacks keep their current values. */
 function overridesOf(
   own: OwnMembers,
-  options: DocumentOptions,
+  options: RowOptions,
   before: Mount | undefined,
 ): Record<string, OverrideInput> {
   const none: OverrideInput = { path: "", config: {}, members: {} };
@@ -303,9 +266,6 @@ function overridesOf(
   };
 }
 
-function unknownOverrides(
-  own: OwnMembers | undefined,
-  { names }: DocumentOptions,
-): readonly string[] {
+function unknownOverrides(own: OwnMembers | undefined, { names }: RowOptions): readonly string[] {
   return Object.keys(own?.overrides ?? {}).filter((site) => names.idOf(site) === undefined);
 }

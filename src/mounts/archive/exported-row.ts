@@ -1,9 +1,9 @@
 // Rows of an exported document: those of a server with what Mooring has beyond.
-import type { DriverInfo } from "../drivers/driver-info.ts";
-import { isObject } from "../files/json-source.ts";
-import type { SiteNames } from "../sites/site-names.ts";
-import { createTicks } from "../ticks.ts";
-import type { MountInput, OverrideInput } from "./input.ts";
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import { isObject } from "../../files/json-source.ts";
+import type { SiteNames } from "../../sites/site-names.ts";
+import { createTicks } from "../../ticks.ts";
+import type { MountInput, OverrideInput } from "../input.ts";
 import {
   isOnSite,
   type Mount,
@@ -11,9 +11,9 @@ import {
   siteNamesOf,
   type Values,
   wantedOn,
-} from "./mount.ts";
-import { VALUE_MEMBERS } from "./site/read.ts";
-import { newRow, readAddition } from "./site/row.ts";
+} from "../mount.ts";
+import { VALUE_MEMBERS } from "../site/read.ts";
+import { newRow, readAddition } from "../site/row.ts";
 
 /** What a row of `writeDocument` has beyond a server's row, in its member `mooring`. */
 export interface OwnMembers {

@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { type Archive, createArchive } from "../archive/archive.ts";
+import type { StorePart } from "../archive/part.ts";
+import { type Cost, createPassphraseCipher } from "../archive/passphrase.ts";
+import type { Config } from "../config/config.ts";
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import { createWebhookPart } from "../incidents/webhook/archive-part.ts";
+import type { WebhookRegistry } from "../incidents/webhook/registry.ts";
+import type { Draft } from "../ledger/draft.ts";
+import { createMountPart, type MountPartDeps } from "../mounts/archive/part.ts";
+import { createMountEtag } from "../mounts/mount-etag.ts";
+import { createSettingPart } from "../settings/archive/part.ts";
+import { SETTINGS } from "../settings/kind.ts";
+import { rightsOf } from "../settings/rights.ts";
+import { createSitePart, type SitePartDeps } from "../sites/archive-part.ts";
+import type { SiteRegistry } from "../sites/registry.ts";
+import type { SettingServices } from "./settings.ts";
+
+export interface ArchiveParts {
+  readonly services: Pick<SettingServices, "ledger" | "settings" | "definitionOf" | "fingerprint">;
+  readonly sites: Pick<SiteRegistry, "state"> & SitePartDeps["registry"];
+  readonly effects: SitePartDeps["effects"];
+  readonly mounts: Pick<MountPartDeps, "list" | "running" | "managedBy">;
+  readonly webhooks: WebhookRegistry;
+  readonly access: StorePart;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  readonly driverNames: () => Iterable<string>;
+  readonly databaseId: () => string;
+  /** Cost of scrypt of sealed archives; undefined: that of the program. */
+  readonly passphraseCost?: Cost | undefined;
+  /** The program's version, such as `v0.1.0`. */
+  readonly version: string;
+}
+
+/** Archives of the whole site. A new kind adds its part here; parts that others refer to come first. */
+export function openArchive(
+  { maxValue: maxValueBytes, maxCustomSettings }: Pick<Config, "maxValue" | "maxCustomSettings">,
+  deps: ArchiveParts,
+): Archive {
+  const { sites: registry, driverOf, driverNames, version, databaseId, passphraseCost } = deps;
+  const { ledger, settings, definitionOf } = deps.services;
+  const { snapshot } = ledger;
+  const isSecret = (key: string): boolean => snapshot().get(SETTINGS, key)?.secret === true;
+  const newId = (): string => randomBytes(9).toString("base64url");
+  const now = Date.now;
+  const sites = createSitePart({
+    registry,
+    definitionOf,
+    isSecret,
+    maxValueBytes,
+    now,
+    newId,
+    effects: deps.effects,
+  });
+  const { managedBy } = settings;
+  const siteNames = sites.names;
+  return createArchive<Draft>({
+    parts: [
+      sites,
+      createSettingPart({ ledger, managedBy, maxValueBytes, maxCustomSettings }),
+      createMountPart({
+        ...deps.mounts,
+        driverOf,
+        driverNames,
+        etagOf: createMountEtag(deps.services.fingerprint),
+        siteNames,
+        families: () =>
+          registry.sites().map(({ id, name }) => ({ id, name, kind: registry.state(id).kind })),
+      }),
+      createWebhookPart({
+        registry: deps.webhooks,
+        siteNames,
+        now,
+        // Hexadecimal: an argument of a command must not begin with a hyphen.
+        newId: () => randomBytes(9).toString("hex"),
+      }),
+      deps.access,
+    ],
+    change: ({ grant, origin }, decide, options) =>
+      ledger.change({ ...origin, rights: rightsOf(grant, snapshot) }, decide, options),
+    revision: () => snapshot().revision,
+    cipher: createPassphraseCipher(randomBytes, passphraseCost),
+    databaseId,
+    version,
+    now,
+  });
+}

@@ -1,0 +1,310 @@
+import { Code } from "@connectrpc/connect";
+import { outsideLimits } from "../access/grant.ts";
+import { denied, invalid, ServiceError } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
+import { didYouMean } from "../messages/nearest.ts";
+import { createTicks } from "../ticks.ts";
+import {
+  type ArchiveDocument,
+  type LeftOut,
+  type SecretsMode,
+  type Section,
+  writeArchive,
+} from "./document.ts";
+import type {
+  ArchiveCaller,
+  ArchivePart,
+  EntryResult,
+  GivenEntries,
+  ImportChoices,
+  ImportContext,
+} from "./part.ts";
+import type { SharedCipher } from "./passphrase.ts";
+import { unreadable } from "./readable.ts";
+import { readSource } from "./source.ts";
+import { createTurns } from "./turn.ts";
+
+export interface ArchiveDeps<Draft> {
+  /** In the order of their imports: parts that others refer to first. */
+  readonly parts: readonly ArchivePart<Draft>[];
+  /** Applies a change to the ledger, as one revision. */
+  readonly change: <T>(
+    caller: ArchiveCaller,
+    decide: (draft: Draft) => Promise<T>,
+    options: { readonly dryRun: boolean },
+  ) => Promise<{ readonly result: T; readonly revision: number }>;
+  /** The newest revision of the ledger. */
+  readonly revision: () => number;
+  readonly cipher: SharedCipher;
+  readonly databaseId: () => string;
+  /** The program's version. */
+  readonly version: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+}
+
+export interface ExportOptions {
+  readonly secrets: SecretsMode;
+  /** Names of the parts. Empty: all that the caller may export. */
+  readonly only: readonly string[];
+  /** Names of entries of the only part. Empty: all. */
+  readonly names: readonly string[];
+  /** Whether values that belong to one server are included, such as its permanent token. */
+  readonly includeServerOwn: boolean;
+  /** Cancels a seal that waits. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ImportOptions extends ImportChoices {
+  /** Passphrase of the archive, or password of the backup; empty: none. */
+  readonly passphrase: string;
+  /** Names of the parts. Empty: all that the source has. */
+  readonly only: readonly string[];
+  readonly dryRun: boolean;
+  /** Cancels an import that waits. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Part of a source that was not imported. */
+export interface SkippedPart {
+  readonly part: string;
+  readonly count: number;
+  readonly reason: Text;
+}
+
+/** Result for an entry of a part. */
+export interface PartResult extends EntryResult {
+  readonly part: string;
+}
+
+export interface Imported {
+  /** Revision afterwards; the present one for a dry run. */
+  readonly revision: number;
+  readonly results: readonly PartResult[];
+  readonly skipped: readonly SkippedPart[];
+}
+
+/** Archives of everything that its parts have. */
+export interface Archive {
+  /** Names of the parts. */
+  readonly parts: readonly string[];
+  /**
+   * Writes the entries that the caller may read. Parts that the caller may not export are named in the
+   * document.
+   *
+   * @throws INVALID_ARGUMENT; PERMISSION_DENIED for a part that is named in `only`; RESOURCE_EXHAUSTED
+   *   when too many others are sealed.
+   */
+  export(grant: ArchiveCaller["grant"], options: ExportOptions): Promise<ArchiveDocument>;
+  /**
+   * Imports an archive, a backup or list of an AList or OpenList server. Everything in the ledger is one
+   * revision. Other parts are written before and after it, entry by entry; they are planned first, so
+   * that an invalid source changes nothing. The same import again completes one that has failed.
+   *
+   * @param value parsed JSON. @returns the results; with `dryRun` the expected ones.
+   * @throws INVALID_ARGUMENT when the source cannot be read or has invalid values; PERMISSION_DENIED
+   *   for a part that is named in `only`.
+   */
+  import(value: unknown, caller: ArchiveCaller, options: ImportOptions): Promise<Imported>;
+}
+
+/** Maximum number of waiting imports. */
+const MOST_WAITING = 8;
+
+/** Part of an import with its entries. */
+interface Planned<Draft> {
+  readonly part: ArchivePart<Draft>;
+  readonly given: GivenEntries;
+}
+
+export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
+  const { parts, cipher } = deps;
+  /** One import at a time: each holds a whole site. */
+  const turns = createTurns(
+    MOST_WAITING,
+    () => new ServiceError(Code.ResourceExhausted, message("IMPORTS_BUSY")),
+  );
+  const chosenParts = (only: readonly string[]): readonly ArchivePart<Draft>[] => {
+    const names = parts.map(({ name }) => name);
+    for (const name of only)
+      if (!names.includes(name))
+        throw invalid([
+          {
+            field: "only",
+            description: message("ARCHIVE_PART_UNKNOWN", {
+              name: `"${name.slice(0, 64)}"`,
+              hint: didYouMean(name, names),
+            }),
+          },
+        ]);
+    return only.length === 0 ? parts : parts.filter(({ name }) => only.includes(name));
+  };
+  return {
+    parts: parts.map(({ name }) => name),
+    export: async (grant, { secrets, only, names, includeServerOwn, signal }) => {
+      const chosen = chosenParts(only);
+      if (names.length > 0 && chosen.length !== 1)
+        throw invalid([{ field: "names", description: message("NAMES_NEED_ONE_PART") }]);
+      const revision = deps.revision();
+      const sections: Section[] = [];
+      const leftOut: LeftOut[] = [];
+      const withSecrets = secrets.mode !== "omit";
+      for (const { name: part, identifier = "name", exportScope: scope, ...rest } of chosen) {
+        if (scope !== undefined && !grant.has(scope)) {
+          if (only.length > 0) throw denied(message("SCOPE_MISSING", { scope }));
+          leftOut.push({ part, scope });
+          continue;
+        }
+        // A caller who chooses the passphrase can read sealed secrets too.
+        const { revealScope = scope } = rest;
+        if (withSecrets && revealScope !== undefined && !grant.has(revealScope))
+          throw denied(message("SCOPE_MISSING", { scope: revealScope }));
+        const found = await rest.export({ grant, names, includeServerOwn, withSecrets });
+        sections.push({ part, identifier, entries: found.entries });
+        const { leftOut: left = [] } = found;
+        if (left.length > 0) leftOut.push({ part, names: left });
+      }
+      const { version: mooring } = deps;
+      const origin = { mooring, databaseId: deps.databaseId(), revision, time: deps.now() };
+      const own = signal === undefined ? cipher : cipher.until(signal);
+      return writeArchive({ origin, sections, leftOut }, secrets, own);
+    },
+    import: async (value, caller, { passphrase, only, dryRun, signal, ...choices }) => {
+      const end = await turns.take(0, signal);
+      try {
+        const own = signal === undefined ? cipher : cipher.until(signal);
+        const { given, unread } = await readSource(value, passphrase, parts, own);
+        // Reading thousands of entries takes as long as the import: other work runs in between.
+        await createTicks().next();
+        const skipped: SkippedPart[] =
+          only.length > 0
+            ? []
+            : unread.map(({ name: part, count }) => ({
+                part,
+                count,
+                reason: message("OTHER_THINGS_IN_BACKUP", { count }),
+              }));
+        if (only.length > 0 && !only.some((name) => given.has(name)))
+          throw unreadable(message("BACKUP_WITHOUT_PARTS", { parts: only.join(", ") }));
+        const planned: Planned<Draft>[] = [];
+        for (const part of chosenParts(only)) {
+          const entries = given.get(part.name);
+          if (entries === undefined) continue;
+          const count = (entries.entries ?? entries.rows).length;
+          if (count > part.most)
+            throw unreadable(
+              message("BACKUP_TOO_MANY", { part: part.name, count, most: part.most }),
+            );
+          const refusal = refusalOf(part, caller);
+          if (refusal === undefined) planned.push({ part, given: entries });
+          else if (only.length > 0) throw refusal;
+          else skipped.push({ part: part.name, count, reason: refusal.text });
+        }
+        const run = (isDry: boolean) =>
+          runImport(deps, planned, { caller, choices, dryRun: isDry });
+        // A transaction of the ledger is written as a whole or not at all. Others are planned first.
+        const isOne = planned.every(({ part }) => part.kind === "ledger");
+        const plan = dryRun || !isOne ? await run(true) : undefined;
+        return { ...(dryRun && plan !== undefined ? plan : await run(false)), skipped };
+      } finally {
+        end();
+      }
+    },
+  };
+}
+
+/** Reason for which the caller may not import a part. */
+function refusalOf<Draft>(
+  { importScope: scope, refusesLimits = false }: ArchivePart<Draft>,
+  { grant }: ArchiveCaller,
+): ServiceError | undefined {
+  if (scope !== undefined && !grant.has(scope)) return denied(message("SCOPE_MISSING", { scope }));
+  return refusesLimits && grant.limits.length > 0 ? outsideLimits(grant) : undefined;
+}
+
+/**
+ * Imports parts in their order; consecutive parts of the ledger in one change.
+ *
+ * @throws the error of a part; after something was written, with the names of what is complete.
+ */
+async function runImport<Draft>(
+  { change, revision: current }: Pick<ArchiveDeps<Draft>, "change" | "revision">,
+  planned: readonly Planned<Draft>[],
+  context: ImportContext,
+): Promise<Omit<Imported, "skipped">> {
+  const { caller, dryRun } = context;
+  const results: PartResult[] = [];
+  const done: string[] = [];
+  let revision = current();
+  const add = ({ part: { name } }: Planned<Draft>, found: readonly EntryResult[]): void => {
+    results.push(...found.map((result) => ({ ...result, part: name })));
+  };
+  try {
+    for (const step of stepsOf(planned)) {
+      if (step.kind === "store") {
+        add(step.planned, await step.part.write(step.planned.given, context));
+      } else {
+        const changed = await change(
+          caller,
+          async (draft) => {
+            const found: [Planned<Draft>, readonly EntryResult[]][] = [];
+            for (const { part, planned: each } of step.parts)
+              found.push([each, await part.decide(draft, each.given, context)]);
+            return found;
+          },
+          { dryRun },
+        );
+        revision = changed.revision;
+        for (const [each, found] of changed.result) add(each, found);
+      }
+      done.push(...step.names);
+    }
+    if (!dryRun)
+      for (const { part, given } of planned)
+        if (part.kind === "store") await part.complete?.(given, context);
+    return { revision, results };
+  } catch (error) {
+    if (dryRun || done.length === 0 || !(error instanceof ServiceError)) throw error;
+    const left = planned.map(({ part }) => part.name).filter((name) => !done.includes(name));
+    throw new ServiceError(
+      error.code,
+      message("IMPORT_INCOMPLETE", {
+        done: done.join(", "),
+        left: left.length === 0 ? done.join(", ") : left.join(", "),
+        problem: error.text,
+      }),
+      { violations: error.violations, cause: error },
+    );
+  }
+}
+
+type Step<Draft> =
+  | {
+      readonly kind: "store";
+      readonly names: readonly string[];
+      readonly part: Extract<ArchivePart<Draft>, { kind: "store" }>;
+      readonly planned: Planned<Draft>;
+    }
+  | {
+      readonly kind: "ledger";
+      readonly names: string[];
+      readonly parts: {
+        readonly part: Extract<ArchivePart<Draft>, { kind: "ledger" }>;
+        readonly planned: Planned<Draft>;
+      }[];
+    };
+
+function stepsOf<Draft>(planned: readonly Planned<Draft>[]): Step<Draft>[] {
+  const steps: Step<Draft>[] = [];
+  for (const each of planned) {
+    const { part } = each;
+    const last = steps.at(-1);
+    if (part.kind === "store")
+      steps.push({ kind: "store", names: [part.name], part, planned: each });
+    else if (last?.kind === "ledger") {
+      last.names.push(part.name);
+      last.parts.push({ part, planned: each });
+    } else steps.push({ kind: "ledger", names: [part.name], parts: [{ part, planned: each }] });
+  }
+  return steps;
+}

@@ -1,0 +1,383 @@
+// The document of an archive: one JSON object that people can read.
+import { createHash } from "node:crypto";
+import { isObject } from "../files/json-source.ts";
+import { invalid, type Violation } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
+import { ownValue, setOwn } from "../own-value.ts";
+import { createTicks } from "../ticks.ts";
+import type { ArchiveEntry, SecretValue } from "./part.ts";
+import type { PassphraseCipher, SealedText } from "./passphrase.ts";
+import { LIMITS, parseBackupJson, unreadable } from "./readable.ts";
+
+/** Name of the format, and the version that is written. */
+const FORMAT = "mooring-archive";
+const VERSION = 1;
+
+/** Treatment of secrets in an archive. */
+export type SecretsMode =
+  /** Secrets are named, without their values. */
+  | { readonly mode: "omit" }
+  /** Sealed: reading the secrets requires the passphrase of at least 8 characters. */
+  | { readonly mode: "seal"; readonly passphrase: string }
+  /** In the clear. */
+  | { readonly mode: "clear" };
+
+const FORMS = { omit: "omitted", seal: "sealed", clear: "clear" } as const;
+
+/** Origin of an archive. */
+export interface Origin {
+  readonly format: typeof FORMAT;
+  readonly version: number;
+  /** Time of writing, ISO 8601 in UTC. */
+  readonly created: string;
+  /** Version of the program that wrote it. */
+  readonly mooring: string;
+  /** Random id of the database; empty: unknown. */
+  readonly databaseId: string;
+  /** Revision of the ledger. */
+  readonly revision: number;
+}
+
+/** Something that an export leaves out. */
+export interface LeftOut {
+  readonly part: string;
+  /** Scope that the caller lacks for the part. */
+  readonly scope?: string;
+  /** Names of entries. */
+  readonly names?: readonly string[];
+}
+
+/** Entries of a part. */
+export interface Section {
+  readonly part: string;
+  /** Member that names an entry. */
+  readonly identifier: string;
+  readonly entries: readonly ArchiveEntry[];
+}
+
+/** The document, which is plain JSON. Each part is a member with a list of its entries. */
+export interface ArchiveDocument extends Origin {
+  readonly secrets: (typeof FORMS)[keyof typeof FORMS];
+  /** Number of entries of each part. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly leftOut: readonly LeftOut[];
+  readonly sealed?: SealedText;
+  readonly [part: string]: unknown;
+}
+
+/** Members of the document that are no parts. */
+const OWN_MEMBERS = new Set([
+  "format",
+  "version",
+  "created",
+  "mooring",
+  "databaseId",
+  "revision",
+  "secrets",
+  "counts",
+  "leftOut",
+  "sealed",
+]);
+
+/** Values of the secrets by part, entry and name. */
+type Sealed = Record<string, Record<string, Record<string, SecretValue>>>;
+
+/** @throws INVALID_ARGUMENT when the passphrase is too short. */
+export async function writeArchive(
+  {
+    origin: { time, ...origin },
+    sections,
+    leftOut,
+  }: {
+    readonly origin: Pick<Origin, "mooring" | "databaseId" | "revision"> & {
+      /** Milliseconds since 1970 UTC. */
+      readonly time: number;
+    };
+    readonly sections: readonly Section[];
+    readonly leftOut: readonly LeftOut[];
+  },
+  secrets: SecretsMode,
+  cipher: PassphraseCipher,
+): Promise<ArchiveDocument> {
+  const header: Origin = {
+    format: FORMAT,
+    version: VERSION,
+    created: new Date(time).toISOString(),
+    ...origin,
+  };
+  const ticks = createTicks();
+  const parts: Record<string, unknown[]> = {};
+  for (const { part, identifier, entries } of sections) {
+    const written: unknown[] = [];
+    parts[part] = written;
+    for (const entry of entries) {
+      if (ticks.isDue()) await ticks.next();
+      written.push(entryToJson(entry, identifier, secrets.mode));
+    }
+  }
+  return {
+    ...header,
+    secrets: FORMS[secrets.mode],
+    counts: Object.fromEntries(sections.map(({ part, entries }) => [part, entries.length])),
+    leftOut,
+    ...parts,
+    ...(secrets.mode === "seal" && {
+      sealed: await sealSecrets(header, sections, secrets.passphrase, cipher),
+    }),
+  };
+}
+
+async function sealSecrets(
+  origin: Origin,
+  sections: readonly Section[],
+  passphrase: string,
+  cipher: PassphraseCipher,
+): Promise<SealedText> {
+  const bound = createBinding(origin);
+  const sealed: Sealed = {};
+  for (const { part, entries } of sections.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
+    const own: Sealed[string] = {};
+    sealed[part] = own;
+    for (const entry of entries) {
+      const names = Object.keys(entry.secrets);
+      if (names.length === 0) continue;
+      setOwn(own, entry.name, entry.secrets);
+      bound.add(part, entry, names);
+    }
+  }
+  return cipher.seal(passphrase, JSON.stringify(sealed), bound.text());
+}
+
+function entryToJson(
+  { name, content, secrets, missing }: ArchiveEntry,
+  identifier: string,
+  mode: SecretsMode["mode"],
+): Record<string, unknown> {
+  const names = Object.keys(secrets);
+  const omitted = mode === "omit" ? [...names, ...missing] : missing;
+  return {
+    [identifier]: name,
+    ...content,
+    ...(mode === "clear" && names.length > 0 && { secrets }),
+    ...(mode === "seal" && names.length > 0 && { sealed: names }),
+    ...(omitted.length > 0 && { omitted }),
+  };
+}
+
+/**
+ * Data that the sealed secrets are bound to: the origin of the archive, and the whole entries that
+ * have them. Nobody can move a secret to another entry, or change the address to which it is sent.
+ * Entries without secrets can be edited.
+ */
+function createBinding(origin: Origin) {
+  const digest = createHash("sha256");
+  return {
+    add: (part: string, { name, content }: ArchiveEntry, sealed: readonly string[]): void => {
+      digest.update(canonical([part, name, content, sealed]));
+    },
+    text: (): string => canonical([origin, digest.digest("hex")]),
+  };
+}
+
+/** JSON with sorted members: some transports do not keep their order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, each: unknown) =>
+    isObject(each)
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
+}
+
+export function isArchive(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (!isObject(value)) return false;
+  const { format } = value;
+  return format === FORMAT;
+}
+
+/** Content of an archive. */
+export interface ReadArchive {
+  readonly origin: Origin;
+  readonly sections: ReadonlyMap<string, readonly ArchiveEntry[]>;
+  /** Members that this program does not know, with the number of their entries. */
+  readonly unknown: readonly { readonly name: string; readonly count: number }[];
+}
+
+/**
+ * Reads an archive. Without a passphrase, sealed secrets are missing. The last of equal names counts.
+ *
+ * @param options.parts the known parts, with the members that name their entries.
+ * @throws INVALID_ARGUMENT when the archive has a newer version or an invalid form, or the passphrase
+ *   is wrong; the message never quotes a value.
+ */
+export async function readArchive(
+  document: Readonly<Record<string, unknown>>,
+  {
+    passphrase,
+    parts,
+  }: {
+    readonly passphrase: string;
+    readonly parts: readonly { readonly name: string; readonly identifier: string }[];
+  },
+  cipher: PassphraseCipher,
+): Promise<ReadArchive> {
+  const origin = readOrigin(document);
+  const { sealed } = document;
+  const ticks = createTicks();
+  const violations: Violation[] = [];
+  const read = new Map<string, readonly ReadEntry[]>();
+  for (const name of partsOf(document)) {
+    const part = parts.find((each) => each.name === name);
+    const identifier = part?.identifier ?? "name";
+    const list = document[name];
+    if (!Array.isArray(list)) throw unreadable(message("BACKUP_NOT_ARRAY", { name }));
+    const entries: ReadEntry[] = [];
+    for (const [at, given] of list.entries()) {
+      if (ticks.isDue()) await ticks.next();
+      const report = (problem: Text): void => {
+        const field = `${name}[${at}]`;
+        if (violations.length < LIMITS.violations)
+          violations.push({ field, description: message("IN_BACKUP", { name: field, problem }) });
+      };
+      const entry = readEntry(given, identifier, report);
+      if (entry !== undefined) entries.push(entry);
+    }
+    read.set(name, entries);
+  }
+  const [first, ...rest] = violations;
+  if (first !== undefined) throw invalid([first, ...rest]);
+  const secrets =
+    sealed === undefined || passphrase === ""
+      ? undefined
+      : await openSecrets(origin, read, readSealed(sealed), passphrase, cipher);
+  const known = new Set(parts.map(({ name }) => name));
+  return {
+    origin,
+    sections: new Map(
+      [...read].flatMap(([part, entries]) =>
+        known.has(part)
+          ? [[part, lastOfEach(withSecrets(entries, secrets && (ownValue(secrets, part) ?? {})))]]
+          : [],
+      ),
+    ),
+    unknown: [...read].flatMap(([name, { length: count }]) =>
+      known.has(name) || count === 0 ? [] : [{ name: name.slice(0, MAX_NAME), count }],
+    ),
+  };
+}
+
+/** Limit of the name of an unknown part in a reply. */
+const MAX_NAME = 64;
+
+/** Names of the parts, sorted as for the binding of the sealed secrets. */
+function partsOf(document: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.keys(document)
+    .filter((name) => !OWN_MEMBERS.has(name))
+    .sort();
+}
+
+/** Entry with the names of its sealed secrets. */
+interface ReadEntry {
+  readonly entry: ArchiveEntry;
+  readonly sealed: readonly string[];
+}
+
+function readEntry(
+  given: unknown,
+  identifier: string,
+  report: (problem: Text) => void,
+): ReadEntry | undefined {
+  if (!isObject(given)) {
+    report("is not an object");
+    return undefined;
+  }
+  const { [identifier]: name, secrets = {}, sealed = [], omitted = [], ...content } = given;
+  if (typeof name !== "string" || name === "") {
+    report(message("BACKUP_ENTRY_NAMELESS", { identifier }));
+    return undefined;
+  }
+  if (!isObject(secrets) || !Object.values(secrets).every(isSecretValue)) {
+    report(message("BACKUP_ENTRY_SECRETS"));
+    return undefined;
+  }
+  if (!isNames(sealed) || !isNames(omitted)) {
+    report(message("BACKUP_ENTRY_NAMES"));
+    return undefined;
+  }
+  const entry = {
+    name,
+    content,
+    secrets: secrets as ArchiveEntry["secrets"],
+    missing: omitted,
+    isSealed: false,
+  };
+  return { entry, sealed };
+}
+
+function isSecretValue(value: unknown): value is SecretValue {
+  return ["string", "number", "boolean"].includes(typeof value);
+}
+
+function isNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === "string");
+}
+
+function withSecrets(
+  entries: readonly ReadEntry[],
+  opened: Sealed[string] | undefined,
+): ArchiveEntry[] {
+  return entries.map(({ entry, sealed }) => {
+    if (sealed.length === 0) return entry;
+    const values = ownValue(opened, entry.name);
+    const missing = [
+      ...sealed.filter((name) => ownValue(values, name) === undefined),
+      ...entry.missing,
+    ];
+    return {
+      ...entry,
+      secrets: { ...entry.secrets, ...values },
+      missing,
+      isSealed: opened === undefined,
+    };
+  });
+}
+
+function lastOfEach(entries: readonly ArchiveEntry[]): ArchiveEntry[] {
+  return [...new Map(entries.map((entry) => [entry.name, entry])).values()];
+}
+
+async function openSecrets(
+  origin: Origin,
+  read: ReadonlyMap<string, readonly ReadEntry[]>,
+  sealed: SealedText,
+  passphrase: string,
+  cipher: PassphraseCipher,
+): Promise<Sealed> {
+  const bound = createBinding(origin);
+  for (const [part, entries] of read)
+    for (const { entry, sealed: names } of entries)
+      if (names.length > 0) bound.add(part, entry, names);
+  const opened = parseBackupJson(await cipher.open(passphrase, sealed, bound.text()));
+  // Only a caller who knows the passphrase can write it: its form is that of `writeArchive`.
+  return opened as Sealed;
+}
+
+function readOrigin(document: Readonly<Record<string, unknown>>): Origin {
+  const { version, created = "", mooring = "", databaseId = "", revision = 0 } = document;
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1)
+    throw unreadable(message("BACKUP_VERSION_INVALID"));
+  if (version > VERSION)
+    throw unreadable(message("BACKUP_VERSION_NEWER", { version, known: VERSION }));
+  if (![created, mooring, databaseId].every((text) => typeof text === "string"))
+    throw unreadable(message("BACKUP_ORIGIN_INVALID"));
+  if (!Number.isSafeInteger(revision)) throw unreadable(message("BACKUP_REVISION_INVALID"));
+  return { format: FORMAT, version, created, mooring, databaseId, revision } as Origin;
+}
+
+function readSealed(given: unknown): SealedText {
+  if (!isObject(given)) throw unreadable(message("BACKUP_SECRETS_INVALID"));
+  const { cipher, kdf, n, r, p, salt, nonce, sealed } = given;
+  const texts = [cipher, kdf, salt, nonce, sealed].every((member) => typeof member === "string");
+  if (!texts || ![n, r, p].every((member) => typeof member === "number"))
+    throw unreadable(message("BACKUP_SECRETS_INCOMPLETE"));
+  return { cipher, kdf, n, r, p, salt, nonce, sealed } as SealedText;
+}

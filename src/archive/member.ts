@@ -1,0 +1,64 @@
+import { isObject } from "../files/json-source.ts";
+import { type Message, message } from "../messages/message.ts";
+
+/** Reads the members of an entry. Problems never quote a value. */
+export interface Members {
+  /** Absent: empty. */
+  text(name: string): string;
+  /** Absent: false. */
+  flag(name: string): boolean;
+  /** Absent: none. */
+  texts(name: string): readonly string[];
+  /** Texts by their names. Absent: none. */
+  textMap(name: string): Readonly<Record<string, string>>;
+  /** Time in milliseconds since 1970 UTC, written in ISO 8601; undefined: absent. */
+  time(name: string): number | undefined;
+  /** The first problem. Undefined: every member that was read has the right type. */
+  problem(): Message | undefined;
+}
+
+export function readMembers(content: Readonly<Record<string, unknown>>): Members {
+  let problem: Message | undefined;
+  const read = <T>(
+    name: string,
+    absent: T,
+    form: string,
+    as: (value: unknown) => T | undefined,
+  ): T => {
+    const value = content[name];
+    if (value === undefined || value === null) return absent;
+    const found = as(value);
+    if (found !== undefined) return found;
+    problem ??= message("BACKUP_MEMBER_INVALID", { name, form });
+    return absent;
+  };
+  const isText = (value: unknown): value is string => typeof value === "string";
+  return {
+    text: (name) => read(name, "", "text", (value) => (isText(value) ? value : undefined)),
+    flag: (name) =>
+      read(name, false, "true or false", (value) =>
+        typeof value === "boolean" ? value : undefined,
+      ),
+    texts: (name) =>
+      read<readonly string[]>(name, [], "a list of texts", (value) =>
+        Array.isArray(value) && value.every(isText) ? value : undefined,
+      ),
+    textMap: (name) =>
+      read<Readonly<Record<string, string>>>(name, {}, "an object with texts", (value) =>
+        isObject(value) && Object.values(value).every(isText)
+          ? (value as Record<string, string>)
+          : undefined,
+      ),
+    time: (name) =>
+      read<number | undefined>(name, undefined, "a time in ISO 8601", (value) => {
+        const time = isText(value) ? Date.parse(value) : Number.NaN;
+        return Number.isNaN(time) ? undefined : time;
+      }),
+    problem: () => problem,
+  };
+}
+
+/** Time of a member, in ISO 8601. */
+export function timeMember(time: number): string {
+  return new Date(time).toISOString();
+}

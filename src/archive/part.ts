@@ -1,0 +1,203 @@
+import type { Grant } from "../access/grant.ts";
+import type { AuditOrigin } from "../audit/entry.ts";
+import { notFound } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
+import { didYouMean } from "../messages/nearest.ts";
+
+/** Value of a secret. */
+export type SecretValue = string | number | boolean;
+
+/** One thing of an archive, such as a setting: its open content, and its secrets by their names. */
+export interface ArchiveEntry {
+  readonly name: string;
+  /** Members without the name and without secrets. */
+  readonly content: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, SecretValue>>;
+  /** Names of secrets whose values are not known. */
+  readonly missing: readonly string[];
+  /** Whether missing values are sealed in the archive, and it was read without its passphrase. */
+  readonly isSealed: boolean;
+}
+
+/** Caller of an export or an import. */
+export interface ArchiveCaller {
+  readonly grant: Grant;
+  readonly origin: AuditOrigin & { readonly reason: string };
+}
+
+export interface ExportRequest {
+  readonly grant: Grant;
+  /** Names of the entries. Empty: all. */
+  readonly names: readonly string[];
+  /** Whether values that belong to one server are included, such as its permanent token. */
+  readonly includeServerOwn: boolean;
+  /** Whether values of secrets are written; otherwise they are only named. */
+  readonly withSecrets: boolean;
+}
+
+export interface ExportedPart {
+  /** In a stable order. */
+  readonly entries: readonly ArchiveEntry[];
+  /** Names of entries that are left out although the caller can read them. */
+  readonly leftOut?: readonly string[];
+}
+
+/**
+ * Entries of an import: those of an archive, or rows of a backup or database of an AList or OpenList
+ * server.
+ */
+export type GivenEntries =
+  | { readonly entries: readonly ArchiveEntry[]; readonly rows?: undefined }
+  | { readonly rows: readonly unknown[]; readonly entries?: undefined };
+
+/** Choices of an import. The archive passes them to its parts. */
+export interface ImportChoices {
+  /** Skips values that break a rule instead of refusing the whole import. */
+  readonly skipInvalid: boolean;
+  /** Imports also values that belong to one server, such as its permanent token. */
+  readonly includeServerOwn: boolean;
+  /** Imports mounts whose sites share a credential that can be used once. */
+  readonly allowShared: boolean;
+  /** Names of sites here, by their names in the archive. */
+  readonly siteNames: ReadonlyMap<string, string>;
+  /** Sites of mounts whose source names none. Undefined: a choice is needed if there are several. */
+  readonly sites: "all" | readonly string[] | undefined;
+  /** Creates sites paused: nothing is written to their servers until they are resumed. */
+  readonly pauseSites: boolean;
+}
+
+/** One import, which is the same object for all parts. */
+export interface ImportContext {
+  readonly caller: ArchiveCaller;
+  readonly choices: ImportChoices;
+  /** Changes nothing: the results are the expected ones. */
+  readonly dryRun: boolean;
+}
+
+/** Effect of an import on a running server. */
+export interface ArchiveEffect {
+  /** `follow`: Mooring begins to write to the server. The others as for mounts. */
+  readonly action: "remove" | "disable" | "remount" | "follow";
+  /** Name of the site. */
+  readonly site: string;
+  /** Path of the mount on the site; empty: the whole site. */
+  readonly path: string;
+}
+
+/** Result for one entry. */
+export interface EntryResult {
+  readonly name: string;
+  readonly outcome: "created" | "changed" | "unchanged" | "skipped";
+  /** Reason for `skipped`, or a note. Never a secret. */
+  readonly note: Text;
+  /** Members that differ from those before. */
+  readonly differs: readonly string[];
+  /** Values of the source that are not kept. */
+  readonly leftOut: readonly string[];
+  /** Secrets without a value, neither in the source nor here. */
+  readonly missing: readonly string[];
+  readonly effects: readonly ArchiveEffect[];
+  /** Whether something of the source is not here after the import, although the caller did not choose so. */
+  readonly isLoss: boolean;
+  /** Whether values were compared that the caller may not read: dry runs could be guesses. */
+  readonly isGuess?: boolean;
+}
+
+/** Rows of a kind in backups and replies of AList and OpenList servers. */
+export interface ServerRows {
+  /** Member of a backup of the web page. */
+  readonly member: string;
+  /** Reports whether a row of a bare list is of this kind. */
+  readonly recognizes: (row: Readonly<Record<string, unknown>>) => boolean;
+  /**
+   * Decrypts a row of an encrypted backup. Default: every text is decrypted and read as JSON.
+   *
+   * @param path of the row, for messages. @throws INVALID_ARGUMENT when a value is damaged.
+   */
+  readonly decrypt?: (
+    row: Readonly<Record<string, unknown>>,
+    passphrase: string,
+    path: string,
+  ) => Readonly<Record<string, unknown>>;
+}
+
+interface CommonPart {
+  /** Name of the part, and member of the archive with its entries. */
+  readonly name: string;
+  /** Member of an entry that names it. Default: `name`. */
+  readonly identifier?: string;
+  /** Rows of AList and OpenList servers that the part reads too. */
+  readonly server?: ServerRows;
+  /** Scope that an export needs besides `backup:export`; undefined: none. */
+  readonly exportScope?: string;
+  /** Scope that values of secrets need. Default: that of the export. */
+  readonly revealScope?: string;
+  /** Scope that an import needs besides `backup:import`; undefined: none. */
+  readonly importScope?: string;
+  /** Whether imports by tokens with limits are refused. Default: false. */
+  readonly refusesLimits?: boolean;
+  /** Maximum number of entries. */
+  readonly most: number;
+  export(request: ExportRequest): Promise<ExportedPart>;
+}
+
+/** Part whose records are in the ledger: the import of all such parts is one revision. */
+export interface LedgerPart<Draft> extends CommonPart {
+  readonly kind: "ledger";
+  /** @throws ServiceError; then nothing of the import is written. */
+  decide(
+    draft: Draft,
+    given: GivenEntries,
+    context: ImportContext,
+  ): Promise<readonly EntryResult[]>;
+}
+
+/** Part with records of its own. */
+export interface StorePart extends CommonPart {
+  readonly kind: "store";
+  /**
+   * Writes each entry by itself. Entries that were written before are unchanged, so that a repeated
+   * import completes a failed one.
+   */
+  write(given: GivenEntries, context: ImportContext): Promise<readonly EntryResult[]>;
+  /** Called after all parts were written, with the same arguments. */
+  complete?(given: GivenEntries, context: ImportContext): Promise<void>;
+}
+
+/**
+ * Part of an archive, which a kind of things brings.
+ *
+ * @typeParam Draft state of the ledger to which an import is applied.
+ */
+export type ArchivePart<Draft> = LedgerPart<Draft> | StorePart;
+
+/** A result without details. */
+export function entryResult(
+  name: string,
+  outcome: EntryResult["outcome"],
+  more: Partial<Omit<EntryResult, "name" | "outcome">> = {},
+): EntryResult {
+  const { note = "", differs = [], leftOut = [], missing = [], effects = [] } = more;
+  const isLoss = more.isLoss ?? (outcome === "skipped" || leftOut.length + missing.length > 0);
+  const result = { name, outcome, note, differs, leftOut, missing, effects, isLoss };
+  return more.isGuess === true ? { ...result, isGuess: true } : result;
+}
+
+/**
+ * Entries with these names, or all if there are none.
+ *
+ * @throws NOT_FOUND with the nearest name.
+ */
+export function chosenOf<T extends { readonly name: string }>(
+  all: readonly T[],
+  names: readonly string[],
+): readonly T[] {
+  const byName = new Map(all.map((each) => [each.name, each]));
+  if (names.length === 0) return all;
+  return [...new Set(names)].map((name) => {
+    const found = byName.get(name);
+    if (found !== undefined) return found;
+    const hint = didYouMean(name, byName.keys());
+    throw notFound(message("ENTRY_NOT_FOUND", { name: `"${name.slice(0, 64)}"`, hint }));
+  });
+}

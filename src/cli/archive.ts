@@ -1,0 +1,278 @@
+// Export and import of archives, for the commands of the whole site and of mounts.
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { JsonObject } from "@bufbuild/protobuf";
+import {
+  type ArchiveResult,
+  BackupService,
+  type ImportArchiveResponse,
+  ImportArchiveResponseSchema,
+  SecretsMode,
+} from "../../gen/mooring/v1/backup_service_pb.js";
+import { quote } from "../config/complaint.ts";
+import { choice } from "../config/value.ts";
+import { SERVER_OWN_KEYS } from "../settings/server-own.ts";
+import { type Arguments, counted } from "./argument.ts";
+import type { CommandRun } from "./command.ts";
+import { CliFailure, EXIT, usage } from "./failure.ts";
+import { existsAlready, writeNewFile } from "./file.ts";
+import { readSites } from "./mount.ts";
+import { confirmed } from "./mount-effect.ts";
+import { printableJson } from "./output.ts";
+import { askPassphrase, givenPassphrase, newPassphrase } from "./secret.ts";
+import { noticePending } from "./setting-table.ts";
+
+const MODES = {
+  omit: SecretsMode.OMIT,
+  seal: SecretsMode.SEAL,
+  clear: SecretsMode.CLEAR,
+} as const;
+
+const FATE = {
+  omit: "secrets are omitted",
+  seal: "secrets are sealed",
+  clear: "secrets are in the clear",
+} as const;
+
+/** Nouns of the parts, for counts. */
+const NOUNS: Readonly<Record<string, string>> = {
+  settings: "setting",
+  mounts: "mount",
+  sites: "site",
+  webhooks: "webhook",
+  principals: "principal",
+};
+
+/** Time limit in milliseconds of an import: it is planned and written. */
+const PATIENCE = 120_000;
+
+/** Parts in `--only`. */
+export function readOnly(args: Arguments): readonly string[] {
+  return args.texts("only").flatMap((text) => text.split(",").flatMap((part) => part.trim() || []));
+}
+
+/**
+ * Writes an archive to a file, or to standard output.
+ *
+ * @param file undefined: standard output. @param names entries of the one part; empty: all.
+ */
+export async function exportArchive(
+  run: CommandRun,
+  {
+    file,
+    only,
+    names,
+  }: {
+    readonly file: string | undefined;
+    readonly only: readonly string[];
+    readonly names: readonly string[];
+  },
+): Promise<void> {
+  const { args, world, output } = run;
+  const mode = readMode(args);
+  const path = file === undefined ? undefined : resolve(world.cwd, file);
+  if (path === undefined && args.is("force")) throw usage("--force requires a file");
+  if (path !== undefined && !args.is("force")) await checkFree(path);
+  const passphrase = mode === "seal" ? await newPassphrase(args, world) : "";
+  const { document } = await (await run.connectTo(BackupService)).exportArchive({
+    secrets: MODES[mode],
+    passphrase,
+    only: [...only],
+    names: [...names],
+    includeServerOwn: args.is("include-server-own"),
+  });
+  if (document === undefined)
+    throw new CliFailure(EXIT.failed, "the service sent no archive; nothing was written");
+  const text = `${JSON.stringify(document, undefined, 2)}\n`;
+  if (path === undefined) return output.write(output.isTerminal ? printableJson(text) : text);
+  await writeNewFile(path, async () => text, { force: args.is("force") });
+  await writeSummary(run, { document, file: file ?? "", mode });
+}
+
+function readMode(args: Arguments): keyof typeof MODES {
+  const text = args.text("secrets") ?? "omit";
+  const parsed = choice("omit", "seal", "clear")(text, { cwd: "/", parallelism: 1 });
+  if ("complaint" in parsed) throw usage(`--secrets ${quote(text)} ${parsed.complaint}`);
+  if (parsed.value !== "seal" && args.text("passphrase-file") !== undefined)
+    throw usage("--passphrase-file requires --secrets seal");
+  return parsed.value;
+}
+
+/** Fails early, before a passphrase is typed; the write checks again. */
+async function checkFree(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found !== undefined) throw existsAlready(path);
+}
+
+/** What an archive's header says. */
+interface Header {
+  readonly revision?: number;
+  readonly counts?: Readonly<Record<string, number>>;
+  readonly leftOut?: readonly {
+    readonly part: string;
+    readonly scope?: string;
+    readonly names?: readonly string[];
+  }[];
+}
+
+async function writeSummary(
+  { args, output, notice }: CommandRun,
+  written: { document: JsonObject; file: string; mode: keyof typeof MODES },
+): Promise<void> {
+  const { document, file, mode } = written;
+  const { counts = {}, revision = 0, leftOut = [] } = document as Header;
+  const lost = mode === "omit" ? 0 : countOmitted(document, Object.keys(counts));
+  if (args.is("json")) {
+    const summary = { file, revision: String(revision), counts, secrets: mode, leftOut };
+    return output.write(`${JSON.stringify(summary, undefined, 2)}\n`);
+  }
+  const parts = Object.entries(counts).map(([part, count]) => counted(count, NOUNS[part] ?? part));
+  await output.value(
+    `exported ${parts.join(", ")} of revision ${String(revision)} to ${file}; ${FATE[mode]}\n`,
+  );
+  for (const { part, scope, names = [] } of leftOut)
+    notice(
+      scope === undefined
+        ? `not in the archive: ${names.join(", ")} (--include-server-own includes them)`
+        : `not in the archive: ${part}, because the token lacks the scope ${scope}`,
+    );
+  if (lost > 0) notice(`${counted(lost, "secret")} omitted: only the permanent token reads them`);
+}
+
+/** Number of secrets that are only named. */
+function countOmitted(document: JsonObject, parts: readonly string[]): number {
+  const entries = parts.flatMap((part) => document[part] as { readonly omitted?: unknown[] }[]);
+  return entries.reduce((sum, { omitted = [] }) => sum + omitted.length, 0);
+}
+
+/** Imports a file, after the effects on running servers were confirmed. */
+export async function importArchive(
+  run: CommandRun,
+  file: string,
+  only: readonly string[],
+): Promise<void> {
+  const { args, world, output } = run;
+  const given = givenPassphrase(args, world);
+  // Imported on demand: it loads SQLite, which no other client command needs.
+  const { readBackupFile } = await import("./backup-file.ts");
+  const backup = await readBackupFile({ file, only, table: args.text("table") }, world);
+  const passphrase = given ?? (backup.isSealed ? await askPassphrase(world) : undefined);
+  const client = await run.connectTo(BackupService);
+  const request = {
+    ...readSiteChoice(args),
+    document: backup.document,
+    passphrase: passphrase ?? "",
+    only: [...only],
+    skipInvalid: args.is("skip-invalid"),
+    includeServerOwn: args.is("include-server-own"),
+    allowSharedCredential: args.is("allow-shared-credential"),
+    pauseSites: args.is("pause-sites"),
+    reason: args.text("reason") ?? "",
+  };
+  const patience = args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
+  const reply = await confirmed(run, (dryRun) =>
+    client.importArchive({ ...request, dryRun }, patience),
+  );
+  await (args.is("json")
+    ? output.json(ImportArchiveResponseSchema, reply)
+    : writeReport(run, reply));
+  if (!args.is("dry-run")) tellOfToken(run, reply);
+  tellOfServerOwn(run, reply);
+  noticePending(run, reply.pendingSites);
+  refuseLosses(run, reply);
+}
+
+/** `--site`: names of sites here (`OLD=NEW`), and sites of new mounts. */
+function readSiteChoice(args: Arguments) {
+  const texts = (args.text("site") ?? "").split(",").flatMap((text) => text.trim() || []);
+  const siteNames = Object.fromEntries(
+    texts.flatMap((text): [string, string][] => {
+      const [old = "", name, ...rest] = text.split("=");
+      if (name === undefined) return [];
+      if (old === "" || name === "" || rest.length > 0)
+        throw usage(`--site ${quote(text)} is not of the form OLD=NEW`);
+      return [[old, name]];
+    }),
+  );
+  const names = texts.filter((text) => !text.includes("="));
+  return { siteNames, ...(names.length > 0 && { sites: readSites(names.join(",")) }) };
+}
+
+const OUTCOMES = ["created", "changed", "unchanged", "skipped"] as const;
+
+async function writeReport(
+  { args, output, notice }: CommandRun,
+  { results, skipped, revision }: ImportArchiveResponse,
+): Promise<void> {
+  const shown = results.filter(
+    ({ outcome, note, missing }) => outcome !== "unchanged" || note !== "" || missing.length > 0,
+  );
+  const rows = [
+    ...shown.map((result) => [result.part, result.name, result.outcome, noteOf(result)]),
+    ...skipped.map(({ part, count, reason }) => [part, `${count}`, "skipped", reason]),
+  ];
+  if (rows.length > 0)
+    await output.table(
+      [
+        { title: "PART" },
+        { title: "NAME" },
+        { title: "OUTCOME" },
+        { title: "NOTE", flexible: true },
+      ],
+      rows,
+    );
+  const counts = OUTCOMES.map(
+    (word) => `${results.filter(({ outcome }) => outcome === word).length} ${word}`,
+  );
+  const isChange = results.some(({ outcome }) => outcome === "created" || outcome === "changed");
+  const begin = args.is("dry-run") ? "dry run at" : isChange ? "imported," : "nothing changed,";
+  await output.write(`${begin} revision ${revision}: ${counts.join(", ")}\n`);
+  if (args.is("dry-run")) notice("nothing was changed");
+}
+
+function noteOf({ note, differs, missing, leftOut, part }: ArchiveResult): string {
+  // The value is all of a known setting.
+  const changed = part === "settings" ? differs.filter((name) => name !== "value") : differs;
+  return [
+    changed.join(", "),
+    note,
+    missing.length > 0 ? `without a value: ${missing.join(", ")}` : "",
+    leftOut.length > 0 && note === "" ? `not kept: ${leftOut.join(", ")}` : "",
+  ]
+    .filter((text) => text !== "")
+    .join("; ");
+}
+
+/** Key of the setting that holds the permanent admin token. */
+const TOKEN_KEY = "token";
+
+function tellOfToken({ notice }: CommandRun, { results }: ImportArchiveResponse): void {
+  const token = results.find(({ part, name }) => part === "settings" && name === TOKEN_KEY);
+  if (token?.outcome === "changed" || token?.outcome === "created")
+    notice("the admin token is now that of the backup; the old one is refused");
+}
+
+function tellOfServerOwn({ args, notice }: CommandRun, { results }: ImportArchiveResponse): void {
+  const own = results.flatMap(({ part, name, outcome }) =>
+    part === "settings" && outcome === "skipped" && SERVER_OWN_KEYS.has(name) ? [name] : [],
+  );
+  if (own.length > 0 && !args.is("include-server-own"))
+    notice(`${own.join(", ")} left out: --include-server-own imports them too`);
+}
+
+/** Exits with 4 when something of the source is not kept, unless that is accepted. */
+function refuseLosses({ args }: CommandRun, { results, skipped }: ImportArchiveResponse): void {
+  if (args.is("accept-loss")) return;
+  const lossy = results.filter(({ isLoss }) => isLoss).map(({ part, name }) => `${part} ${name}`);
+  const parts = skipped.map(({ part, count }) => `${part} (${count})`);
+  const all = [...lossy, ...parts];
+  if (all.length === 0) return;
+  const rest = all.length > SHOWN ? ` and ${all.length - SHOWN} more` : "";
+  throw new CliFailure(
+    EXIT.refused,
+    `not imported as in the file: ${all.slice(0, SHOWN).join(", ")}${rest} (--accept-loss: exit with 0)`,
+  );
+}
+
+/** Maximum number of names in the message about losses. */
+const SHOWN = 10;

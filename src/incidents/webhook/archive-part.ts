@@ -1,0 +1,204 @@
+import { readMembers, timeMember } from "../../archive/member.ts";
+import {
+  type ArchiveEntry,
+  chosenOf,
+  type EntryResult,
+  entryResult,
+  type ImportContext,
+  type StorePart,
+} from "../../archive/part.ts";
+import { doneEntry } from "../../audit/entry.ts";
+import { mapWriteError } from "../../database/error.ts";
+import { ServiceError } from "../../messages/error.ts";
+import { message, type Text } from "../../messages/message.ts";
+import { ownValue } from "../../own-value.ts";
+import type { SiteNames } from "../../sites/site-names.ts";
+import type { IncidentClass } from "../incident.ts";
+import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
+import type { WebhookRegistry } from "./registry.ts";
+import { newKey } from "./send.ts";
+import { MAX_WEBHOOKS } from "./service.ts";
+
+export interface WebhookPartDeps {
+  readonly registry: Pick<WebhookRegistry, "load" | "all" | "add" | "update">;
+  /** Names of the sites; during an import with those that it creates. */
+  readonly siteNames: (context?: ImportContext) => SiteNames;
+  readonly now: () => number;
+  readonly newId: () => string;
+}
+
+/**
+ * Webhooks in archives. The address is a secret, because addresses of chat services contain their key;
+ * its origin is open. A webhook without its address is created disabled.
+ */
+export function createWebhookPart(deps: WebhookPartDeps): StorePart {
+  const { registry } = deps;
+  return {
+    kind: "store",
+    name: "webhooks",
+    exportScope: "webhooks:manage",
+    importScope: "webhooks:manage",
+    most: MAX_WEBHOOKS,
+    export: async ({ grant, names, withSecrets }) => {
+      await mapWriteError(registry.load());
+      const { nameOf } = deps.siteNames();
+      // As for tokens of sites: only the permanent token reads addresses and keys.
+      const isShown = withSecrets && grant.isRoot;
+      return {
+        entries: chosenOf(registry.all(), names)
+          .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+          .map((webhook) => toEntry(webhook, nameOf, isShown)),
+      };
+    },
+    write: async ({ entries = [] }, context) => {
+      await mapWriteError(registry.load());
+      const results: EntryResult[] = [];
+      let added = 0;
+      for (const entry of entries) {
+        const plan = planWebhook(entry, context, context.dryRun ? added : 0);
+        const { before, webhook } = plan;
+        if (webhook !== undefined && before === undefined) added += 1;
+        results.push(
+          webhook === undefined || context.dryRun
+            ? plan.result
+            : await store(entry, context, plan.result),
+        );
+      }
+      return results;
+    },
+  };
+
+  async function store(
+    entry: ArchiveEntry,
+    context: ImportContext,
+    planned: EntryResult,
+  ): Promise<EntryResult> {
+    const { origin } = context.caller;
+    for (;;) {
+      const { result, before, webhook } = planWebhook(entry, context, 0);
+      if (webhook === undefined || result.outcome === "unchanged") return result;
+      const changed = before === undefined ? ["name", "url", "secret"] : result.differs;
+      const audit = [doneEntry(origin, deps.now(), [webhook.name], { changed: [...changed] })];
+      const how = before === undefined ? "add" : "update";
+      const done = await mapWriteError(registry[how](webhook, audit));
+      if (done === "stored") return result;
+      if (done === "taken")
+        return entryResult(entry.name, "skipped", {
+          note: message("WEBHOOK_EXISTS", { name: entry.name }),
+        });
+      // Another call has changed or deleted it meanwhile.
+      await mapWriteError(registry.load());
+      if (planned.outcome === "skipped") return planned;
+    }
+  }
+
+  /** @param added number of webhooks that the import adds besides. */
+  function planWebhook(
+    entry: ArchiveEntry,
+    context: ImportContext,
+    added: number,
+  ): {
+    readonly result: EntryResult;
+    /** Webhook after the import; undefined: it is not imported. */
+    readonly webhook?: Webhook;
+    /** Undefined: it is new. */
+    readonly before?: Webhook | undefined;
+  } {
+    const skip = (note: Text) => ({ result: entryResult(entry.name, "skipped", { note }) });
+    const all = registry.all();
+    const before = all.find(({ name }) => name === entry.name);
+    if (before === undefined && all.length + added >= MAX_WEBHOOKS)
+      return skip(message("TOO_MANY_WEBHOOKS", { most: MAX_WEBHOOKS }));
+    const names = deps.siteNames(context);
+    const members = readMembers(entry.content);
+    const asked = members.texts("sites").map((name) => context.choices.siteNames.get(name) ?? name);
+    const unknown = asked.filter((name) => names.idOf(name) === undefined);
+    const [first] = unknown;
+    // Without sites it would be notified of all.
+    if (first !== undefined && unknown.length === asked.length)
+      return skip(names.problemOf(first) ?? "");
+    const url = ownValue(entry.secrets, "url");
+    const secret = ownValue(entry.secrets, "secret");
+    const target = members.text("target");
+    const isAddressless = before === undefined && url === undefined;
+    const input: WebhookInput = {
+      name: entry.name,
+      classes: members.texts("classes") as readonly IncidentClass[],
+      withoutUnknown: members.flag("withoutUnknown"),
+      language: members.text("language") || "en",
+      disabled: members.flag("disabled") || isAddressless,
+      sites: asked.filter((name) => names.idOf(name) !== undefined),
+      ...(url !== undefined && { url: String(url) }),
+      ...(isAddressless && { url: target }),
+      ...(secret !== undefined && { secret: String(secret) }),
+    };
+    const createdAt = members.time("created") ?? deps.now();
+    const createdBy = members.text("createdBy") || context.caller.origin.actor;
+    const problem = members.problem();
+    if (problem !== undefined) return skip(problem);
+    try {
+      const webhook = withWebhookInput(
+        before ?? { ...NEW_WEBHOOK, id: deps.newId(), secret: newKey(), createdAt, createdBy },
+        input,
+        names,
+      );
+      const differs = before === undefined ? [] : differing(before, webhook);
+      const outcome =
+        before === undefined ? "created" : differs.length > 0 ? "changed" : "unchanged";
+      const missing = before === undefined ? entry.missing : [];
+      const result = entryResult(entry.name, outcome, {
+        differs,
+        missing,
+        leftOut: unknown.map((name) => `sites.${name}`),
+        note: isAddressless
+          ? message("WEBHOOK_WITHOUT_ADDRESS")
+          : first === undefined
+            ? ""
+            : (names.problemOf(first) ?? ""),
+      });
+      return { result, webhook, before };
+    } catch (error) {
+      if (error instanceof ServiceError) return skip(error.text);
+      throw error;
+    }
+  }
+}
+
+const NEW_WEBHOOK = {
+  name: "",
+  url: "",
+  classes: [],
+  withoutUnknown: false,
+  siteIds: [],
+  language: "en",
+  disabled: false,
+} as const;
+
+function differing(before: Webhook, after: Webhook): string[] {
+  const names = Object.keys(after) as (keyof Webhook)[];
+  return names
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => (name === "siteIds" ? "sites" : name));
+}
+
+function toEntry(webhook: Webhook, nameOf: SiteNames["nameOf"], isShown: boolean): ArchiveEntry {
+  const { name, url, secret, classes, withoutUnknown, siteIds, language, disabled } = webhook;
+  const { createdAt, createdBy } = webhook;
+  const secrets = { url, secret };
+  return {
+    name,
+    content: {
+      target: new URL(url).origin,
+      classes,
+      withoutUnknown,
+      sites: siteIds.map((id) => nameOf(id) || id),
+      language,
+      disabled,
+      created: timeMember(createdAt),
+      createdBy,
+    },
+    secrets: isShown ? secrets : {},
+    missing: isShown ? [] : Object.keys(secrets),
+    isSealed: false,
+  };
+}

@@ -1,0 +1,211 @@
+import { Code } from "@connectrpc/connect";
+import { type Grant, outsideLimits } from "../../access/grant.ts";
+import {
+  type ArchiveEntry,
+  type EntryResult,
+  entryResult,
+  type ImportContext,
+  type LedgerPart,
+} from "../../archive/part.ts";
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import type { Draft } from "../../ledger/draft.ts";
+import { invalid, ServiceError } from "../../messages/error.ts";
+import { message, type Text } from "../../messages/message.ts";
+import type { Site } from "../../sites/site.ts";
+import type { SiteNames } from "../../sites/site-names.ts";
+import { decideWithEffects } from "../effect.ts";
+import { type MountInput, withMountInput } from "../input.ts";
+import { type Mount, MountIndex, missingFields, readDraftMount } from "../mount.ts";
+import {
+  changedNames,
+  decideSave,
+  notesOf,
+  type Result,
+  resultAs,
+  type SaveRules,
+} from "../save.ts";
+import type { SiteFamily } from "../site-family.ts";
+import { saveUsable, withNotes } from "../usable.ts";
+import { entryToInput, mountToEntry } from "./entry.ts";
+import { readRows } from "./row.ts";
+
+/** Maximum number of mounts of an import: that of mounts. */
+const MAX_ROWS = 10_000;
+
+export interface MountPartDeps {
+  /**
+   * Mounts with these names or paths, or all that a caller may read, sorted by name.
+   *
+   * @throws NOT_FOUND; PERMISSION_DENIED.
+   */
+  readonly list: (grant: Grant, names: readonly string[]) => Promise<readonly Mount[]>;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  readonly driverNames: () => Iterable<string>;
+  readonly etagOf: SaveRules["etagOf"];
+  /** Detected families of all sites. */
+  readonly families: () => readonly SiteFamily[];
+  /** Source that declares a mount; undefined: clients may change it. */
+  readonly managedBy: (name: string) => string | undefined;
+  /** Sites whose mounts are written to their servers. */
+  readonly running: () => readonly Site[];
+  /** Names of the sites during an import, with those that it creates. */
+  readonly siteNames: (context?: ImportContext) => SiteNames;
+}
+
+/** Mounts in archives, with names, sites by name, overrides and content. */
+export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
+  const { driverOf } = deps;
+  return {
+    kind: "ledger",
+    name: "mounts",
+    server: { member: "storages", recognizes: (row) => "mount_path" in row },
+    exportScope: "mounts:read",
+    revealScope: "mounts:reveal",
+    importScope: "mounts:write",
+    refusesLimits: true,
+    most: MAX_ROWS,
+    export: async ({ grant, names, withSecrets }) => {
+      const sites = deps.siteNames();
+      const mounts = await deps.list(grant, names);
+      return {
+        entries: mounts.map((mount) =>
+          mountToEntry(mount, { sites, driverOf, isShown: withSecrets }),
+        ),
+      };
+    },
+    decide: (draft, given, context) => {
+      const { caller, choices, dryRun } = context;
+      const names = deps.siteNames(context);
+      const { grant } = caller;
+      const rules: SaveRules = {
+        driverOf,
+        driverNames: deps.driverNames,
+        etagOf: deps.etagOf,
+        sites: names,
+        families: deps.families(),
+        managedBy: deps.managedBy,
+        allows: grant.allowsMount,
+        refuse: () => {
+          throw outsideLimits(grant);
+        },
+        reveals: grant.has("mounts:reveal"),
+        // An archive states which sites share a credential already.
+        allowShared: given.entries !== undefined || choices.allowShared,
+        isTaken: false,
+        carries: true,
+        isDry: dryRun,
+      };
+      return decide(draft, names, (mounts) =>
+        given.entries === undefined
+          ? saveRows(draft, given.rows, mounts, rules, context)
+          : saveEntries(draft, given.entries, mounts, rules, context),
+      );
+    },
+  };
+
+  async function decide(
+    draft: Draft,
+    names: SiteNames,
+    save: (mounts: MountIndex) => Promise<readonly Result[]>,
+  ): Promise<readonly EntryResult[]> {
+    const results = await decideWithEffects(deps.running(), (_draft, mounts) => save(mounts))(
+      draft,
+    );
+    return results.map(({ name, outcome, note, differs, leftOut = [], effects = [] }) => {
+      const mount = outcome === "skipped" ? undefined : readDraftMount(draft, name);
+      return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
+        note,
+        differs,
+        leftOut,
+        effects,
+        missing: mount === undefined ? [] : missingFields(mount, names),
+      });
+    });
+  }
+
+  async function saveRows(
+    draft: Draft,
+    rows: readonly unknown[],
+    mounts: MountIndex,
+    rules: SaveRules,
+    { choices }: ImportContext,
+  ): Promise<readonly Result[]> {
+    const { sites } = choices;
+    if (typeof sites === "object") for (const site of sites) rules.sites.named(site);
+    const read = await readRows(rows, { mounts, driverOf, sites, names: rules.sites });
+    const inputs = read.flatMap((row) => ("input" in row ? [row.input] : []));
+    const isUnplaced = (input: MountInput): boolean =>
+      input.sites === undefined && !mounts.has(input.name);
+    if (rules.sites.names.length > 1 && inputs.some(isUnplaced))
+      throw invalid([
+        { field: "sites", description: message("SITES_REQUIRED", { field: "sites" }) },
+      ]);
+    const skipped = read.flatMap((row) =>
+      "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
+    );
+    return [...(await saveUsable(draft, inputs, mounts, rules)), ...skipped];
+  }
+
+  async function saveEntries(
+    draft: Draft,
+    entries: readonly ArchiveEntry[],
+    mounts: MountIndex,
+    rules: SaveRules,
+    { choices }: ImportContext,
+  ): Promise<readonly Result[]> {
+    const inputs: MountInput[] = [];
+    const fixed = new Map<string, Result>();
+    const notes = new Map<string, Text>();
+    for (const entry of entries) {
+      const before = mounts.get(entry.name);
+      const read = entryToInput(entry, before, { names: rules.sites, renamed: choices.siteNames });
+      if (!("input" in read)) fixed.set(entry.name, resultAs(entry.name, "skipped", read.reason));
+      else if (isSameManaged(before, read.input, rules))
+        fixed.set(entry.name, resultAs(entry.name, "unchanged", ""));
+      else {
+        inputs.push(read.input);
+        notes.set(entry.name, read.note);
+      }
+    }
+    const saved = new Map(
+      (await saveAll(draft, inputs, mounts, rules)).map((result) => [
+        result.name,
+        { ...result, note: notesOf([result.note, notes.get(result.name) ?? ""]) },
+      ]),
+    );
+    return entries.flatMap(({ name }) => fixed.get(name) ?? saved.get(name) ?? []);
+  }
+}
+
+/**
+ * Saves all inputs together, so that mounts can exchange their paths; if one is rejected, each by
+ * itself.
+ */
+async function saveAll(
+  draft: Draft,
+  inputs: readonly MountInput[],
+  mounts: MountIndex,
+  rules: SaveRules,
+): Promise<readonly Result[]> {
+  if (inputs.length === 0) return [];
+  try {
+    const results = await decideSave(draft, inputs, new MountIndex(mounts), rules);
+    const byName = new Map(inputs.map((input) => [input.name, input]));
+    return results.map((result) =>
+      withNotes(result, byName.get(result.name) ?? { name: result.name }, rules.sites),
+    );
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
+    return saveUsable(draft, inputs, mounts, rules, ({ name }) => name);
+  }
+}
+
+/** Reports whether a mount that a file declares has all values of an input: nothing is to be saved. */
+function isSameManaged(before: Mount | undefined, input: MountInput, rules: SaveRules): boolean {
+  if (before === undefined || rules.managedBy(input.name) === undefined) return false;
+  const { mount, violations } = withMountInput(before, input, { ...rules, field: "" });
+  return (
+    violations.length === 0 &&
+    changedNames(before, mount, { nameOf: rules.sites.nameOf }).length === 0
+  );
+}
