@@ -148,16 +148,25 @@ test("the reply of each change names sites that do not get it now", async () => 
   expect(await saveMount(["one"])).toMatchObject([{ site: "one", reason: "paused" }]);
   const writer = as(service.port, (await give(admin, ["settings:write"])).text);
   expect(await save(writer)).toEqual([]);
-  const { settings, mounts } = admin;
+  const { settings, mounts, backup } = admin;
   const before = (await mounts.listMounts({})).revision;
   const old = { key: "old", value: "x", flag: 3 };
   const rows = [{ mount_path: "/imported", driver: "Local", addition: "{}", disabled: true }];
   const changes = [
     () => settings.saveSettings({ settings: [old] }),
     () => settings.deleteSetting({ key: "old" }),
-    () => settings.importSettings({ document: { data: [{ key: "site_title", value: "im" }] } }),
+    () =>
+      backup.importArchive({
+        only: ["settings"],
+        document: { data: [{ key: "site_title", value: "im" }] },
+      }),
     () => mounts.replaceCredential({ name: "late", item: "root_folder_path", value: "/srv/r" }),
-    () => mounts.importMounts({ document: { storages: rows }, sites: { names: ["one"] } }),
+    () =>
+      backup.importArchive({
+        only: ["mounts"],
+        document: { storages: rows },
+        sites: { names: ["one"] },
+      }),
     () => mounts.deleteMounts({ names: ["late"] }),
     () => settings.rollback({ to: before }),
   ];
