@@ -198,7 +198,7 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
           const refusal = refusalOf(part, caller);
           if (refusal === undefined) planned.push({ part, given: entries });
           else if (only.length > 0) throw refusal;
-          else skipped.push({ part: part.name, count, reason: refusal.text });
+          else if (count > 0) skipped.push({ part: part.name, count, reason: refusal.text });
         }
         const run = (isDry: boolean) =>
           runImport(deps, planned, { caller, choices, dryRun: isDry });

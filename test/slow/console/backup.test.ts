@@ -84,7 +84,7 @@ describe("backup", () => {
       });
     await give('{ "settings": [ }');
     await page.getByText("This is not JSON at line 1, column 17").waitFor();
-    await give("[]");
+    await give("17");
     await page.getByText("This is not a backup").waitFor();
     const wrong = await console.backup.exportArchive({ only: ["settings"] });
     const document = JSON.parse(JSON.stringify(wrong.document));
