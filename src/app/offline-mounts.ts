@@ -1,18 +1,17 @@
 import type { Config } from "../config/config.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
+import type { Catalogue } from "../drivers/catalogue.ts";
 import { openCatalogue } from "../drivers/driver.ts";
+import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { RecordKind } from "../history/kind.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { View } from "../ledger/view.ts";
-import { memoize } from "../memoize.ts";
 import { isRunning } from "../mounts/effect.ts";
 import { mountsKind } from "../mounts/history-kind.ts";
-import { type Mount, readMounts } from "../mounts/mount.ts";
+import { MOUNTS, mountsByName } from "../mounts/kind.ts";
+import type { Mount } from "../mounts/mount.ts";
 import { nameByPath } from "../mounts/name-by-path.ts";
 import { createMountRegistry, type MountStateStore } from "../mounts/site/registry.ts";
-import type { SettingItem } from "../settings/item.ts";
-import { MOUNTS } from "../settings/mount-key.ts";
-import type { SiteStore, StoredSite } from "../sites/store.ts";
+import type { StoredSite } from "../sites/store.ts";
 
 /** Mounts of a database without a service, as a kind of records in the history. */
 export interface OfflineMounts {
@@ -22,24 +21,24 @@ export interface OfflineMounts {
   restorable(): Promise<RecordKind>;
 }
 
-export async function openOfflineMounts(
-  config: Pick<Config, "family" | "driversDir" | "driversEnabled" | "mountsFile">,
-  store: {
-    readonly sites: Pick<SiteStore, "list">;
-    readonly mountStates: MountStateStore;
+export function openOfflineMounts(
+  config: Pick<Config, "mountsFile">,
+  store: { readonly mountStates: MountStateStore },
+  {
+    drivers,
+    sites,
+    snapshot,
+  }: {
+    readonly drivers: OfflineDrivers;
+    readonly sites: OfflineSites;
+    readonly snapshot: () => Snapshot;
   },
-  snapshot: () => Snapshot,
-): Promise<OfflineMounts> {
-  const sites = await store.sites.list();
-  const read = memoize((rows: View<SettingItem>) => readMounts(rows.items()));
-  const mounts = (): ReadonlyMap<string, Mount> => read(snapshot().of(MOUNTS));
+): OfflineMounts {
+  const mounts = (): ReadonlyMap<string, Mount> => mountsByName(snapshot().of(MOUNTS));
   const known = {
     mounts,
     nameOf: nameByPath(mounts),
-    sites: () => ({
-      ids: sites.map(({ id }) => id),
-      nameOf: (id: string) => sites.find((site) => site.id === id)?.name ?? "",
-    }),
+    sites: () => sites,
   };
   return {
     kind: mountsKind({
@@ -49,13 +48,13 @@ export async function openOfflineMounts(
       managedBy: () => undefined,
     }),
     restorable: async () => {
-      const drivers = await readDrivers(config);
-      const running = await runningSites(sites, store.mountStates);
+      await drivers.read();
+      const running = await runningSites(sites.stored, store.mountStates);
       const managed = await namesInFile(config.mountsFile);
       return mountsKind({
         ...known,
         running: () => running,
-        driverOf: (name) => drivers.get(name),
+        driverOf: drivers.driverOf,
         managedBy: (name) =>
           managed.has(name) ? `the file of mounts ${config.mountsFile}` : undefined,
       });
@@ -63,21 +62,55 @@ export async function openOfflineMounts(
   };
 }
 
-async function readDrivers({
+/** Sites of a database without a service. */
+export interface OfflineSites {
+  readonly stored: readonly StoredSite[];
+  readonly ids: readonly string[];
+  /** Empty: no site has this id. */
+  nameOf(id: string): string;
+}
+
+export function offlineSites(stored: readonly StoredSite[]): OfflineSites {
+  return {
+    stored,
+    ids: stored.map(({ id }) => id),
+    nameOf: (id) => stored.find((site) => site.id === id)?.name ?? "",
+  };
+}
+
+/** Drivers of a database without a service, which are read when mounts are restored. */
+export interface OfflineDrivers {
+  /** Undefined: unknown, or not read yet. */
+  driverOf(name: string): DriverInfo | undefined;
+  read(): Promise<void>;
+  /** Uses a catalogue that was read elsewhere. */
+  use(catalogue: Catalogue): void;
+}
+
+export function createOfflineDrivers({
   family,
   driversDir,
   driversEnabled,
-}: Pick<Config, "family" | "driversDir" | "driversEnabled">) {
-  const live = await openCatalogue({
-    builtIn: readBuiltIn({ offer: family }),
-    directory: driversDir,
-    enabled: driversEnabled,
-    onError: (error) => {
-      throw error;
+}: Pick<Config, "family" | "driversDir" | "driversEnabled">): OfflineDrivers {
+  let catalogue: Catalogue | undefined;
+  return {
+    driverOf: (name) => catalogue?.get(name),
+    read: async () => {
+      const live = await openCatalogue({
+        builtIn: readBuiltIn({ offer: family }),
+        directory: driversDir,
+        enabled: driversEnabled,
+        onError: (error) => {
+          throw error;
+        },
+      });
+      await live.close();
+      catalogue = live.current();
     },
-  });
-  await live.close();
-  return live.current();
+    use: (read) => {
+      catalogue = read;
+    },
+  };
 }
 
 /** Sites whose mounts a service writes to their servers. */

@@ -20,9 +20,8 @@ import { createKinds } from "../history/kinds.ts";
 import { createRestore, type Restore } from "../history/restore.ts";
 import { historyImpl } from "../history/rpc.ts";
 import { createWebhookRegistry } from "../incidents/webhook/registry.ts";
-import { readMounts } from "../mounts/mount.ts";
+import { MOUNTS, mountRules, mountsByName } from "../mounts/kind.ts";
 import { createSealer } from "../secrets/sealer.ts";
-import { MOUNTS } from "../settings/mount-key.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { NO_EFFECTS } from "../sites/mount-effect.ts";
 import { createSiteRegistry, type SiteRegistry } from "../sites/registry.ts";
@@ -31,7 +30,12 @@ import { createLogger } from "../telemetry/log.ts";
 import { openArchive } from "./archive.ts";
 import { openAudit } from "./audit.ts";
 import { openExistingStore } from "./database.ts";
-import { openOfflineMounts } from "./offline-mounts.ts";
+import {
+  createOfflineDrivers,
+  type OfflineDrivers,
+  offlineSites,
+  openOfflineMounts,
+} from "./offline-mounts.ts";
 import { type SettingServices, startSettingServices } from "./settings.ts";
 import { programVersion } from "./version.ts";
 
@@ -45,16 +49,23 @@ export async function openOffline(config: Config): Promise<Offline> {
   const store = await openExistingStore(config);
   try {
     const log = await createLogger({ level: "silent", format: "json" });
+    const drivers = createOfflineDrivers(config);
+    const siteNames = offlineSites(await store.sites.list());
     const services = await startSettingServices(config, {
       store,
       log,
+      otherKinds: [mountRules({ driverOf: drivers.driverOf, sites: () => siteNames })],
       version: programVersion(),
       // A database that a service has used has a token already.
       showToken: () => undefined,
     });
     const audit = openAudit({ store, log });
     const { ledger, settings } = services;
-    const mounts = await openOfflineMounts(config, store, ledger.snapshot);
+    const mounts = openOfflineMounts(config, store, {
+      drivers,
+      sites: siteNames,
+      snapshot: ledger.snapshot,
+    });
     const restore: Restore = async (...call) => {
       const kinds = createKinds([services.kind, await mounts.restorable()]);
       return createRestore({ ...services, store, kinds })(...call);
@@ -67,7 +78,7 @@ export async function openOffline(config: Config): Promise<Offline> {
       onClosed: () => undefined,
     });
     await sites.load();
-    const archive = await openOfflineArchive(config, { store, services, sites });
+    const archive = await openOfflineArchive(config, { store, services, sites, drivers });
     return {
       transport: createRouterTransport(
         (router) => {
@@ -99,21 +110,24 @@ async function openOfflineArchive(
     store,
     services,
     sites,
+    drivers,
   }: {
     readonly store: Store;
     readonly services: SettingServices;
     readonly sites: SiteRegistry;
+    readonly drivers: OfflineDrivers;
   },
 ): Promise<Archive> {
-  const drivers = await openCatalogue({
+  const live = await openCatalogue({
     builtIn: readBuiltIn({ offer: config.family }),
     directory: config.driversDir,
     enabled: config.driversEnabled,
     onError: () => undefined,
     onNotice: () => undefined,
   });
-  const catalogue = drivers.current();
-  await drivers.close();
+  const catalogue = live.current();
+  await live.close();
+  drivers.use(catalogue);
   const registry = await openAccessRegistry({ store: store.access, now: Date.now });
   const change = createChange({ store: store.access, registry, changed: async () => undefined });
   return openArchive(config, {
@@ -122,7 +136,7 @@ async function openOfflineArchive(
     effects: NO_EFFECTS,
     mounts: {
       list: async (_grant, names) =>
-        chosenOf([...readMounts(services.ledger.snapshot().of(MOUNTS).items()).values()], names),
+        chosenOf([...mountsByName(services.ledger.snapshot().of(MOUNTS)).values()], names),
       // The service applies the file of mounts at its start.
       managedBy: () => undefined,
       running: () => [],

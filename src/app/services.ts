@@ -8,7 +8,7 @@ import { createKinds } from "../history/kinds.ts";
 import { createRestore } from "../history/restore.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
-import { showMountKey } from "../mounts/history-change.ts";
+import { mountRules } from "../mounts/kind.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import type { SiteTimes } from "../sites/sites.ts";
@@ -86,8 +86,12 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   // Aborted when streams are to end.
   const ending = new AbortController();
   const registry = await openRegistry(config, { store, log, times: deps.siteTimes });
-  const showKey = (key: string): string => showMountKey(key, registry.names());
-  const services = await startSettingServices(config, { ...deps, store, showKey });
+  const driverOf = (name: string) => drivers.current().get(name);
+  const services = await startSettingServices(config, {
+    ...deps,
+    store,
+    otherKinds: [mountRules({ driverOf, sites: registry.names })],
+  });
   opened.defer(services.close);
   const { ledger, feed } = services;
   const sites = await openSites(config, {
@@ -97,7 +101,6 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     log,
     times: deps.siteTimes,
   });
-  const driverOf = (name: string) => drivers.current().get(name);
   const { incidents, mounts, ...mountWork } = await openMounts(config, {
     sites,
     store,

@@ -6,6 +6,7 @@ import type { RecordKind } from "../history/kind.ts";
 import { startCompaction } from "../ledger/compaction.ts";
 import { createFeed, type Feed } from "../ledger/feed.ts";
 import { createHistory, type History } from "../ledger/history.ts";
+import type { AnyRules } from "../ledger/kind.ts";
 import { createLedger, type Ledger } from "../ledger/ledger.ts";
 import { rehashSecrets, startErasing } from "../ledger/sealing.ts";
 import type { LedgerStore } from "../ledger/store.ts";
@@ -14,7 +15,7 @@ import { createSealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { loadSettingDefinitions } from "../settings/definition-file.ts";
 import { settingsKind } from "../settings/history-kind.ts";
-import { settingLimits } from "../settings/kind.ts";
+import { settingLimits, settingRules } from "../settings/kind.ts";
 import { createManagedSettings } from "../settings/provision/managed.ts";
 import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../settings/setting.ts";
@@ -36,8 +37,8 @@ export interface SettingServiceOptions {
   readonly log: Logger;
   /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
-  /** Name of a key in the audit. Default: the key. */
-  readonly showKey?: (key: string) => string;
+  /** Kinds of records in the database besides settings. Default: none. */
+  readonly otherKinds?: readonly AnyRules[];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Shows the token generated at the first start: the only time that it is shown. */
@@ -67,13 +68,13 @@ export interface SettingServices {
  */
 export async function startSettingServices(
   config: Config,
-  { store, log, commonLog = log, version, showKey, showToken }: SettingServiceOptions,
+  { store, log, commonLog = log, version, otherKinds = [], showToken }: SettingServiceOptions,
 ): Promise<SettingServices> {
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
   const ledger = await createLedger({
     store,
-    definitions,
+    kinds: [settingRules(definitions), ...otherKinds],
     sealer: createSealer(config.secretKeys),
     fingerprint,
     limits: settingLimits({
@@ -83,7 +84,6 @@ export async function startSettingServices(
     }),
     collect: createCollector(),
     now: Date.now,
-    showKey,
     onReadFailure: throttle(REPORT_INTERVAL, (error) =>
       log.warn({ err: error }, "the database cannot be read; reads are served from memory"),
     ),

@@ -3,37 +3,33 @@ import type { Generated, Selectable } from "kysely";
 /** Columns of a table in the order in which rows are written, with their types in PostgreSQL. */
 type Columns<Table> = Readonly<Record<keyof Table & string, "text" | "int" | "bigint">>;
 
-/** Stored setting. A known key has a row only after its first save. */
-interface SettingTable {
+/** Record of any kind. */
+interface RecordTable {
+  kind: string;
   key: string;
-  value: string;
-  type: string;
-  options: string;
-  help: string;
-  group_id: number;
-  flag: number;
-  /** `known`: defined by the program at the time of writing. `custom`: created by a client. */
-  origin: "known" | "custom" | "mount";
-  /** Order of custom settings among themselves; 0 for known ones. */
+  /** Open part; null: the record has secret parts only. */
+  body: string | null;
+  /** Short text that describes the record without its content. */
+  attributes: string;
+  /** JSON: secret parts by their names, each sealed by itself; null: none. */
+  secrets: string | null;
+  /** Order among records that were added later; 0: none. */
   position: number;
   /** The revision that wrote this row last. */
   revision: number;
 }
 
-export const settingColumns: Columns<SettingTable> = {
+export const recordColumns: Columns<RecordTable> = {
+  kind: "text",
   key: "text",
-  value: "text",
-  type: "text",
-  options: "text",
-  help: "text",
-  group_id: "int",
-  flag: "int",
-  origin: "text",
+  body: "text",
+  attributes: "text",
+  secrets: "text",
   position: "int",
   revision: "bigint",
 };
 
-/** Committed change of settings: time, actor and transport. */
+/** Committed change of records: time, actor and transport. */
 interface RevisionTable {
   revision: number;
   /** Milliseconds since 1970 UTC. */
@@ -61,29 +57,32 @@ export const revisionColumns: Columns<RevisionTable> = {
 };
 
 /**
- * Change of one key in a revision. A value is null if the setting did not exist, or if it is secret:
- * then a keyed hash replaces it. Definitions are JSON, for custom settings and mounts only.
+ * Change of one record in a revision. A body is null if the record did not exist or has secret parts
+ * only; attributes are null if the kind keeps none for the record. Keyed hashes replace secret parts.
  */
 interface ChangeTable {
   revision: number;
+  kind: string;
   key: string;
-  old_value: string | null;
-  new_value: string | null;
-  old_hash: string | null;
-  new_hash: string | null;
-  old_definition: string | null;
-  new_definition: string | null;
+  old_body: string | null;
+  new_body: string | null;
+  old_attributes: string | null;
+  new_attributes: string | null;
+  /** JSON: hashes by the names of secret parts; null: none. */
+  old_hashes: string | null;
+  new_hashes: string | null;
 }
 
 export const changeColumns: Columns<ChangeTable> = {
   revision: "bigint",
+  kind: "text",
   key: "text",
-  old_value: "text",
-  new_value: "text",
-  old_hash: "text",
-  new_hash: "text",
-  old_definition: "text",
-  new_definition: "text",
+  old_body: "text",
+  new_body: "text",
+  old_attributes: "text",
+  new_attributes: "text",
+  old_hashes: "text",
+  new_hashes: "text",
 };
 
 /** Facts about the database itself, such as its random id. */
@@ -285,7 +284,7 @@ interface WebhookDeliveryTable {
 }
 
 export interface Database {
-  setting: SettingTable;
+  record: RecordTable;
   revision: RevisionTable;
   change: ChangeTable;
   meta: MetaTable;
@@ -305,7 +304,7 @@ export interface Database {
   webhook_delivery: WebhookDeliveryTable;
 }
 
-export type SettingRow = Selectable<SettingTable>;
+export type RecordRow = Selectable<RecordTable>;
 export type RevisionRow = Selectable<RevisionTable>;
 export type ChangeRow = Selectable<ChangeTable>;
 export type PrincipalRow = Selectable<PrincipalTable>;

@@ -12,26 +12,24 @@ export interface Ways {
   readonly indexHistory: (db: Kysely<unknown>) => Promise<unknown>;
 }
 
-/** Tables of settings, their history, and facts about the database. */
-export async function createSettings(
+/** Tables of records, their history, and facts about the database. */
+export async function createLedger(
   db: Kysely<unknown>,
   { key, number, byKey, indexHistory }: Ways,
 ): Promise<void> {
   const readByKey = <T extends string>(table: CreateTableBuilder<T>): CreateTableBuilder<T> =>
     byKey === undefined ? table : table.modifyEnd(byKey);
-  const setting = db.schema
-    .createTable("setting")
-    .addColumn("key", key, (c) => c.primaryKey())
-    .addColumn("value", "text", (c) => c.notNull())
-    .addColumn("type", "text", (c) => c.notNull())
-    .addColumn("options", "text", (c) => c.notNull())
-    .addColumn("help", "text", (c) => c.notNull())
-    .addColumn("group_id", "integer", (c) => c.notNull())
-    .addColumn("flag", "integer", (c) => c.notNull())
-    .addColumn("origin", "text", (c) => c.notNull())
+  const record = db.schema
+    .createTable("record")
+    .addColumn("kind", key, (c) => c.notNull())
+    .addColumn("key", key, (c) => c.notNull())
+    .addColumn("body", "text")
+    .addColumn("attributes", "text", (c) => c.notNull())
+    .addColumn("secrets", "text")
     .addColumn("position", "integer", (c) => c.notNull())
-    .addColumn("revision", number, (c) => c.notNull());
-  await readByKey(setting).execute();
+    .addColumn("revision", number, (c) => c.notNull())
+    .addPrimaryKeyConstraint("record_pk", ["kind", "key"]);
+  await readByKey(record).execute();
   await db.schema
     .createTable("revision")
     .addColumn("revision", number, (c) => c.primaryKey())
@@ -42,18 +40,20 @@ export async function createSettings(
     .addColumn("request_id", "text", (c) => c.notNull())
     .addColumn("peer", "text", (c) => c.notNull())
     .addColumn("reason", "text", (c) => c.notNull())
+    .addColumn("mark", "text", (c) => c.notNull())
     .execute();
   const change = db.schema
     .createTable("change")
     .addColumn("revision", "bigint", (c) => c.notNull())
+    .addColumn("kind", key, (c) => c.notNull())
     .addColumn("key", key, (c) => c.notNull())
-    .addColumn("old_value", "text")
-    .addColumn("new_value", "text")
-    .addColumn("old_hash", "text")
-    .addColumn("new_hash", "text")
-    .addColumn("old_definition", "text")
-    .addColumn("new_definition", "text")
-    .addPrimaryKeyConstraint("change_pk", ["revision", "key"]);
+    .addColumn("old_body", "text")
+    .addColumn("new_body", "text")
+    .addColumn("old_attributes", "text")
+    .addColumn("new_attributes", "text")
+    .addColumn("old_hashes", "text")
+    .addColumn("new_hashes", "text")
+    .addPrimaryKeyConstraint("change_pk", ["revision", "kind", "key"]);
   await readByKey(change).execute();
   await indexHistory(db);
   await db.schema
@@ -266,11 +266,3 @@ export const START: { readonly seq: number; readonly hash: string } = {
   seq: 0,
   hash: "0".repeat(64),
 };
-
-/** Random marks of commits (decision 0075); those before this step have none. */
-export async function addMarks(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .alterTable("revision")
-    .addColumn("mark", "text", (c) => c.notNull().defaultTo(""))
-    .execute();
-}

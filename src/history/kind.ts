@@ -1,36 +1,28 @@
 import type { Grant } from "../access/grant.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { Item, Kind } from "../ledger/kind.ts";
-import type { StoredChange } from "../ledger/store.ts";
+import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
 import type { ServiceError } from "../messages/error.ts";
 import type { Text } from "../messages/message.ts";
 
-/** Change of the history without its values, as lists of revisions have it. */
-export type ChangeHeader = Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">;
-
-/**
- * Kind of records in the history. A record is what people change as one thing; the history may
- * store it as several changes, such as a record and its secret parts.
- */
+/** Kind of records in the history: what people see of it and may restore. */
 export interface RecordKind {
   /** Singular, as in `KIND:NAME`. */
   readonly name: string;
-  /** Rows of the records in the ledger. */
-  readonly rows: Kind<Item>;
+  /** The kind in the ledger. */
+  readonly kind: Kind<Item>;
   /** Plural: all records of the kind. */
   readonly plural: string;
   /** Scopes that a caller needs in addition to those of the history; undefined: none. */
   readonly scopes: { readonly read?: string; readonly restore?: string };
-  /** Name of the record that a change is part of; undefined: the change is of another kind. */
-  recordOf(change: ChangeHeader): string | undefined;
-  /** Key of a record for clients, unique over all kinds. */
+  /** Key of a record for clients, unique over all kinds: its name in the ledger with a prefix. */
   keyOf(record: string): string;
   /** Name of the current record that a request names; undefined: none. */
   find(text: string, grant: Grant): string | undefined;
   /** Reports whether a request of a caller may name a record. */
   mayName(grant: Grant, text: string): boolean;
-  /** Keys that the history may have stored for a record with a name. */
-  storedKeys(text: string): readonly string[];
+  /** Name in the ledger of a record that a request names. */
+  storedKey(text: string): string;
   /** Reports whether the limits of a caller permit a change, before and after. */
   allows(grant: Grant, change: ChangeHeader): boolean;
   /**
@@ -38,8 +30,8 @@ export interface RecordKind {
    * they are equal.
    */
   hides(grant: Grant, change: StoredChange): boolean;
-  /** Change of one record for display, with secrets masked. @param changes all of the record. */
-  describe(record: string, changes: readonly StoredChange[]): RecordChange;
+  /** Change for display, with secrets masked. */
+  describe(change: StoredChange): RecordChange;
   /**
    * Restores records on a draft to their state before the changes.
    *

@@ -1,29 +1,24 @@
 import { type Grant, outsideLimits } from "../access/grant.ts";
-import type { StoredChange } from "../ledger/store.ts";
+import type { ChangeHeader, RecordName, StoredChange } from "../ledger/store.ts";
 import { denied } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { ChangeHeader, RecordChange, RecordKind } from "./kind.ts";
+import type { RecordChange, RecordKind } from "./kind.ts";
 
-/** A change with its kind and the name of its record. */
-interface Classified<C extends ChangeHeader> {
+/** A change with its kind. */
+export interface KnownChange<C extends ChangeHeader> {
   readonly kind: RecordKind;
-  readonly record: string;
-  readonly change: C;
-}
-
-/** Changes of one record. */
-export interface RecordChanges<C extends ChangeHeader> {
-  readonly kind: RecordKind;
-  readonly record: string;
+  /** Key of the record for clients. */
   readonly key: string;
-  readonly changes: readonly C[];
+  readonly change: C;
 }
 
 /** All kinds of records together. */
 export interface Kinds {
   readonly all: readonly RecordKind[];
-  /** Records of changes, in the order in which they appear. Changes of no kind are left out. */
-  records<C extends ChangeHeader>(changes: readonly C[]): readonly RecordChanges<C>[];
+  /** Changes with their kinds; those of no kind are left out. */
+  records<C extends ChangeHeader>(changes: readonly C[]): readonly KnownChange<C>[];
+  /** Name in the ledger of the record with a key. */
+  recordNamed(key: string): RecordName;
   /** Reports whether a caller may see a change. */
   canRead(grant: Grant, change: ChangeHeader): boolean;
   /** Reports whether the values of a change are hidden from a caller. */
@@ -34,34 +29,34 @@ export interface Kinds {
   seesAll(grant: Grant): boolean;
   /** Rejects a caller who may see none of some changes. @throws PERMISSION_DENIED. */
   refuse(grant: Grant, changes: readonly ChangeHeader[]): void;
-  /** Changes for display, one per record. */
+  /** Changes for display. */
   describe(changes: readonly StoredChange[]): readonly RecordChange[];
 }
 
 export function createKinds(all: readonly RecordKind[]): Kinds {
-  const classify = <C extends ChangeHeader>(change: C): Classified<C> | undefined => {
-    for (const kind of all) {
-      const record = kind.recordOf(change);
-      if (record !== undefined) return { kind, record, change };
-    }
-    return undefined;
-  };
-  const records: Kinds["records"] = (changes) => {
-    const classified = changes.map(classify).filter((one) => one !== undefined);
-    const byKey = Map.groupBy(classified, ({ kind, record }) => kind.keyOf(record));
-    return [...byKey].map(([key, parts]) => {
-      const { kind, record } = parts[0] as (typeof parts)[number];
-      return { kind, record, key, changes: parts.map(({ change }) => change) };
+  const byName = new Map(all.map((each) => [each.kind.name, each]));
+  const kindOf = ({ kind }: Pick<ChangeHeader, "kind">) => byName.get(kind);
+  const records: Kinds["records"] = (changes) =>
+    changes.flatMap((change) => {
+      const kind = kindOf(change);
+      return kind === undefined ? [] : [{ kind, key: kind.keyOf(change.key), change }];
     });
-  };
+  // The longest prefix first: a kind without one has all other keys.
+  const byPrefix = all
+    .map(({ kind, keyOf }) => ({ kind, prefix: keyOf("") }))
+    .sort((a, b) => b.prefix.length - a.prefix.length);
   return {
     all,
     records,
+    recordNamed: (key) => {
+      const found = byPrefix.find(({ prefix }) => key.startsWith(prefix));
+      return { kind: found?.kind.name ?? "", key: key.slice(found?.prefix.length) };
+    },
     canRead: (grant, change) => {
-      const { kind } = classify(change) ?? {};
+      const kind = kindOf(change);
       return kind !== undefined && hasScope(grant, kind.scopes.read) && kind.allows(grant, change);
     },
-    hides: (grant, change) => classify(change)?.kind.hides(grant, change) ?? true,
+    hides: (grant, change) => kindOf(change)?.hides(grant, change) ?? true,
     mayName: (grant, key) =>
       all.some(({ name, mayName }) =>
         mayName(grant, key.startsWith(`${name}:`) ? key.slice(name.length + 1) : key),
@@ -73,8 +68,7 @@ export function createKinds(all: readonly RecordKind[]): Kinds {
       for (const { kind } of records(changes))
         if (!hasScope(grant, kind.scopes.read)) throw scopeMissing(kind.scopes.read);
     },
-    describe: (changes) =>
-      records(changes).map(({ kind, record, changes: own }) => kind.describe(record, own)),
+    describe: (changes) => changes.flatMap((change) => kindOf(change)?.describe(change) ?? []),
   };
 }
 

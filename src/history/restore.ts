@@ -13,7 +13,7 @@ import { hasScope, type Kinds, scopeMissing } from "./kinds.ts";
 import { checkCount, readSelection, type Selection } from "./selection.ts";
 
 export interface RestoreDeps {
-  readonly ledger: Pick<Ledger, "snapshot" | "change">;
+  readonly ledger: Pick<Ledger, "snapshot" | "change" | "nameOf">;
   readonly history: Pick<History, "diff">;
   readonly store: Pick<HistoryStore, "listRevisions" | "knownKeys">;
   readonly fingerprint: Fingerprint;
@@ -75,23 +75,25 @@ export function createRestore(deps: RestoreDeps): Restore {
       changed: keysOf(before.filter((change) => kinds.canRead(grant, change))),
       knownKeys: store.knownKeys,
     });
-    const known = new Set(before.map(({ key }) => key));
+    const known = new Set(before.map(ledger.nameOf));
     const decide = (draft: Draft): Promise<readonly RestoreResult[]> => {
       if (expectedRevision !== undefined && expectedRevision !== draft.revision)
         throw new RevisionConflict(expectedRevision);
       // The database was replaced by an older one after the history was read.
       if (draft.revision < base.revision) throw new RevisionConflict(base.revision);
-      const later = kinds.all
-        .flatMap(({ rows }) => changesAfter(base, draft, fingerprint, rows))
-        .filter(({ key }) => !known.has(key));
+      const later = changesAfter(base, draft, fingerprint).filter(
+        (change) => !known.has(ledger.nameOf(change)),
+      );
       return restoreAll(draft, [...before, ...later], { kinds, grant, selection });
     };
     try {
       return await ledger.change(origin, decide, { dryRun });
     } catch (error) {
       throw error instanceof RevisionConflict
-        ? await explainConflict(error, store, {
-            canReadChange: (change) => kinds.canRead(grant, change),
+        ? await explainConflict(error, {
+            store,
+            nameOf: ledger.nameOf,
+            rights: { canReadChange: (change) => kinds.canRead(grant, change) },
           })
         : error;
     }
@@ -116,10 +118,9 @@ async function restoreAll(
 ): Promise<readonly RestoreResult[]> {
   const results: RestoreResult[] = [];
   for (const kind of kinds.all) {
-    const own = changes.filter((change) => {
-      const record = kind.recordOf(change);
-      return record !== undefined && selection.has(kind, record);
-    });
+    const own = changes.filter(
+      (change) => change.kind === kind.kind.name && selection.has(kind, change.key),
+    );
     if (own.length > 0) results.push(...(await restoreKind(draft, own, { kind, kinds, grant })));
   }
   const [first] = results;

@@ -49,7 +49,7 @@ export function historyImpl(
       const page = await history.list({
         pageSize,
         before: await readPageToken(pageToken, line),
-        key: key || undefined,
+        record: key === "" ? undefined : kinds.recordNamed(key),
         actor: actor || undefined,
         since: optionalMs(since),
         until: optionalMs(until),

@@ -21,7 +21,7 @@ interface SelectionDeps {
   /** Keys of the records that have changed and that the caller may read. */
   readonly changed: ReadonlySet<string>;
   /** Returns those of some stored keys that the history has. */
-  readonly knownKeys: (storedKeys: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly knownKeys: (kind: string, keys: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /** @throws INVALID_ARGUMENT for too many entries of a selection. */
@@ -105,10 +105,23 @@ async function refuseUnknown(
   const asked = entries.map(({ text, name, kinds: possible }) => {
     const permitted = possible.filter((kind) => kind.mayName(grant, name));
     if (permitted.length === 0) throw outsideLimits(grant);
-    return { text, keys: permitted.flatMap((kind) => kind.storedKeys(name)) };
+    return { text, records: permitted.map((kind) => ({ kind, key: kind.storedKey(name) })) };
   });
-  const known = await knownKeys(asked.flatMap(({ keys }) => keys));
-  const unknown = asked.find(({ keys }) => !keys.some((key) => known.has(key)));
+  const known = new Map<RecordKind, ReadonlySet<string>>();
+  for (const [kind, records] of Map.groupBy(
+    asked.flatMap(({ records }) => records),
+    (record) => record.kind,
+  ))
+    known.set(
+      kind,
+      await knownKeys(
+        kind.kind.name,
+        records.map(({ key }) => key),
+      ),
+    );
+  const unknown = asked.find(
+    ({ records }) => !records.some(({ kind, key }) => known.get(kind)?.has(key) === true),
+  );
   if (unknown === undefined) return;
   const words = kinds.all.map(({ plural }) => plural).join(", ");
   throw notFound(message("NAME_NOT_IN_HISTORY", { name: unknown.text.slice(0, 255), words }));

@@ -1,8 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { Rights } from "../settings/rights.ts";
-import type { LedgerStore, RevisionSummary } from "./store.ts";
+import type { ChangeHeader, LedgerStore, RecordName, RevisionSummary } from "./store.ts";
 
 /** Maximum number of changes that the message names. */
 const NAMED = 3;
@@ -15,53 +14,70 @@ export class RevisionConflict extends Error {
   override readonly name = "RevisionConflict";
   /** The revision that the client expected. */
   readonly expected: number;
-  /** Key of the setting that has changed; undefined: any. */
-  readonly key: string | undefined;
+  /** Record that has changed; undefined: any. */
+  readonly record: RecordName | undefined;
 
-  constructor(expected: number, key?: string) {
-    super(`the settings have changed since revision ${expected}`);
+  constructor(expected: number, record?: RecordName) {
+    super(`the database has changed since revision ${expected}`);
     this.expected = expected;
-    this.key = key;
+    this.record = record;
   }
 }
 
 /** Rights to see changes of the history. */
-type ChangeRights = Pick<Rights, "canReadChange">;
+interface ReadRights {
+  canReadChange(change: ChangeHeader): boolean;
+}
 
 /**
  * Returns ABORTED with the changes since the expected revision, their times and actors.
  *
- * @param rights of the caller, which restrict the visible changes; undefined: all changes.
+ * @param deps.rights of the caller, which restrict the visible changes; undefined: all changes.
  */
 export async function explainConflict(
-  { expected, key }: RevisionConflict,
-  store: Pick<LedgerStore, "listRevisions">,
-  rights?: ChangeRights,
+  { expected, record }: RevisionConflict,
+  {
+    store,
+    nameOf,
+    rights,
+  }: {
+    readonly store: Pick<LedgerStore, "listRevisions">;
+    readonly nameOf: (record: RecordName) => string;
+    readonly rights?: ReadRights | undefined;
+  },
 ): Promise<ServiceError> {
-  const newer = await store.listRevisions({ key, limit: NAMED });
+  const newer = await store.listRevisions({ record, limit: NAMED });
   const since = newer.filter(({ revision }) => revision > expected);
-  const what = key === undefined ? "the settings have" : `${key} has`;
-  // Revisions of settings that the caller may not see are not described.
+  const what = record === undefined ? "the database" : nameOf(record);
+  // Revisions of records that the caller may not see are not described.
   const seen =
-    rights === undefined ? since : since.filter((each) => each.changes.some(rights.canReadChange));
+    rights === undefined
+      ? since
+      : since.filter(({ changes }) => changes.some((each) => rights.canReadChange(each)));
   const told =
     since.length === 0
       ? `revision ${expected} does not exist in this database`
       : [
-          `${what} changed since revision ${expected}`,
+          `${what} has changed since revision ${expected}`,
           seen.length === 0
-            ? "settings outside of the limits of this token"
-            : seen.map((summary) => tell(summary, rights)).join("; "),
+            ? "changes outside of the limits of this token"
+            : seen.map((summary) => tell(summary, { nameOf, rights })).join("; "),
         ].join(": ");
   return new ServiceError(Code.Aborted, message("NOTHING_CHANGED", { reason: told }));
 }
 
 function tell(
   { revision, time, actor, transport, changes }: RevisionSummary,
-  rights: ChangeRights | undefined,
+  {
+    nameOf,
+    rights,
+  }: {
+    readonly nameOf: (record: RecordName) => string;
+    readonly rights: ReadRights | undefined;
+  },
 ): string {
-  const told = rights === undefined ? changes : changes.filter(rights.canReadChange);
-  const keys = told.map(({ key }) => key);
+  const told = changes.filter((change) => rights?.canReadChange(change) ?? true);
+  const keys = told.map(nameOf);
   const listed = keys.length > NAMED ? `${keys.slice(0, NAMED).join(", ")} …` : keys.join(", ");
   return `revision ${revision} by ${actor} (${transport}) at ${new Date(time).toISOString()}: ${listed}`;
 }

@@ -10,6 +10,8 @@ export interface Base {
   /** The highest position of a record of a kind. */
   lastPosition(kind: Kind<Item>): number;
   rules<I extends Item>(kind: Kind<I>): KindRules<I>;
+  /** Beginnings of the names of records, of the kinds that have one. */
+  prefixes(): readonly string[];
 }
 
 /**
@@ -60,6 +62,10 @@ class StagedDraft implements Draft {
 
   rules<I extends Item>(kind: Kind<I>): KindRules<I> {
     return this.#base.rules(kind);
+  }
+
+  prefixes(): readonly string[] {
+    return this.#base.prefixes();
   }
 
   get<I extends Item>(kind: Kind<I>, key: string): I | undefined {

@@ -167,16 +167,16 @@ async function fromHistory(
 
 /** Approximate size of a commit in memory and on the wire. */
 function sizeOf({ changes }: RevisionCommit): number {
-  const text = (value: string | null) => value?.length ?? 0;
+  const size = (text: string | null) => text?.length ?? 0;
   return changes.reduce(
     (sum, { key, oldBody, newBody, oldAttributes, newAttributes }) =>
       sum +
       100 +
       key.length +
-      text(oldBody) +
-      text(newBody) +
-      text(oldAttributes) +
-      text(newAttributes),
+      size(oldBody) +
+      size(newBody) +
+      size(oldAttributes) +
+      size(newAttributes),
     200,
   );
 }

@@ -8,6 +8,7 @@ import { changeFromRow, revisionFromRow } from "./row.ts";
 import type {
   FirstChange,
   KeyAfter,
+  RecordName,
   Rehash,
   Retention,
   RevisionCommit,
@@ -58,6 +59,7 @@ export async function readCommits(
     .where("revision", ">", after)
     .where("revision", "<=", last.revision)
     .orderBy("revision")
+    .orderBy("kind")
     .orderBy("key")
     .execute();
   const byRevision = Map.groupBy(changes, (change) => change.revision);
@@ -67,46 +69,49 @@ export async function readCommits(
   }));
 }
 
-/** Query for those of the given keys that occur in the history. */
+/** Query for those of the given keys of a kind that occur in the history. */
 export type KeysOf = (
   db: Db,
+  kind: string,
   keys: readonly string[],
 ) => Pick<SelectQueryBuilder<Database, never, { readonly key: string }>, "execute">;
 
-/** Query for the revisions that changed a key; dialects have different indexes. */
-export type RevisionsOf = (db: Db, key: string) => Expression<number>;
+/** Query for the revisions that changed a record; dialects have different indexes. */
+export type RevisionsOf = (db: Db, record: RecordName) => Expression<number>;
 
 export async function readRevisions(
   db: Db,
   filter: RevisionFilter,
   revisionsOf: RevisionsOf,
 ): Promise<RevisionSummary[]> {
-  const { before, key, actor, since, until, limit } = filter;
+  const { before, record, actor, since, until, limit } = filter;
   let query = db.selectFrom("revision").selectAll();
   if (before !== undefined) query = query.where("revision", "<", before);
   if (actor !== undefined) query = query.where("actor", "=", actor);
   if (since !== undefined) query = query.where("time", ">=", since);
   if (until !== undefined) query = query.where("time", "<", until);
-  if (key !== undefined) query = query.where("revision", "in", revisionsOf(db, key));
+  if (record !== undefined) query = query.where("revision", "in", revisionsOf(db, record));
   const rows = await query.orderBy("revision", "desc").limit(limit).execute();
   if (rows.length === 0) return [];
   const changes = await db
     .selectFrom("change")
-    .select(["revision", "key", "old_definition", "new_definition"])
+    .select(["revision", "kind", "key", "old_attributes", "new_attributes"])
     .where(
       "revision",
       "in",
       rows.map((row) => row.revision),
     )
+    .orderBy("kind")
     .orderBy("key")
     .execute();
   const byRevision = Map.groupBy(changes, (row) => row.revision);
   return rows.map((row) => ({
     ...revisionFromRow({ ...row, mark: "" }),
     changes: (byRevision.get(row.revision) ?? []).map((change) => ({
+      kind: change.kind,
       key: change.key,
-      oldAttributes: change.old_definition,
-      newAttributes: change.new_definition,
+      oldAttributes: change.old_attributes,
+      newAttributes: change.new_attributes,
     })),
   }));
 }
@@ -115,64 +120,73 @@ export async function readRevisions(
 interface ChangeRange {
   readonly after: number;
   readonly upTo: number;
-  /** Beginning of the keys; empty: all. */
-  readonly prefix: string;
+  /** Undefined: records of all kinds. */
+  readonly kind?: string | undefined;
 }
 
 /**
- * One combined change for each key in the range, from its first and last change.
+ * One combined change for each record in the range, from its first and last change.
  *
  * @param step revisions per query: SQLite blocks the event loop during a query.
  */
 export async function readChangesBetween(
   db: Db,
-  { after, upTo, prefix }: ChangeRange,
+  { after, upTo, kind }: ChangeRange,
   step = Number.POSITIVE_INFINITY,
 ): Promise<StoredChange[]> {
   const ticks = createTicks();
   const found = new Map<string, StoredChange>();
   for (let start = after; start < upTo; start += step) {
     if (ticks.isDue()) await ticks.next();
-    const range = { after: start, upTo: Math.min(start + step, upTo), prefix };
+    const range = { after: start, upTo: Math.min(start + step, upTo), kind };
     for (const change of await readChanges(db, range)) {
-      const before = found.get(change.key);
-      found.set(change.key, before === undefined ? change : joined(before, change));
+      const name = `${change.kind} ${change.key}`;
+      const before = found.get(name);
+      found.set(name, before === undefined ? change : joined(before, change));
     }
   }
-  return [...found.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+  const names = [...found.keys()].sort((a, b) => (a < b ? -1 : 1));
+  return names.flatMap((name) => found.get(name) ?? []);
 }
 
 function joined(first: StoredChange, last: StoredChange): StoredChange {
-  const { newBody, newHash, newAttributes } = last;
-  return { ...first, newBody, newHash, newAttributes };
+  const { newBody, newHashes, newAttributes } = last;
+  return { ...first, newBody, newHashes, newAttributes };
 }
 
-async function readChanges(db: Db, { after, upTo, prefix }: ChangeRange): Promise<StoredChange[]> {
+async function readChanges(db: Db, { after, upTo, kind }: ChangeRange): Promise<StoredChange[]> {
   const ends = db
     .selectFrom("change")
-    .select("key")
+    .select(["kind", "key"])
     .select((eb) => [eb.fn.min("revision").as("first"), eb.fn.max("revision").as("last")])
     .where("revision", ">", after)
     .where("revision", "<=", upTo)
-    .$if(prefix !== "", (some) => some.where("key", "like", `${prefix}%`))
-    .groupBy("key");
+    .$if(kind !== undefined, (some) => some.where("kind", "=", kind ?? ""))
+    .groupBy(["kind", "key"]);
   const rows = await db
     .with("ends", () => ends)
     .selectFrom("ends")
     .innerJoin("change as a", (join) =>
-      join.onRef("a.key", "=", "ends.key").onRef("a.revision", "=", "ends.first"),
+      join
+        .onRef("a.kind", "=", "ends.kind")
+        .onRef("a.key", "=", "ends.key")
+        .onRef("a.revision", "=", "ends.first"),
     )
     .innerJoin("change as b", (join) =>
-      join.onRef("b.key", "=", "ends.key").onRef("b.revision", "=", "ends.last"),
+      join
+        .onRef("b.kind", "=", "ends.kind")
+        .onRef("b.key", "=", "ends.key")
+        .onRef("b.revision", "=", "ends.last"),
     )
     .select([
+      "ends.kind as kind",
       "ends.key as key",
-      "a.old_value",
-      "a.old_hash",
-      "a.old_definition",
-      "b.new_value",
-      "b.new_hash",
-      "b.new_definition",
+      "a.old_body",
+      "a.old_hashes",
+      "a.old_attributes",
+      "b.new_body",
+      "b.new_hashes",
+      "b.new_attributes",
     ])
     .execute();
   return rows.map((row) => changeFromRow({ ...row, revision: 0 }));
@@ -210,26 +224,28 @@ export async function forgetRevisions(
 /** Rows per query of {@link readFirstChanges}; more than the maximum number of keys. */
 const PAGE = 10_000;
 
-/** Returns those of the given keys that have changes in the history, in one query. */
+/** Returns those of the given keys of a kind that have changes in the history, in one query. */
 export async function readKnownKeys(
   db: Db,
+  kind: string,
   keys: readonly string[],
   keysOf: KeysOf,
 ): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set();
-  const rows = await keysOf(db, keys).execute();
+  const rows = await keysOf(db, kind, keys).execute();
   return new Set(rows.map(({ key }) => key));
 }
 
 /**
- * First change of each key after its revision, up to `upTo`. The history is read once for all keys, in
- * pages with an event-loop tick between two; values are read for the found changes only. Keys without
+ * First change of each key of a kind after its revision, up to `upTo`. The history is read once for all keys, in
+ * pages with an event-loop tick between two; content is read for the found changes only. Keys without
  * such a change are absent.
  *
  * @param asked at most 1,000.
  */
 export async function readFirstChanges(
   db: Db,
+  kind: string,
   asked: readonly KeyAfter[],
   upTo: number,
 ): Promise<readonly FirstChange[]> {
@@ -242,6 +258,7 @@ export async function readFirstChanges(
       .select(["revision", "key"])
       .where("revision", ">=", from)
       .where("revision", "<=", upTo)
+      .where("kind", "=", kind)
       .where("key", "in", [...open.keys()])
       .orderBy("revision")
       .limit(PAGE)
@@ -259,11 +276,11 @@ export async function readFirstChanges(
     from = last.revision;
     await nextTurn();
   }
-  return withValues(db, found);
+  return withContent(db, kind, found);
 }
 
 /**
- * Last revision by an actor that changed each key, after the key's revision and up to `upTo`. Keys
+ * Last revision by an actor that changed each key of a kind, after the key's revision and up to `upTo`. Keys
  * without one are absent.
  *
  * @param asked at most 1,000.
@@ -271,6 +288,7 @@ export async function readFirstChanges(
  */
 export async function readLastChangesBy(
   db: Db,
+  kind: string,
   actor: string,
   asked: readonly KeyAfter[],
   upTo: number,
@@ -288,6 +306,7 @@ export async function readLastChangesBy(
       .select((eb) => eb.fn.max("change.revision").as("last"))
       .where("change.revision", ">", start)
       .where("change.revision", "<=", Math.min(start + step, upTo))
+      .where("change.kind", "=", kind)
       .where("change.key", "in", keys)
       .where("revision.actor", "=", actor)
       .groupBy("change.key")
@@ -298,8 +317,9 @@ export async function readLastChangesBy(
   return new Map(since.map(({ key }) => [key, found.get(key) ?? 0]));
 }
 
-async function withValues(
+async function withContent(
   db: Db,
+  kind: string,
   found: readonly { readonly asked: KeyAfter; readonly revision: number }[],
 ): Promise<readonly FirstChange[]> {
   if (found.length === 0) return [];
@@ -307,6 +327,7 @@ async function withValues(
     .selectFrom("change")
     .selectAll()
     .where("revision", "in", [...new Set(found.map(({ revision }) => revision))])
+    .where("kind", "=", kind)
     .where("key", "in", [...new Set(found.map(({ asked }) => asked.key))])
     .execute();
   const changes = new Map(rows.map((row) => [`${row.revision} ${row.key}`, row]));
@@ -318,7 +339,7 @@ async function withValues(
 
 /** Number of rows of the history per query. */
 const BATCH = 500;
-/** A hash within the JSON of a site's state; none of its characters is escaped there. */
+/** A hash within JSON; none of its characters is escaped there. */
 const HASH = /(?<=")hmac[12]:(?:[0-9a-f]{12}:(?:past:)?)?[A-Za-z0-9_-]{43}(?=")/g;
 
 /** Reports whether hashes of another form than the wanted one exist. */
@@ -346,14 +367,15 @@ export async function rehashRows(
   };
   for (let from = 0; ; ) {
     const rows = await otherChanges(trx, form, BATCH, from);
-    for (const { revision, key, old_hash, new_hash } of rows)
+    for (const { revision, kind, key, old_hashes, new_hashes } of rows)
       await trx
         .updateTable("change")
         .set({
-          old_hash: old_hash === null ? null : replace(old_hash),
-          new_hash: new_hash === null ? null : replace(new_hash),
+          old_hashes: old_hashes?.replaceAll(HASH, replace) ?? null,
+          new_hashes: new_hashes?.replaceAll(HASH, replace) ?? null,
         })
         .where("revision", "=", revision)
+        .where("kind", "=", kind)
         .where("key", "=", key)
         .execute();
     const last = rows.at(-1);
@@ -383,12 +405,14 @@ export async function rehashRows(
 
 /** Rows of the history with a hash of another form, from a revision on. */
 function otherChanges(db: Db, form: string, limit: number, from = 0) {
+  // A row has hashes of one form only: they are made or replaced together.
+  const other = `%":"${form}%`;
   return db
     .selectFrom("change")
-    .select(["revision", "key", "old_hash", "new_hash"])
+    .select(["revision", "kind", "key", "old_hashes", "new_hashes"])
     .where("revision", ">=", from)
     .where((eb) =>
-      eb.or([eb("old_hash", "not like", `${form}%`), eb("new_hash", "not like", `${form}%`)]),
+      eb.or([eb("old_hashes", "not like", other), eb("new_hashes", "not like", other)]),
     )
     .orderBy("revision")
     .limit(limit)

@@ -44,14 +44,14 @@ export interface History {
    * @param to 0: the newest.
    * @param hides reports whether the values of a change are hidden from the caller; such a change
    *   is included even if both values are equal. Default: none.
-   * @param prefix only keys with this prefix. Default: all.
+   * @param kind only records of this kind. Default: all.
    * @throws as get.
    */
   diff(
     from: number,
     to: number,
     hides?: (change: StoredChange) => boolean,
-    prefix?: string,
+    kind?: string,
   ): Promise<readonly StoredChange[]>;
 }
 
@@ -69,10 +69,10 @@ export function createHistory(deps: {
     const oldest = await store.oldestRevision();
     if (revision + 1 < oldest) throw forgotten(revision, oldest);
   };
-  const between: History["diff"] = async (from, to, hides = () => false, prefix = "") => {
+  const between: History["diff"] = async (from, to, hides = () => false, kind?: string) => {
     await checkState(Math.min(from, to));
     await checkState(Math.max(from, to));
-    const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to), prefix);
+    const forward = await store.changesBetween(Math.min(from, to), Math.max(from, to), kind);
     // The oldest revisions may have been deleted during the read.
     await checkState(Math.min(from, to));
     return (from <= to ? forward : forward.map(reverse)).filter(
@@ -93,7 +93,7 @@ export function createHistory(deps: {
       if (revision > 0 && revision < oldest) throw forgotten(revision, oldest);
       throw notFound(message("REVISION_NOT_FOUND", { revision, newest: newest() }));
     },
-    diff: (from, to, hides, prefix) => between(from, to === 0 ? newest() : to, hides, prefix),
+    diff: (from, to, hides, kind) => between(from, to === 0 ? newest() : to, hides, kind),
   };
 }
 
@@ -136,13 +136,14 @@ function forgotten(revision: number, oldest: number): ServiceError {
 
 function reverse(change: StoredChange): StoredChange {
   return {
+    kind: change.kind,
     key: change.key,
     oldBody: change.newBody,
     newBody: change.oldBody,
-    oldHash: change.newHash,
-    newHash: change.oldHash,
     oldAttributes: change.newAttributes,
     newAttributes: change.oldAttributes,
+    oldHashes: change.newHashes,
+    newHashes: change.oldHashes,
   };
 }
 
@@ -166,7 +167,7 @@ export function explained(store: HistoryStore): HistoryStore {
     listRevisions: (filter) => mapReadError(store.listRevisions(filter)),
     commits: (...range) => mapReadError(store.commits(...range)),
     changesBetween: (...range) => mapReadError(store.changesBetween(...range)),
-    knownKeys: (keys) => mapReadError(store.knownKeys(keys)),
+    knownKeys: (...keys) => mapReadError(store.knownKeys(...keys)),
     markOf: (revision) => mapReadError(store.markOf(revision)),
     firstChanges: (...range) => mapReadError(store.firstChanges(...range)),
     lastChangesBy: (...range) => mapReadError(store.lastChangesBy(...range)),

@@ -4,16 +4,14 @@ import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import type { SettingDefinition } from "../settings/definition.ts";
-import { createItemCodec, type ItemCodec, type SettingItem } from "../settings/item.ts";
-import { SETTINGS, type SettingRules, settingRules } from "../settings/kind.ts";
-import { MOUNT_PREFIX, MOUNTS, mountRules } from "../settings/mount-key.ts";
-import { TOKEN_KEY } from "../settings/token.ts";
+import { type Codec, createCodec } from "./codec.ts";
+import type { AnyRules } from "./kind.ts";
 import type { Limit } from "./limit.ts";
 import { loadSealed } from "./sealing.ts";
-import { createSnapshot, type ItemChange, type Snapshot } from "./snapshot.ts";
+import { createSnapshot, type Snapshot } from "./snapshot.ts";
 import type {
   LedgerStore,
+  RecordName,
   RevisionCommit,
   StoredChange,
   StoredDelta,
@@ -28,12 +26,13 @@ import {
   type Decide,
 } from "./writer.ts";
 
-export interface EngineDeps {
+export interface LedgerDeps {
   readonly store: LedgerStore;
-  readonly definitions: readonly SettingDefinition[];
-  /** Seals the values of secret settings in the database. */
+  /** All kinds of records in the database. */
+  readonly kinds: readonly AnyRules[];
+  /** Seals secret parts in the database. */
   readonly sealer: Sealer;
-  /** Hashes secret values for the history. */
+  /** Hashes secret parts for the history. */
   readonly fingerprint: Fingerprint;
   /** Bounds of all records together. Default: none. */
   readonly limits?: readonly Limit[];
@@ -41,8 +40,6 @@ export interface EngineDeps {
   readonly collect?: () => void | Promise<void>;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Name of a key in the audit. Default: the key. */
-  readonly showKey?: ((key: string) => string) | undefined;
   /** Called when the database cannot be read; reads continue from memory. */
   readonly onReadFailure: (error: unknown) => void;
 }
@@ -59,13 +56,13 @@ interface CommitListener {
   reset(revision: number): void;
 }
 
-/** In-memory settings, and the only way to change them. */
+/** Records of all kinds in memory, and the only way to change them. */
 export interface Ledger {
-  /** All settings at the newest revision known to this process. */
+  /** All records at the newest revision known to this process. */
   snapshot(): Snapshot;
   /**
-   * Newest revision of any process on this database. Called for every call with a token, so that a token
-   * that was reset elsewhere is refused at once. Calls of one event-loop tick share one check.
+   * Newest revision of any process on this database. Called for every call with a token, so that a right
+   * that was ended elsewhere is refused at once. Calls of one event-loop tick share one check.
    */
   fresh(): Promise<Snapshot>;
   /** Like fresh, without sharing: synchronous if no process has committed. @throws as fresh. */
@@ -73,13 +70,15 @@ export interface Ledger {
   /** Reads commits of other processes unconditionally. @throws as fresh. */
   refresh(): Promise<Snapshot>;
   /**
-   * Changes settings in one transaction. A change of the permanent token resolves when no process
-   * accepts the old one.
+   * Changes records of any kinds in one transaction, as one revision. An urgent change, such as the
+   * end of a right, resolves when every process has it.
    *
    * @throws as decide; INVALID_ARGUMENT for a too long reason; UNAVAILABLE or RESOURCE_EXHAUSTED
    *   when the database cannot be written.
    */
   change<T>(origin: ChangeOrigin, decide: Decide<T>, options?: ChangeOptions): Promise<Changed<T>>;
+  /** Name of a record where records of all kinds are listed. */
+  nameOf(record: RecordName): string;
   /** Sets the only listener, the feed. */
   listen(listener: CommitListener): void;
   /** Invalidates cached replies after a change other than a commit. */
@@ -87,22 +86,16 @@ export interface Ledger {
 }
 
 /**
- * Loads the settings and starts the ledger. Values that are unsealed or sealed with an older key
+ * Loads the records and starts the ledger. Secret parts that are unsealed or sealed with an older key
  * are sealed with the first key.
  *
  * @throws ServiceError when a sealed value cannot be opened; StoreError.
  */
-export async function createLedger(deps: EngineDeps): Promise<Ledger> {
-  const { store, definitions } = deps;
-  const codec = createItemCodec(deps);
-  const rules = settingRules(definitions);
-  const restored = (state: StoredState) => restoreSnapshot(state, rules, codec);
-  const changeOf = (key: string, item: SettingItem | undefined): ItemChange => ({
-    kind: key.startsWith(MOUNT_PREFIX) ? MOUNTS : SETTINGS,
-    key,
-    item,
-  });
-  let snapshot = restored(await loadSealed({ ...deps, isSecret: codec.isSecret }));
+export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
+  const { store, kinds } = deps;
+  const codec = createCodec(deps);
+  const restored = (state: StoredState) => restoreSnapshot(state, kinds, codec);
+  let snapshot = restored(await loadSealed({ ...deps, codec }));
   let listener: CommitListener | undefined;
   let { databaseId } = store;
 
@@ -120,8 +113,15 @@ export async function createLedger(deps: EngineDeps): Promise<Ledger> {
     snapshot = snapshot.with(
       news.revision,
       [
-        ...news.changed.map((row) => changeOf(row.key, codec.fromStored(row))),
-        ...news.deleted.map((key) => changeOf(key, codec.absent(key))),
+        ...news.changed.map((record) => ({
+          kind: codec.rules(record.kind).kind,
+          key: record.key,
+          item: codec.fromStored(record),
+        })),
+        ...news.deleted.map(({ kind: name, key }) => {
+          const { kind, absent } = codec.rules(name);
+          return { kind, key, item: absent(key) };
+        }),
       ],
       news.mark ?? "",
     );
@@ -154,7 +154,6 @@ export async function createLedger(deps: EngineDeps): Promise<Ledger> {
   const writer = createWriter({
     store,
     codec,
-    showKey: deps.showKey ?? ((key) => key),
     limits: deps.limits ?? [],
     now: deps.now,
     snapshot: () => snapshot,
@@ -162,6 +161,8 @@ export async function createLedger(deps: EngineDeps): Promise<Ledger> {
     publish,
     collect: deps.collect ?? (() => undefined),
   });
+
+  const isUrgent = (change: StoredChange): boolean => codec.rules(change.kind).isUrgent(change);
 
   return {
     snapshot: () => snapshot,
@@ -174,13 +175,14 @@ export async function createLedger(deps: EngineDeps): Promise<Ledger> {
       try {
         const changed = await writer.change(origin, decide, options);
         failure = seenFailure;
-        if (options?.dryRun !== true && changed.commit?.changes.some(endsRight))
+        if (options?.dryRun !== true && changed.commit?.changes.some(isUrgent))
           await store.seenEverywhere(changed.revision);
         return changed;
       } catch (error) {
         throw failure(error);
       }
     },
+    nameOf: codec.nameOf,
     listen: (to) => {
       listener = to;
     },
@@ -188,11 +190,6 @@ export async function createLedger(deps: EngineDeps): Promise<Ledger> {
       snapshot = snapshot.with(snapshot.revision, []);
     },
   };
-}
-
-/** Reports whether a change ends the rights of a token. */
-function endsRight({ key }: StoredChange): boolean {
-  return key === TOKEN_KEY;
 }
 
 function checkReason(reason: string): void {
@@ -218,28 +215,27 @@ function countCharacters(text: string): number {
 }
 
 /**
- * Creates the first snapshot of a process, or the one after the database was replaced, from stored
- * rows: known settings without a row have their defaults.
+ * Creates the first snapshot of a process, or the one after the database was replaced. Known records
+ * come first, in their order, with or without a row.
  */
 function restoreSnapshot(
-  { revision, mark, records: settings }: StoredState,
-  rules: SettingRules,
-  { fromStored, absent }: Pick<ItemCodec, "fromStored" | "absent">,
+  { revision, mark, records }: StoredState,
+  kinds: readonly AnyRules[],
+  { fromStored }: Pick<Codec, "fromStored">,
 ): Snapshot {
-  const stored = new Map(settings.map((row) => [row.key, row]));
-  const known = rules.known.map((key) => {
-    const row = stored.get(key);
-    return row === undefined ? absent(key) : fromStored(row);
-  });
-  const keys = new Set(rules.known);
-  const others = settings.filter((row) => !keys.has(row.key)).map(fromStored);
-  const items = [...known, ...others].filter((item) => item !== undefined);
+  const byKind = Map.groupBy(records, ({ kind }) => kind);
   return createSnapshot(
     revision,
-    [
-      { rules, items: items.filter(({ origin }) => origin !== "mount") },
-      { rules: mountRules, items: items.filter(({ origin }) => origin === "mount") },
-    ],
+    kinds.map((rules) => {
+      const stored = new Map(byKind.get(rules.kind.name)?.map((record) => [record.key, record]));
+      const known = rules.known.map((key) => {
+        const record = stored.get(key);
+        stored.delete(key);
+        return record === undefined ? rules.absent(key) : fromStored(record);
+      });
+      const items = [...known, ...[...stored.values()].map(fromStored)];
+      return { rules, items: items.filter((item) => item !== undefined) };
+    }),
     mark,
   );
 }

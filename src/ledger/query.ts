@@ -3,7 +3,7 @@ import type { AppendAudit } from "../audit/query.ts";
 import { markRewrite } from "../database/meta-query.ts";
 import type { Database } from "../database/schema.ts";
 import { readCommits, readMark, readOldestRevision } from "./history-query.ts";
-import { settingFromRow } from "./row.ts";
+import { recordFromRow, recordToRow } from "./row.ts";
 import type { Rewrite, StoredDelta, StoredRecord, StoredState } from "./store.ts";
 
 /** Maximum number of revisions of a delta with all their changes. */
@@ -21,18 +21,20 @@ async function readRevision(db: Db): Promise<number> {
   return row?.revision ?? 0;
 }
 
+/** Records in the order of their positions. */
 export async function readState(db: Db): Promise<StoredState> {
   const rows = await db
-    .selectFrom("setting")
+    .selectFrom("record")
     .selectAll()
     .orderBy("position")
+    .orderBy("kind")
     .orderBy("key")
     .execute();
   const revision = await readRevision(db);
   return {
     revision,
     mark: (await readMark(db, revision)) || undefined,
-    records: rows.map(settingFromRow),
+    records: rows.map(recordFromRow),
   };
 }
 
@@ -40,39 +42,54 @@ export async function readDelta(db: Db, after: number): Promise<StoredDelta | un
   const revision = await readRevision(db);
   if (revision < after) return undefined;
   if (after + 1 < (await readOldestRevision(db))) return undefined;
+  const touched = db
+    .selectFrom("change")
+    .select(["kind", "key"])
+    .distinct()
+    .where("revision", ">", after);
   const changed = await db
-    .selectFrom("setting")
-    .selectAll()
-    .where("key", "in", (eb) =>
-      eb.selectFrom("change").select("change.key").where("change.revision", ">", after),
+    .with("touched", () => touched)
+    .selectFrom("touched")
+    .innerJoin("record", (join) =>
+      join.onRef("record.kind", "=", "touched.kind").onRef("record.key", "=", "touched.key"),
     )
-    .orderBy("position")
+    .selectAll("record")
+    .orderBy("record.position")
     .execute();
   const deleted = await db
-    .selectFrom("change")
-    .select("key")
-    .distinct()
-    .where("revision", ">", after)
-    .where("key", "not in", (eb) => eb.selectFrom("setting").select("setting.key"))
+    .with("touched", () => touched)
+    .selectFrom("touched")
+    .leftJoin("record", (join) =>
+      join.onRef("record.kind", "=", "touched.kind").onRef("record.key", "=", "touched.key"),
+    )
+    .select(["touched.kind", "touched.key"])
+    .where("record.key", "is", null)
     .execute();
   return {
     revision,
     mark: (await readMark(db, revision)) || undefined,
-    changed: changed.map(settingFromRow),
-    deleted: deleted.map((row) => row.key),
+    changed: changed.map(recordFromRow),
+    deleted,
     commits: revision - after > MAX_COMMITS ? undefined : await readCommits(db, after, revision),
   };
 }
 
-/** Writes the values of a change without conversion; the revision stays. */
-export async function rewriteValues(
+/** Writes the content of records as it is given; their revisions stay. */
+export async function rewriteRecords(
   trx: Transaction<Database>,
-  change: (settings: readonly StoredRecord[]) => Rewrite,
+  change: (records: readonly StoredRecord[]) => Rewrite,
   append: AppendAudit,
 ): Promise<StoredState> {
-  const { records: settings, audit } = change((await readState(trx)).records);
-  for (const { key, value } of settings)
-    await trx.updateTable("setting").set({ value }).where("key", "=", key).execute();
+  const { records, audit } = change((await readState(trx)).records);
+  for (const record of records) {
+    const { kind, key, body, attributes, secrets } = recordToRow(record);
+    await trx
+      .updateTable("record")
+      .set({ body, attributes, secrets })
+      .where("kind", "=", kind)
+      .where("key", "=", key)
+      .execute();
+  }
   await markRewrite(trx);
   await append(trx, audit);
   return readState(trx);

@@ -1,24 +1,21 @@
-import type { ChangeRow, RevisionRow, SettingRow } from "../database/schema.ts";
-import type { StoredChange, StoredRecord, StoredRevision } from "./store.ts";
+import type { ChangeRow, RecordRow, RevisionRow } from "../database/schema.ts";
+import type { PartTexts, StoredChange, StoredRecord, StoredRevision } from "./store.ts";
 
 /** Converts a row. Rows never leave the store: each type of row has two converters here. */
-export function settingFromRow(row: SettingRow): StoredRecord {
-  const { group_id, ...rest } = row;
-  return { ...rest, group: group_id };
+export function recordFromRow(row: RecordRow): StoredRecord {
+  return { ...row, secrets: row.secrets === null ? NONE : parts(row.secrets) };
 }
 
-export function settingToRow(setting: StoredRecord): SettingRow {
+export function recordToRow(record: StoredRecord): RecordRow {
+  const { kind, key, body, attributes, secrets, position, revision } = record;
   return {
-    key: setting.key,
-    value: setting.value,
-    type: setting.type,
-    options: setting.options,
-    help: setting.help,
-    group_id: setting.group,
-    flag: setting.flag,
-    origin: setting.origin,
-    position: setting.position,
-    revision: setting.revision,
+    kind,
+    key,
+    body,
+    attributes,
+    secrets: Object.keys(secrets).length === 0 ? null : JSON.stringify(secrets),
+    position,
+    revision,
   };
 }
 
@@ -39,13 +36,14 @@ export function revisionToRow(commit: StoredRevision): RevisionRow {
 export function changeToRow(revision: number, change: StoredChange): ChangeRow {
   return {
     revision,
+    kind: change.kind,
     key: change.key,
-    old_value: change.oldBody,
-    new_value: change.newBody,
-    old_hash: change.oldHash,
-    new_hash: change.newHash,
-    old_definition: change.oldAttributes,
-    new_definition: change.newAttributes,
+    old_body: change.oldBody,
+    new_body: change.newBody,
+    old_attributes: change.oldAttributes,
+    new_attributes: change.newAttributes,
+    old_hashes: change.oldHashes && JSON.stringify(change.oldHashes),
+    new_hashes: change.newHashes && JSON.stringify(change.newHashes),
   };
 }
 
@@ -65,12 +63,20 @@ export function revisionFromRow(row: RevisionRow): StoredRevision {
 
 export function changeFromRow(row: ChangeRow): StoredChange {
   return {
+    kind: row.kind,
     key: row.key,
-    oldBody: row.old_value,
-    newBody: row.new_value,
-    oldHash: row.old_hash,
-    newHash: row.new_hash,
-    oldAttributes: row.old_definition,
-    newAttributes: row.new_definition,
+    oldBody: row.old_body,
+    newBody: row.new_body,
+    oldAttributes: row.old_attributes,
+    newAttributes: row.new_attributes,
+    oldHashes: row.old_hashes === null ? null : parts(row.old_hashes),
+    newHashes: row.new_hashes === null ? null : parts(row.new_hashes),
   };
+}
+
+/** No secret parts. */
+const NONE: PartTexts = Object.freeze({});
+
+function parts(json: string): PartTexts {
+  return JSON.parse(json) as PartTexts;
 }

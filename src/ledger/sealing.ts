@@ -1,14 +1,12 @@
 import { doneEntry } from "../audit/entry.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { Sealer } from "../secrets/sealer.ts";
-import type { LedgerStore, Rewrite, StoredRecord, StoredState } from "./store.ts";
+import type { Codec } from "./codec.ts";
+import type { LedgerStore, Rewrite, StoredState } from "./store.ts";
 
 interface ResealDeps {
   readonly store: Pick<LedgerStore, "load" | "rewrite">;
-  readonly sealer: Sealer;
-  /** Reports whether the setting of a row is secret. */
-  readonly isSecret: (row: StoredRecord) => boolean;
+  readonly codec: Codec;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
 }
@@ -17,32 +15,26 @@ interface ResealDeps {
 const RESEAL = { actor: "mooring", transport: "start", method: "seal", peer: "", requestId: "" };
 
 /**
- * Loads what is stored, and seals every secret in it that is in the clear or sealed with an older
- * key. The audit lists the sealed settings with the public names of their earlier keys.
+ * Loads what is stored, and seals every secret part in it that is in the clear or sealed with an
+ * older key. The audit lists the sealed records with the public names of their earlier keys.
  *
- * @throws ServiceError when a sealed value does not open; StoreError.
+ * @throws ServiceError when a sealed part does not open; StoreError.
  */
-export async function loadSealed(deps: ResealDeps): Promise<StoredState> {
-  const { store, sealer, isSecret, now } = deps;
-  const staleOf = (settings: readonly StoredRecord[]) =>
-    settings.filter((row) => isSecret(row) && sealer.needsReseal(row.value));
+export async function loadSealed({ store, codec, now }: ResealDeps): Promise<StoredState> {
   const state = await store.load();
-  if (staleOf(state.records).length === 0) return state;
-  return store.rewrite((settings): Rewrite => {
-    const stale = staleOf(settings);
-    const sealed = stale.map((row) => ({
-      ...row,
-      value: sealer.seal(row.key, sealer.open(row.key, row.value)),
-    }));
+  if (!state.records.some(codec.needsReseal)) return state;
+  return store.rewrite((records): Rewrite => {
+    const stale = records.filter(codec.needsReseal);
+    const sealed = stale.map((record) => codec.toStored(record.kind, codec.fromStored(record)));
     const [first] = sealed;
     // Another process has sealed them.
     if (first === undefined) return { records: [], audit: [] };
     const detail = {
       keys: sealed.length,
-      with: sealer.keyOf(first.value),
-      before: [...new Set(stale.map(({ value }) => sealer.keyOf(value) ?? "clear"))].sort(),
+      with: codec.sealedBy(first)[0] ?? "",
+      before: [...new Set(stale.flatMap(codec.sealedBy))].sort(),
     };
-    const subjects = sealed.map(({ key }) => key);
+    const subjects = sealed.map(codec.nameOf);
     return { records: sealed, audit: [doneEntry(RESEAL, now(), subjects, detail)] };
   });
 }

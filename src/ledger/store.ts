@@ -2,47 +2,50 @@ import type { AuditOrigin } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import type { JobSlots } from "../database/job.ts";
 
-/** Setting as stored. */
-export interface StoredRecord {
+/** Name of a record: unique over all records. */
+export interface RecordName {
+  /** Name of its kind. */
+  readonly kind: string;
   readonly key: string;
-  readonly value: string;
-  readonly type: string;
-  readonly options: string;
-  readonly help: string;
-  readonly group: number;
-  readonly flag: number;
-  /**
-   * `known`: defined by the program at the time of writing. `custom`: created by a client. `mount`:
-   * a mount or one of its secret items (`mount-key.ts`).
-   */
-  readonly origin: "known" | "custom" | "mount";
-  /** Order of custom settings among themselves; 0 for known ones. */
+}
+
+/** Texts by the names of secret parts of a record. */
+export type PartTexts = Readonly<Record<string, string>>;
+
+/** Record as stored. */
+export interface StoredRecord extends RecordName {
+  /** Open part; null: the record has secret parts only. */
+  readonly body: string | null;
+  /** Short text that describes the record without its content. */
+  readonly attributes: string;
+  /** Secret parts, each sealed by itself if there is a sealing key. */
+  readonly secrets: PartTexts;
+  /** Order among records that were added later; 0: none. */
   readonly position: number;
   /** Revision of the last write. */
   readonly revision: number;
 }
 
-/** Change of one key in one revision, as stored in the history. */
-export interface StoredChange {
-  readonly key: string;
-  /** Null: the setting did not exist, or its value is secret and stored as a hash. */
+/** Change of one record in one revision, as stored in the history. */
+export interface StoredChange extends RecordName {
+  /** Open part before; null: the record did not exist, or had secret parts only. */
   readonly oldBody: string | null;
   readonly newBody: string | null;
-  /** Keyed hashes of secret values. */
-  readonly oldHash: string | null;
-  readonly newHash: string | null;
-  /** JSON of a custom setting's definition. */
+  /** Attributes before; null: the record did not exist, or its kind keeps none for it. */
   readonly oldAttributes: string | null;
   readonly newAttributes: string | null;
+  /** Keyed hashes of the secret parts before; null: there were none. */
+  readonly oldHashes: PartTexts | null;
+  readonly newHashes: PartTexts | null;
 }
 
-/** The caller that changed settings, its call, and its reason. */
+/** The caller that changed records, its call, and its reason. */
 export interface RevisionOrigin extends AuditOrigin {
   /** The client's reason; may be empty. */
   readonly reason: string;
 }
 
-/** Committed change of settings. */
+/** Committed change of records. */
 export interface StoredRevision extends RevisionOrigin {
   readonly revision: number;
   /** Milliseconds since 1970 UTC. */
@@ -73,7 +76,7 @@ export interface StoredDelta {
   /** As in StoredState. */
   readonly mark?: string | undefined;
   readonly changed: readonly StoredRecord[];
-  readonly deleted: readonly string[];
+  readonly deleted: readonly RecordName[];
   /** Revisions in order; undefined: too many for memory. */
   readonly commits: readonly RevisionCommit[] | undefined;
 }
@@ -82,7 +85,7 @@ export interface StoredDelta {
 export interface RevisionFilter {
   /** Exclusive upper bound of the revision. */
   readonly before?: number | undefined;
-  readonly key?: string | undefined;
+  readonly record?: RecordName | undefined;
   readonly actor?: string | undefined;
   /** Inclusive lower bound of the time, in milliseconds since 1970 UTC. */
   readonly since?: number | undefined;
@@ -91,12 +94,12 @@ export interface RevisionFilter {
   readonly limit: number;
 }
 
-/** Change without its values. */
-type ChangedKey = Pick<StoredChange, "key" | "oldAttributes" | "newAttributes">;
+/** Change without its content. */
+export type ChangeHeader = Pick<StoredChange, "kind" | "key" | "oldAttributes" | "newAttributes">;
 
-/** Revision with the keys that it changed. */
+/** Revision with the names of the records that it changed. */
 export interface RevisionSummary extends Omit<StoredRevision, "mark"> {
-  readonly changes: readonly ChangedKey[];
+  readonly changes: readonly ChangeHeader[];
 }
 
 /** Key, and the revision after which its first change is searched. */
@@ -119,12 +122,12 @@ export interface Retention {
 }
 
 /**
- * Rows written by one transaction. All set and deleted settings are also in the revisions' changes.
+ * Rows written by one transaction. All set and deleted records are also in the revisions' changes.
  */
 export interface StoredWrite {
   readonly revisions: readonly RevisionCommit[];
   readonly upserts: readonly StoredRecord[];
-  readonly deletes: readonly string[];
+  readonly deletes: readonly RecordName[];
   /** Audit entries of the change. */
   readonly audit: readonly AuditEntry[];
 }
@@ -141,7 +144,7 @@ export interface LedgerTransaction {
   write(rows: StoredWrite): Promise<void>;
 }
 
-/** Settings with replaced values, and their audit entries. */
+/** Records with replaced content, and their audit entries. */
 export interface Rewrite {
   readonly records: readonly StoredRecord[];
   readonly audit: readonly AuditEntry[];
@@ -158,7 +161,7 @@ export interface Rehash {
 }
 
 /**
- * Store of settings and their history. Methods reject only with a StoreError. Each implementation
+ * Store of records and their history. Methods reject only with a StoreError. Each implementation
  * passes the contract suite in test/store.
  */
 export interface LedgerStore extends JobSlots {
@@ -217,37 +220,42 @@ export interface LedgerStore extends JobSlots {
   /** Revisions in a range with their changes, oldest first, at most `limit`. */
   commits(after: number, upTo: number, limit: number): Promise<readonly RevisionCommit[]>;
   /**
-   * Combined change of each key in a range of revisions: from before the first to after the last
+   * Combined change of each record in a range of revisions: from before the first to after the last
    * change.
    *
-   * @param prefix only keys with this prefix, without `%` and `_`. Default: all.
+   * @param kind only records of this kind. Default: all.
    */
-  changesBetween(after: number, upTo: number, prefix?: string): Promise<readonly StoredChange[]>;
-  /** Returns those of at most 1,000 keys that have changes in the history. */
-  knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
+  changesBetween(after: number, upTo: number, kind?: string): Promise<readonly StoredChange[]>;
+  /** Returns those of at most 1,000 keys of a kind that have changes in the history. */
+  knownKeys(kind: string, keys: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * First change of each key after its revision and up to another one; keys without such a change
-   * are omitted. One pass over the history, independent of the number of keys.
+   * First change of each key of a kind after its revision and up to another one; keys without such
+   * a change are omitted. One pass over the history, independent of the number of keys.
    */
-  firstChanges(asked: readonly KeyAfter[], upTo: number): Promise<readonly FirstChange[]>;
+  firstChanges(
+    kind: string,
+    asked: readonly KeyAfter[],
+    upTo: number,
+  ): Promise<readonly FirstChange[]>;
   /**
-   * Last revision by an actor that changed each key, after the key's revision and up to another
+   * Last revision by an actor that changed each key of a kind, after the key's revision and up to another
    * one; keys without one are omitted.
    */
   lastChangesBy(
+    kind: string,
     actor: string,
     asked: readonly KeyAfter[],
     upTo: number,
   ): Promise<ReadonlyMap<string, number>>;
   /**
-   * Rewrites stored values without a revision, for sealing them again. The database files contain
-   * the replaced values until eraseReplaced.
+   * Rewrites stored content without a revision, for sealing it again. The database files contain the
+   * replaced content until eraseReplaced.
    *
-   * @param change receives all settings, in a write transaction; returns the settings with new
-   *   values and their audit entries.
+   * @param change receives all records, in a write transaction; returns those with new content and
+   *   their audit entries.
    * @returns the stored state.
    */
-  rewrite(change: (settings: readonly StoredRecord[]) => Rewrite): Promise<StoredState>;
+  rewrite(change: (records: readonly StoredRecord[]) => Rewrite): Promise<StoredState>;
   /**
    * Replaces hashes of secrets in the history and in the state of sites, in one transaction and
    * without a revision. The database files contain the replaced hashes until eraseReplaced.

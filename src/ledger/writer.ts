@@ -2,11 +2,9 @@ import { randomBytes } from "node:crypto";
 import { setImmediate as afterIo } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import type { ItemCodec } from "../settings/item.ts";
-import { MOUNTS, mountKey, readMountKey } from "../settings/mount-key.ts";
-import type { Rights } from "../settings/rights.ts";
 import { createTicks, type Ticks } from "../ticks.ts";
-import { type ItemReplacement, toChange, toCommit, toWrite } from "./commit.ts";
+import type { Codec } from "./codec.ts";
+import { type Replacement, toChange, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft, StagedItems } from "./draft.ts";
 import type { Amounts, Item, Kind, KindRules } from "./kind.ts";
 import { checkTotals, type Limit, replaceIn } from "./limit.ts";
@@ -50,13 +48,21 @@ export interface Changed<T> {
 /** Commit with its changed items. */
 export interface Committed {
   readonly commit: RevisionCommit;
-  readonly items: readonly ItemReplacement[];
+  readonly items: readonly Replacement[];
+}
+
+/** Rights of the caller of a change. */
+export interface ChangeRights {
+  /** Share of the space of all records that the caller may fill, from 0 to 1. */
+  readonly share: number;
+  /** @throws PERMISSION_DENIED. */
+  requireWrite(replacement: Replacement): void;
 }
 
 /** Actor of a change and their rights. */
-export interface ChangeOrigin extends RevisionOrigin {
+export interface ChangeOrigin<R extends ChangeRights = ChangeRights> extends RevisionOrigin {
   /** Undefined: all rights, for changes by the program itself. */
-  readonly rights?: Rights;
+  readonly rights?: R;
   /** Share of the space, for a change without rights. Default: that of the rights, or all. */
   readonly share?: number;
 }
@@ -70,9 +76,7 @@ export interface ChangeOptions {
 
 export interface WriterDeps {
   readonly store: LedgerStore;
-  readonly codec: ItemCodec;
-  /** Name of a key in the audit. */
-  readonly showKey: (key: string) => string;
+  readonly codec: Codec;
   /** Bounds of all records together. */
   readonly limits: readonly Limit[];
   /** Milliseconds since 1970 UTC. */
@@ -145,7 +149,7 @@ export function createWriter(deps: WriterDeps): Writer {
       decisions = await deps.store.transact(async (transaction) => {
         const made = await decide(transaction, jobs, deps);
         if (made.committed.length > 0)
-          await transaction.write(await toWrite(made.committed, deps.codec, deps.showKey));
+          await transaction.write(await toWrite(made.committed, deps.codec));
         return made;
       });
       if (decisions.committed.length > 0) deps.publish(decisions.committed);
@@ -198,29 +202,24 @@ async function decide(
   const { codec } = deps;
   const snapshot = await latest(deps, transaction);
   const decisions = await decideAll(snapshot, jobs, deps, allowed);
-  if (codec.seals || !decisions.committed.some(({ items }) => items.some(hasSecret)))
+  const hasSecret = (change: StoredChange): boolean =>
+    change.oldHashes !== null || change.newHashes !== null;
+  if (codec.seals || !decisions.committed.some(({ commit }) => commit.changes.some(hasSecret)))
     return decisions;
   // A process with a key may have started sealing in the meantime.
-  const { records: settings } = await transaction.load();
-  return settings.some(codec.isSealed) ? decideAll(snapshot, jobs, deps, refuseSecrets) : decisions;
-}
-
-/**
- * Reports whether a change has a secret before or after: a deleted secret also leaves a hash in the
- * history.
- */
-function hasSecret({ before, after }: ItemReplacement): boolean {
-  return before?.secret === true || after?.secret === true;
+  const { records } = await transaction.load();
+  if (!records.some(codec.isSealed)) return decisions;
+  /** Rejects secrets in the clear if other processes have sealed theirs. */
+  const refuseSecrets = (changes: readonly StoredChange[]): void => {
+    // A deleted secret also leaves a hash in the history.
+    const secret = changes.find(hasSecret);
+    if (secret !== undefined)
+      throw failedPrecondition(message("SEALING_KEY_MISSING", { key: codec.nameOf(secret) }));
+  };
+  return decideAll(snapshot, jobs, deps, refuseSecrets);
 }
 
 function allowed(): void {}
-
-/** Rejects secrets in the clear if other processes have sealed theirs. */
-function refuseSecrets(items: readonly ItemReplacement[]): void {
-  const secret = items.find(hasSecret);
-  if (secret !== undefined)
-    throw failedPrecondition(message("SEALING_KEY_MISSING", { key: secret.key }));
-}
 
 /**
  * Rejects text that PostgreSQL cannot store, which would fail the whole commit. Iterates over
@@ -260,6 +259,10 @@ class Decided implements Base {
     return this.#snapshot.rules(kind);
   }
 
+  prefixes(): readonly string[] {
+    return this.#snapshot.prefixes();
+  }
+
   get<I extends Item>(kind: Kind<I>, key: string): I | undefined {
     return this.#staged.has(kind, key)
       ? this.#staged.get(kind, key)
@@ -275,19 +278,16 @@ class Decided implements Base {
   }
 
   /** Items replaced by a draft on this state, as the next revision. */
-  replacements(draft: Draft): ItemReplacement[] {
+  replacements(draft: Draft): Replacement[] {
     return draft.changes().map(({ kind, key, item }) => {
       const before = this.get(kind, key);
       const after = item && Object.freeze({ ...item, revision: this.revision + 1 });
-      if (kind.name !== MOUNTS.name) return { kind, key, before, after } as ItemReplacement;
-      const row = mountKey(readMountKey(key)?.name ?? "");
-      const mount = { before: this.get(MOUNTS, row), after: draft.get(MOUNTS, row) };
-      return { kind, key, before, after, mount } as ItemReplacement;
+      return { kind, key, before, after };
     });
   }
 
   /** Advances to the next revision. */
-  apply(items: readonly ItemReplacement[], totals: Amounts, draft: Draft): void {
+  apply(items: readonly Replacement[], totals: Amounts, draft: Draft): void {
     for (const { kind, key, after } of items) {
       this.#staged.set(kind, key, after);
       this.#lastPositions.set(kind.name, draft.lastPosition(kind));
@@ -307,7 +307,7 @@ async function decideAll(
   snapshot: Snapshot,
   jobs: readonly Job[],
   deps: WriterDeps,
-  check: (items: readonly ItemReplacement[]) => void,
+  check: (changes: readonly StoredChange[]) => void,
 ): Promise<Decisions> {
   const settle: Settle[] = [];
   const committed: Committed[] = [];
@@ -320,8 +320,8 @@ async function decideAll(
       const changed = await decideOne(job, { state, ticks, committed, check }, deps);
       settle.push(() => job.resolve(changed));
       const { changes = [] } = changed.commit ?? {};
-      for (const { oldBody: oldValue, newBody: newValue } of changes)
-        text += (oldValue?.length ?? 0) + (newValue?.length ?? 0);
+      for (const { oldBody, newBody } of changes)
+        text += (oldBody?.length ?? 0) + (newBody?.length ?? 0);
       isLarge = changes.length >= LARGE || text >= TEXT;
     } catch (error) {
       settle.push(() => job.reject(error));
@@ -336,7 +336,7 @@ interface Deciding {
   readonly ticks: Ticks;
   readonly committed: Committed[];
   /** Throws to reject the changes of a job. */
-  readonly check: (items: readonly ItemReplacement[]) => void;
+  readonly check: (changes: readonly StoredChange[]) => void;
 }
 
 /** Applies one job, and adds its changes to the state and to the list of commits. */
@@ -351,7 +351,6 @@ async function decideOne(
   const result = deciding instanceof Promise ? await deciding : deciding;
   const items = state.replacements(draft);
   if (items.length === 0) return { result, revision: state.revision, commit: undefined };
-  check(items);
   refuseNulIn(origin, "");
   let { totals } = state;
   const changes: StoredChange[] = [];
@@ -359,11 +358,12 @@ async function decideOne(
   for (const item of items) {
     if (ticks.isDue()) await ticks.next();
     const { kind, key, before, after } = item;
-    origin.rights?.requireWrite(before, after);
+    origin.rights?.requireWrite(item);
     if (after !== undefined) refuseNulIn(after, `${key}.`);
     totals = replaceIn(totals, state.rules(kind), before, after);
     changes.push(toChange(item, codec));
   }
+  check(changes);
   const share = origin.share ?? origin.rights?.share ?? 1;
   if (!job.isOwn) checkTotals(state.totals, totals, limits, share);
   const mark = newMark();

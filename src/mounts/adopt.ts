@@ -11,17 +11,8 @@ import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { decideWithEffects } from "./effect.ts";
 import type { MountInput } from "./input.ts";
-import {
-  deleteMount,
-  isOnSite,
-  type Mount,
-  missingOn,
-  readDraftMount,
-  type Values,
-  wantedOn,
-  withoutSite,
-  writeMount,
-} from "./mount.ts";
+import { MOUNTS } from "./kind.ts";
+import { isOnSite, type Mount, missingOn, type Values, wantedOn, withoutSite } from "./mount.ts";
 import type { MountEtag } from "./mount-etag.ts";
 import { type Result, resultAs, type SaveRules } from "./save.ts";
 import { adoptMountsOf, type FoundMount, findMounts } from "./site/adoption.ts";
@@ -31,9 +22,6 @@ import type { MountRound } from "./site/round.ts";
 import { plainValue, type WantedMount } from "./site/row.ts";
 import { type MountState, NEW_MOUNT } from "./site/state.ts";
 import { saveUsable } from "./usable.ts";
-
-/** Reports whether an item of a driver is secret. */
-export type IsSecret = (driver: string, item: string) => boolean;
 
 /**
  * Converts a site's mount to an input. For a mount of several sites or with an override, differing
@@ -123,26 +111,16 @@ function withAbsent(found: Values, wanted: Values, isThere: (name: string) => bo
 function leaveSite(
   draft: Draft,
   name: string,
-  {
-    siteId,
-    sites,
-    isSecret,
-  }: {
-    readonly siteId: string;
-    readonly sites: SiteNames;
-    readonly isSecret: IsSecret;
-  },
+  { siteId, sites }: { readonly siteId: string; readonly sites: SiteNames },
 ): Result[] {
-  const mount = readDraftMount(draft, name);
+  const mount = draft.get(MOUNTS, name);
   if (mount === undefined) return [];
   const others = sites.ids.filter((each) => each !== siteId && isOnSite(mount, each));
   if (others.length === 0) {
-    deleteMount(draft, name);
+    draft.delete(MOUNTS, name);
     return [resultAs(name, "deleted", "")];
   }
-  writeMount(draft, { ...withoutSite(mount, siteId), siteIds: others }, (item) =>
-    isSecret(mount.driver, item),
-  );
+  draft.put(MOUNTS, { ...withoutSite(mount, siteId), siteIds: others });
   return [
     resultAs(
       name,
@@ -159,15 +137,13 @@ export function adoptContent(
     name,
     siteId,
     items,
-    isSecret,
   }: {
     readonly name: string;
     readonly siteId: string;
     readonly items: Values;
-    readonly isSecret: IsSecret;
   },
 ): void {
-  const mount = readDraftMount(draft, name);
+  const mount = draft.get(MOUNTS, name);
   if (mount === undefined || mount.content !== "adopt") return;
   const own = mount.overrides[siteId];
   const isOwn = ([item]: readonly [string, unknown]): boolean =>
@@ -179,9 +155,7 @@ export function adoptContent(
     own === undefined
       ? mount.overrides
       : { ...mount.overrides, [siteId]: { ...own, items: { ...own.items, ...mine } } };
-  writeMount(draft, { ...mount, items: { ...mount.items, ...common }, overrides }, (item) =>
-    isSecret(mount.driver, item),
-  );
+  draft.put(MOUNTS, { ...mount, items: { ...mount.items, ...common }, overrides });
 }
 
 /** Plan of a sync: steps to take, and mounts to leave unchanged. */
@@ -229,7 +203,6 @@ export interface AdoptRoundOptions {
   /** Other sites whose mounts are written to their servers. */
   readonly others: readonly Site[];
   readonly driverOf: (name: string) => DriverInfo | undefined;
-  readonly isSecret: IsSecret;
   readonly wantedOf: (site: Site) => readonly WantedMount[];
 }
 
@@ -247,7 +220,7 @@ export async function adoptRound(
   readonly states: MountRequest["states"];
 }> {
   const { site, names, dryRun, origin, rules, ledger, hash, mounts } = options;
-  const { driverOf, isSecret, wantedOf } = options;
+  const { driverOf, wantedOf } = options;
   const inputOf = (each: FoundMount): MountInput => {
     const before = mounts.get(each.name);
     const isShared =
@@ -280,7 +253,7 @@ export async function adoptRound(
         const gone = found.gone.flatMap((each) => {
           const file = rules.managedBy(each);
           return file === undefined
-            ? leaveSite(draft, each, { siteId: site.id, sites: rules.sites, isSecret })
+            ? leaveSite(draft, each, { siteId: site.id, sites: rules.sites })
             : [resultAs(each, "skipped", message("MANAGED_BY_FILE", { file }))];
         });
         return [...results, ...gone];

@@ -1,14 +1,8 @@
 import type { Draft } from "../ledger/draft.ts";
 import type { MountEffect } from "../sites/mount-effect.ts";
 import type { Site } from "../sites/site.ts";
-import {
-  draftMounts,
-  isOnSite,
-  type Mount,
-  type MountIndex,
-  pathOn,
-  readDraftMount,
-} from "./mount.ts";
+import { draftMounts, MOUNTS } from "./kind.ts";
+import { isOnSite, type Mount, type MountIndex, pathOn } from "./mount.ts";
 import type { Result } from "./save.ts";
 import type { MountState, SiteMounts } from "./site/state.ts";
 
@@ -73,7 +67,7 @@ export function decideWithEffects<R extends Pick<Result, "name" | "differs">>(
     const results = await decide(draft, mounts);
     return results.map((result) => {
       const { name, differs } = result;
-      const change = { before: before.get(name), after: readDraftMount(draft, name), differs };
+      const change = { before: before.get(name), after: draft.get(MOUNTS, name), differs };
       return { ...result, effects: effectsOf(change, sites) };
     });
   };

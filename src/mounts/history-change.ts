@@ -1,60 +1,41 @@
 import type { ItemChange, RecordChange } from "../history/kind.ts";
-import type { StoredChange } from "../ledger/store.ts";
-import { mountKey, readMountKey } from "../settings/mount-key.ts";
+import type { PartTexts, StoredChange } from "../ledger/store.ts";
 import { MASK } from "../settings/value.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { missingFields, readStored, siteNamesOf, type Values } from "./mount.ts";
+import { missingFields, siteNamesOf, type Values } from "./mount.ts";
+import { placeOf, readBody, shownSecrets } from "./stored.ts";
+import { REMOVED, subjectOf } from "./subject.ts";
 
 /** Names of sites for the history: those of sites that were removed are unknown. */
 export type HistorySites = Pick<SiteNames, "nameOf">;
 
-/** Name that is shown for a site that was removed. */
-const REMOVED = "removed";
-
+/** Name of a site, or `removed`. */
 function shownName({ nameOf }: HistorySites, id: string): string {
   return nameOf(id) || REMOVED;
 }
 
-/** Name of a stored key in the audit, with the name of a site in place of its id. */
-export function showMountKey(key: string, sites: HistorySites): string {
-  const place = readMountKey(key);
-  if (place?.site === undefined) return key;
-  return mountKey(place.name, place.item, shownName(sites, place.site));
-}
-
-/** Change of one mount, item by item. @param changes of the mount itself and of its secrets. */
-export function describeMountChange(
-  name: string,
-  changes: readonly StoredChange[],
-  sites: HistorySites,
-): RecordChange {
-  const whole = changes.find(({ key }) => readMountKey(key)?.item === undefined);
-  const before = itemsOf(whole?.oldBody, sites);
-  const after = itemsOf(whole?.newBody, sites);
+/** Change of a mount, item by item. */
+export function describeMountChange(change: StoredChange, sites: HistorySites): RecordChange {
+  const before = itemsOf(change.oldBody, sites);
+  const after = itemsOf(change.newBody, sites);
   const open = [...new Set([...before.keys(), ...after.keys()])].flatMap((item): ItemChange[] => {
     const [oldValue, newValue] = [before.get(item), after.get(item)];
     return oldValue === newValue ? [] : [{ name: item, oldValue, newValue, secret: false }];
   });
-  const secrets = changes.flatMap(({ key, oldHash, newHash }): ItemChange[] => {
-    const { item, site = "" } = readMountKey(key) ?? {};
-    if (item === undefined) return [];
-    const [field = item] = missingFields(
-      { missing: [{ item, site }] },
+  const mask = (hashes: PartTexts | null, part: string): string | undefined =>
+    hashes !== null && Object.hasOwn(hashes, part) ? MASK : undefined;
+  const secrets = shownSecrets(change).map((part): ItemChange => {
+    const place = placeOf(part);
+    const [name = place.item] = missingFields(
+      { missing: [place] },
       { nameOf: (id) => shownName(sites, id) },
     );
-    const mask = (hash: string | null) => (hash === null ? undefined : MASK);
-    return [{ name: field, oldValue: mask(oldHash), newValue: mask(newHash), secret: true }];
+    const [oldValue, newValue] = [mask(change.oldHashes, part), mask(change.newHashes, part)];
+    return { name, oldValue, newValue, secret: true };
   });
   return {
-    key: mountKey(name),
-    kind:
-      whole === undefined
-        ? "changed"
-        : whole.oldBody === null
-          ? "added"
-          : whole.newBody === null
-            ? "deleted"
-            : "changed",
+    key: subjectOf(change.key),
+    kind: change.oldBody === null ? "added" : change.newBody === null ? "deleted" : "changed",
     secret: false,
     items: [...open, ...secrets],
   };
@@ -67,7 +48,7 @@ function itemsOf(
 ): ReadonlyMap<string, string> {
   const items = new Map<string, string>();
   if (stored === null || stored === undefined) return items;
-  const mount = readStored(stored);
+  const mount = readBody(stored);
   const nameOf = (id: string): string => shownName(sites, id);
   const addAll = (prefix: string, values: Values): void => {
     for (const [item, value] of Object.entries(values)) items.set(`${prefix}.${item}`, `${value}`);

@@ -1,21 +1,17 @@
 import type { Grant } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { RecordKind } from "../history/kind.ts";
-import {
-  isMountChange,
-  MOUNTS,
-  mountKey,
-  pathsOfChange,
-  readMountKey,
-} from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { decideWithEffects } from "./effect.ts";
 import { describeMountChange } from "./history-change.ts";
 import { isSecretItem } from "./input.ts";
+import { MOUNTS } from "./kind.ts";
 import { isAllowed, type Mount } from "./mount.ts";
 import { restoreMounts } from "./restore.ts";
 import { redirectedOf } from "./save.ts";
+import { pathsOfChange } from "./stored.ts";
+import { subjectOf } from "./subject.ts";
 
 export interface MountsKindDeps {
   /** All mounts, by name. */
@@ -30,10 +26,7 @@ export interface MountsKindDeps {
   readonly managedBy: (name: string) => string | undefined;
 }
 
-/**
- * Mounts as a kind of records in the history: a mount is one record, with its secrets, which the
- * history stores as changes of their own.
- */
+/** Mounts as a kind of records in the history. */
 export function mountsKind({
   mounts,
   sites,
@@ -46,25 +39,24 @@ export function mountsKind({
   return {
     name: "mount",
     plural: "mounts",
-    rows: MOUNTS,
+    kind: MOUNTS,
     scopes: { read: "mounts:read", restore: "mounts:write" },
-    recordOf: (change) => (isMountChange(change) ? readMountKey(change.key)?.name : undefined),
-    keyOf: (name) => mountKey(name),
+    keyOf: (name) => subjectOf(name),
     find,
     mayName: (grant, text) => {
       if (grant.limits.length === 0) return true;
       const mount = mounts().get(nameOf(text, grant));
       return mount !== undefined && isAllowed(grant, mount);
     },
-    storedKeys: (text) => [mountKey(text.normalize("NFC"))],
+    storedKey: (text) => text.normalize("NFC"),
     allows: (grant, change) => {
       if (grant.limits.length === 0) return true;
-      const paths = pathsOfChange(change) ?? [];
+      const paths = pathsOfChange(change);
       return paths.length > 0 && paths.every(grant.allowsMount);
     },
-    hides: (grant, { oldHash, newHash }) =>
-      (oldHash !== null || newHash !== null) && !grant.has("mounts:reveal"),
-    describe: (name, changes) => describeMountChange(name, changes, sites()),
+    hides: (grant, { oldHashes, newHashes }) =>
+      (oldHashes !== null || newHashes !== null) && !grant.has("mounts:reveal"),
+    describe: (change) => describeMountChange(change, sites()),
     restore: async (draft, changes, grant) =>
       decideWithEffects(running(), () =>
         restoreMounts(draft, changes, {

@@ -1,9 +1,7 @@
 import type { Ledger } from "../ledger/ledger.ts";
-import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
-import type { SettingItem } from "../settings/item.ts";
-import { MOUNTS } from "../settings/mount-key.ts";
-import { type Mount, readMounts, wantedMounts } from "./mount.ts";
+import { MOUNTS, mountsByName } from "./kind.ts";
+import { type Mount, wantedMounts } from "./mount.ts";
 import type { WantedMount } from "./site/row.ts";
 
 /** Maximum number of sites whose desired mounts are kept. */
@@ -20,8 +18,7 @@ export interface MountView {
 }
 
 export function createMountView(ledger: Pick<Ledger, "snapshot">): MountView {
-  const read = memoize((rows: View<SettingItem>) => readMounts(rows.items()));
-  const all = (): ReadonlyMap<string, Mount> => read(ledger.snapshot().of(MOUNTS));
+  const all = (): ReadonlyMap<string, Mount> => mountsByName(ledger.snapshot().of(MOUNTS));
   const wanted = memoize((mounts: ReadonlyMap<string, Mount>) =>
     memoize((id: string) => wantedMounts(mounts, { id }), { limit: MAX_SITES }),
   );

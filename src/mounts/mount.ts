@@ -1,10 +1,5 @@
 import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
-import type { Draft } from "../ledger/draft.ts";
-import { memoize } from "../memoize.ts";
-import { setOwn } from "../own-value.ts";
-import type { SettingItem } from "../settings/item.ts";
-import { MOUNTS, mountItem, mountKey, readMountKey } from "../settings/mount-key.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { type BlindItem, blindOn } from "./blind.ts";
@@ -53,38 +48,8 @@ export interface Mount {
   readonly blind?: readonly BlindItem[];
   /** Secret items without their values. A mount is not sent to sites that need one of them. */
   readonly missing: readonly MissingItem[];
-  /** Revision of the last change. */
+  /** Revision of the last change; 0: it is not stored. */
   readonly revision: number;
-}
-
-/** Content of a mount's row: everything but its name, its secrets and its revision. */
-type Stored = Omit<Mount, "name" | "revision" | "missing"> & {
-  /** Absent: none. */
-  readonly missing?: Mount["missing"];
-};
-
-/** Reads the value of a mount's row; its secrets have rows of their own. */
-export function readStored(value: string): Omit<Mount, "name" | "revision"> {
-  const stored = JSON.parse(value) as Stored;
-  return { ...stored, missing: stored.missing ?? [] };
-}
-
-/** Reads all mounts from their rows, by name. */
-export function readMounts(rows: Iterable<SettingItem>): ReadonlyMap<string, Mount> {
-  const secrets = new Map<string, SettingItem[]>();
-  const mounts: [string, SettingItem][] = [];
-  for (const row of rows) {
-    const place = readMountKey(row.key);
-    if (place === undefined) continue;
-    if (place.item === undefined) mounts.push([place.name, row]);
-    else {
-      const of = secrets.get(place.name) ?? [];
-      of.push(row);
-      secrets.set(place.name, of);
-    }
-  }
-  mounts.sort(([a], [b]) => (a < b ? -1 : 1));
-  return new Map(mounts.map(([name, row]) => [name, mountOf(name, row, secrets.get(name) ?? [])]));
 }
 
 /** Mounts by name, with an index of their paths on any site. */
@@ -126,127 +91,14 @@ export function isAllowed({ allowsMount }: Pick<Grant, "allowsMount">, mount: Mo
   return pathsOf(mount).every(allowsMount);
 }
 
-/** All mounts of a draft, by name. */
-export function draftMounts(draft: Draft): MountIndex {
-  const rows = [...draft.keys(MOUNTS)].flatMap((key) => draft.get(MOUNTS, key) ?? []);
-  return new MountIndex(readMounts(rows));
-}
-
-/** Reads one mount from a draft. */
-export function readDraftMount(draft: Draft, name: string): Mount | undefined {
-  const row = draft.get(MOUNTS, mountKey(name));
-  return row && mountOf(name, row, secretRows(draft, name));
-}
-
-/** Keys of the secret items of a draft's mounts, by the names of the mounts; some may be deleted. */
-const secretKeys = memoize((draft: Draft) => {
-  const keys = new Map<string, Set<string>>();
-  for (const key of draft.keys(MOUNTS)) {
-    const place = readMountKey(key);
-    if (place?.item !== undefined) addTo(keys, place.name, key);
-  }
-  return keys;
-});
-
 function addTo(sets: Map<string, Set<string>>, name: string, value: string): void {
   const set = sets.get(name);
   if (set === undefined) sets.set(name, new Set([value]));
   else set.add(value);
 }
 
-function secretRows(draft: Draft, name: string): SettingItem[] {
-  return [...(secretKeys(draft).get(name) ?? [])].flatMap((key) => draft.get(MOUNTS, key) ?? []);
-}
-
-/** Mounts by their rows, which are the same objects until they change. */
-const known = new WeakMap<
-  SettingItem,
-  { readonly name: string; readonly secrets: readonly SettingItem[]; readonly mount: Mount }
->();
-
-/** @returns the same object for the same rows. */
-function mountOf(name: string, row: SettingItem, secrets: readonly SettingItem[]): Mount {
-  const before = known.get(row);
-  const isSame =
-    before?.name === name &&
-    before.secrets.length === secrets.length &&
-    secrets.every((secret, at) => before.secrets[at] === secret);
-  if (isSame) return before.mount;
-  const mount = readMount(name, row, secrets);
-  known.set(row, { name, secrets, mount });
-  return mount;
-}
-
-function readMount(name: string, row: SettingItem, secrets: readonly SettingItem[]): Mount {
-  const stored = readStored(row.value);
-  const items: Record<string, Scalar> = { ...stored.items };
-  const overrides: Record<string, Override> = { ...stored.overrides };
-  let { revision } = row;
-  for (const secret of secrets) {
-    const { site, item = "" } = readMountKey(secret.key) ?? { site: undefined };
-    const value = JSON.parse(secret.value) as Scalar;
-    revision = Math.max(revision, secret.revision);
-    if (site === undefined) setOwn(items, item, value);
-    else {
-      const before = overrides[site] ?? EMPTY;
-      overrides[site] = { ...before, items: { ...before.items, [item]: value } };
-    }
-  }
-  return Object.freeze({ ...stored, name, items, overrides, revision });
-}
-
-const EMPTY: Override = { path: "", items: {}, members: {} };
-
-/**
- * Writes a mount, its secret items into rows of their own.
- *
- * @param isSecret whether an item of its driver is secret.
- * @param given keys of secret rows that always count as changed: the caller must not learn whether
- *   the sent value equals the stored one.
- * @returns whether it is a change.
- */
-export function writeMount(
-  draft: Draft,
-  { name, revision: _revision, missing, ...mount }: Mount,
-  isSecret: (item: string) => boolean,
-  given: ReadonlySet<string> = new Set(),
-): boolean {
-  const secrets = new Map<string, Scalar>();
-  const split = (items: Values, site?: string): Values => {
-    const open: Record<string, Scalar> = {};
-    for (const [item, value] of Object.entries(items))
-      if (isSecret(item)) secrets.set(mountKey(name, item, site), value);
-      else setOwn(open, item, value);
-    return open;
-  };
-  const overrides = Object.fromEntries(
-    Object.entries(mount.overrides).map(([site, override]) => [
-      site,
-      { ...override, items: split(override.items, site) },
-    ]),
-  );
-  const stored: Stored = {
-    ...mount,
-    items: split(mount.items),
-    overrides,
-    ...(missing.length > 0 && { missing }),
-  };
-  let isChange = draft.put(MOUNTS, mountItem(mountKey(name), JSON.stringify(stored), false));
-  for (const row of secretRows(draft, name))
-    if (!secrets.has(row.key)) isChange = draft.delete(MOUNTS, row.key) || isChange;
-  for (const [key, value] of secrets) {
-    const item = mountItem(key, JSON.stringify(value), true);
-    isChange = draft.put(MOUNTS, item, given.has(key)) || isChange;
-    addTo(secretKeys(draft), name, key);
-  }
-  return isChange;
-}
-
-/** Deletes a mount with its secrets. */
-export function deleteMount(draft: Draft, name: string): void {
-  for (const row of secretRows(draft, name)) draft.delete(MOUNTS, row.key);
-  draft.delete(MOUNTS, mountKey(name));
-}
+/** Values of a site that has none of its own. */
+export const NO_OVERRIDE: Override = { path: "", items: {}, members: {} };
 
 /** Reports whether a mount is assigned to a site. */
 export function isOnSite({ siteIds }: Pick<Mount, "siteIds">, siteId: string): boolean {
@@ -304,7 +156,7 @@ export function missingFields(
 /** Desired mount on a site. */
 export function wantedOn(mount: Mount, siteId: string): WantedMount {
   const { name, driver, disabled, content, revision } = mount;
-  const override = mount.overrides[siteId] ?? EMPTY;
+  const override = mount.overrides[siteId] ?? NO_OVERRIDE;
   // A new credential of the mount is not sent to a site with its own one.
   const hasOwn = Object.keys(override.items).some((item) => itemKind(driver, item) === "learned");
   const credentialRevision = hasOwn ? (override.credentialRevision ?? 0) : mount.credentialRevision;

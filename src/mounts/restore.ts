@@ -1,25 +1,16 @@
 import { type Grant, outsideLimits } from "../access/grant.ts";
 import type { Restored } from "../history/kind.ts";
+import { changedSecrets } from "../ledger/commit.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { failedPrecondition } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
-import { readMountKey } from "../settings/mount-key.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
-import {
-  deleteMount,
-  draftMounts,
-  isAllowed,
-  type MissingItem,
-  type Mount,
-  missingFields,
-  pathsOf,
-  readDraftMount,
-  readStored,
-  writeMount,
-} from "./mount.ts";
+import { draftMounts, MOUNTS } from "./kind.ts";
+import { isAllowed, type MissingItem, type Mount, missingFields, pathsOf } from "./mount.ts";
 import { changedNames, findClash } from "./save.ts";
+import { placeOf, readBody } from "./stored.ts";
 
 export interface RestoreRules {
   readonly grant: Grant;
@@ -46,57 +37,40 @@ export async function restoreMounts(
 ): Promise<readonly RestoredMount[]> {
   const ticks = createTicks();
   const results: RestoredMount[] = [];
-  for (const [name, own] of Map.groupBy(changes, ({ key }) => readMountKey(key)?.name ?? "")) {
+  for (const change of changes) {
     if (ticks.isDue()) await ticks.next();
-    results.push(restoreMount(draft, name, { ...splitChanges(own), rules }));
+    results.push(restoreMount(draft, change, rules));
   }
   await checkPaths(draft, results, rules);
   return results;
 }
 
-/** Changes of one mount. */
-interface MountChanges {
-  /** Change of the mount itself; undefined: only its secrets have changed. */
-  readonly whole: StoredChange | undefined;
-  readonly secrets: readonly SecretChange[];
-}
-
-interface SecretChange extends MissingItem {
-  readonly hadValue: boolean;
-}
-
-function splitChanges(changes: readonly StoredChange[]): MountChanges {
-  const secrets = changes.flatMap(({ key, oldHash }): SecretChange[] => {
-    const { item, site = "" } = readMountKey(key) ?? {};
-    return item === undefined ? [] : [{ site, item, hadValue: oldHash !== null }];
-  });
-  return { whole: changes.find(({ key }) => readMountKey(key)?.item === undefined), secrets };
-}
-
-function restoreMount(
-  draft: Draft,
-  name: string,
-  { whole, secrets, rules }: MountChanges & { readonly rules: RestoreRules },
-): RestoredMount {
+function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): RestoredMount {
+  const { key: name, oldBody, newBody } = change;
+  const secrets = changedSecrets(change).map(placeOf);
   const { sites } = rules;
-  const now = readDraftMount(draft, name);
+  const now = draft.get(MOUNTS, name);
   // Another caller has moved it after the history was read.
   if (now !== undefined && !isAllowed(rules.grant, now)) throw outsideLimits(rules.grant);
   const file = rules.managedBy(name);
   if (file !== undefined) return skipped(name, message("MANAGED_BY_FILE", { file }));
-  if (whole === undefined) return skipped(name, secretsStay(secrets, sites));
-  if (whole.oldBody === null) {
+  if (oldBody === newBody) return skipped(name, secretsStay(secrets, sites));
+  if (oldBody === null) {
     if (now === undefined) return resultOf(name, "unchanged");
-    deleteMount(draft, name);
+    draft.delete(MOUNTS, name);
     return resultOf(name, "deleted");
   }
-  const before: Mount = { ...readStored(whole.oldBody), name, revision: 0 };
+  const before: Mount = { ...readBody(oldBody), name, revision: 0 };
   const ofDriver = (item: string): boolean => rules.isSecret(before.driver, item);
-  const mount = withCurrentSecrets(before, { now, secrets, isSecret: ofDriver });
+  const mount = withCurrentSecrets(before, {
+    now,
+    oldHashes: change.oldHashes,
+    isSecret: ofDriver,
+  });
   const redirected = now === undefined ? [] : rules.redirected(now, mount);
   if (redirected.length > 0)
     return skipped(name, message("ROLLBACK_REDIRECTS", { items: redirected.join(", ") }));
-  const isChanged = writeMount(draft, mount, ofDriver);
+  const isChanged = draft.put(MOUNTS, mount);
   const lost = missingFields(mount, sites);
   const note =
     lost.length > 0
@@ -137,11 +111,11 @@ function withCurrentSecrets(
   before: Mount,
   {
     now,
-    secrets,
+    oldHashes,
     isSecret,
   }: {
     readonly now: Mount | undefined;
-    readonly secrets: readonly SecretChange[];
+    readonly oldHashes: StoredChange["oldHashes"];
     readonly isSecret: (item: string) => boolean;
   },
 ): Mount {
@@ -163,17 +137,17 @@ function withCurrentSecrets(
     ),
     credentialRevision: now?.credentialRevision ?? before.credentialRevision,
     ...(now?.blind !== undefined && { blind: now.blind }),
-    missing: missingAfter(before, secrets, source),
+    missing: missingAfter(before, oldHashes, source),
   };
 }
 
 /** Secrets of the restored mount, including missing ones, without a value in the current mount. */
 function missingAfter(
   before: Mount,
-  secrets: readonly SecretChange[],
+  oldHashes: StoredChange["oldHashes"],
   now: Mount | undefined,
 ): readonly MissingItem[] {
-  const had = secrets.flatMap(({ site, item, hadValue }) => (hadValue ? [{ site, item }] : []));
+  const had = Object.keys(oldHashes ?? {}).map(placeOf);
   const all = new Map(
     [...before.missing, ...had].map((each) => [`${each.site}:${each.item}`, each]),
   );

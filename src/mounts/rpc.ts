@@ -39,7 +39,6 @@ import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
-import { mountKey } from "../settings/mount-key.ts";
 import { MASK } from "../settings/value.ts";
 import { mountResultToProto } from "../sites/mount-effect.ts";
 import type { SiteNames } from "../sites/site-names.ts";
@@ -58,6 +57,7 @@ import type { MountEtag } from "./mount-etag.ts";
 import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";
 import type { Status } from "./status.ts";
+import { subjectOf } from "./subject.ts";
 import type { WatchedMount, WatchedMounts } from "./watch.ts";
 
 /** Data of the messages besides mounts. */
@@ -190,7 +190,7 @@ export function mountImpl(
         audit.note(
           dryRunOf(
             context,
-            inputs.map(({ name }) => mountKey(name)),
+            inputs.map(({ name }) => subjectOf(name)),
           ),
         );
       return create(SaveMountsResponseSchema, {
@@ -430,7 +430,7 @@ function secretKeys(
   const driver = driverOf(mount.driver);
   const keys = (items: Values, site?: string): string[] =>
     Object.entries(items).flatMap(([item, value]) =>
-      value !== "" && isSecretItem(driver, item) ? [mountKey(mount.name, item, site)] : [],
+      value !== "" && isSecretItem(driver, item) ? [subjectOf(mount.name, item, site)] : [],
     );
   return [
     ...keys(mount.items),

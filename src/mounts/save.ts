@@ -6,25 +6,15 @@ import { NO_RECORD } from "../ledger/record-etag.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
-import { mountKey } from "../settings/mount-key.ts";
 import { checkManaged } from "../settings/save.ts";
 import type { MountResult } from "../sites/mount-effect.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { blindAfter } from "./blind.ts";
 import { redirectedSecrets } from "./destination.ts";
-import { type CheckedMount, isSecretItem, type MountInput, withMountInput } from "./input.ts";
-import {
-  deleteMount,
-  isOnSite,
-  type Mount,
-  type MountIndex,
-  pathOn,
-  pathsOf,
-  readDraftMount,
-  wantedOn,
-  writeMount,
-} from "./mount.ts";
+import { type CheckedMount, type MountInput, withMountInput } from "./input.ts";
+import { MOUNTS } from "./kind.ts";
+import { isOnSite, type Mount, type MountIndex, pathOn, pathsOf, wantedOn } from "./mount.ts";
 import type { MountEtag } from "./mount-etag.ts";
 import { itemKind, sharedCredentials } from "./site/item-kind.ts";
 import { familyWarnings, type SiteFamily } from "./site-family.ts";
@@ -148,12 +138,7 @@ export async function decideSave(
       warningOf(each),
       ...familyWarnings(mount, rules.driverOf(mount.driver), rules.families),
     ]);
-    const isChanged = writeMount(
-      draft,
-      mount,
-      (item) => isSecretItem(rules.driverOf(mount.driver), item),
-      new Set(given.map(({ item, site }) => mountKey(mount.name, item, site))),
-    );
+    const isChanged = draft.put(MOUNTS, mount, given.length > 0);
     results.push(resultOf(each, note, isChanged, rules.sites));
   }
   return results;
@@ -419,8 +404,8 @@ export function decideDelete(
   need: (mount: Mount | undefined, name: string) => Mount,
 ): Result[] {
   return names.map((name) => {
-    need(readDraftMount(draft, name), name);
-    deleteMount(draft, name);
+    need(draft.get(MOUNTS, name), name);
+    draft.delete(MOUNTS, name);
     return resultAs(name, "deleted", "");
   });
 }

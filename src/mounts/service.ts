@@ -29,19 +29,16 @@ import { writeDocument } from "./archive/exported-row.ts";
 import { type DecideMounts, decideWithEffects, effectsOfFollowing, isRunning } from "./effect.ts";
 import { mountsKind } from "./history-kind.ts";
 import { isSecretItem, type MountInput, nameProblem, replaceInputs, wholeInput } from "./input.ts";
+import { draftMounts, MOUNTS } from "./kind.ts";
 import {
-  deleteMount,
-  draftMounts,
   isAllowed,
   isOnSite,
   type Mount,
   missingFields,
   overridesByName,
   pathOn,
-  readDraftMount,
   siteNamesOf,
   withoutSite,
-  writeMount,
 } from "./mount.ts";
 import { createMountEtag } from "./mount-etag.ts";
 import type { Caller, ChangeOptions, MountService, Saved } from "./mount-service.ts";
@@ -204,7 +201,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
       ledger,
       registry,
       driverOf,
-      isSecret,
       wantedOf,
       hash: deps.fingerprint,
       origin: caller.origin,
@@ -313,7 +309,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     copy: async (name, to, caller, options = {}) => {
       const { result } = await ledger.change(caller.origin, async (draft) => {
-        const from = need(caller.grant)(readDraftMount(draft, name), name);
+        const from = need(caller.grant)(draft.get(MOUNTS, name), name);
         const { driver, disabled, content, items, members } = from;
         const sites = deps.sites.names();
         if (from.missing.length > 0)
@@ -345,7 +341,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
         };
         const rules = { ...rulesOf(caller, options), carries: true };
         await decideSave(draft, [input], draftMounts(draft), rules);
-        return readDraftMount(draft, to.name);
+        return draft.get(MOUNTS, to.name);
       });
       return need(caller.grant)(all().get(to.name) ?? result, to.name);
     },
@@ -354,16 +350,16 @@ export function createMountService(deps: MountServiceDeps): MountService {
       if (problem !== undefined)
         throw invalid([{ field: "new_name", description: problemAt("new_name", problem) }]);
       await ledger.change(caller.origin, (draft) => {
-        const mount = need(caller.grant)(readDraftMount(draft, name), name);
+        const mount = need(caller.grant)(draft.get(MOUNTS, name), name);
         guard(name);
         if (newName === name) return;
-        const other = readDraftMount(draft, newName);
+        const other = draft.get(MOUNTS, newName);
         // As a save with the name of a mount outside of the limits: its name is not confirmed.
         if (other !== undefined && !allowed(caller.grant)(other)) refuse(caller.grant)();
         if (other !== undefined)
           throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name: newName }));
-        deleteMount(draft, name);
-        writeMount(draft, { ...mount, name: newName }, (item) => isSecret(mount.driver, item));
+        draft.delete(MOUNTS, name);
+        draft.put(MOUNTS, { ...mount, name: newName });
       });
       const renamed = need(caller.grant)(all().get(newName), newName);
       // The sites' rows stay unchanged: only their stored states get the new name.
@@ -478,7 +474,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       await ledger.change(origin, (draft) => {
         for (const [name, items] of Object.entries(take))
           if (declared.by(name) === undefined)
-            adoptContent(draft, { name, siteId: site.id, items, isSecret });
+            adoptContent(draft, { name, siteId: site.id, items });
       });
     },
     declaredBy: declared.by,
@@ -529,11 +525,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
         { ...origin, reason: `the site ${site.name} was removed` },
         (draft) =>
           named.flatMap(({ name }) => {
-            const mount = readDraftMount(draft, name);
+            const mount = draft.get(MOUNTS, name);
             if (mount === undefined || !namesSite(mount, site.id)) return [];
             const left = withoutSite(mount, site.id);
             const note = leftNote(left, deps.sites.names());
-            writeMount(draft, left, (item) => isSecret(mount.driver, item));
+            draft.put(MOUNTS, left);
             return [{ ...resultAs(name, "changed", note), effects: [] }];
           }),
         { dryRun },

@@ -21,18 +21,19 @@ const SEALED_V1 = /^sealed:v1:([0-9a-f]{12}):([A-Za-z0-9_-]+)$/;
 /** Prefix of a value in the clear that begins with one of the prefixes. */
 const ESCAPE = "plain:v1:";
 
-/** Encrypts values of secret settings for the database, and decrypts them. */
+/** Encrypts secrets for the database, and decrypts them. */
 export interface Sealer {
   /** Whether a sealing key exists. */
   readonly seals: boolean;
   /** @returns the text to store: sealed with the first key, or the value itself without keys. */
   seal(key: string, plaintext: string): string;
   /**
-   * @param key - key of the setting; a sealed value can be opened only for its own setting.
+   * @param key - place of the value; a sealed value can be opened only in its own place.
+   * @param name - name in messages. Default: the place.
    * @throws FAILED_PRECONDITION when the key that sealed it is not configured; DATA_LOSS when the
    *   value was changed or belongs to another setting. Neither quotes a value.
    */
-  open(key: string, stored: string): string;
+  open(key: string, stored: string, name?: string): string;
   isSealed(stored: string): boolean;
   /** Public name of the sealing key; undefined: the value is in the clear. */
   keyOf(stored: string): string | undefined;
@@ -66,13 +67,15 @@ export function createSealer(
     needsReseal: (stored) => first !== undefined && SEALED_V1.exec(stored)?.[1] !== first.id,
     seal: (key, plaintext) =>
       first === undefined ? escapePlain(plaintext) : encrypt(first, key, plaintext, random),
-    open: (key, stored) => {
+    open: (key, stored, name = key) => {
       if (!isSealed(stored)) return unescapePlain(stored);
       const [, id = "", body = ""] = SEALED_V1.exec(stored) ?? [];
-      if (id === "") throw damaged(key);
+      if (id === "") throw damaged(name);
       const sealedBy = byId.get(id);
-      if (sealedBy === undefined) throw keyMissing(key, id, keys.length);
-      return decrypt(sealedBy, key, Buffer.from(body, "base64url"));
+      if (sealedBy === undefined) throw keyMissing(name, id, keys.length);
+      const text = decrypt(sealedBy, key, Buffer.from(body, "base64url"));
+      if (text === undefined) throw damaged(name);
+      return text;
     },
   };
 }
@@ -102,8 +105,9 @@ function encrypt(
   return `sealed:v1:${id}:${sealed.toString("base64url")}`;
 }
 
-function decrypt({ id, secret }: SealingKey, key: string, sealed: Buffer): string {
-  if (sealed.length < NONCE_BYTES + TAG_BYTES) throw damaged(key);
+/** @returns undefined: it was changed, or sealed for another place. */
+function decrypt({ id, secret }: SealingKey, key: string, sealed: Buffer): string | undefined {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const tagAt = sealed.length - TAG_BYTES;
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(CIPHER, secret, nonce, { authTagLength: TAG_BYTES })
@@ -113,11 +117,11 @@ function decrypt({ id, secret }: SealingKey, key: string, sealed: Buffer): strin
     const opened = [decipher.update(sealed.subarray(NONCE_BYTES, tagAt)), decipher.final()];
     return Buffer.concat(opened).toString("utf8");
   } catch {
-    throw damaged(key);
+    return undefined;
   }
 }
 
-/** Additional authenticated data: a value copied to another setting cannot be opened there. */
+/** Additional authenticated data: a value copied to another place cannot be opened there. */
 function boundTo(id: string, key: string): Buffer {
   return Buffer.from(`sealed:v1:${id}:${key}`);
 }

@@ -8,7 +8,7 @@ import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SettingItem, Skipped } from "./item.ts";
-import { SETTINGS } from "./kind.ts";
+import { oldHashOf, SETTINGS, settingNamed } from "./kind.ts";
 import { MASK } from "./value.ts";
 
 /** Change of one setting, with the states that its client relies on. */
@@ -36,7 +36,7 @@ export function refuseChanged(
 ): void {
   for (const { key, expectedEtag } of inputs)
     if (expectedEtag !== undefined && expectedEtag !== settingEtag(draft.get(SETTINGS, key), etags))
-      throw new RevisionConflict(revisionOfRecord(expectedEtag) ?? 0, key);
+      throw new RevisionConflict(revisionOfRecord(expectedEtag) ?? 0, settingNamed(key));
 }
 
 /** The history has grown between its reading and the decision: retry. */
@@ -88,9 +88,10 @@ export async function withoutStale<Input extends Expectation>(
     key,
     after: revisionOfRecord(seenEtag) ?? 0,
   }));
-  const own = await store.lastChangesBy(deps.actor, read, base.revision);
+  const own = await store.lastChangesBy(SETTINGS.name, deps.actor, read, base.revision);
   const asked = [...own].map(([key, after]) => ({ key, after }));
-  const found = asked.length === 0 ? [] : await store.firstChanges(asked, base.revision);
+  const found =
+    asked.length === 0 ? [] : await store.firstChanges(SETTINGS.name, asked, base.revision);
   // After the read of the changes, the oldest of which may be deleted at any time.
   const oldest = asked.length === 0 ? 0 : await store.oldestRevision();
   const kept = found.filter(({ after }) => after + 1 >= oldest);
@@ -107,11 +108,12 @@ export async function withoutStale<Input extends Expectation>(
     if (item?.revision === saved) return false;
     const change = changeOf.get(key);
     // Accepting could revert a change by another client.
-    if (change === undefined) throw new RevisionConflict(saved, key);
-    if (change.oldHash === null) return value === change.oldBody;
-    const isSame = fingerprint.isOf(change.oldHash, value);
+    if (change === undefined) throw new RevisionConflict(saved, settingNamed(key));
+    const hash = oldHashOf(change);
+    if (hash === undefined) return value === change.oldBody;
+    const isSame = fingerprint.isOf(hash, value);
     // The key of the hash is no longer known.
-    if (isSame === undefined) throw new RevisionConflict(saved, key);
+    if (isSame === undefined) throw new RevisionConflict(saved, settingNamed(key));
     return isSame;
   };
   const unchanged = new Set(stale.filter(isUnchanged));

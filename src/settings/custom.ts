@@ -1,7 +1,6 @@
 import type { Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
-import { MOUNT_PREFIX } from "./mount-key.ts";
 import { checkText } from "./value.ts";
 
 /** Maximum size of a help text and of a list of options, in UTF-8 bytes. */
@@ -24,15 +23,24 @@ export interface CustomSetting {
  *
  * @param isNew whether to check the key; existing keys may be changed and deleted.
  * @param isKnown whether a key is one of the program's own settings.
+ * @param reserved beginnings of the names of other records, which no key may have. Default: none.
  * @returns one violation for each invalid member; `field` is the member's name.
  */
 export function checkCustomDefinition(
   setting: CustomSetting,
-  { isNew, isKnown }: { readonly isNew: boolean; readonly isKnown: (key: string) => boolean },
+  {
+    isNew,
+    isKnown,
+    reserved = [],
+  }: {
+    readonly isNew: boolean;
+    readonly isKnown: (key: string) => boolean;
+    readonly reserved?: readonly string[];
+  },
 ): Violation[] {
   const problems: Record<string, Text | undefined> = {
     key: isNew
-      ? (checkMountKey(setting.key) ??
+      ? (checkPrefix(setting.key, reserved) ??
         checkKey(setting.key) ??
         checkLookAlike(setting.key, isKnown))
       : undefined,
@@ -74,10 +82,9 @@ export function customDefinition(setting: CustomSetting): SettingDefinition {
   });
 }
 
-function checkMountKey(key: string): Text | undefined {
-  return key.startsWith(MOUNT_PREFIX)
-    ? message("KEY_PREFIX_RESERVED", { prefix: MOUNT_PREFIX })
-    : undefined;
+function checkPrefix(key: string, reserved: readonly string[]): Text | undefined {
+  const prefix = reserved.find((each) => key.startsWith(each));
+  return prefix === undefined ? undefined : message("KEY_PREFIX_RESERVED", { prefix });
 }
 
 function checkLookAlike(key: string, isKnown: (key: string) => boolean): Text | undefined {

@@ -1,8 +1,7 @@
 import type { RecordKind } from "../history/kind.ts";
-import { describeChange } from "../ledger/commit.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
+import { describeChange } from "./change.ts";
 import { SETTINGS } from "./kind.ts";
-import { isMountChange } from "./mount-key.ts";
 import { type RestoreRules, restoreSettings } from "./restore.ts";
 import { rightsOfGrant } from "./rights.ts";
 
@@ -17,16 +16,15 @@ export function settingsKind({
   return {
     name: "setting",
     plural: "settings",
-    rows: SETTINGS,
+    kind: SETTINGS,
     scopes: {},
-    recordOf: (change) => (isMountChange(change) ? undefined : change.key),
     keyOf: (key) => key,
     find: (key) => snapshot().get(SETTINGS, key)?.key,
     mayName: (grant, key) => rightsOfGrant(grant, snapshot).canRead(key),
-    storedKeys: (key) => [key],
+    storedKey: (key) => key,
     allows: (grant, change) => rightsOfGrant(grant, snapshot).canReadChange(change),
     hides: (grant, change) => rightsOfGrant(grant, snapshot).isMaskedChange(change),
-    describe: (_key, changes) => ({ ...describeChange(one(changes)), items: [] }),
+    describe: (change) => ({ ...describeChange(change), items: [] }),
     restore: (draft, changes, grant) =>
       restoreSettings(draft, changes, {
         fingerprint,
@@ -34,10 +32,4 @@ export function settingsKind({
         rights: rightsOfGrant(grant, snapshot),
       }),
   };
-}
-
-function one<T>(list: readonly T[]): T {
-  const [first] = list;
-  if (first === undefined) throw new Error("a record without a change");
-  return first;
 }

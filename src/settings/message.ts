@@ -6,9 +6,9 @@ import {
   SettingChangeSchema,
   SettingSchema,
 } from "../../gen/mooring/v1/setting_pb.js";
-import type { Change } from "../ledger/commit.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Translate } from "../messages/language.ts";
+import type { Change } from "./change.ts";
 import type { SettingItem } from "./item.ts";
 import { SETTINGS } from "./kind.ts";
 import { MASK } from "./value.ts";

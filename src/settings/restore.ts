@@ -1,14 +1,14 @@
 import type { Restored } from "../history/kind.ts";
-import { parseDefinition } from "../ledger/commit.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { createTicks } from "../ticks.ts";
+import { parseDescription } from "./attributes.ts";
 import { redirectedSecrets } from "./destination.ts";
 import { FLAG, type SettingDescription, type SettingItem } from "./item.ts";
-import { SETTINGS } from "./kind.ts";
+import { oldHashOf, SETTINGS } from "./kind.ts";
 import type { Rights } from "./rights.ts";
 import { redirection } from "./save.ts";
 
@@ -44,7 +44,9 @@ function restoreSetting(draft: Draft, change: StoredChange, rules: RestoreRules)
   const after = stateBefore(draft, change);
   if (after === "unknown")
     return resultOf(key, "skipped", { note: message("SETTING_OF_EARLIER_VERSION") });
-  const refusal = refusalOf(() => rules.rights.requireWrite(before, after));
+  const refusal = refusalOf(() =>
+    rules.rights.requireWrite({ kind: SETTINGS, key, before, after }),
+  );
   if (refusal !== undefined)
     return { ...resultOf(key, "skipped", { note: refusal.text }), refusal };
   if (after === undefined) {
@@ -77,12 +79,13 @@ function obstacleTo(
   change: StoredChange,
   { fingerprint, managedBy, rights }: RestoreRules,
 ): Text | undefined {
-  const { key, oldHash } = change;
+  const { key } = change;
+  const oldHash = oldHashOf(change);
   const current = draft.get(SETTINGS, key);
-  if (oldHash !== null && rights.isMaskedChange(change)) return SECRET;
+  if (oldHash !== undefined && rights.isMaskedChange(change)) return SECRET;
   const redirected = isUndone(current, change) ? [] : redirectedSecrets(draft, key, rights);
   if (redirected.length > 0) return redirection(key, redirected);
-  if (oldHash !== null)
+  if (oldHash !== undefined)
     return current !== undefined && fingerprint.isOf(oldHash, current.value) === true
       ? undefined
       : SECRET;
@@ -116,11 +119,11 @@ function stateBefore(draft: Draft, change: StoredChange): SettingItem | undefine
   const { key } = change;
   const current = draft.get(SETTINGS, key);
   // The obstacles have found that the secret is the same.
-  if (change.oldHash !== null) return current;
+  if (oldHashOf(change) !== undefined) return current;
   const value = valueBefore(current, change);
   if (value === undefined) return undefined;
   if (current?.origin === "known") return { ...current, value };
-  const definition = parseDefinition(change.oldAttributes);
+  const definition = parseDescription(change.oldAttributes);
   if (definition === undefined) return "unknown";
   return {
     key,

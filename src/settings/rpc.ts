@@ -23,20 +23,20 @@ import { auditOriginOf, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { asPart } from "../gateway/rest/entity-tag.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
-import { describeChange } from "../ledger/commit.ts";
 import { etagOf, expectedRevision } from "../ledger/etag.ts";
 import { NO_RECORD, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { Changed, ChangeOrigin } from "../ledger/writer.ts";
+import type { Changed } from "../ledger/writer.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
+import { describeChange } from "./change.ts";
 import type { SettingItem, Skipped } from "./item.ts";
 import { SETTINGS } from "./kind.ts";
 import { changeToProto, createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
-import { type Rights, rightsOfCaller } from "./rights.ts";
+import { type Rights, rightsOfCaller, type SettingOrigin } from "./rights.ts";
 import { isHidden, MAX_SAVE_ITEMS } from "./save.ts";
 import type { SettingService } from "./setting.ts";
 import { TOKEN_KEY } from "./token.ts";
@@ -76,7 +76,7 @@ export function settingImpl(
   const snapshot = (): Snapshot => ofSnapshot(service.snapshot());
   const groupsOf = createGroupsOf();
   const rights = (context: HandlerContext): Rights => rightsOfCaller(context, snapshot);
-  const origin = (context: HandlerContext, reason = ""): ChangeOrigin => ({
+  const origin = (context: HandlerContext, reason = ""): SettingOrigin => ({
     ...originOf(context, reason),
     rights: rights(context),
   });

@@ -262,6 +262,7 @@ function decideCustom(
     ? []
     : checkCustomDefinition(item, {
         isNew: current === undefined,
+        reserved: draft.prefixes(),
         isKnown: (key) => draft.get(SETTINGS, key)?.origin === "known",
       });
   if (problems.length > 0)

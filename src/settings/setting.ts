@@ -8,7 +8,7 @@ import { explained, type HistoryStore } from "../ledger/history.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createRecordEtags, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { Changed, ChangeOptions, ChangeOrigin, Decide } from "../ledger/writer.ts";
+import type { Changed, ChangeOptions, Decide } from "../ledger/writer.ts";
 import {
   failedPrecondition,
   invalid,
@@ -28,8 +28,8 @@ import {
   withoutStale,
 } from "./conflict.ts";
 import { FLAG, type SettingItem, type Skipped } from "./item.ts";
-import { SETTINGS } from "./kind.ts";
-import type { Rights } from "./rights.ts";
+import { SETTINGS, settingNamed } from "./kind.ts";
+import type { Rights, SettingOrigin } from "./rights.ts";
 import {
   checkManaged,
   decideSave,
@@ -47,7 +47,7 @@ export interface SettingServiceDeps extends SaveRules, Downloaders {
   readonly fingerprint: Fingerprint;
   readonly randomBytes: (size: number) => Buffer;
   /** Called with the settings that a save has left unchanged. */
-  readonly onSkipped: (skipped: readonly Skipped[], origin: ChangeOrigin) => void;
+  readonly onSkipped: (skipped: readonly Skipped[], origin: SettingOrigin) => void;
 }
 
 /** Conditions and modes of a change. */
@@ -95,7 +95,7 @@ export interface SettingService extends DownloaderService {
    */
   save(
     inputs: readonly SettingInput[],
-    origin: ChangeOrigin,
+    origin: SettingOrigin,
     conditions?: ChangeConditions,
   ): Promise<Changed<readonly Skipped[]>>;
   /**
@@ -104,10 +104,10 @@ export interface SettingService extends DownloaderService {
    */
   delete(
     key: string,
-    origin: ChangeOrigin,
+    origin: SettingOrigin,
     conditions?: { readonly expectedEtag?: string | undefined },
   ): Promise<Changed<void>>;
-  resetToken(origin: ChangeOrigin): Promise<{ token: string; revision: number }>;
+  resetToken(origin: SettingOrigin): Promise<{ token: string; revision: number }>;
 }
 
 export function createSettingService(deps: SettingServiceDeps): SettingService {
@@ -123,7 +123,9 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     return item;
   };
   const explain = async (error: unknown, rights: Rights | undefined): Promise<unknown> =>
-    error instanceof RevisionConflict ? explainConflict(error, store, rights) : error;
+    error instanceof RevisionConflict
+      ? explainConflict(error, { store, nameOf: ledger.nameOf, rights })
+      : error;
   /**
    * Removes inputs that only repeat an older state according to the history.
    *
@@ -132,7 +134,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   const settled = async (
     sent: readonly SettingInput[],
     base: Snapshot,
-    { actor, rights }: ChangeOrigin,
+    { actor, rights }: SettingOrigin,
   ): Promise<Settled<SettingInput>> => {
     try {
       return await withoutStale(sent, base, { store, fingerprint, etags, actor });
@@ -141,7 +143,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
     }
   };
   const change = <T>(
-    origin: ChangeOrigin,
+    origin: SettingOrigin,
     conditions: ChangeConditions,
     decide: Decide<T>,
   ): Promise<Changed<T>> => {
@@ -157,7 +159,7 @@ export function createSettingService(deps: SettingServiceDeps): SettingService {
   };
   /** Sets known settings for a client, as a save would. */
   const set = async (
-    origin: ChangeOrigin,
+    origin: SettingOrigin,
     values: Record<string, string>,
     options: ChangeOptions = {},
   ): Promise<Changed<void>> =>
@@ -251,7 +253,7 @@ function decideDelete(draft: Draft, key: string, expected: number | undefined): 
   const item = draft.get(SETTINGS, key);
   if (item === undefined) throw unknownSetting(key);
   if (expected !== undefined && (item.revision > expected || expected > draft.revision))
-    throw new RevisionConflict(expected, key);
+    throw new RevisionConflict(expected, settingNamed(key));
   if (item.flag !== FLAG.deprecated) throw failedPrecondition(message("SETTING_IN_USE", { key }));
   draft.delete(SETTINGS, key);
 }
@@ -290,13 +292,13 @@ interface DownloaderService {
   /** Connects first, then stores. @throws the errors of src/downloaders/aria2.ts. */
   setAria2(
     input: { readonly uri: string | undefined; readonly secret: string | undefined },
-    origin: ChangeOrigin,
+    origin: SettingOrigin,
     signal: AbortSignal,
   ): Promise<{ version: string; revision: number }>;
   /** Connects first, then stores. @throws the errors of src/downloaders/qbittorrent.ts. */
   setQbittorrent(
     input: { readonly url: string | undefined; readonly seedtime: number | undefined },
-    origin: ChangeOrigin,
+    origin: SettingOrigin,
     signal: AbortSignal,
   ): Promise<{ version: string; revision: number }>;
 }
@@ -304,7 +306,7 @@ interface DownloaderService {
 /** @param set stores known settings for a client, as a save would. */
 function createDownloaderService(
   { aria2, qbittorrent }: Downloaders,
-  set: (origin: ChangeOrigin, values: Record<string, string>) => Promise<Changed<void>>,
+  set: (origin: SettingOrigin, values: Record<string, string>) => Promise<Changed<void>>,
 ): DownloaderService {
   return {
     setAria2: async (input, origin, signal) => {

@@ -13,7 +13,6 @@ import {
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
 import { tokenIdOf } from "../audit/entry.ts";
-import { describeChange, publicChange } from "../ledger/commit.ts";
 import { etagOf } from "../ledger/etag.ts";
 import type { Feed } from "../ledger/feed.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
@@ -23,9 +22,10 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
+import { describeChange, publicChange } from "./change.ts";
 import type { SettingDefinition } from "./definition.ts";
+import { SETTINGS } from "./kind.ts";
 import { changeToProto, createSettingView } from "./message.ts";
-import { isMountChange } from "./mount-key.ts";
 import type { PublicService } from "./public-rpc.ts";
 import { createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOfCaller } from "./rights.ts";
@@ -251,7 +251,7 @@ function settingsChanged(
   wanted: Wanted | undefined,
 ): WatchSettingsResponse | undefined {
   const changes = commit.changes.filter(
-    (change) => !isMountChange(change) && (wanted?.change(change) ?? true),
+    (change) => change.kind === SETTINGS.name && (wanted?.change(change) ?? true),
   );
   if (changes.length === 0) return undefined;
   return create(WatchSettingsResponseSchema, {

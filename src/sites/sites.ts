@@ -4,7 +4,7 @@ import { createLease, type LeaseStore } from "../database/job.ts";
 import { type Feed, followFeed } from "../ledger/feed.ts";
 import type { ServiceError } from "../messages/error.ts";
 import type { Sealer } from "../secrets/sealer.ts";
-import { isMountChange } from "../settings/mount-key.ts";
+import { SETTINGS } from "../settings/kind.ts";
 import { createSiteClient } from "../sync/client.ts";
 import { createSync, type Sync, type SyncTimes } from "../sync/sync.ts";
 import { createSiteRegistry, type SiteRegistry } from "./registry.ts";
@@ -97,7 +97,7 @@ export function createSites(deps: SitesDeps): Sites {
   const onCommits: Parameters<typeof followFeed>[2] = (commits) => {
     for (const { revision, changes } of commits ?? []) {
       position.revision = revision;
-      if (!changes.every(isMountChange)) position.setting = revision;
+      if (changes.some(({ kind }) => kind === SETTINGS.name)) position.setting = revision;
     }
     // After a gap every site is compared.
     if (commits?.length !== 0)

@@ -9,7 +9,7 @@ import type { OpenDatabase } from "./copy.ts";
 const NAMED = 10;
 
 /**
- * Checks a database: its pages, as far as the dialect can, the agreement of settings and history, and
+ * Checks a database: its pages, as far as the dialect can, the agreement of records and history, and
  * the chain of the audit.
  *
  * @returns problems, one sentence each; empty: none found.
@@ -33,41 +33,43 @@ export async function checkRows(database: OpenDatabase): Promise<readonly string
       problems.push(`the history has gaps: ${count} revisions from ${first} to ${last}`);
     const lost = await trx
       .selectFrom("change")
-      .select(["change.revision", "change.key"])
+      .select(["change.revision", "change.kind", "change.key"])
       .where("change.revision", "not in", (eb) =>
         eb.selectFrom("revision").select("revision.revision"),
       )
       .orderBy("change.revision")
       .limit(NAMED)
       .execute();
-    for (const { key, revision } of lost)
-      problems.push(`a change of ${key} belongs to revision ${revision}, which is missing`);
+    for (const { kind, key, revision } of lost)
+      problems.push(
+        `a change of the ${kind} ${key} belongs to revision ${revision}, which is missing`,
+      );
     const later = await trx
-      .selectFrom("setting")
-      .select(["key", "revision"])
+      .selectFrom("record")
+      .select(["kind", "key", "revision"])
       .where("revision", ">", (eb) => newestRevision(trx).$asScalar() ?? eb.lit(0))
       .limit(NAMED)
       .execute();
-    for (const { key, revision } of later)
+    for (const { kind, key, revision } of later)
       problems.push(
-        `the setting ${key} has revision ${revision}, which is newer than the last revision of the history`,
+        `the ${kind} ${key} has revision ${revision}, which is newer than the last revision of the history`,
       );
     const others = await trx
-      .selectFrom("setting")
+      .selectFrom("record")
       .innerJoin("change", (join) =>
         join
-          .onRef("change.key", "=", "setting.key")
-          .onRef("change.revision", "=", "setting.revision"),
+          .onRef("change.kind", "=", "record.kind")
+          .onRef("change.key", "=", "record.key")
+          .onRef("change.revision", "=", "record.revision"),
       )
-      .select(["setting.key", "setting.revision"])
-      .where("change.new_value", "is not", null)
-      .whereRef("change.new_value", "<>", "setting.value")
-      // A clear value that looks like a sealed one is stored with a prefix.
-      .where("setting.value", "not like", "plain:v1:%")
+      .select(["record.kind", "record.key", "record.revision"])
+      .whereRef("change.new_body", "<>", "record.body")
       .limit(NAMED)
       .execute();
-    for (const { key, revision } of others)
-      problems.push(`the value of ${key} differs from the value in revision ${revision}`);
+    for (const { kind, key, revision } of others)
+      problems.push(
+        `the value of the ${kind} ${key} differs from the value in revision ${revision}`,
+      );
     const audit = await checkAudit(trx);
     if (audit !== undefined) problems.push(`the audit is damaged: ${audit}`);
     return problems;

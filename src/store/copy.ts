@@ -139,7 +139,7 @@ function refuseNul(table: string, rows: readonly Record<string, unknown>[]): voi
   for (const row of rows)
     for (const [column, value] of Object.entries(row))
       if (typeof value === "string" && value.includes("\0")) {
-        const which = ["revision", "key", "name", "id"].filter((name) => name in row);
+        const which = ["revision", "kind", "key", "name", "id"].filter((name) => name in row);
         const place = which.map((name) => `${name} ${JSON.stringify(row[name])}`).join(", ");
         throw new StoreError(
           "unusable",

@@ -87,11 +87,11 @@ export function createStores(parts: DialectParts) {
     listRevisions: (filter) => read(async () => kept(await readRevisions(db, filter, revisionsOf))),
     commits: (after, upTo, limit) =>
       read(async () => kept(await readCommits(db, after, upTo, limit))),
-    changesBetween: (after, upTo, prefix = "") =>
-      read(() => readChangesBetween(db, { after, upTo, prefix }, parts.changesStep)),
-    knownKeys: (keys) => read(() => readKnownKeys(db, keys, keysOf)),
-    firstChanges: (asked, upTo) => read(() => readFirstChanges(db, asked, upTo)),
-    lastChangesBy: (actor, asked, upTo) =>
-      read(() => readLastChangesBy(db, actor, asked, upTo, parts.changesStep)),
+    changesBetween: (after, upTo, kind) =>
+      read(() => readChangesBetween(db, { after, upTo, kind }, parts.changesStep)),
+    knownKeys: (kind, keys) => read(() => readKnownKeys(db, kind, keys, keysOf)),
+    firstChanges: (kind, asked, upTo) => read(() => readFirstChanges(db, kind, asked, upTo)),
+    lastChangesBy: (kind, actor, asked, upTo) =>
+      read(() => readLastChangesBy(db, kind, actor, asked, upTo, parts.changesStep)),
   } satisfies Partial<Store>;
 }

@@ -25,12 +25,12 @@ describe("database check", () => {
     ["delete from revision where revision = 5", /the history has gaps: 21 revisions from 1 to 22/],
     ["delete from revision where revision = 5", /belongs to revision 5, which is missing/],
     [
-      "update setting set value = 'x' where key = 'mine'",
-      /the value of mine differs from the value in revision/,
+      "update record set body = 'x' where key = 'mine'",
+      /the value of the setting mine differs from the value in revision/,
     ],
     [
-      "update setting set revision = 99 where key = 'mine'",
-      /mine has revision 99, which is newer than/,
+      "update record set revision = 99 where key = 'mine'",
+      /the setting mine has revision 99, which is newer than/,
     ],
     ["update audit set actor = 'x' where seq = 7", /the audit is damaged: row 7 was changed/],
     ["delete from audit where seq = 7", /the audit is damaged: row 7 is missing/],
@@ -49,7 +49,7 @@ describe("database check", () => {
   test("reports a damaged page", async () => {
     const path = await makeDatabase(newPath());
     const handle = new SQLite(path, { readonly: true });
-    const root = handle.prepare("select rootpage from sqlite_schema where name = 'setting'");
+    const root = handle.prepare("select rootpage from sqlite_schema where name = 'record'");
     const page = Number(root.pluck().get());
     handle.close();
     writeFileSync(path, readFileSync(path).fill(0x5a, (page - 1) * 4_096 + 200, page * 4_096));
@@ -94,7 +94,7 @@ describe("database copy", () => {
     const { code, err } = await run(["database", "copy", "--from", from, "--to", to]);
     expect(code).toBe(1);
     expect(err).toMatch(/the reason of revision 3 in the table revision has a NUL character/);
-    expect((await ofSqlite(to)).state).toEqual({ revision: 0, settings: [] });
+    expect((await ofSqlite(to)).state).toEqual({ revision: 0, records: [] });
   });
 
   test("creates no file when the source is missing", async () => {

@@ -1,12 +1,17 @@
 import { expect, test } from "vitest";
-import { toChange, toCommit, toWrite } from "../../src/ledger/commit.ts";
+import { changedSecrets, isVoid, toChange, toCommit, toWrite } from "../../src/ledger/commit.ts";
+import type { PartTexts, StoredChange } from "../../src/ledger/store.ts";
 import type { SettingItem } from "../../src/settings/item.ts";
-import { SETTINGS } from "../../src/settings/kind.ts";
-import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
+import { SETTINGS, settingRules } from "../../src/settings/kind.ts";
 import { tester } from "../settings/parts.ts";
 import { customItem, item } from "../settings/staged.ts";
+import { changed } from "../store/sample.ts";
 
-const codec = { hash: (value: string) => `#${value}` };
+const rules = settingRules([]);
+const codec = {
+  rules: () => rules,
+  hashes: ({ value }: PartTexts) => (value === undefined ? null : { value: `#${value}` }),
+};
 const change = (before: SettingItem | undefined, after: SettingItem | undefined) =>
   toChange({ kind: SETTINGS, key: "a", before, after }, codec);
 
@@ -54,23 +59,28 @@ test.each<[string, SettingItem | undefined, SettingItem | undefined, object]>([
     "a secret",
     item("1", { key: "a", secret: true }),
     item("2", { key: "a", secret: true }),
-    { oldBody: null, newBody: null, oldHash: "#1", newHash: "#2" },
+    { oldBody: null, newBody: null, oldHashes: { value: "#1" }, newHashes: { value: "#2" } },
   ],
 ])("the history has %s", (_, before, after, expected) => {
-  expect(change(before, after)).toMatchObject({ key: "a", ...expected });
+  expect(change(before, after)).toMatchObject({ kind: "setting", key: "a", ...expected });
 });
 
-test("a mount has its paths in the history, before and after", () => {
-  const mount = (path: string) =>
-    mountItem("mount:m", JSON.stringify({ path, overrides: {} }), false);
-  const [before, after] = [mount("/a"), mount("/b")];
-  expect(
-    toChange({ kind: MOUNTS, key: "mount:m", before, after, mount: { before, after } }, codec),
-  ).toMatchObject({
-    oldAttributes: '{"paths":["/a"]}',
-    newAttributes: '{"paths":["/b"]}',
-  });
-  expect(change(before, after)).toMatchObject({ oldAttributes: null, newAttributes: null });
+test.each<[string, Partial<StoredChange>, boolean, readonly string[]]>([
+  ["nothing", {}, true, []],
+  ["the open part", { newBody: "b" }, false, []],
+  ["the attributes", { newAttributes: "{}" }, false, []],
+  ["a new secret part", { newHashes: { p: "1" } }, false, ["p"]],
+  ["a removed secret part", { oldHashes: { p: "1" } }, false, ["p"]],
+  [
+    "one of several secret parts",
+    { oldHashes: { p: "1", q: "1", __proto__: "1" }, newHashes: { p: "1", q: "2" } },
+    false,
+    ["q"],
+  ],
+  ["none of the secret parts", { oldHashes: { p: "1" }, newHashes: { p: "1" } }, true, []],
+])("a change differs in %s", (_, members, isSame, secrets) => {
+  const one = changed({ key: "a", oldBody: "a", newBody: "a", ...members });
+  expect([isVoid(one), changedSecrets(one)]).toEqual([isSame, secrets]);
 });
 
 test("a write has the last state of each key, and an audit row for each revision", async () => {
@@ -85,14 +95,10 @@ test("a write has the last state of each key, and an audit row for each revision
     ],
   });
   const commits = [committed(1, "", custom), committed(2, "why", { ...custom, value: "2" })];
-  const write = await toWrite(
-    commits,
-    { toStored: (item: unknown) => item as never },
-    (key) => key,
-  );
+  const write = await toWrite(commits, { ...codec, toStored: (_kind, item) => item as never });
   expect(write).toMatchObject({
     upserts: [{ key: "a", value: "2" }],
-    deletes: ["b"],
+    deletes: [{ kind: "setting", key: "b" }],
     revisions: [{ revision: 1 }, { revision: 2 }],
   });
   expect(write.audit.map(({ subjects, detail, time }) => [subjects, detail, time])).toEqual([

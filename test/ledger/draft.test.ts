@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { createDraft, createTrial } from "../../src/ledger/draft.ts";
+import { kindNamed } from "../../src/ledger/kind.ts";
+import { MOUNTS } from "../../src/mounts/kind.ts";
 import { knownItem, type SettingItem } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { defined } from "../settings/parts.ts";
-import { baseOf, snapshotOf } from "../settings/staged.ts";
+import { baseOf, sampleMount, snapshotOf } from "../settings/staged.ts";
 
 function item(key: string, value = "", position = 0): SettingItem {
   return { ...knownItem(defined({ key }), value), position };
@@ -76,45 +77,43 @@ describe("a draft", () => {
   });
 });
 
-describe("mounts in a draft", () => {
-  const mount = (key: string, value = "{}") => mountItem(key, value, false);
+describe("records of several kinds in a draft", () => {
   const drafted = () =>
-    createDraft(baseOf(snapshotOf(4, [item("a", "1")], [mount("mount:m"), mount("mount:o")])));
+    createDraft(baseOf(snapshotOf(4, [item("a", "1")], [sampleMount("m"), sampleMount("o")])));
 
-  test("are read, set and deleted separately from settings", () => {
+  test("are read, set and deleted separately, also with the same key", () => {
     const draft = drafted();
-    expect([draft.get(MOUNTS, "mount:m")?.value, draft.get(SETTINGS, "mount:m")]).toEqual([
-      "{}",
-      undefined,
-    ]);
-    draft.put(MOUNTS, mount("mount:m", "[]"));
-    draft.put(MOUNTS, mount("mount:n"));
+    expect([draft.get(MOUNTS, "m")?.path, draft.get(SETTINGS, "m")]).toEqual(["/m", undefined]);
+    draft.put(MOUNTS, sampleMount("m", { path: "/other" }));
+    draft.put(MOUNTS, sampleMount("a"));
     draft.put(SETTINGS, item("b", "1"));
-    expect([draft.get(MOUNTS, "mount:m")?.value, draft.get(SETTINGS, "mount:n")]).toEqual([
-      "[]",
-      undefined,
-    ]);
-    expect([draft.get(MOUNTS, "mount:n")?.value, draft.get(MOUNTS, "b")]).toEqual([
-      "{}",
-      undefined,
-    ]);
-    expect([...draft.keys(MOUNTS)].sort()).toEqual(["mount:m", "mount:n", "mount:o"]);
+    expect([draft.get(MOUNTS, "m")?.path, draft.get(MOUNTS, "b")]).toEqual(["/other", undefined]);
+    expect([draft.get(MOUNTS, "a")?.path, draft.get(SETTINGS, "a")?.value]).toEqual(["/a", "1"]);
+    expect([...draft.keys(MOUNTS)].sort()).toEqual(["a", "m", "o"]);
     expect([...draft.keys(SETTINGS)]).toEqual(["a", "b"]);
-    draft.delete(MOUNTS, "mount:m");
-    expect(draft.get(MOUNTS, "mount:m")).toBeUndefined();
-    expect([...draft.keys(MOUNTS)].sort()).toEqual(["mount:n", "mount:o"]);
-    expect(draft.changes().map(({ key }) => key)).toEqual(["mount:m", "mount:n", "b"]);
+    draft.delete(MOUNTS, "m");
+    expect(draft.get(MOUNTS, "m")).toBeUndefined();
+    expect([...draft.keys(MOUNTS)].sort()).toEqual(["a", "o"]);
+    expect(draft.changes().map(({ kind, key }) => [kind.name, key])).toEqual([
+      ["mount", "m"],
+      ["mount", "a"],
+      ["setting", "b"],
+    ]);
   });
 
   test("report whether the draft has changed", () => {
     const draft = drafted();
     expect([
-      draft.put(MOUNTS, mount("mount:m")),
-      draft.put(MOUNTS, mount("mount:m"), true),
-      draft.put(MOUNTS, mount("mount:m", "[]")),
-      draft.delete(MOUNTS, "mount:m"),
-      draft.delete(MOUNTS, "mount:none"),
+      draft.put(MOUNTS, sampleMount("m")),
+      draft.put(MOUNTS, sampleMount("m"), true),
+      draft.put(MOUNTS, sampleMount("m", { path: "/other" })),
+      draft.delete(MOUNTS, "m"),
+      draft.delete(MOUNTS, "none"),
     ]).toEqual([false, true, true, true, false]);
+  });
+
+  test("of a kind that the ledger does not have cannot be read", () => {
+    expect(() => drafted().put(kindNamed("none"), sampleMount("m"))).toThrow(/kind none/);
   });
 });
 
@@ -122,8 +121,8 @@ test("a trial changes nothing", () => {
   const trial = createTrial(base());
   trial.put(SETTINGS, item("a", "2"));
   trial.delete(SETTINGS, "b");
-  expect(trial.put(MOUNTS, mountItem("mount:m", "{}", false))).toBe(false);
-  expect(trial.delete(MOUNTS, "mount:m")).toBe(false);
+  expect(trial.put(MOUNTS, sampleMount("m"))).toBe(false);
+  expect(trial.delete(MOUNTS, "m")).toBe(false);
   expect(trial.nextPosition(SETTINGS)).toBe(6);
   expect(trial.nextPosition(SETTINGS)).toBe(6);
   expect(trial.changes()).toEqual([]);

@@ -3,17 +3,16 @@ import { describe, expect, test, vi } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
 import type { Draft } from "../../src/ledger/draft.ts";
 import type { LedgerStore } from "../../src/ledger/store.ts";
+import { MOUNTS } from "../../src/mounts/kind.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { type Parts, save, tester, testParts } from "../settings/parts.ts";
-import { customItem } from "../settings/staged.ts";
+import { customItem, sampleMount } from "../settings/staged.ts";
 import { temporaryPaths } from "../store/folder.ts";
 
 const newPath = temporaryPaths();
 
-const mount = (path: string) => JSON.stringify({ path, overrides: {} });
 const change = <T>({ ledger }: Parts, decide: (draft: Draft) => T) => ledger.change(tester, decide);
 
 /** A store that counts its transactions and reads. */
@@ -40,11 +39,9 @@ function counted() {
 /** Settings and mounts of a draft. */
 const seenBy = (draft: Draft) => ({
   mounts: [...draft.keys(MOUNTS)].sort(),
-  own: [...draft.keys(SETTINGS)]
-    .filter((key) => ["a", "b", "mount:m", "mount:n"].includes(key))
-    .sort(),
-  path: draft.get(MOUNTS, "mount:m")?.value,
-  mixed: [draft.get(SETTINGS, "mount:m"), draft.get(MOUNTS, "a")],
+  own: [...draft.keys(SETTINGS)].filter((key) => ["a", "b", "m", "n"].includes(key)).sort(),
+  path: draft.get(MOUNTS, "m")?.path,
+  mixed: [draft.get(SETTINGS, "m"), draft.get(MOUNTS, "a")],
 });
 
 describe("a change in a group commit", () => {
@@ -52,15 +49,15 @@ describe("a change in a group commit", () => {
     const parts = await testParts(newPath());
     const steps = [
       (draft: Draft) => {
-        draft.put(MOUNTS, mountItem("mount:m", mount("/a"), false));
-        draft.put(MOUNTS, mountItem("mount:n", mount("/n"), false));
+        draft.put(MOUNTS, sampleMount("m", { path: "/a" }));
+        draft.put(MOUNTS, sampleMount("n", { path: "/n" }));
         draft.put(SETTINGS, customItem("a", "1"));
         draft.put(SETTINGS, customItem("b", "1"));
       },
       seenBy,
       (draft: Draft) => {
-        draft.put(MOUNTS, mountItem("mount:m", mount("/b"), false));
-        draft.delete(MOUNTS, "mount:n");
+        draft.put(MOUNTS, sampleMount("m", { path: "/b" }));
+        draft.delete(MOUNTS, "n");
         draft.delete(SETTINGS, "b");
       },
       seenBy,
@@ -68,9 +65,9 @@ describe("a change in a group commit", () => {
     const made = await Promise.all(steps.map((step) => change<unknown>(parts, step)));
     const [, first, , second] = made.map(({ result }) => result);
     const mixed = [undefined, undefined];
-    const all = ["mount:m", "mount:n"];
-    expect(first).toEqual({ mounts: all, own: ["a", "b"], path: mount("/a"), mixed });
-    expect(second).toEqual({ mounts: ["mount:m"], own: ["a"], path: mount("/b"), mixed });
+    const all = ["m", "n"];
+    expect(first).toEqual({ mounts: all, own: ["a", "b"], path: "/a", mixed });
+    expect(second).toEqual({ mounts: ["m"], own: ["a"], path: "/b", mixed });
     // The same in a later commit, with them in the snapshot.
     expect((await change(parts, seenBy)).result).toEqual(second);
     const definitions = (at: number) =>
@@ -81,8 +78,8 @@ describe("a change in a group commit", () => {
       ]);
     const paths = (path: string) => JSON.stringify({ paths: [path] });
     expect(definitions(2)).toEqual([
-      ["mount:m", paths("/a"), paths("/b")],
-      ["mount:n", paths("/n"), null],
+      ["m", paths("/a"), paths("/b")],
+      ["n", paths("/n"), null],
       ["b", expect.stringContaining("type"), null],
     ]);
   });
@@ -121,7 +118,7 @@ describe("a process without a sealing key", () => {
       (await failureOf(() => change(a, decide))).code;
     const code = Code.FailedPrecondition;
     expect(await refused((draft) => draft.delete(SETTINGS, "aria2_secret"))).toBe(code);
-    const added = mountItem("mount:m:password", "x", true);
+    const added = sampleMount("m", { items: { password: "x" } });
     expect(await refused((draft) => draft.put(MOUNTS, added))).toBe(code);
     const decide = vi.fn((draft: Draft) => draft.put(SETTINGS, customItem("a", "1")));
     counts.loads = 0;

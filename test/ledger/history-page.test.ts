@@ -3,14 +3,10 @@ import { describe, expect, test, vi } from "vitest";
 import { startCompaction } from "../../src/ledger/compaction.ts";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { createHistory, type HistoryStore } from "../../src/ledger/history.ts";
-import type { Kind } from "../../src/ledger/kind.ts";
 import { changesAfter } from "../../src/ledger/later.ts";
 import type { RevisionSummary } from "../../src/ledger/store.ts";
-import type { SettingItem } from "../../src/settings/item.ts";
-import { SETTINGS } from "../../src/settings/kind.ts";
-import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { failureOf } from "../archive/setting.ts";
-import { baseOf, snapshotOf } from "../settings/staged.ts";
+import { baseOf, customItem, sampleMount, snapshotOf } from "../settings/staged.ts";
 import { changed, commit } from "../store/sample.ts";
 
 /** A history at revision 1,000 on a store whose replies the test defines. */
@@ -38,7 +34,7 @@ function listing(summary: Partial<RevisionSummary>) {
 const SIZE = 2 ** 16;
 const text = (length: number) => "x".repeat(length);
 const change = (members: { key?: string; oldAttributes?: string; newAttributes?: string }) => ({
-  changes: [{ key: "", oldAttributes: null, newAttributes: null, ...members }],
+  changes: [{ kind: "thing", key: "", oldAttributes: null, newAttributes: null, ...members }],
 });
 
 describe("a page", () => {
@@ -124,21 +120,17 @@ test("compaction that is stopped ends after the step in progress", async () => {
   expect(forget).toHaveBeenCalledOnce();
 });
 
-test("changes of mounts since a revision are the mounts that were set, replaced and deleted", () => {
-  const mount = (name: string, path: string, revision: number) => ({
-    ...mountItem(`mount:${name}`, JSON.stringify({ path, overrides: {} }), false),
-    revision,
-  });
-  const base = snapshotOf(2, [], [mount("a", "/a", 1), mount("b", "/b", 1), mount("c", "/c", 1)]);
-  const now = snapshotOf(3, [], [mount("b", "/b2", 3), mount("c", "/c", 1), mount("d", "/d", 3)]);
-  const changes = (kind: Kind<SettingItem>) =>
-    changesAfter(base, createDraft(baseOf(now)), { of: String } as never, kind).map(
-      ({ key, oldBody, newBody }) => [key, oldBody !== null, newBody !== null],
-    );
-  expect(changes(MOUNTS).sort()).toEqual([
-    ["mount:a", true, false],
-    ["mount:b", true, true],
-    ["mount:d", false, true],
+test("changes since a revision are the records of all kinds that were set, replaced and deleted", () => {
+  const at = (name: string, revision: number, path = `/${name}`) =>
+    sampleMount(name, { path, revision });
+  const base = snapshotOf(2, [customItem("a", "1")], [at("a", 1), at("b", 1), at("c", 1)]);
+  const now = snapshotOf(3, [customItem("a", "1")], [at("b", 3, "/b2"), at("c", 1), at("d", 3)]);
+  const changes = changesAfter(base, createDraft(baseOf(now)), { of: String }).map(
+    ({ kind, key, oldBody, newBody }) => [kind, key, oldBody !== null, newBody !== null],
+  );
+  expect(changes.sort()).toEqual([
+    ["mount", "a", true, false],
+    ["mount", "b", true, true],
+    ["mount", "d", false, true],
   ]);
-  expect(changes(SETTINGS)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { describeChange } from "../../src/ledger/commit.ts";
+import { describeChange } from "../../src/settings/change.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { failureOf } from "../archive/setting.ts";
 import {
@@ -41,7 +41,7 @@ describe("the list of revisions", () => {
       reason: "no 3",
       revision: 3,
       time: 3_000,
-      changes: [{ key: "logo", oldAttributes: null, newAttributes: null }],
+      changes: [{ kind: "setting", key: "logo", oldAttributes: null, newAttributes: null }],
     });
     expect({ next, oldest }).toEqual({ next: undefined, oldest: 1 });
   });
@@ -104,9 +104,10 @@ describe("the list of revisions", () => {
     const { history } = await written(10);
     const listed = async (filter: object) =>
       numbers(await history.list({ pageSize: 0, ...filter }));
-    expect(await listed({ key: "logo" })).toEqual([9, 6, 3]);
+    const logo = { kind: "setting", key: "logo" };
+    expect(await listed({ record: logo })).toEqual([9, 6, 3]);
     expect(await listed({ actor: "even", since: 4_000, until: 8_000 })).toEqual([6, 4]);
-    expect(await listed({ key: "logo", actor: "odd" })).toEqual([9, 3]);
+    expect(await listed({ record: logo, actor: "odd" })).toEqual([9, 3]);
   });
 });
 

@@ -14,7 +14,7 @@ const newPath = temporaryPaths();
 function restore(path: string, copy: string): void {
   const database = new SQLite(path);
   database.exec(`attach '${copy}' as copy; begin immediate`);
-  for (const table of ["setting", "revision", "change"])
+  for (const table of ["record", "revision", "change"])
     database.exec(
       `delete from main.${table}; insert into main.${table} select * from copy.${table}`,
     );

@@ -10,6 +10,7 @@ import { decideValue } from "../../src/settings/save.ts";
 import { failureOf } from "../archive/setting.ts";
 import { save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { stored } from "../store/sample.ts";
 
 const newPath = temporaryPaths();
 
@@ -121,12 +122,12 @@ describe("a commit of another process", () => {
     await save(parts, { site_title: "Harbour" });
     return { ...parts, calls };
   };
-  const row = { key: "site_title", value: "theirs", revision: 7 };
+  const row = stored({ kind: "setting", key: "site_title", body: "theirs", revision: 7 });
 
   test("is visible without its commits, when they are too many", async () => {
     const { ledger, calls } = await reading(async () => ({
       revision: 7,
-      changed: [row as never],
+      changed: [row],
       deleted: [],
       commits: undefined,
     }));
@@ -137,7 +138,7 @@ describe("a commit of another process", () => {
   test("is ignored when it was read already", async () => {
     const { ledger, calls } = await reading(async () => ({
       revision: 1,
-      changed: [row as never],
+      changed: [row],
       deleted: [],
       commits: [],
     }));

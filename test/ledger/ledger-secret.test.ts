@@ -62,9 +62,9 @@ describe("secret values in the database", () => {
     const [first, second, third] = await parts.store.commits(0, 3, 3);
     const [a, b, c] = [first, second, third].map((commit) => commit?.changes[0]);
     expect(a).toMatchObject({ oldBody: null, newBody: null });
-    expect(a?.newHash).toBe(c?.newHash);
-    expect(b?.newHash).not.toBe(a?.newHash);
-    expect(b?.oldHash).toBe(a?.newHash);
+    expect(a?.newHashes).toEqual(c?.newHashes);
+    expect(b?.newHashes).not.toEqual(a?.newHashes);
+    expect(b?.oldHashes).toEqual(a?.newHashes);
   });
 
   test("that look like sealed ones are kept unchanged, also of custom settings", async () => {

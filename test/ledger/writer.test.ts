@@ -71,7 +71,7 @@ describe("changes that wait at the same time", () => {
     await Promise.all(Array.from({ length: 600 }, (_, at) => save(parts, { counter: `${at}` })));
     expect(seen.transactions).toBe(3);
     expect(parts.ledger.snapshot().revision).toBe(600);
-    expect((await parts.store.load()).records).toMatchObject([{ value: "599", revision: 600 }]);
+    expect((await parts.store.load()).records).toMatchObject([{ body: "599", revision: 600 }]);
   });
 
   test("share a commit with a change that is refused, and write nothing without effect", async () => {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
 import { adoptRound } from "../../src/mounts/adopt.ts";
-import { draftMounts, type Mount, readMounts, wantedMounts } from "../../src/mounts/mount.ts";
+import { draftMounts, MOUNTS, mountsByName } from "../../src/mounts/kind.ts";
+import { type Mount, wantedMounts } from "../../src/mounts/mount.ts";
 import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../src/mounts/site/round.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
-import { MOUNTS } from "../../src/settings/mount-key.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { type Parts, tester, testParts } from "../settings/parts.ts";
 import { siteNames } from "../sites/names.ts";
@@ -69,8 +69,7 @@ async function adopt(
       mounts,
       others: [],
       driverOf: driverByName,
-      isSecret: () => false,
-      wantedOf: (site) => wantedMounts(readMounts(ledger.snapshot().of(MOUNTS).items()), site),
+      wantedOf: (site) => wantedMounts(mountsByName(ledger.snapshot().of(MOUNTS)), site),
     },
   );
 }
@@ -86,15 +85,13 @@ test("two sites adopt one new path at the same time: the second takes no mount o
   expect(first.saved.results).toMatchObject([{ name: "films", outcome: "created" }]);
   expect(second.saved.results).toMatchObject([{ name: "/films", outcome: "skipped" }]);
   expect(Object.keys(second.states)).toEqual([]);
-  expect(readMounts(parts.ledger.snapshot().of(MOUNTS).items()).get("films")?.siteIds).toEqual([
-    "one",
-  ]);
+  expect(mountsByName(parts.ledger.snapshot().of(MOUNTS)).get("films")?.siteIds).toEqual(["one"]);
 });
 
 test("a mount that is saved between the read and the adoption keeps the saved value, and no state is stored", async () => {
   const parts = await testParts(newPath());
   await adopt(parts, "one", { rows: [films("old")], extra }, new Map());
-  const before = readMounts(parts.ledger.snapshot().of(MOUNTS).items());
+  const before = mountsByName(parts.ledger.snapshot().of(MOUNTS));
   await parts.ledger.change(tester, (draft) =>
     decideSave(draft, [{ name: "films", members: { remark: "saved" } }], draftMounts(draft), {
       ...rules,
@@ -106,6 +103,6 @@ test("a mount that is saved between the read and the adoption keeps the saved va
   const adopted = await adopt(parts, "one", round, before);
   expect(adopted.saved.results).toMatchObject([{ outcome: "skipped" }]);
   expect(adopted.states).toEqual({});
-  const { members } = readMounts(parts.ledger.snapshot().of(MOUNTS).items()).get("films") ?? {};
+  const { members } = mountsByName(parts.ledger.snapshot().of(MOUNTS)).get("films") ?? {};
   expect(members?.["remark"]).toBe("saved");
 });

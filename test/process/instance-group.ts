@@ -85,7 +85,7 @@ export async function checkLoad({ url, instances, savers, watchers }: Load): Pro
       values.set(key, (values.get(key) ?? new Set()).add(newValue));
   for (const [key, last] of savers.acknowledged) {
     expect(values.get(key), `the last save of ${key}`).toContain(String(last));
-    const kept = settings.find((setting) => setting.key === key)?.value;
+    const kept = settings.find((setting) => setting.key === key)?.body;
     expect(Number(kept), key).toBeGreaterThanOrEqual(last);
   }
   for (const watcher of watchers) {

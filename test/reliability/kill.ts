@@ -192,9 +192,9 @@ async function check(
   try {
     const { revision, records: settings } = await store.load();
     const wrong = await replay(store, revision, replayed);
-    for (const { key, value } of settings)
-      if (key.startsWith("client-") && replayed.values.get(key) !== value)
-        wrong.push(`${key} is ${value}, and the history says ${replayed.values.get(key)}`);
+    for (const { key, body } of settings)
+      if (key.startsWith("client-") && replayed.values.get(key) !== body)
+        wrong.push(`${key} is ${body}, and the history says ${replayed.values.get(key)}`);
     for (const [key, count] of acknowledged.last) {
       const kept = Number(replayed.values.get(key) ?? 0);
       if (kept < count) wrong.push(`${count} was acknowledged for ${key}, and ${kept} is there`);

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { describeChange, isVoid, publicChange } from "../../src/ledger/commit.ts";
 import type { StoredChange } from "../../src/ledger/store.ts";
+import { describeChange, publicChange } from "../../src/settings/change.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { defined, tester } from "./parts.ts";
 
 const change = (members: Partial<StoredChange>): StoredChange => ({
+  kind: "setting",
   key: "k",
   oldBody: null,
   newBody: null,
-  oldHash: null,
-  newHash: null,
+  oldHashes: null,
+  newHashes: null,
   oldAttributes: null,
   newAttributes: null,
   ...members,
@@ -26,32 +27,19 @@ describe("a change for display", () => {
     ],
     [{ oldBody: "a" }, { kind: "deleted", oldValue: "a", newValue: undefined, secret: false }],
     [
-      { oldHash: "1", newHash: "2" },
+      { oldHashes: { value: "1" }, newHashes: { value: "2" } },
       { kind: "changed", oldValue: "********", newValue: "********", secret: true },
     ],
-    [{ newHash: "2" }, { kind: "added", oldValue: undefined, newValue: "********", secret: true }],
     [
-      { oldHash: "1" },
+      { newHashes: { value: "2" } },
+      { kind: "added", oldValue: undefined, newValue: "********", secret: true },
+    ],
+    [
+      { oldHashes: { value: "1" } },
       { kind: "deleted", oldValue: "********", newValue: undefined, secret: true },
     ],
   ])("%o", (members, expected) => {
     expect(describeChange(change(members))).toEqual({ key: "k", ...expected });
-  });
-});
-
-describe("a change with the same state before and after", () => {
-  const same = { oldBody: "a", newBody: "a", oldAttributes: "{}", newAttributes: "{}" };
-  const mount = { key: "mount:m", oldAttributes: '{"paths":["/a"]}' };
-
-  test.each([
-    ["nothing differs", same, true],
-    ["the value", { ...same, newBody: "b" }, false],
-    ["the secret", { ...same, newHash: "1" }, false],
-    ["the description", { ...same, newAttributes: '{"group":1}' }, false],
-    ["the paths of a mount", { ...same, ...mount, newAttributes: '{"paths":["/b"]}' }, true],
-    ["the value of a mount", { ...same, ...mount, newBody: "b" }, false],
-  ])("%s", (_, members, expected) => {
-    expect(isVoid(change(members))).toBe(expected);
   });
 });
 

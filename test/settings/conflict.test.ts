@@ -8,7 +8,7 @@ import { SETTINGS } from "../../src/settings/kind.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import { setting } from "../store/sample.ts";
+import { changed, commit, stored, writing } from "../store/sample.ts";
 import { type Parts, restore, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
@@ -60,7 +60,7 @@ describe("a change that expects a revision of all settings", () => {
     const refusal = () =>
       parts.settings.save([{ key: "logo", value: "" }], tester, { expectedRevision: 1 });
     expect(await aborted(refusal)).toBe(
-      "nothing was changed: the settings have changed since revision 1: " +
+      "nothing was changed: the database has changed since revision 1: " +
         "revision 3 by bob (test) at 2026-02-03T04:05:06.000Z: a, b, c …; " +
         "revision 2 by ann (grpc) at 2026-02-03T04:05:06.000Z: site_title. " +
         "Read again and retry",
@@ -187,7 +187,7 @@ test("a token with limits gets no details of revisions outside of them", async (
       ),
     );
   expect(await change(1)).toBe(
-    "nothing was changed: the settings have changed since revision 1: settings outside of the limits of this token. Read again and retry",
+    "nothing was changed: the database has changed since revision 1: changes outside of the limits of this token. Read again and retry",
   );
   await parts.settings.save([{ key: "mine_a", value: "3" }], { ...tester, actor: "bob" });
   const both = await change(1);
@@ -197,8 +197,13 @@ test("a token with limits gets no details of revisions outside of them", async (
 
 test("a custom setting with a key that is invalid today can be changed and deleted", async () => {
   const parts = await made();
-  const [key, commit] = ["tok\u0435n\u200b", 1];
-  await parts.store.transact((trx) => trx.write(setting(commit, { [key]: "1" })));
+  const key = "tok\u0435n\u200b";
+  const attributes = JSON.stringify({ type: "string", options: "", help: "", group: 0, flag: 1 });
+  const upserts = [stored({ kind: SETTINGS.name, key, body: "1", attributes })];
+  const changes = [changed({ kind: SETTINGS.name, key, newBody: "1" })];
+  await parts.store.transact((trx) =>
+    trx.write(writing({ upserts, revisions: [commit({ revision: 1, changes })] })),
+  );
   await parts.ledger.refresh();
   await save(parts, { [key]: "2" });
   await parts.settings.save([{ key, value: "2", flag: FLAG.deprecated }], tester);

@@ -15,10 +15,11 @@ const conflict = expect.objectContaining({ code: Code.Aborted });
 
 const revision = (number: number, keys: readonly string[]): RevisionSummary => ({
   ...commit({ revision: number }),
-  changes: keys.map((key) => ({ key, oldAttributes: null, newAttributes: null })),
+  changes: keys.map((key) => ({ kind: "setting", key, oldAttributes: null, newAttributes: null })),
 });
 const listing = (...revisions: readonly RevisionSummary[]) => ({
-  listRevisions: vi.fn<LedgerStore["listRevisions"]>(async () => revisions),
+  store: { listRevisions: vi.fn<LedgerStore["listRevisions"]>(async () => revisions) },
+  nameOf: ({ key }: { readonly key: string }) => key,
 });
 
 test.each([
@@ -60,7 +61,7 @@ describe("a setting sent back after a read", () => {
   });
 
   const known = item("new", { key: "a", default: "default" }, 3);
-  type First = { readonly oldBody?: string; readonly oldHash?: string };
+  type First = { readonly oldBody?: string; readonly oldHashes?: { readonly value: string } };
   interface Past {
     /** Revision of the caller's own last save since the read. */
     readonly own?: number;
@@ -70,12 +71,14 @@ describe("a setting sent back after a read", () => {
   }
   const left = async (there: SettingItem, seenEtag: string, value: string, past: Past = {}) => {
     const { own, oldest = 1, first, isOf } = past;
-    const change = first && changed({ key: "a", oldHash: null, ...first });
+    const change = first && changed({ kind: "setting", key: "a", ...first });
     const store = {
       oldestRevision: async () => oldest,
       lastChangesBy: async () => new Map(own === undefined ? [] : [["a", own]]),
-      firstChanges: async (queries: readonly { readonly key: string; readonly after: number }[]) =>
-        queries.flatMap((one) => (change === undefined ? [] : [{ ...one, change }])),
+      firstChanges: async (
+        _kind: string,
+        queries: readonly { readonly key: string; readonly after: number }[],
+      ) => queries.flatMap((one) => (change === undefined ? [] : [{ ...one, change }])),
     };
     const fingerprint = { isOf: () => isOf } as never;
     const sent = [{ key: "a", value, seenEtag }, { key: "beside" }];
@@ -110,7 +113,7 @@ describe("a setting sent back after a read", () => {
   });
 
   test("as a secret is compared by its hash, and refused when the key of the hash is missing", async () => {
-    const past = { own: 2, first: { oldHash: "h" } };
+    const past = { own: 2, first: { oldHashes: { value: "h" } } };
     expect(await left(now, read, "old", { ...past, isOf: true })).toBe(0);
     expect(await left(now, read, "old", { ...past, isOf: false })).toBe(1);
     await refused(left(now, read, "old", { ...past, isOf: undefined }));

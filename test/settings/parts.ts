@@ -5,6 +5,7 @@ import { type Archive, createArchive, type ImportOptions } from "../../src/archi
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
+import type { DriverInfo } from "../../src/drivers/driver-info.ts";
 import { createKinds } from "../../src/history/kinds.ts";
 import {
   createRestore,
@@ -17,13 +18,14 @@ import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import { createHistory, type History } from "../../src/ledger/history.ts";
 import { createLedger, type Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore, RevisionOrigin } from "../../src/ledger/store.ts";
+import { mountRules } from "../../src/mounts/kind.ts";
 import { createFingerprint, type Fingerprint } from "../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import { createSettingPart } from "../../src/settings/archive/part.ts";
 import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 import { settingsKind } from "../../src/settings/history-kind.ts";
-import { type SettingLimits, settingLimits } from "../../src/settings/kind.ts";
+import { type SettingLimits, settingLimits, settingRules } from "../../src/settings/kind.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
@@ -50,6 +52,8 @@ export const tester: RevisionOrigin = {
 
 export interface PartsOptions {
   readonly definitions?: readonly SettingDefinition[];
+  /** Drivers of mounts. Default: unknown ones, whose items are secret. */
+  readonly driverOf?: (name: string) => DriverInfo | undefined;
   /** Sealing keys. */
   readonly keys?: readonly string[];
   readonly now?: () => number;
@@ -96,7 +100,13 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
   try {
     const ledger = await createLedger({
       store,
-      definitions: options.definitions ?? definitions,
+      kinds: [
+        settingRules(options.definitions ?? definitions),
+        mountRules({
+          driverOf: options.driverOf ?? (() => undefined),
+          sites: () => ({ nameOf: (id) => id }),
+        }),
+      ],
       sealer: createSealer(options.keys ?? []),
       fingerprint,
       ...(options.collect && { collect: options.collect }),

@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant } from "../../src/access/grant.ts";
+import { MOUNTS } from "../../src/mounts/kind.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { MOUNTS, mountItem } from "../../src/settings/mount-key.ts";
 import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import {
@@ -17,6 +17,7 @@ import {
   tester,
   testParts,
 } from "./parts.ts";
+import { sampleMount } from "./staged.ts";
 
 const newPath = temporaryPaths();
 
@@ -109,10 +110,9 @@ describe("a rollback", () => {
 
   test("leaves mounts unchanged", async () => {
     const parts = await testParts(newPath());
-    const mount = mountItem("mount:m", JSON.stringify({ path: "/m", overrides: {} }), false);
-    await parts.ledger.change(tester, (draft) => draft.put(MOUNTS, mount));
+    await parts.ledger.change(tester, (draft) => draft.put(MOUNTS, sampleMount("m")));
     expect(await back(parts, 0)).toMatchObject({ commit: undefined, result: [] });
-    expect(parts.ledger.snapshot().get(MOUNTS, "mount:m")).toBeDefined();
+    expect(parts.ledger.snapshot().get(MOUNTS, "m")).toBeDefined();
   });
 
   test("skips a changed secret with a reason, and restores the rest", async () => {

@@ -1,22 +1,26 @@
 import type { Base } from "../../src/ledger/draft.ts";
 import { createSnapshot, type Snapshot } from "../../src/ledger/snapshot.ts";
+import { mountRules } from "../../src/mounts/kind.ts";
+import type { Mount } from "../../src/mounts/mount.ts";
 import { FLAG, knownItem, type SettingItem } from "../../src/settings/item.ts";
 import { settingRules } from "../../src/settings/kind.ts";
-import { mountRules } from "../../src/settings/mount-key.ts";
 import { defined } from "./parts.ts";
 
 /** A snapshot of settings in list order, and of mounts. */
 export const snapshotOf = (
   revision: number,
   settings: Iterable<SettingItem>,
-  mounts: Iterable<SettingItem> = [],
+  mounts: Iterable<Mount> = [],
   mark?: string,
 ): Snapshot =>
   createSnapshot(
     revision,
     [
       { rules: settingRules([]), items: settings },
-      { rules: mountRules, items: mounts },
+      {
+        rules: mountRules({ driverOf: () => undefined, sites: () => ({ nameOf: (id) => id }) }),
+        items: mounts,
+      },
     ],
     mark,
   );
@@ -28,6 +32,7 @@ export const baseOf = (snapshot: Snapshot): Base => ({
   get: (kind, key) => snapshot.get(kind, key),
   keys: (kind) => snapshot.of(kind).keys(),
   rules: (kind) => snapshot.rules(kind),
+  prefixes: () => snapshot.prefixes(),
 });
 
 /** A setting that a client has created. */
@@ -60,4 +65,23 @@ export function item(
   revision = 1,
 ): SettingItem {
   return knownItem(defined(members), value, revision);
+}
+
+/** A mount of all sites. */
+export function sampleMount(name: string, members: Partial<Mount> = {}): Mount {
+  return {
+    name,
+    path: `/${name}`,
+    driver: "Local",
+    items: {},
+    members: {},
+    disabled: false,
+    content: "overwrite",
+    siteIds: "all",
+    overrides: {},
+    credentialRevision: 0,
+    missing: [],
+    revision: 1,
+    ...members,
+  };
 }

@@ -4,7 +4,7 @@ import { createVerifier, expectedHash } from "../../src/audit/chain.ts";
 import type { AuditEntry, AuditPosition, AuditRow, AuditStore } from "../../src/audit/store.ts";
 import { START } from "../../src/database/tables.ts";
 import type { Store } from "../../src/store/stores.ts";
-import { setting } from "./sample.ts";
+import { changed, setting } from "./sample.ts";
 
 /** An entry with defaults for members that a test does not need. */
 export function entry(members: Partial<AuditEntry> = {}): AuditEntry {
@@ -88,7 +88,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
     test("values that are sealed again have their row in the same transaction", async () => {
       await store.transact((trx) => trx.write(setting(1, { a: "clear" })));
       const before = (await store.audit.head()).seq;
-      const sealed = { value: "sealed" };
+      const sealed = { body: "sealed" };
       await store.rewrite((settings) => ({
         records: settings.map((one) => ({ ...one, ...sealed })),
         audit: [entry({ method: "seal", subjects: settings.map(({ key }) => key) })],
@@ -109,9 +109,9 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const FORM = "hmac2:0123456789ab:";
       const secret = (revision: number, key: string, oldHash: string, newHash: string) => {
         const { revisions, ...rest } = setting(revision, { [key]: "sealed" });
-        const nothing = { oldBody: null, newBody: null };
-        const hashed = { key, ...nothing, oldHash, newHash, oldAttributes: null };
-        const changes = [{ ...hashed, newAttributes: null }];
+        const changes = [
+          changed({ key, oldHashes: { p: oldHash }, newHashes: { p: newHash, q: newHash } }),
+        ];
         return { ...rest, revisions: revisions.map((one) => ({ ...one, changes })) };
       };
       await store.transact((trx) => trx.write(secret(1, "a", hash("0"), hash("1"))));
@@ -141,12 +141,13 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
         renew: (old: string) => FORM + old.slice("hmac1:".length),
         audit: (hashes: number) => [entry({ method: "rehash", detail: { hashes } })],
       };
+      const of = (p: string, q: string) => ({ oldHashes: { p }, newHashes: { p: q, q } });
       const both = await Promise.all([store.rehash(rehash), (await open()).rehash(rehash)]);
-      expect(both.sort()).toEqual([0, 4]);
+      expect(both.sort()).toEqual([0, 5]);
       expect(await store.commits(0, 3, 3)).toMatchObject([
-        { changes: [{ oldHash: FORM + "0".repeat(43), newHash: FORM + "1".repeat(43) }] },
-        { changes: [{ oldHash: FORM + "1".repeat(43), newHash: `${FORM}${hash("2")}` }] },
-        { changes: [{ oldHash: null, newHash: null, newBody: "hmac1:b" }] },
+        { changes: [of(FORM + "0".repeat(43), FORM + "1".repeat(43))] },
+        { changes: [of(FORM + "1".repeat(43), `${FORM}${hash("2")}`)] },
+        { changes: [{ oldHashes: null, newHashes: null, newBody: "hmac1:b" }] },
       ]);
       const [now] = await store.sites.states();
       known.refused.a.hash = FORM + "3".repeat(43);
@@ -157,7 +158,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
         undefined,
       ]);
       const rows = await allRows(store.audit);
-      expect(rows.slice(before)).toMatchObject([{ method: "rehash", detail: '{"hashes":4}' }]);
+      expect(rows.slice(before)).toMatchObject([{ method: "rehash", detail: '{"hashes":5}' }]);
       expectChain(rows);
       expect(await store.eraseReplaced()).toBeUndefined();
       expect(await store.rehash(rehash)).toBe(0);

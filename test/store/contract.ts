@@ -41,7 +41,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       await place.remove();
     });
 
-    describe("stored settings", () => {
+    describe("stored records", () => {
       test("are none at revision 0 in a new database", async () => {
         expect(await store.load()).toEqual({ revision: 0, records: [] });
         expect(await store.oldestRevision()).toBe(0);
@@ -57,14 +57,11 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
 
       test("have every member, with text of any script and line breaks", async () => {
         const one = stored({
+          kind: "sealed",
           key: "ключ 🔑",
-          value: "a\nb\t'\"\\ ünï 👩‍👩‍👧‍👦 ",
-          type: "select",
-          options: "a,b",
-          help: "why",
-          group: -7,
-          flag: 2,
-          origin: "known",
+          body: "a\nb\t'\"\\ ünï 👩‍👩‍👧‍👦 ",
+          attributes: '{"why":"ünï"}',
+          secrets: { "a part": "sealed:v1", __proto__: "other" },
           position: 3,
         });
         await write(writing({ revisions: [commit({ revision: 1 })], upserts: [one] }));
@@ -81,12 +78,18 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
 
       test("are replaced with all members by a second write", async () => {
         await write(setting(1, { a: "1" }));
-        const replaced = stored({ key: "a", value: "2", type: "text", flag: 0, revision: 2 });
+        const replaced = stored({
+          key: "a",
+          body: null,
+          secrets: { a: "2" },
+          attributes: "{}",
+          revision: 2,
+        });
         await write(writing({ revisions: [commit({ revision: 2 })], upserts: [replaced] }));
         expect((await store.load()).records).toEqual([replaced]);
       });
 
-      test("are ordered by position if they are custom ones", async () => {
+      test("are ordered by position", async () => {
         const upserts = ["c", "a", "b"].map((key, at) => stored({ key, position: at + 1 }));
         await write(writing({ revisions: [commit({ revision: 1 })], upserts }));
         expect((await store.load()).records.map(({ key }) => key)).toEqual(["c", "a", "b"]);
@@ -94,8 +97,8 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
 
       test("can be written and deleted by thousands in one write", async () => {
         const keys = Array.from({ length: 3_500 }, (_, at) => `k${at}`);
-        const value = "v".repeat(100);
-        await write(setting(1, Object.fromEntries(keys.map((key) => [key, value]))));
+        const body = "v".repeat(100);
+        await write(setting(1, Object.fromEntries(keys.map((key) => [key, body]))));
         expect((await store.load()).records).toHaveLength(3_500);
         expect((await store.commits(0, 1, 1))[0]?.changes).toHaveLength(3_500);
         await write(deleting(2, keys));
@@ -119,7 +122,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         await expect(work).rejects.toBe(refused);
         expect(await store.load()).toEqual({ revision: 0, records: [] });
         await write(setting(1, { a: "2" }));
-        expect((await store.load()).records[0]?.value).toBe("2");
+        expect((await store.load()).records[0]?.body).toBe("2");
       });
 
       test("sees its own writes and earlier commits", async () => {
@@ -146,7 +149,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
         expect(results.sort((a, b) => a - b)).toEqual(
           Array.from({ length: 60 }, (_, at) => at + 1),
         );
-        expect((await store.load()).records).toMatchObject([{ value: "60", revision: 60 }]);
+        expect((await store.load()).records).toMatchObject([{ body: "60", revision: 60 }]);
       });
 
       test("does not block concurrent reads", async () => {
@@ -162,16 +165,16 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       test("with an existing revision is refused as a whole, as a StoreError", async () => {
         await write(setting(1, { a: "1" }));
         await expect(write(setting(1, { a: "2", b: "2" }))).rejects.toBeInstanceOf(StoreError);
-        expect((await store.load()).records).toMatchObject([{ key: "a", value: "1" }]);
+        expect((await store.load()).records).toMatchObject([{ key: "a", body: "1" }]);
       });
     });
 
     describe("a text with a NUL character", () => {
       test.each([
-        ["value", setting(1, { a: "x\0y" })],
+        ["body", setting(1, { a: "x\0y" })],
         ["reason", writing({ revisions: [commit({ revision: 1, reason: "\0" })] })],
         [
-          "former value",
+          "former body",
           writing({
             revisions: [commit({ revision: 1, changes: [changed({ key: "a", oldBody: "\0" })] })],
           }),

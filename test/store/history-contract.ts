@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { entry } from "./audit-contract.ts";
 import type { OpenStore } from "./contract.ts";
-import { changed, commit, deleting, setting, stored, writing } from "./sample.ts";
+import { changed, commit, deleting, KIND, named, setting, stored, writing } from "./sample.ts";
 
 /** Part of the contract about revisions: differences, history, compaction, rewriting. */
 export function describeHistory(at: OpenStore): void {
@@ -13,8 +13,8 @@ export function describeHistory(at: OpenStore): void {
       await write(setting(2, { b: "2" }));
       await write(deleting(3, ["c"]));
       const delta = await at.store.delta(1);
-      expect(delta).toMatchObject({ revision: 3, deleted: ["c"] });
-      expect(delta?.changed).toMatchObject([{ key: "b", value: "2", revision: 2 }]);
+      expect(delta).toMatchObject({ revision: 3, deleted: named("c") });
+      expect(delta?.changed).toMatchObject([{ key: "b", body: "2", revision: 2 }]);
       expect(delta?.commits?.map(({ revision }) => revision)).toEqual([2, 3]);
       expect(delta?.commits?.[1]?.changes).toEqual([changed({ key: "c", oldBody: "" })]);
     });
@@ -23,7 +23,7 @@ export function describeHistory(at: OpenStore): void {
       await write(setting(1, { a: "1" }));
       await write(deleting(2, ["a"]));
       await write(setting(3, { a: "3" }));
-      expect(await at.store.delta(1)).toMatchObject({ changed: [{ value: "3" }], deleted: [] });
+      expect(await at.store.delta(1)).toMatchObject({ changed: [{ body: "3" }], deleted: [] });
     });
 
     test("to a revision that does not exist yet is undefined", async () => {
@@ -73,18 +73,18 @@ export function describeHistory(at: OpenStore): void {
         { key: "c", after: 0 },
         { key: "d", after: 0 },
       ];
-      const first = await at.store.firstChanges(asked, 6);
+      const first = await at.store.firstChanges(KIND, asked, 6);
       expect(first.map(({ key, change: { newBody } }) => [key, newBody])).toEqual([
         ["a", "2"],
         ["c", "1"],
       ]);
       const last = async (actor: string, upTo = 6) =>
-        Object.fromEntries(await at.store.lastChangesBy(actor, asked, upTo));
+        Object.fromEntries(await at.store.lastChangesBy(KIND, actor, asked, upTo));
       expect(await last("admin")).toEqual({ a: 5 });
       expect(await last("admin", 4)).toEqual({ a: 2 });
       expect(await last("other")).toEqual({ a: 6, c: 6 });
       expect(await last("nobody")).toEqual({});
-      expect(await at.store.lastChangesBy("admin", [], 6)).toEqual(new Map());
+      expect(await at.store.lastChangesBy(KIND, "admin", [], 6)).toEqual(new Map());
     });
 
     test("has every member of a revision and its changes", async () => {
@@ -98,7 +98,7 @@ export function describeHistory(at: OpenStore): void {
         peer: "::1",
         reason: "because\nof it",
         changes: [
-          changed({ key: "a", oldHash: "h1", newHash: "h2" }),
+          changed({ key: "a", oldHashes: { p: "h1", q: "h3" }, newHashes: { p: "h2" } }),
           changed({ key: "b", newBody: "", newAttributes: "{}" }),
         ],
       });
@@ -109,8 +109,8 @@ export function describeHistory(at: OpenStore): void {
         {
           ...rest,
           changes: [
-            { key: "a", oldAttributes: null, newAttributes: null },
-            { key: "b", oldAttributes: null, newAttributes: "{}" },
+            { kind: KIND, key: "a", oldAttributes: null, newAttributes: null },
+            { kind: KIND, key: "b", oldAttributes: null, newAttributes: "{}" },
           ],
         },
       ]);
@@ -126,11 +126,13 @@ export function describeHistory(at: OpenStore): void {
     test("is filtered by revision, key, actor and time, together", async () => {
       await five();
       expect(await listed({ before: 3 })).toEqual([2, 1]);
-      expect(await listed({ key: "b" })).toEqual([4, 1]);
-      expect(await listed({ key: "nobody" })).toEqual([]);
+      expect(await listed({ record: { kind: KIND, key: "b" } })).toEqual([4, 1]);
+      expect(await listed({ record: { kind: KIND, key: "nobody" } })).toEqual([]);
       expect(await listed({ actor: "other" })).toEqual([3]);
       expect(await listed({ since: 2_000, until: 5_000 })).toEqual([4, 3, 2]);
-      expect(await listed({ key: "a", before: 5, since: 2_000, limit: 1 })).toEqual([2]);
+      expect(
+        await listed({ record: { kind: KIND, key: "a" }, before: 5, since: 2_000, limit: 1 }),
+      ).toEqual([2]);
     });
 
     test("is filtered by a key of any length", async () => {
@@ -142,11 +144,17 @@ export function describeHistory(at: OpenStore): void {
         }),
       );
       await write(writing({ revisions }));
-      expect(await listed({ key: "rare" })).toEqual([...touched.keys()].reverse());
-      expect(await listed({ key: "rare", before: 2_500, limit: 2 })).toEqual([1_024, 1_023]);
-      expect(await listed({ key: "often", before: 2_049, limit: 2 })).toEqual([2_048, 2_047]);
+      expect(await listed({ record: { kind: KIND, key: "rare" } })).toEqual(
+        [...touched.keys()].reverse(),
+      );
+      expect(
+        await listed({ record: { kind: KIND, key: "rare" }, before: 2_500, limit: 2 }),
+      ).toEqual([1_024, 1_023]);
+      expect(
+        await listed({ record: { kind: KIND, key: "often" }, before: 2_049, limit: 2 }),
+      ).toEqual([2_048, 2_047]);
       await at.store.compact({ count: 2_500, notBefore: 0 }, 3_000);
-      expect(await listed({ key: "rare" })).toEqual([5_000]);
+      expect(await listed({ record: { kind: KIND, key: "rare" } })).toEqual([5_000]);
     });
 
     test("returns the revisions of a range, oldest first, up to the requested number", async () => {
@@ -169,8 +177,8 @@ export function describeHistory(at: OpenStore): void {
         changed({ key: "a", oldBody: "1", newBody: "2" }),
       ]);
       expect(await at.store.changesBetween(5, 5)).toEqual([]);
-      expect(await at.store.changesBetween(0, 5, "b")).toEqual([changed({ key: "b" })]);
-      expect(await at.store.changesBetween(0, 5, "c")).toEqual([]);
+      expect(await at.store.changesBetween(0, 5, KIND)).toHaveLength(2);
+      expect(await at.store.changesBetween(0, 5, "other")).toEqual([]);
     });
 
     test("combines the changes of a long range like those of a short one", async () => {
@@ -180,7 +188,7 @@ export function describeHistory(at: OpenStore): void {
           changes: [
             changed({ key: "each", oldBody: `${at}`, newBody: `${at + 1}` }),
             ...(at % 13 === 5
-              ? [changed({ key: "b", oldHash: `h${at}`, newHash: `h${at + 13}` })]
+              ? [changed({ key: "b", oldHashes: { p: `h${at}` }, newHashes: { p: `h${at + 13}` } })]
               : []),
             ...(at === 40 ? [changed({ key: "once", newBody: "40" })] : []),
           ],
@@ -188,12 +196,12 @@ export function describeHistory(at: OpenStore): void {
       );
       await write(writing({ revisions }));
       expect(await at.store.changesBetween(0, 57)).toEqual([
-        changed({ key: "b", oldHash: "h5", newHash: "h57" }),
+        changed({ key: "b", oldHashes: { p: "h5" }, newHashes: { p: "h57" } }),
         changed({ key: "each", oldBody: "0", newBody: "57" }),
         changed({ key: "once", newBody: "40" }),
       ]);
       expect(await at.store.changesBetween(19, 44)).toEqual([
-        changed({ key: "b", oldHash: "h31", newHash: "h44" }),
+        changed({ key: "b", oldHashes: { p: "h31" }, newHashes: { p: "h44" } }),
         changed({ key: "each", oldBody: "19", newBody: "44" }),
         changed({ key: "once", newBody: "40" }),
       ]);
@@ -214,7 +222,7 @@ export function describeHistory(at: OpenStore): void {
       expect(await kept()).toEqual([5, 6]);
       expect(await at.store.oldestRevision()).toBe(5);
       expect(await at.store.changesBetween(0, 4)).toEqual([]);
-      expect((await at.store.load()).records).toMatchObject([{ value: "6" }]);
+      expect((await at.store.load()).records).toMatchObject([{ body: "6" }]);
     });
 
     test("keeps the newer ones by age", async () => {
@@ -272,15 +280,15 @@ export function describeHistory(at: OpenStore): void {
     test("replaces a value without a revision, and returns the stored value", async () => {
       await write(setting(1, { a: "plain", b: "b" }));
       const state = await at.store.rewrite((settings) => {
-        expect(settings).toMatchObject([{ key: "a", value: "plain" }, { key: "b" }]);
-        const sealed = settings.slice(0, 1).map((one) => ({ ...one, value: "sealed" }));
+        expect(settings).toMatchObject([{ key: "a", body: "plain" }, { key: "b" }]);
+        const sealed = settings.slice(0, 1).map((one) => ({ ...one, body: "sealed" }));
         return { records: sealed, audit: [entry({ method: "seal", subjects: ["a"] })] };
       });
       expect(state).toMatchObject({
         revision: 1,
         records: [
-          { key: "a", value: "sealed", revision: 1 },
-          { key: "b", value: "b" },
+          { key: "a", body: "sealed", revision: 1 },
+          { key: "b", body: "b" },
         ],
       });
       expect(await at.store.load()).toEqual(state);
@@ -296,13 +304,13 @@ export function describeHistory(at: OpenStore): void {
       const writes = Array.from({ length: 10 }, (_, at) =>
         write(setting(at + 2, { a: `new ${at}` }), other),
       );
-      const seal = (value: string) => (value.startsWith("sealed") ? value : `sealed ${value}`);
+      const seal = (body: string | null) => (body?.startsWith("sealed") ? body : `sealed ${body}`);
       const rewritten = await at.store.rewrite((settings) => ({
-        records: settings.map((one) => ({ ...one, value: seal(one.value) })),
+        records: settings.map((one) => ({ ...one, body: seal(one.body) })),
         audit: [],
       }));
       const { revision } = rewritten;
-      expect(rewritten.records[0]?.value).toBe(
+      expect(rewritten.records[0]?.body).toBe(
         revision === 1 ? "sealed old" : `sealed new ${revision - 2}`,
       );
       await Promise.all(writes);
@@ -315,7 +323,7 @@ export function describeHistory(at: OpenStore): void {
         throw refused;
       });
       await expect(rewriting).rejects.toBe(refused);
-      expect((await at.store.load()).records).toMatchObject([{ value: "1" }]);
+      expect((await at.store.load()).records).toMatchObject([{ body: "1" }]);
     });
   });
 }

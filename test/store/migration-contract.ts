@@ -16,16 +16,13 @@ interface EmptyPlace {
 async function leave(db: Kysely<Database>, steps: Migrations): Promise<void> {
   await migrate(db, "here", steps);
   await db
-    .insertInto("setting")
+    .insertInto("record")
     .values({
-      key: "site_title",
-      value: "of before",
-      type: "string",
-      options: "",
-      help: "",
-      group_id: 1,
-      flag: 0,
-      origin: "custom",
+      kind: "thing",
+      key: "kept",
+      body: "of before",
+      attributes: "{}",
+      secrets: null,
       position: 1,
       revision: 1,
     })
@@ -64,10 +61,8 @@ function describeSteps(steps: Migrations, newPlace: () => Promise<EmptyPlace>): 
     async (_, count) => {
       const place = await left(count);
       const store = await place.open();
-      const { records: settings } = await store.load();
-      expect([...settings].map(({ key, value }) => [key, value])).toEqual([
-        ["site_title", "of before"],
-      ]);
+      const { records } = await store.load();
+      expect(records.map(({ key, body }) => [key, body])).toEqual([["kept", "of before"]]);
       expect(await store.sites.insert(storedSite("a"), [])).toBe(true);
       const state = { siteId: "a", version: 0, appliedRevision: 1, state: "{}" };
       expect(await store.sites.record([{ state, events: [], audit: [] }])).toEqual([1]);

@@ -1,35 +1,41 @@
 import type {
+  RecordName,
   RevisionCommit,
   StoredChange,
   StoredRecord,
   StoredWrite,
 } from "../../src/ledger/store.ts";
 
-/** A stored setting with defaults for members that a test does not need. */
+/** Kind of the records of these tests, if they name no other. */
+export const KIND = "thing";
+
+/** Names of records of this kind. */
+export const named = (...keys: readonly string[]): RecordName[] =>
+  keys.map((key) => ({ kind: KIND, key }));
+
+/** A stored record with defaults for members that a test does not need. */
 export function stored(members: Partial<StoredRecord> & { key: string }): StoredRecord {
   return {
-    value: "",
-    type: "string",
-    options: "",
-    help: "",
-    group: 0,
-    flag: 1,
-    origin: "custom",
+    kind: KIND,
+    body: "",
+    attributes: "",
+    secrets: {},
     position: 0,
     revision: 1,
     ...members,
   };
 }
 
-/** A change of one key, with such defaults. */
+/** A change of one record, with such defaults. */
 export function changed(members: Partial<StoredChange> & { key: string }): StoredChange {
   return {
+    kind: KIND,
     oldBody: null,
     newBody: null,
-    oldHash: null,
-    newHash: null,
     oldAttributes: null,
     newAttributes: null,
+    oldHashes: null,
+    newHashes: null,
     ...members,
   };
 }
@@ -58,25 +64,30 @@ export const writing = (rows: Partial<StoredWrite>): StoredWrite => ({
   ...rows,
 });
 
-/** A write that sets some keys as one revision. */
+/** A write that sets the open parts of some records as one revision. */
 export function setting(
   revision: number,
-  values: Readonly<Record<string, string>>,
+  bodies: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>> = {},
 ): StoredWrite {
-  const changes = Object.entries(values).map(([key, newBody]) =>
+  const changes = Object.entries(bodies).map(([key, newBody]) =>
     changed({ key, oldBody: before[key] ?? null, newBody }),
   );
   return {
     revisions: [commit({ revision, changes })],
-    upserts: Object.entries(values).map(([key, value]) => stored({ key, value, revision })),
+    upserts: Object.entries(bodies).map(([key, body]) => stored({ key, body, revision })),
     deletes: [],
     audit: [],
   };
 }
 
-/** A write that deletes keys as one revision. */
+/** A write that deletes records as one revision. */
 export function deleting(revision: number, keys: readonly string[]): StoredWrite {
   const changes = keys.map((key) => changed({ key, oldBody: "" }));
-  return { revisions: [commit({ revision, changes })], upserts: [], deletes: keys, audit: [] };
+  return {
+    revisions: [commit({ revision, changes })],
+    upserts: [],
+    deletes: named(...keys),
+    audit: [],
+  };
 }

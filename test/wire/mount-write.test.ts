@@ -230,6 +230,7 @@ test("a token with limits has the history of the mounts at its paths, and no oth
   expect(await diff(secret, out)).toEqual([]);
   const ofKey = (key: string) => settings.listRevisions({ key });
   expect((await ofKey("mount:ours")).revisions.map(({ revision }) => Number(revision))).toEqual([
+    secret,
     made,
   ]);
   await expect(ofKey("mount:theirs")).rejects.toThrow("limited to");

@@ -3,19 +3,27 @@ import type { Database } from "../schema.ts";
 
 type Db = Kysely<Database> | Transaction<Database>;
 
-/** Number of revisions in a segment of the index for the changes of a key. */
+/** Number of revisions in a segment of the index for the changes of a record. */
 export const SEGMENT = 1_024;
 
-/** Revisions that changed a key: one index look-up per segment of the history. */
-export function revisionsOf(db: Db, key: string) {
-  return changesOf(db).select("change.revision").where("change.key", "=", key).$asScalar();
+/** Revisions that changed a record: one index look-up per segment of the history. */
+export function revisionsOf(
+  db: Db,
+  { kind, key }: { readonly kind: string; readonly key: string },
+) {
+  return changesOf(db)
+    .select("change.revision")
+    .where("change.kind", "=", kind)
+    .where("change.key", "=", key)
+    .$asScalar();
 }
 
-/** Those of the given keys that are in the history: one index look-up per key and segment. */
-export function keysOf(db: Db, keys: readonly string[]) {
+/** Those of the given keys of a kind that are in the history: one look-up per key and segment. */
+export function keysOf(db: Db, kind: string, keys: readonly string[]) {
   return changesOf(db)
     .select("change.key")
     .distinct()
+    .where("change.kind", "=", kind)
     .where("change.key", "in", [...keys]);
 }
 
@@ -42,7 +50,7 @@ function changesOf(db: Db) {
             .whereRef("number", ">", "last"),
         ),
       )
-      // SQLite keeps the order of a cross join: the segments first, then the key in each of them.
+      // SQLite keeps the order of a cross join: the segments first, then the record in each of them.
       .selectFrom("segment")
       .crossJoin("change")
       .where((eb) => eb(segmentOf(sql.ref("change.revision")), "=", eb.ref("segment.number")))

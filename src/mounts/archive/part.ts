@@ -15,7 +15,8 @@ import type { Site } from "../../sites/site.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { decideWithEffects } from "../effect.ts";
 import { type MountInput, withMountInput } from "../input.ts";
-import { type Mount, MountIndex, missingFields, readDraftMount } from "../mount.ts";
+import { MOUNTS } from "../kind.ts";
+import { type Mount, MountIndex, missingFields } from "../mount.ts";
 import {
   changedNames,
   decideSave,
@@ -112,7 +113,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
       draft,
     );
     return results.map(({ name, outcome, note, differs, leftOut = [], effects = [] }) => {
-      const mount = outcome === "skipped" ? undefined : readDraftMount(draft, name);
+      const mount = outcome === "skipped" ? undefined : draft.get(MOUNTS, name);
       return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
         note,
         differs,

@@ -5,12 +5,11 @@ import { codeOf, postgresFailure } from "../../database/postgres/failure.ts";
 import type { PostgresServer } from "../../database/postgres/server.ts";
 import type { Database } from "../../database/schema.ts";
 import {
-  addMarks,
   createAccess,
   createAudit,
   createIncidents,
+  createLedger,
   createMountStates,
-  createSettings,
   createSites,
   START,
 } from "../../database/tables.ts";
@@ -21,18 +20,21 @@ import {
  */
 export const migrations: Migrations = {
   "0001_first_schema": { up: createTables },
-  "0002_marks": { up: addMarks },
 };
 
 /** Text compared byte by byte, as in SQLite and JavaScript. */
 const TEXT = sql`text collate "C"`;
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
-  await createSettings(db, {
+  await createLedger(db, {
     key: TEXT,
     number: "bigint",
     indexHistory: (db) =>
-      db.schema.createIndex("change_key").on("change").columns(["key", "revision"]).execute(),
+      db.schema
+        .createIndex("change_record")
+        .on("change")
+        .columns(["kind", "key", "revision"])
+        .execute(),
   });
   await createSites(db);
   await createAccess(db);

@@ -15,7 +15,7 @@ import {
   type RevisionsOf,
   rehashRows,
 } from "../../ledger/history-query.ts";
-import { readState, rewriteValues } from "../../ledger/query.ts";
+import { readState, rewriteRecords } from "../../ledger/query.ts";
 import { createStores, type Store } from "../stores.ts";
 import { appendAudit } from "./audit.ts";
 import { Follower } from "./follow.ts";
@@ -29,14 +29,20 @@ export interface PostgresOptions {
   readonly now?: () => number;
 }
 
-const byIndex: RevisionsOf = (db, key) =>
-  db.selectFrom("change").select("change.revision").where("change.key", "=", key).$asScalar();
+const byIndex: RevisionsOf = (db, { kind, key }) =>
+  db
+    .selectFrom("change")
+    .select("change.revision")
+    .where("change.kind", "=", kind)
+    .where("change.key", "=", key)
+    .$asScalar();
 
-const keysOf: KeysOf = (db, keys) =>
+const keysOf: KeysOf = (db, kind, keys) =>
   db
     .selectFrom("change")
     .select("key")
     .distinct()
+    .where("kind", "=", kind)
     .where("key", "in", [...keys]);
 
 /**
@@ -174,7 +180,7 @@ export async function openPostgresStore(
         attempt(() =>
           db.transaction().execute(async (trx) => {
             await sql`select from head where id = 1 for update`.execute(trx);
-            return rewriteValues(trx, change, appendAudit);
+            return rewriteRecords(trx, change, appendAudit);
           }),
         ),
       rehash: async (rehash) => {
@@ -193,7 +199,7 @@ export async function openPostgresStore(
         const rewrite = await reading(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;
         // Rewrites the tables without replaced values and deletes the old files.
-        await attempt(() => sql`vacuum full setting, change, site_state`.execute(db));
+        await attempt(() => sql`vacuum full record, change, site_state`.execute(db));
         await attempt(() => unmarkRewrite(db, rewrite));
         notify(
           "warn",

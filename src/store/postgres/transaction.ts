@@ -5,21 +5,26 @@ import {
   type ChangeRow,
   changeColumns,
   type Database,
+  type RecordRow,
   type RevisionRow,
+  recordColumns,
   revisionColumns,
-  type SettingRow,
-  settingColumns,
 } from "../../database/schema.ts";
 import { MAX_COMMITS, readState } from "../../ledger/query.ts";
 import {
   changeFromRow,
   changeToRow,
+  recordFromRow,
+  recordToRow,
   revisionFromRow,
   revisionToRow,
-  settingFromRow,
-  settingToRow,
 } from "../../ledger/row.ts";
-import type { LedgerTransaction, StoredDelta, StoredWrite } from "../../ledger/store.ts";
+import type {
+  LedgerTransaction,
+  RecordName,
+  StoredDelta,
+  StoredWrite,
+} from "../../ledger/store.ts";
 import { auditParameters, auditParts } from "./audit.ts";
 import type { Follower } from "./follow.ts";
 
@@ -204,7 +209,7 @@ interface WriteBase {
  * newest, in which case nothing is written.
  */
 export function writeStatement(rows: StoredWrite, base: WriteBase): CompiledQuery {
-  const settings = rows.upserts.map(settingToRow);
+  const records = rows.upserts.map(recordToRow);
   const revisions = rows.revisions.map(revisionToRow);
   const changes = rows.revisions.flatMap(({ revision, changes }) =>
     changes.map((change) => changeToRow(revision, change)),
@@ -213,8 +218,9 @@ export function writeStatement(rows: StoredWrite, base: WriteBase): CompiledQuer
     base.revision,
     base.timeline ?? null,
     rows.revisions.at(-1)?.revision ?? base.revision,
-    rows.deletes,
-    ...columnsOf(settingColumns, settings),
+    rows.deletes.map(({ kind }) => kind),
+    rows.deletes.map(({ key }) => key),
+    ...columnsOf(recordColumns, records),
     ...columnsOf(revisionColumns, revisions),
     ...columnsOf(changeColumns, changes),
     ...auditParameters(rows.audit),
@@ -229,7 +235,7 @@ function columnsOf<Row extends object>(
   return (Object.keys(columns) as (keyof Row)[]).map((name) => rows.map((row) => row[name]));
 }
 
-const FIRST_ARRAY = 5;
+const FIRST_ARRAY = 6;
 
 const STATEMENT = makeStatement();
 
@@ -240,8 +246,8 @@ function makeStatement(): string {
     const arrays = Object.values(columns).map((type) => `$${next++}::${type}[]`);
     return `(${names}) select x.* from moved, unnest(${arrays.join(", ")}) as x(${names})`;
   };
-  const replaced = Object.keys(settingColumns)
-    .filter((name) => name !== "key")
+  const replaced = Object.keys(recordColumns)
+    .filter((name) => name !== "kind" && name !== "key")
     .map((name) => `${name} = excluded.${name}`)
     .join(", ");
   return `with recursive moved as (
@@ -249,9 +255,10 @@ function makeStatement(): string {
   where id = 1 and revision = $1::bigint and ($2::text is null or ${TIMELINE} = $2::text)
   returning revision
 ), upserted as (
-  insert into setting ${rowsOf(settingColumns)} on conflict (key) do update set ${replaced}
+  insert into record ${rowsOf(recordColumns)} on conflict (kind, key) do update set ${replaced}
 ), deleted as (
-  delete from setting using moved where key = any($4::text[])
+  delete from record using moved, unnest($4::text[], $5::text[]) as gone(kind, key)
+  where record.kind = gone.kind and record.key = gone.key
 ), made as (
   insert into revision ${rowsOf(revisionColumns)}
 ), changed as (
@@ -265,8 +272,8 @@ interface Answer {
   readonly revision: number;
   readonly mark: string | null;
   readonly oldest: number;
-  readonly changed: readonly SettingRow[];
-  readonly deleted: readonly string[];
+  readonly changed: readonly RecordRow[];
+  readonly deleted: readonly RecordName[];
   readonly revisions: readonly RevisionRow[] | null;
   readonly changes: readonly ChangeRow[] | null;
 }
@@ -283,19 +290,20 @@ export async function readDeltaAtOnce(
       select coalesce(max(revision), 0) as newest, coalesce(min(revision), 0) as oldest
       from revision
     ), touched as (
-      select distinct key from change where revision > ${after}
+      select distinct kind, key from change where revision > ${after}
     )
     select newest as revision, oldest,
       (select mark from revision where revision = newest) as mark,
-      (select coalesce(json_agg(s order by s.position, s.key), '[]') from setting as s
-        where s.key in (select key from touched)) as changed,
-      (select coalesce(json_agg(key), '[]') from touched
-        where key not in (select key from setting)) as deleted,
+      (select coalesce(json_agg(r order by r.position, r.kind, r.key), '[]') from record as r
+        where (r.kind, r.key) in (select kind, key from touched)) as changed,
+      (select coalesce(json_agg(t), '[]') from touched as t
+        where not exists (select from record as r where r.kind = t.kind and r.key = t.key))
+        as deleted,
       case when newest - ${after} <= ${MAX_COMMITS} then
         (select coalesce(json_agg(r order by r.revision), '[]') from revision as r
           where r.revision > ${after}) end as revisions,
       case when newest - ${after} <= ${MAX_COMMITS} then
-        (select coalesce(json_agg(c order by c.revision, c.key), '[]') from change as c
+        (select coalesce(json_agg(c order by c.revision, c.kind, c.key), '[]') from change as c
           where c.revision > ${after}) end as changes
     from ends`.execute(db);
   const [answer] = rows;
@@ -305,7 +313,7 @@ export async function readDeltaAtOnce(
   return {
     revision,
     mark: answer.mark || undefined,
-    changed: answer.changed.map(settingFromRow),
+    changed: answer.changed.map(recordFromRow),
     deleted: answer.deleted,
     commits: commitsOf(answer),
   };

@@ -2,12 +2,11 @@ import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
 import { SEGMENT } from "../../database/sqlite/segment.ts";
 import {
-  addMarks,
   createAccess,
   createAudit,
   createIncidents,
+  createLedger,
   createMountStates,
-  createSettings,
   createSites,
 } from "../../database/tables.ts";
 
@@ -17,11 +16,10 @@ import {
  */
 export const migrations: Record<string, Migration> = {
   "0001_first_schema": { up: createTables },
-  "0002_marks": { up: addMarks },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
-  await createSettings(db, {
+  await createLedger(db, {
     key: "text",
     // Exactly "integer primary key" is the row id, which needs no second tree.
     number: "integer",
@@ -37,11 +35,11 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * The changes of a thousand revisions are adjacent, ordered by key: a commit writes the last few pages,
- * and reading a key takes one look-up per thousand (decision 0009).
+ * The changes of a thousand revisions are adjacent, ordered by kind and key: a commit writes the last few pages,
+ * and reading a record takes one look-up per thousand (decision 0009).
  */
 function indexInSegments(db: Kysely<unknown>): Promise<unknown> {
-  return sql`create index change_segment on change (revision / ${sql.lit(SEGMENT)}, key, revision)`.execute(
+  return sql`create index change_segment on change (revision / ${sql.lit(SEGMENT)}, kind, key, revision)`.execute(
     db,
   );
 }

@@ -11,7 +11,7 @@ import { watchPlace } from "../../database/sqlite/file.ts";
 import { checkIntegrity, openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
 import { forgetRevisions, hasOtherHashes, rehashRows } from "../../ledger/history-query.ts";
-import { readDelta, readState, rewriteValues } from "../../ledger/query.ts";
+import { readDelta, readState, rewriteRecords } from "../../ledger/query.ts";
 import type { OpenDatabase } from "../copy.ts";
 import { createStores, type Store } from "../stores.ts";
 import { migrations } from "./migration.ts";
@@ -114,7 +114,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
             return result;
           });
         }),
-      rewrite: (change) => writing((trx) => rewriteValues(trx, change, appendAudit)),
+      rewrite: (change) => writing((trx) => rewriteRecords(trx, change, appendAudit)),
       rehash: async (rehash) =>
         (await attempt(() => hasOtherHashes(db, rehash)))
           ? writing((trx) => rehashRows(trx, rehash, appendAudit))

@@ -9,14 +9,14 @@ import {
   type ChangeRow,
   changeColumns,
   type Database,
+  type RecordRow,
   type RevisionRow,
+  recordColumns,
   revisionColumns,
-  type SettingRow,
-  settingColumns,
 } from "../../database/schema.ts";
 import { START } from "../../database/tables.ts";
 import { newestRevision, readDelta, readState } from "../../ledger/query.ts";
-import { changeToRow, revisionToRow, settingToRow } from "../../ledger/row.ts";
+import { changeToRow, recordToRow, revisionToRow } from "../../ledger/row.ts";
 import type { LedgerTransaction, StoredWrite } from "../../ledger/store.ts";
 import { createTicks } from "../../ticks.ts";
 
@@ -65,11 +65,11 @@ type RowWriter = (rows: StoredWrite, head: () => Promise<AuditPosition>) => Prom
  * whose overhead per query exceeds the time of writing a row.
  */
 function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWriter {
-  const writeSetting = rowStatement(handle, namesOf(settingColumns), (row: SettingRow) =>
+  const writeRecord = rowStatement(handle, namesOf(recordColumns), (row: RecordRow) =>
     db
-      .insertInto("setting")
+      .insertInto("record")
       .values(row)
-      .onConflict((conflict) => conflict.column("key").doUpdateSet(REPLACED_SETTING)),
+      .onConflict((conflict) => conflict.columns(["kind", "key"]).doUpdateSet(REPLACED_RECORD)),
   );
   const writeRevision = rowStatement(handle, namesOf(revisionColumns), (row: RevisionRow) =>
     db.insertInto("revision").values(row),
@@ -88,18 +88,18 @@ function createRowWriter(handle: SQLite.Database, db: Kysely<Database>): RowWrit
       .limit(sql.lit(1))
       .compile().sql,
   );
-  const remove = handle.prepare<[string]>(
-    db.deleteFrom("setting").where("key", "=", "").compile().sql,
+  const remove = handle.prepare<[string, string]>(
+    db.deleteFrom("record").where("kind", "=", "").where("key", "=", "").compile().sql,
   );
   return async ({ upserts, deletes, revisions, audit }, head) => {
     const ticks = createTicks();
-    for (const setting of upserts) {
+    for (const record of upserts) {
       if (ticks.isDue()) await ticks.next();
-      writeSetting(settingToRow(setting));
+      writeRecord(recordToRow(record));
     }
-    for (const key of deletes) {
+    for (const { kind, key } of deletes) {
       if (ticks.isDue()) await ticks.next();
-      remove.run(key);
+      remove.run(kind, key);
     }
     for (const commit of revisions) {
       writeRevision(revisionToRow(commit));
@@ -117,10 +117,10 @@ function namesOf<Row extends object>(row: Row): readonly (keyof Row & string)[] 
   return Object.keys(row) as (keyof Row & string)[];
 }
 
-/** Columns of an inserted setting, without its key, which replace the stored ones. */
-const REPLACED_SETTING = Object.fromEntries(
-  namesOf(settingColumns)
-    .filter((name) => name !== "key")
+/** Columns of an inserted record, without its name, which replace the stored ones. */
+const REPLACED_RECORD = Object.fromEntries(
+  namesOf(recordColumns)
+    .filter((name) => name !== "kind" && name !== "key")
     .map((name) => [name, sql.ref(`excluded.${name}`)]),
 );
 

@@ -53,8 +53,8 @@ describe("docs/operating.md", () => {
     await shell(command, folder);
     const copy = new DatabaseSync(join(folder, "copy.db"), { readOnly: true });
     onTestFinished(() => copy.close());
-    const title = copy.prepare("select value from setting where key = 'site_title'").get();
-    expect(title).toEqual({ value: "Harbour" });
+    const title = copy.prepare("select body from record where key = 'site_title'").get();
+    expect(title).toEqual({ body: "Harbour" });
   });
 
   test("has no commands except those for systemd and the packages", () => {

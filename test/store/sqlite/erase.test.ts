@@ -15,7 +15,7 @@ function filesWith(path: string, text: string): string[] {
   return readdirSync(folder).filter((file) => readFileSync(join(folder, file)).includes(text));
 }
 
-const sealed = stored({ key: "a", value: "sealed" });
+const sealed = stored({ key: "a", body: "sealed" });
 
 test("replaced values are in no file any more after a rewrite", async () => {
   const path = newPath();
@@ -36,7 +36,7 @@ test("a reader that keeps them in the log is reported, and the next process cont
   await store.transact((trx) => trx.write({ ...setting(1, { a: CLEAR }), revisions: [] }));
   const reader = new SQLite(path, { readonly: true });
   reader.exec("begin");
-  reader.prepare("select count(*) from setting").get();
+  reader.prepare("select count(*) from record").get();
   await store.rewrite(() => ({ records: [sealed], audit: [] }));
   expect(await store.eraseReplaced()).toMatch(
     /another program reads an older state .* so that .*-wal keeps it: end that program/,

@@ -158,9 +158,7 @@ describe("after an unclean stop", () => {
   /** Overwrites a page of the settings' table. */
   function damage(path: string): void {
     const handle = new SQLite(path, { readonly: true });
-    const page = handle
-      .prepare("select rootpage from sqlite_schema where name = 'setting'")
-      .pluck();
+    const page = handle.prepare("select rootpage from sqlite_schema where name = 'record'").pluck();
     const root = Number(page.get());
     handle.close();
     const bytes = readFileSync(path);
@@ -179,7 +177,7 @@ describe("after an unclean stop", () => {
     const path = await killed();
     damage(path);
     await expect(open(path)).rejects.toThrow(
-      /is damaged \(table setting: .*\): restore it from a backup, or set MOORING_INTEGRITY_CHECK=off/,
+      /is damaged \(table record: .*\): restore it from a backup, or set MOORING_INTEGRITY_CHECK=off/,
     );
   });
 

@@ -45,11 +45,11 @@ describe("the index of the history", () => {
       dialect: createSqliteDialect(handle),
       log: ({ query }) => void queries.push(query),
     });
-    await readRevisions(db, { key: "a", limit: 9 }, revisionsOf);
+    await readRevisions(db, { record: { kind: "thing", key: "a" }, limit: 9 }, revisionsOf);
     const { sql = "", parameters = [] } = queries[0] ?? {};
     const plan = handle.prepare(`explain query plan ${sql}`).all(...parameters);
     expect(JSON.stringify(plan)).toMatch(
-      /SEARCH change USING COVERING INDEX change_segment \(<expr>=\? AND key=\?\)/,
+      /SEARCH change USING COVERING INDEX change_segment \(<expr>=\? AND kind=\? AND key=\?\)/,
     );
     await db.destroy();
   });

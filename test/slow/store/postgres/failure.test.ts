@@ -173,11 +173,11 @@ test("a standby without the last saves, which reuses their numbers, is detected,
       }),
     SOON,
   );
-  expect(seen).toMatchObject({ revision: 3, records: [{ key: "a", value: "kept" }] });
+  expect(seen).toMatchObject({ revision: 3, records: [{ key: "a", body: "kept" }] });
   expect(store.databaseId).not.toBe(databaseId);
   expect(store.databaseId).toBe(other.store.databaseId);
   await save(store, 4);
-  expect((await other.store.load()).records).toMatchObject([{ value: "4", revision: 4 }]);
+  expect((await other.store.load()).records).toMatchObject([{ body: "4", revision: 4 }]);
 });
 
 describe("behind a pooler in transaction mode", () => {

@@ -48,7 +48,7 @@ describe("a save whose connection is ended", () => {
     );
     expect(await saving).toMatchObject({ failure: "unsure" });
     await save(store, 1, "kept");
-    expect(await store.load()).toMatchObject({ revision: 1, records: [{ value: "kept" }] });
+    expect(await store.load()).toMatchObject({ revision: 1, records: [{ body: "kept" }] });
   });
 
   test("after its commit, while it waits for a standby, is not reported as unsaved", async () => {
@@ -76,7 +76,7 @@ describe("a save whose connection is ended", () => {
     await vi.waitFor(() => expect(store.changedElsewhere()).toBe(true), SOON);
     expect(await store.delta(0)).toMatchObject({
       revision: 1,
-      changed: [{ key: "a", value: "1" }],
+      changed: [{ key: "a", body: "1" }],
     });
     await save(store, 2);
   });

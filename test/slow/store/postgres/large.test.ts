@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createLedger } from "../../../../src/ledger/ledger.ts";
 import { createFingerprint } from "../../../../src/secrets/fingerprint.ts";
 import { createSealer } from "../../../../src/secrets/sealer.ts";
+import { settingRules } from "../../../../src/settings/kind.ts";
 import { decideValue } from "../../../../src/settings/save.ts";
 import { definitions, tester } from "../../../settings/parts.ts";
 import { opened } from "../../../store/postgres/opened.ts";
@@ -13,7 +14,7 @@ test("64 clients that save long values at the same time are all answered, becaus
   const { store } = await opened(await server().newDatabase());
   const ledger = await createLedger({
     store,
-    definitions,
+    kinds: [settingRules(definitions)],
     now: Date.now,
     onReadFailure: () => undefined,
     sealer: createSealer([]),

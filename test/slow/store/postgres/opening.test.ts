@@ -62,17 +62,17 @@ describe("opening a database reports in one sentence", () => {
 
   test("tables of another program, and changes nothing", async () => {
     const url = await server().newDatabase();
-    await server().query("create table setting (theirs int)", nameOf(url));
+    await server().query("create table record (theirs int)", nameOf(url));
     const { failure, message } = await refusal(url);
     expect(failure).toBe("unusable");
     expect(message).toMatch(
-      /has tables of another program \(.*"setting".*\): create a database for Mooring/,
+      /has tables of another program \(.*"record".*\): create a database for Mooring/,
     );
     const tables = await server().query(
       "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
       nameOf(url),
     );
-    expect(tables).toEqual([{ relname: "setting" }]);
+    expect(tables).toEqual([{ relname: "record" }]);
   });
 
   test.each(["sslrootcert", "sslcert", "sslkey"])("a missing file of %s", async (name) => {

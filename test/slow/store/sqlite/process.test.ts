@@ -97,7 +97,7 @@ describe("a process that is killed at any moment", () => {
       const store = await openSqliteStore(path);
       const { revision, records: settings } = await store.load();
       expect(revision).toBeGreaterThanOrEqual(acknowledged);
-      expect(settings).toMatchObject([{ value: String(revision), revision }]);
+      expect(settings).toMatchObject([{ body: String(revision), revision }]);
       const commits = await store.commits(0, revision, revision);
       expect(commits.map((one) => one.revision)).toEqual(
         Array.from({ length: revision }, (_, at) => at + 1),

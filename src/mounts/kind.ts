@@ -1,0 +1,172 @@
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { Scalar } from "../drivers/item-value.ts";
+import type { Draft } from "../ledger/draft.ts";
+import { type KindRules, kindNamed, type Parts } from "../ledger/kind.ts";
+import type { StoredChange, StoredRecord } from "../ledger/store.ts";
+import type { View } from "../ledger/view.ts";
+import { memoize } from "../memoize.ts";
+import { setOwn } from "../own-value.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import { isSecretItem } from "./input.ts";
+import {
+  type Mount,
+  MountIndex,
+  NO_OVERRIDE,
+  type Override,
+  pathsOf,
+  type Values,
+} from "./mount.ts";
+import {
+  type MountAttributes,
+  partOf,
+  pathsOfChange,
+  placeOf,
+  readBody,
+  type StoredMount,
+  shownSecrets,
+} from "./stored.ts";
+import { REMOVED, subjectOf } from "./subject.ts";
+
+/** Mounts in the ledger, by name. */
+export const MOUNTS = kindNamed<Mount>("mount");
+
+/** Reports whether a change is that of a mount. */
+export function isMountChange({ kind }: Pick<StoredChange, "kind">): boolean {
+  return kind === MOUNTS.name;
+}
+
+export interface MountRulesDeps {
+  /** Drivers, which say what items are secret: all items of unknown drivers are. */
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+  /** Names of sites, for the audit. */
+  readonly sites: () => Pick<SiteNames, "nameOf">;
+}
+
+/** Rules of mounts in the ledger. */
+export function mountRules({ driverOf, sites }: MountRulesDeps): KindRules<Mount> {
+  // The parts of an item are needed up to three times: by its draft, the history and the database.
+  // Those of a stored one are as they are stored, whatever its driver says today.
+  const known = new WeakMap<Mount, Parts>();
+  const encode = (mount: Mount): Parts => {
+    const parts = known.get(mount) ?? partsOf(mount, driverOf(mount.driver));
+    known.set(mount, parts);
+    return parts;
+  };
+  return {
+    kind: MOUNTS,
+    prefix: "mount:",
+    keyOf: ({ name }) => name,
+    positionOf: () => 0,
+    encode,
+    decode: (record) => {
+      const mount = mountOf(record);
+      known.set(mount, record);
+      return mount;
+    },
+    subjectsOf: (change) => [
+      subjectOf(change.key),
+      ...shownSecrets(change).map((part) => {
+        const { site, item } = placeOf(part);
+        return subjectOf(
+          change.key,
+          item,
+          site === "" ? undefined : sites().nameOf(site) || REMOVED,
+        );
+      }),
+    ],
+    historyAttributes: (mount) => encode(mount).attributes,
+    isSame: (a, b) => isSameParts(encode(a), encode(b)),
+    amountsOf: (mount) => ({ bytes: bytesOf(mount.name, encode(mount)) }),
+    known: [],
+    absent: () => undefined,
+    canReadChange: (grant, change) => {
+      if (!grant.has("mounts:read")) return false;
+      if (grant.limits.length === 0) return true;
+      const paths = pathsOfChange(change);
+      return paths.length > 0 && paths.every(grant.allowsMount);
+    },
+    isExposed: () => false,
+    isUrgent: () => false,
+  };
+}
+
+function partsOf(all: Mount, driver: DriverInfo | undefined): Parts {
+  const { name: _name, revision: _revision, missing, ...mount } = all;
+  const secrets: [string, string][] = [];
+  const open = (items: Values, site: string): Values => {
+    const kept: Record<string, Scalar> = {};
+    for (const [item, value] of Object.entries(items))
+      if (isSecretItem(driver, item)) secrets.push([partOf({ site, item }), JSON.stringify(value)]);
+      else setOwn(kept, item, value);
+    return kept;
+  };
+  const stored: StoredMount = {
+    ...mount,
+    items: open(mount.items, ""),
+    overrides: Object.fromEntries(
+      Object.entries(mount.overrides).map(([site, override]) => [
+        site,
+        { ...override, items: open(override.items, site) },
+      ]),
+    ),
+    ...(missing.length > 0 && { missing }),
+  };
+  const attributes: MountAttributes = { paths: [...new Set(pathsOf(all))] };
+  return {
+    body: JSON.stringify(stored),
+    attributes: JSON.stringify(attributes),
+    secrets: Object.fromEntries(secrets),
+  };
+}
+
+function mountOf({ key, body, secrets, revision }: StoredRecord): Mount {
+  const stored = readBody(body ?? "{}");
+  const items: Record<string, Scalar> = { ...stored.items };
+  const overrides: Record<string, Override> = { ...stored.overrides };
+  for (const [part, text] of Object.entries(secrets)) {
+    const { site, item } = placeOf(part);
+    const value = JSON.parse(text) as Scalar;
+    if (site === "") {
+      setOwn(items, item, value);
+      continue;
+    }
+    const before = overrides[site] ?? NO_OVERRIDE;
+    const own: Record<string, Scalar> = { ...before.items };
+    setOwn(own, item, value);
+    overrides[site] = { ...before, items: own };
+  }
+  return Object.freeze({ ...stored, name: key, items, overrides, revision });
+}
+
+function isSameParts(a: Parts, b: Parts): boolean {
+  const [old, next] = [Object.entries(a.secrets), new Map(Object.entries(b.secrets))];
+  return (
+    a.body === b.body &&
+    old.length === next.size &&
+    old.every(([part, text]) => next.get(part) === text)
+  );
+}
+
+/** UTF-8 bytes of a mount. */
+function bytesOf(name: string, { body, secrets }: Parts): number {
+  return Object.entries(secrets).reduce(
+    (sum, [part, text]) => sum + Buffer.byteLength(part) + Buffer.byteLength(text),
+    Buffer.byteLength(name) + Buffer.byteLength(body ?? ""),
+  );
+}
+
+/** Mounts of a snapshot by name, sorted. */
+export const mountsByName = memoize(
+  (view: View<Mount>): ReadonlyMap<string, Mount> =>
+    new Map([...view.items()].map((mount) => [mount.name, mount] as const).sort(byName)),
+);
+
+/** Mounts of a draft by name, sorted. */
+export function draftMounts(draft: Draft): MountIndex {
+  const mounts = [...draft.keys(MOUNTS)].flatMap((name) => draft.get(MOUNTS, name) ?? []);
+  return new MountIndex(mounts.map((mount) => [mount.name, mount] as const).sort(byName));
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}
