@@ -63,9 +63,7 @@ export async function serve(args: readonly string[]): Promise<void> {
 async function showHelp(): Promise<void> {
   const { commandHelp } = await import("../cli/cli.ts");
   const columns = process.stdout.columns ?? 80;
-  process.stdout.write(
-    `${configurationHelp({ columns })}\n\nCommands of the client:\n\n${commandHelp()}\n`,
-  );
+  process.stdout.write(configurationHelp({ columns, commands: commandHelp() }));
 }
 
 async function run(config: Config): Promise<void> {

@@ -20,7 +20,7 @@ import { healthCommand, statusCommand } from "./command/status.ts";
 import { tokenCommand } from "./command/token.ts";
 import { watchCommand } from "./command/watch.ts";
 import { webhookCommand } from "./command/webhook.ts";
-import { type Command, missingArgument } from "./command.ts";
+import { actionNamed, type Command, missingArgument, usagesOf } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CliFailure, EXIT, type ExitCode, exitMeanings, OutputClosed, usage } from "./failure.ts";
 import { createOutput, type Output, printableText } from "./output.ts";
@@ -77,13 +77,18 @@ export async function runCli(world: World): Promise<ExitCode> {
 
 async function dispatch(world: World, output: Output, errors: Output): Promise<void> {
   const [name = "help", ...rest] = world.args;
-  const [topic, ...args] = name === "help" ? [...rest, "help"] : [name, ...rest];
+  const [topic, ...args] = name === "help" ? rest : [name, ...rest];
   if (topic === "help" || topic === undefined) return output.write(overview(commands));
   const command = findCommand(topic);
   // Arguments after -- are not flags.
   const flags = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  const [action = ""] = args.filter((arg) => !arg.startsWith("-"));
   if (name === "help" || flags.includes("--help") || flags.includes("-h"))
-    return output.write(helpOf(command));
+    return output.write(
+      action === "" || command.actions === undefined
+        ? helpOf(command)
+        : helpOfAction(command, action),
+    );
   await runCommand(command, args, { world, output, errors });
 }
 
@@ -178,6 +183,32 @@ function helpOf(command: Command): string {
     `Usage: ${lines.join("\n       ")}`,
     [`${command.summary}.`, ...command.details].join("\n"),
     ...(command.flags.length === 0 ? [] : [`Flags:\n${flagLines(command.flags)}`]),
+    `Flags of every command:\n${flagLines(flagsShared(command))}`,
+    `Exit codes:\n${exitLines()}`,
+  ]
+    .map((part) => `${part}\n`)
+    .join("\n");
+}
+
+/**
+ * Text of `mooring COMMAND ACTION --help`: its own usage and flags first, then what the command says
+ * about all of its actions.
+ *
+ * @throws CliFailure (usage) for an action that the command does not have.
+ */
+function helpOfAction(command: Command, name: string): string {
+  const { flags: own } = actionNamed(command, name);
+  const usages = usagesOf(`${command.name} ${name}`, command.usage);
+  // An action that only points to another command.
+  if (usages.length === 0) return helpOf(command);
+  const named = new Set(usages.flatMap((line) => line.match(/--[a-z-]+/g) ?? []));
+  const all = [...command.flags, ...flagsShared(command)];
+  const isOwn = (flag: FlagName): boolean => named.has(`--${flag}`) || own?.includes(flag) === true;
+  const flagsOfAction = all.filter(isOwn);
+  return [
+    `Usage: ${usages.map((line) => wrapped(`mooring ${line}`)).join("\n       ")}`,
+    ...(flagsOfAction.length === 0 ? [] : [`Flags:\n${flagLines(flagsOfAction)}`]),
+    [`${command.summary}.`, ...command.details].join("\n"),
     `Flags of every command:\n${flagLines(flagsShared(command))}`,
     `Exit codes:\n${exitLines()}`,
   ]

@@ -12,6 +12,8 @@ import type { World } from "./world.ts";
 /** Command of the command line: its help and its implementation. */
 export interface Command {
   readonly name: string;
+  /** Its actions by name; undefined: it has none. */
+  readonly actions?: Readonly<Record<string, Action>>;
   /** Usage lines, without the program's name. */
   readonly usage: readonly [string, ...string[]];
   /** Description in one line without a full stop. */
@@ -72,12 +74,12 @@ export interface Action {
  */
 export async function runAction(
   command: Command,
-  actions: Readonly<Record<string, Action>>,
   run: CommandRun,
   check?: (name: string) => void,
 ): Promise<void> {
   const [name = "", ...rest] = run.args.positionals;
-  const action = actionNamed(command.name, actions, name);
+  const { actions = {} } = command;
+  const action = actionNamed(command, name);
   const what = `${command.name} ${name}`;
   checkCount(what, action, { given: rest.length, usages: command.usage });
   for (const flag of command.flags)
@@ -106,11 +108,7 @@ export function requireYes({ args, world }: CommandRun, what: string): void {
 }
 
 /** @throws CliFailure (usage), naming the nearest action, when a command has no such action. */
-function actionNamed(
-  command: string,
-  actions: Readonly<Record<string, Action>>,
-  name: string,
-): Action {
+export function actionNamed({ name: command, actions = {} }: Command, name: string): Action {
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (action !== undefined) return action;
   const [similar] = nearest(name, Object.keys(actions));
@@ -134,7 +132,7 @@ function checkCount(
 
 /** Names the first argument of the usage that is not given, such as `NEW-NAME is missing`. */
 export function missingArgument(what: string, given: number, usages: readonly string[]): string {
-  const own = usages.find((line) => line === what || line.startsWith(`${what} `)) ?? what;
+  const own = usagesOf(what, usages)[0] ?? what;
   const words = own
     .slice(what.length + 1)
     .replace(/\[[^\]]*\]/g, "")
@@ -144,6 +142,11 @@ export function missingArgument(what: string, given: number, usages: readonly st
   const names = words.filter((word) => /^[A-Z]/.test(word));
   const name = names[Math.min(given, names.length - 1)] ?? "an argument";
   return `${name.replace("...", "")} is missing`;
+}
+
+/** Usage lines of a command or action. */
+export function usagesOf(what: string, usages: readonly string[]): readonly string[] {
+  return usages.filter((line) => line === what || line.startsWith(`${what} `));
 }
 
 function takes({ flags }: Action, flag: FlagName): boolean {

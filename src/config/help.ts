@@ -6,13 +6,27 @@ import { type Definition, definitionList, flagOf } from "./definition.ts";
  * @param columns width of the terminal; 80 when it is not known. Values outside of 40 to 100 are
  *   clamped; a longer word stays whole.
  */
-export function configurationHelp({ columns = 80 }: { columns?: number | undefined } = {}): string {
+export function configurationHelp({
+  columns = 80,
+  commands = "",
+}: {
+  columns?: number | undefined;
+  /** Lines about the commands, before the flags. */
+  commands?: string;
+} = {}): string {
   const width = Math.min(Math.max(Math.trunc(columns) || 80, 40), 100);
   const paragraphs = [
     "Usage: mooring [serve] [flags]",
     "Serves the settings and the driver catalogue of a storage-aggregation site over gRPC, gRPC-Web, Connect and REST.",
     "Each flag has a variable of the same name (--listen is MOORING_LISTEN). A flag overrides its variable, and an empty variable counts as unset.",
   ].map((paragraph) => wrap(paragraph, { width }));
+  if (commands !== "")
+    paragraphs.splice(
+      2,
+      0,
+      `Commands (mooring COMMAND --help):\n\n${commands}`,
+      "Flags of the service:",
+    );
   const entries = definitionList.map((definition) => helpEntry(definition, width));
   const rest = [
     "  --help, -h",

@@ -1,10 +1,42 @@
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { commandHelp, commands, runCli } from "../../src/cli/cli.ts";
+import { usagesOf } from "../../src/cli/command.ts";
 import { createOutput } from "../../src/cli/output.ts";
 import { run, start } from "./world.ts";
 
 describe("help", () => {
+  test.each(
+    commands.flatMap(({ name, usage, actions = {} }) =>
+      Object.keys(actions)
+        .filter((action) => usagesOf(`${name} ${action}`, usage).length > 0)
+        .map((action) => [name, action] as const),
+    ),
+  )(
+    "%s %s begins with its own usage and flags; those of every command come last",
+    async (name, action) => {
+      const { code, out } = await run(["help", name, action]);
+      expect(code).toBe(0);
+      expect(await run([name, action, "--help"])).toEqual({ code, out, err: "" });
+      expect(out).toMatch(new RegExp(`^Usage: mooring ${name} ${action}\\b`));
+      const usage = out.slice(0, out.indexOf("\n\n"));
+      expect(usage.match(/mooring \w+ [\w-]+/g)).toEqual(
+        Array.from(usage.matchAll(/mooring/g), () => `mooring ${name} ${action}`),
+      );
+      const own = out.slice(0, out.indexOf("Flags of every command"));
+      for (const [flag] of usage.matchAll(/--[a-z-]+/g))
+        expect(own).toMatch(new RegExp(`^ +${flag}\\b`, "m"));
+      expect(own).not.toMatch(/^ +--address /m);
+    },
+  );
+
+  test("of an action that does not exist names the nearest one", async () => {
+    expect(await run(["help", "mount", "sett"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("did you mean mount set?"),
+    });
+  });
+
   test.each([[[]], [["help"]]])("%j shows all commands", async (args) => {
     const { code, out } = await run(args);
     expect(code).toBe(0);

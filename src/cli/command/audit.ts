@@ -63,6 +63,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 export const auditCommand: Command = {
   name: "audit",
+  actions,
   usage: [
     "audit list [--actor NAME] [--token-id ID] [--method RPCS] [--outcome CODES] [--subject GLOB] [--since TIME] [--until TIME] [-n N]",
     "audit list --follow [--after ROW] [--actor NAME] [--token-id ID] [--method RPCS] [--outcome CODES] [--subject GLOB]",
@@ -81,7 +82,7 @@ export const auditCommand: Command = {
   flags: [...filters, "follow", "checkpoint", "after", "output", "force"],
   offline: true,
   positionals: [1, 1],
-  run: (run) => runAction(auditCommand, actions, run),
+  run: (run) => runAction(auditCommand, run),
 };
 
 async function listOrFollow(run: CommandRun): Promise<void> {

@@ -14,6 +14,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 export const databaseCommand: Command = {
   name: "database",
+  actions,
   usage: ["database copy --from DB --to DB [--dry-run]", "database check --database DB"],
   summary: "Copy a database to another one, or check one",
   details: [
@@ -27,7 +28,7 @@ export const databaseCommand: Command = {
   flags: ["from", "to", "dry-run"],
   offline: true,
   positionals: [1, 1],
-  run: (run) => runAction(databaseCommand, actions, run),
+  run: (run) => runAction(databaseCommand, run),
 };
 
 async function copy({ args, world, output, notice }: CommandRun): Promise<void> {

@@ -25,6 +25,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 export const incidentCommand: Command = {
   name: "incident",
+  actions,
   usage: [
     "incident list [--site NAME] [--all] [-n N]",
     "incident show ID",
@@ -40,7 +41,7 @@ export const incidentCommand: Command = {
   flags,
   offline: false,
   positionals: [1, 2],
-  run: (run) => runAction(incidentCommand, actions, run),
+  run: (run) => runAction(incidentCommand, run),
 };
 
 async function list(run: CommandRun): Promise<void> {

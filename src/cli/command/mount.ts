@@ -62,6 +62,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 export const mountCommand: Command = {
   name: "mount",
+  actions,
   usage: [
     "mount list [--site NAME]",
     "mount get NAME [--reveal]",
@@ -113,7 +114,7 @@ export const mountCommand: Command = {
   ],
   offline: false,
   positionals: [1, 502],
-  run: (run) => runAction(mountCommand, actions, run),
+  run: (run) => runAction(mountCommand, run),
 };
 
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */

@@ -29,6 +29,7 @@ const KINDS: Readonly<Record<string, PrincipalKind>> = {
 
 export const principalCommand: Command = {
   name: "principal",
+  actions,
   usage: [
     "principal list [-n N]",
     "principal create NAME [--kind KIND]",
@@ -42,7 +43,7 @@ export const principalCommand: Command = {
   flags: ["kind", "limit", "yes"],
   offline: false,
   positionals: [1, 2],
-  run: (run) => runAction(principalCommand, actions, run),
+  run: (run) => runAction(principalCommand, run),
 };
 
 async function listPrincipals(run: CommandRun): Promise<void> {

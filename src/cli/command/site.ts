@@ -48,6 +48,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 export const siteCommand: Command = {
   name: "site",
+  actions,
   usage: [
     "site add NAME URL [--site-token-file PATH] [--ca-file PATH]",
     "site list",
@@ -84,7 +85,7 @@ export const siteCommand: Command = {
   ],
   offline: false,
   positionals: [1, 1_001],
-  run: (run) => runAction(siteCommand, actions, run),
+  run: (run) => runAction(siteCommand, run),
 };
 
 /** Longer default time limit than that of other commands, because a site may be slow. */

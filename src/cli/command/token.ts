@@ -36,6 +36,7 @@ const PERMANENT = ["show", "reset", "set"];
 
 export const tokenCommand: Command = {
   name: "token",
+  actions,
   usage: [
     "token show",
     "token reset [--yes] [--output PATH]",
@@ -74,7 +75,7 @@ export const tokenCommand: Command = {
   offline: true,
   positionals: [1, 2],
   run: (run) =>
-    runAction(tokenCommand, actions, run, (name) => {
+    runAction(tokenCommand, run, (name) => {
       if (!PERMANENT.includes(name) && run.args.text("database") !== undefined)
         throw usage(`token ${name} needs a service: --database is for ${PERMANENT.join(", ")}`);
     }),

@@ -34,6 +34,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 export const webhookCommand: Command = {
   name: "webhook",
+  actions,
   usage: [
     "webhook add NAME [--url-file PATH] [--classes LIST] [--site LIST] [--language CODE]",
     "webhook list",
@@ -53,7 +54,7 @@ export const webhookCommand: Command = {
   flags,
   offline: false,
   positionals: [1, 2],
-  run: (run) => runAction(webhookCommand, actions, run),
+  run: (run) => runAction(webhookCommand, run),
 };
 
 async function add(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
