@@ -133,12 +133,14 @@ async function sealSecrets(
   passphrase: string,
   cipher: PassphraseCipher,
 ): Promise<SealedText> {
+  const ticks = createTicks();
   const bound = createBinding(origin);
   const sealed: Sealed = {};
   for (const { part, entries } of sections.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
     const own: Sealed[string] = {};
     sealed[part] = own;
     for (const entry of entries) {
+      if (ticks.isDue()) await ticks.next();
       const names = Object.keys(entry.secrets);
       if (names.length === 0) continue;
       setOwn(own, entry.name, entry.secrets);
@@ -352,10 +354,13 @@ async function openSecrets(
   passphrase: string,
   cipher: PassphraseCipher,
 ): Promise<Sealed> {
+  const ticks = createTicks();
   const bound = createBinding(origin);
   for (const [part, entries] of read)
-    for (const { entry, sealed: names } of entries)
+    for (const { entry, sealed: names } of entries) {
+      if (ticks.isDue()) await ticks.next();
       if (names.length > 0) bound.add(part, entry, names);
+    }
   const opened = parseBackupJson(await cipher.open(passphrase, sealed, bound.text()));
   // Only a caller who knows the passphrase can write it: its form is that of `writeArchive`.
   return opened as Sealed;

@@ -13,6 +13,7 @@ import { invalid, ServiceError } from "../../messages/error.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Site } from "../../sites/site.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
+import { createTicks } from "../../ticks.ts";
 import { decideWithEffects } from "../effect.ts";
 import { type MountInput, withMountInput } from "../input.ts";
 import { MOUNTS } from "../kind.ts";
@@ -68,11 +69,13 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     export: async ({ grant, names, withSecrets }) => {
       const sites = deps.siteNames();
       const mounts = await deps.list(grant, names);
-      return {
-        entries: mounts.map((mount) =>
-          mountToEntry(mount, { sites, driverOf, isShown: withSecrets }),
-        ),
-      };
+      const ticks = createTicks();
+      const entries: ArchiveEntry[] = [];
+      for (const mount of mounts) {
+        if (ticks.isDue()) await ticks.next();
+        entries.push(mountToEntry(mount, { sites, driverOf, isShown: withSecrets }));
+      }
+      return { entries };
     },
     decide: (draft, given, context) => {
       const { caller, choices, dryRun } = context;
@@ -157,7 +160,9 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     const inputs: MountInput[] = [];
     const fixed = new Map<string, Result>();
     const notes = new Map<string, Text>();
+    const ticks = createTicks();
     for (const entry of entries) {
+      if (ticks.isDue()) await ticks.next();
       const before = mounts.get(entry.name);
       const read = entryToInput(entry, before, { names: rules.sites, renamed: choices.siteNames });
       if (!("input" in read)) fixed.set(entry.name, resultAs(entry.name, "skipped", read.reason));
