@@ -1,5 +1,7 @@
 // Settings of V8 and of glibc for a process that serves, all in one place, each with its measured
 // effect. A setting with less than 5 MB of resident memory or 5 % of processor time is removed.
+// idle-memory.ts collects garbage of idle processes, for floods of requests: after 6,000 reads and
+// saves it makes a difference of 1 MB of 140.
 
 /**
  * Flags of Node, which V8 reads only at the start of a process: workers, the launchers of the archives,
