@@ -12,9 +12,9 @@ interface Marked {
 }
 
 /**
- * Identifies the settings at a revision, `42.0123456789abcdef`: the number with the random mark of
+ * Identifies the records at a revision, `42.0123456789abcdef`: the number with the random mark of
  * its commit. A database that was put back to an older state gives the numbers after it again, with
- * other marks. Revision 0, at which all settings have their defaults, has no mark.
+ * other marks. Revision 0, at which nothing is stored, has no mark.
  */
 export function etagOf({ revision, mark = "" }: Marked): string {
   return mark === "" ? String(revision) : `${revision}.${mark}`;

@@ -116,9 +116,9 @@ function isGiven({ value }: SettingInput): boolean {
 }
 
 /**
- * Rejects a change of a setting or mount that a file declares.
+ * Rejects a change of a record that a file declares.
  *
- * @param name key of a setting or name of a mount.
+ * @param name key or name of the record.
  * @param file that manages it; undefined: none.
  * @throws FAILED_PRECONDITION naming the file.
  */

@@ -119,9 +119,9 @@ function problemLines(path: string, { problems }: Provision): string[] {
   return problems.map((problem) => problemText(path, problem));
 }
 
-/** Names of settings or mounts that a file declares. */
+/** Names of records that a file declares. */
 export interface Declared {
-  /** Name of the file that declares a setting or mount; undefined: clients change it. */
+  /** Name of the file that declares a record; undefined: clients change it. */
   by(name: string): string | undefined;
   /**
    * Replaces the declared names when their values are saved. The new names are declared during the
