@@ -13,7 +13,7 @@ const { getSite, listSites, watchSites } = SiteService.method;
 const headers = { authorization: TOKEN };
 
 /** Failing sites by name, and the expected state of each. */
-const HEALTHS = { down: "failing", hanging: "failing", refusing: "stopped" } as const;
+const STATES = { down: "failing", hanging: "failing", refusing: "stuck" } as const;
 /** RFC 3339 with at most nine digits of a second, as JSON has a Timestamp. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 
@@ -34,33 +34,33 @@ beforeAll(async () => {
 
 async function inTrouble(): Promise<void> {
   const content = (await as(service.port).sites.listSites({})).sites;
-  const status = Object.entries(HEALTHS).map(([name, health]) => ({ name, status: { health } }));
+  const status = Object.entries(STATES).map(([name, state]) => ({ name, status: { state } }));
   expect(content).toMatchObject(status);
 }
 
-/** Health of each site in a reply, after a check of its times. */
-function healthsOf(found: unknown): Record<string, unknown> {
+/** State of each site in a reply, after a check of its times. */
+function statesOf(found: unknown): Record<string, unknown> {
   const messages = found as { name: string; status: Record<string, string> }[];
   for (const { status } of messages)
-    for (const name of ["reach_time", "error_time", "retry_time"])
+    for (const name of ["reach_time", "error_time", "retry_time", "since_time"])
       if (status[name] !== undefined && status[name] !== null) expect(status[name]).toMatch(TIME);
-  return Object.fromEntries(messages.map(({ name, status }) => [name, status["health"]]));
+  return Object.fromEntries(messages.map(({ name, status }) => [name, status["state"]]));
 }
 
 describe.each(sharedPortTransports)("failing sites over $name", ({ open }) => {
   const transport = startedForAll(() => open(service));
 
   test("are returned by ListSites and GetSite", async () => {
-    expect(healthsOf((await read(transport, listSites))["sites"])).toEqual(HEALTHS);
-    for (const [name, health] of Object.entries(HEALTHS))
+    expect(statesOf((await read(transport, listSites))["sites"])).toEqual(STATES);
+    for (const [name, state] of Object.entries(STATES))
       expect(await read(transport, getSite, { name })).toMatchObject({
-        site: { name, status: { health } },
+        site: { name, status: { state } },
       });
   });
 
   test("are all sent at once by WatchSites", async () => {
     if (!transport.carries(watchSites)) return;
-    expect(healthsOf((await read(transport, watchSites))["sites"])).toEqual(HEALTHS);
+    expect(statesOf((await read(transport, watchSites))["sites"])).toEqual(STATES);
   });
 });
 
@@ -68,5 +68,5 @@ test("ListSites answers over Connect in protobuf, HTTP/1.1", async () => {
   const baseUrl = `http://127.0.0.1:${service.port}`;
   const transport = createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: true });
   const reply = await createClient(SiteService, transport).listSites({}, { headers });
-  expect(reply.sites.map(({ name }) => name)).toEqual(Object.keys(HEALTHS));
+  expect(reply.sites.map(({ name }) => name)).toEqual(Object.keys(STATES));
 });
