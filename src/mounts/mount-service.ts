@@ -12,7 +12,7 @@ import type { Mount } from "./mount.ts";
 import type { MountEtag } from "./mount-etag.ts";
 import type { Result } from "./save.ts";
 import type { MountRound } from "./site/round.ts";
-import type { Status } from "./status.ts";
+import type { Status, StatusSources } from "./status.ts";
 import type { TestResult } from "./test.ts";
 import type { WatchedMounts } from "./watch.ts";
 
@@ -32,6 +32,14 @@ export interface ChangeOptions {
 export interface Caller {
   readonly grant: Grant;
   readonly origin: ChangeOrigin;
+}
+
+/** What is known about mounts besides their states on sites. */
+export interface MountHealth extends Omit<StatusSources, "registry"> {
+  /** Class of an error of a driver. */
+  readonly classOf: (error: string) => string;
+  /** Reports whether further attempts with this class of error may lock the account. */
+  readonly isRefusal: (kind: string) => boolean;
 }
 
 /** Mounts declared by a file. */

@@ -1,0 +1,56 @@
+import type { SiteRegistry } from "../../sites/registry.ts";
+import type { Site } from "../../sites/site.ts";
+import { isOnSite, type Mount, pathOn } from "../mount.ts";
+import type { MountService } from "../mount-service.ts";
+import type { MountView } from "../mount-view.ts";
+import type { MountRegistry } from "../site/registry.ts";
+import { type StatusSources, statusOf, unreadSite } from "../status.ts";
+
+type Looked = ReturnType<MountService["looked"]>;
+
+export interface LookedDeps {
+  readonly view: Pick<MountView, "all">;
+  readonly sites: Pick<SiteRegistry, "sites">;
+  readonly registry: MountRegistry;
+  readonly sources: StatusSources;
+}
+
+/** Enabled mounts on sites, Mooring's and others, with what is known about them. */
+export function lookedMounts({
+  view,
+  sites,
+  registry,
+  sources,
+}: LookedDeps): MountService["looked"] {
+  const ownOf = (site: Site, mount: Mount): Looked["mounts"] => {
+    if (mount.disabled || !isOnSite(mount, site.id)) return [];
+    const { state, listedAt } = statusOf(mount, site, sources);
+    const isFailing = state === "failing" || state === "stuck";
+    return [{ site: site.name, path: pathOn(mount, site.id), listedAt, isFailing }];
+  };
+  const othersOf = (site: Site): Looked["mounts"] => {
+    const listings = registry.listings(site.id);
+    return registry.site(site.id).extra.flatMap(({ path, disabled = false }) => {
+      const listing = listings.get(path);
+      const isFailing = (listing?.error ?? "") !== "";
+      return disabled ? [] : [{ site: site.name, path, listedAt: listing?.at ?? 0, isFailing }];
+    });
+  };
+  const unreadOf = (site: Site): Looked["unread"] => {
+    const cause = unreadSite(site, sources)?.cause ?? "";
+    const { readAt } = registry.site(site.id);
+    const isRead = cause === "" && !site.paused && readAt > 0;
+    return isRead ? [] : [{ site: site.name, cause, readAt }];
+  };
+  return (siteId) => {
+    const asked = sites.sites().filter(({ id }) => siteId === undefined || id === siteId);
+    const all = [...view.all().values()];
+    return {
+      mounts: asked.flatMap((site) => [
+        ...all.flatMap((mount) => ownOf(site, mount)),
+        ...othersOf(site),
+      ]),
+      unread: asked.flatMap(unreadOf),
+    };
+  };
+}

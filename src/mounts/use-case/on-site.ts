@@ -1,0 +1,11 @@
+import { siteError } from "../../sites/service.ts";
+import { SiteFailure } from "../../sync/failure.ts";
+
+/** Maps the failure of a call to a site: UNAVAILABLE or FAILED_PRECONDITION. */
+export async function onSite<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof SiteFailure ? siteError(error) : error;
+  }
+}

@@ -1,0 +1,81 @@
+import { doneEntry } from "../../audit/entry.ts";
+import type { AuditEntry } from "../../audit/store.ts";
+import { notFound } from "../../messages/error.ts";
+import { message } from "../../messages/message.ts";
+import type { Site } from "../../sites/site.ts";
+import { compareResults } from "../adopt.ts";
+import type { MountChanges } from "../changes.ts";
+import { type Mount, pathOn } from "../mount.ts";
+import type { MountService } from "../mount-service.ts";
+import type { MountView } from "../mount-view.ts";
+import { isFailing } from "../site/plan.ts";
+import type { MountRegistry } from "../site/registry.ts";
+import type { MountSync } from "../site/sync.ts";
+import type { Status } from "../status.ts";
+import { MAX_SUBJECTS } from "./limit.ts";
+import { onSite } from "./on-site.ts";
+import type { ListTargets } from "./test.ts";
+
+export interface SyncDeps {
+  readonly view: Pick<MountView, "all" | "wantedOf">;
+  readonly registry: Pick<MountRegistry, "mounts" | "listings">;
+  readonly sync: Pick<MountSync, "read" | "push">;
+  readonly statusOn: (mount: Mount, site: Site) => Status;
+  readonly list: ListTargets;
+  readonly audit: (entry: AuditEntry) => Promise<void>;
+  readonly stopping: AbortSignal;
+}
+
+export function compareMounts(
+  changes: MountChanges,
+  { view, registry, sync }: Pick<SyncDeps, "view" | "sync" | "registry">,
+): MountService["compare"] {
+  return async (name) => {
+    const site = await changes.siteNamed(name);
+    const round = await onSite(sync.read(site.id));
+    return compareResults(round, site, view.wantedOf(site), registry.mounts(site.id));
+  };
+}
+
+export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService["sync"] {
+  const { view, registry, sync } = deps;
+  return async (name, names, origin) => {
+    const site = await changes.siteNamed(name);
+    const asked = askedNames(names, site, changes, view);
+    const subjects = asked.slice(0, MAX_SUBJECTS).map((one) => `mount:${one}`);
+    await deps.audit(doneEntry(origin, Date.now(), [name, ...subjects], {}));
+    const { rows } = await onSite(sync.read(site.id));
+    const listings = registry.listings(site.id);
+    const failing = new Set(
+      rows.filter((row) => isFailing(row, listings)).map(({ mount_path: path }) => path),
+    );
+    await onSite(sync.push(site.id, asked));
+    const mounts = asked.flatMap((one) => view.all().get(one) ?? []);
+    // The status of a mount that was mounted again does not show whether the provider answers.
+    const again = mounts.filter(
+      (mount) =>
+        failing.has(pathOn(mount, site.id)) &&
+        registry.mounts(site.id).get(mount.name)?.status === "work",
+    );
+    const targets = again.map((mount) => ({ mount, site }));
+    if (targets.length > 0) await deps.list(targets, deps.stopping);
+    return mounts.map((mount) => deps.statusOn(mount, site));
+  };
+}
+
+/** Names of the mounts to sync; none: all of the site. @throws NOT_FOUND. */
+function askedNames(
+  names: readonly string[],
+  site: Site,
+  changes: MountChanges,
+  view: SyncDeps["view"],
+): readonly string[] {
+  const known = new Set(view.wantedOf(site).map(({ name }) => name));
+  if (names.length === 0) return [...known];
+  const asked = [...new Set(names)];
+  for (const name of asked)
+    if (!view.all().has(name)) throw changes.unknown(name);
+    else if (!known.has(name))
+      throw notFound(message("MOUNT_NOT_ON_SITE", { site: site.name, name: name.slice(0, 64) }));
+  return asked;
+}

@@ -1,0 +1,83 @@
+import { doneEntry } from "../../audit/entry.ts";
+import type { AuditEntry } from "../../audit/store.ts";
+import type { DriverInfo } from "../../drivers/driver-info.ts";
+import { invalid, notFound } from "../../messages/error.ts";
+import { message } from "../../messages/message.ts";
+import type { SiteRegistry } from "../../sites/registry.ts";
+import type { MountChanges } from "../changes.ts";
+import { isOnSite } from "../mount.ts";
+import type { MountHealth, MountService } from "../mount-service.ts";
+import type { MountView } from "../mount-view.ts";
+import type { Lister } from "../site/listing.ts";
+import { plainStatus } from "../site/plain.ts";
+import type { MountSync } from "../site/sync.ts";
+import { type Target, type TestResult, testMounts } from "../test.ts";
+import { MAX_REQUEST, MAX_SUBJECTS } from "./limit.ts";
+
+export interface ListingDeps {
+  readonly lister: Pick<Lister, "list" | "accountOf">;
+  readonly sync: Pick<MountSync, "read" | "record">;
+  readonly health: Pick<MountHealth, "classOf" | "isRefusal" | "remedyFor">;
+  readonly driverOf: (name: string) => DriverInfo | undefined;
+}
+
+/** Lists mounts at their providers. */
+export type ListTargets = (
+  targets: readonly Target[],
+  signal: AbortSignal,
+) => Promise<readonly TestResult[]>;
+
+export function listTargets(deps: ListingDeps): ListTargets {
+  const { lister, sync, health } = deps;
+  return (targets, signal) =>
+    testMounts(targets, {
+      lister,
+      rowsOf: async ({ id }) => (await sync.read(id)).rows,
+      record: ({ id }, row, error) => sync.record(id, row, error, health.classOf),
+      statusOf: (row) => plainStatus(row, undefined, deps),
+      remedyFor: health.remedyFor,
+      isRefusal: (error) => health.isRefusal(health.classOf(error)),
+      now: () => performance.now(),
+      signal,
+    });
+}
+
+export interface TestDeps {
+  readonly view: Pick<MountView, "all">;
+  readonly sites: Pick<SiteRegistry, "sites">;
+  readonly list: ListTargets;
+  readonly audit: (entry: AuditEntry) => Promise<void>;
+  readonly stopping: AbortSignal;
+}
+
+export function testOfMounts(
+  changes: MountChanges,
+  { view, sites, list, audit, stopping }: TestDeps,
+): MountService["test"] {
+  return async (names, site, { grant, origin }, signal) => {
+    const only = site === "" ? undefined : await changes.siteNamed(site);
+    const places = only === undefined ? sites.sites() : [only];
+    const asked =
+      names.length === 0
+        ? changes.readable(grant)
+        : [...new Set(names)].map((name) => changes.require(grant, view.all().get(name), name));
+    const targets = asked.flatMap((mount) => {
+      const own = places.filter((each) => isOnSite(mount, each.id));
+      if (own.length === 0 && names.length > 0 && only !== undefined)
+        throw notFound(message("MOUNT_NOT_ON_SITE", { site, name: mount.name }));
+      return own.map((each) => ({ mount, site: each }));
+    });
+    checkCount(targets.length);
+    const subjects = asked.slice(0, MAX_SUBJECTS).map(({ name }) => `mount:${name}`);
+    const named = only === undefined ? [] : [only.name];
+    await audit(doneEntry(origin, Date.now(), [...named, ...subjects], {}));
+    return list(targets, AbortSignal.any([signal, stopping]));
+  };
+}
+
+function checkCount(count: number): void {
+  if (count > MAX_REQUEST)
+    throw invalid([
+      { field: "names", description: message("TOO_MANY_TESTS", { count, most: MAX_REQUEST }) },
+    ]);
+}
