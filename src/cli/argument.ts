@@ -56,7 +56,7 @@ export const flags = {
   only: {
     value: "NAME",
     repeats: true,
-    help: "Only settings, mounts, or this KEY or mount; export and import: only these parts",
+    help: "Only settings, mounts, a KEY or a mount, or a part",
   },
   outcome: { value: "CODES", help: "Only with these outcomes, such as PERMISSION_DENIED" },
   output: { value: "PATH", help: "Write to this file instead of printing" },
