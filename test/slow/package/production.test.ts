@@ -40,7 +40,6 @@ test("npm ci needs less than 450 MB; built and pruned, npm start serves on any N
   const counted = execFileSync("du", ["-s", "--block-size=1", "node_modules"], { cwd: folder });
   expect(Number.parseInt(counted.toString(), 10)).toBeLessThan(MOST);
   npm("run", "build");
-  npm("run", "docs:site");
   npm("prune", "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund");
   expect(existsSync(join(folder, "node_modules/rolldown"))).toBe(false);
   const service = spawn("npm", ["start", "--", "--listen=127.0.0.1:0", "--log-format=json"], {
