@@ -31,7 +31,12 @@ const token = async (...scopes: string[]): Promise<As & { readonly id: string }>
 };
 /** A reply or failure without the revision, which grows. */
 async function shownOf(call: Promise<object>): Promise<unknown> {
-  const { revision: _revision, ...rest } = (await call.catch((error: Error) => ({
+  // The state differs from call to call.
+  const {
+    revision: _revision,
+    etag: _etag,
+    ...rest
+  } = (await call.catch((error: Error) => ({
     failure: error.message,
   }))) as Record<string, unknown>;
   return JSON.parse(JSON.stringify(rest, (_key, value) => (typeof value === "bigint" ? 0 : value)));
