@@ -14,7 +14,7 @@ import {
   writeAll,
 } from "../target.ts";
 
-const IMPORT = "/mooring.v1.SettingService/ImportSettings";
+const IMPORT = "/mooring.v1.BackupService/ImportArchive";
 const SAVE = "/mooring.v1.SettingService/SaveSettings";
 
 /** Number of streams, spread over connections with a limit of streams each. */

@@ -239,11 +239,13 @@ function struct({ typeName }: DescMessage, kind: Kind, size: Size): Members {
   const items = { ...size, entries: size.members };
   if (kind === "largest" && typeName === "mooring.v1.ValidateDriverConfigRequest")
     return map(kind, items);
-  const isOfMounts = typeName === "mooring.v1.ImportMountsRequest";
-  const count = Math.min(size.elements, isOfMounts ? 10_000 : 16_000);
-  const element = (at: number): object =>
-    isOfMounts ? { mount_path: `/key-${at}`, driver: "Local" } : { key: `key-${at}`, value: "v" };
-  if (kind === "largest") return { data: Array.from({ length: count }, (_, at) => element(at)) };
+  const many = (most: number, element: (at: number) => object): object[] =>
+    Array.from({ length: Math.min(size.elements, most) }, (_, at) => element(at));
+  if (kind === "largest")
+    return {
+      settings: many(16_000, (at) => ({ key: `key-${at}`, value: "v" })),
+      storages: many(10_000, (at) => ({ mount_path: `/key-${at}`, driver: "Local" })),
+    };
   let inner: unknown = "deep";
   for (let level = 0; level < 25; level += 1) inner = { a: [inner] };
   return { data: Array.from({ length: 200 }, () => inner) };
