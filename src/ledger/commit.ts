@@ -91,16 +91,6 @@ function revisionEntry(commit: RevisionCommit, { rules }: Pick<Codec, "rules">):
   return doneEntry(commit, time, names, { revision, keys: names.length, ...why });
 }
 
-/** Reports whether a record exists before a change. */
-export function existedBefore({ oldBody, oldHashes }: StoredChange): boolean {
-  return oldBody !== null || oldHashes !== null;
-}
-
-/** Reports whether a record exists after a change. */
-export function existsAfter({ newBody, newHashes }: StoredChange): boolean {
-  return newBody !== null || newHashes !== null;
-}
-
 /** Names of the secret parts whose texts differ before and after a change. */
 export function changedSecrets({ oldHashes, newHashes }: StoredChange): readonly string[] {
   const [before, after] = [oldHashes ?? {}, newHashes ?? {}];

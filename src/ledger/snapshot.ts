@@ -1,6 +1,5 @@
 import type { Amounts, AnyRules, Item, Kind, KindRules } from "./kind.ts";
 import { replaceIn } from "./limit.ts";
-import type { ChangeHeader, RecordName } from "./store.ts";
 import { createView, type View } from "./view.ts";
 
 /** Change of a record: its item afterwards, or undefined for a deleted one. */
@@ -22,12 +21,6 @@ export interface Snapshot {
   get<I extends Item>(kind: Kind<I>, key: string): I | undefined;
   /** @throws Error for a kind that the ledger does not have. */
   rules<I extends Item>(kind: Kind<I>): KindRules<I>;
-  /** Name of a record where records of all kinds are listed. */
-  nameOf(record: RecordName): string;
-  /** Inverse of nameOf. */
-  recordNamed(name: string): RecordName;
-  /** The current state of a record as a change in the history has it: for rights. */
-  header(record: RecordName): ChangeHeader;
   /** Tokens of all kinds. */
   kinds(): readonly Kind<Item>[];
   /** Beginnings of the names of records, of the kinds that have one. */
@@ -92,24 +85,6 @@ class KindsSnapshot implements Snapshot {
 
   rules<I extends Item>(kind: Kind<I>): KindRules<I> {
     return this.#entry(kind).rules;
-  }
-
-  nameOf({ kind, key }: RecordName): string {
-    return `${this.#entry({ name: kind }).rules.prefix}${key}`;
-  }
-
-  recordNamed(name: string): RecordName {
-    const all = [...this.#entries.values()].map(({ rules }) => rules);
-    const own = all.find(({ prefix }) => prefix !== "" && name.startsWith(prefix));
-    const rules = own ?? all.find(({ prefix }) => prefix === "");
-    return { kind: rules?.kind.name ?? "", key: name.slice(own?.prefix.length ?? 0) };
-  }
-
-  header({ kind, key }: RecordName): ChangeHeader {
-    const { rules, view } = this.#entry({ name: kind });
-    const item = view.get(key);
-    const attributes = item === undefined ? null : rules.historyAttributes(item);
-    return { kind, key, oldAttributes: attributes, newAttributes: attributes };
   }
 
   kinds(): readonly Kind<Item>[] {

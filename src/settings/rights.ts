@@ -2,7 +2,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { type Grant, grantOf, outsideLimits, shareOf } from "../access/grant.ts";
 import type { Replacement } from "../ledger/commit.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import type { ChangeHeader, RecordName, StoredChange } from "../ledger/store.ts";
+import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
 import type { ChangeOrigin, ChangeRights } from "../ledger/writer.ts";
 import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
@@ -25,8 +25,6 @@ export interface Rights extends ChangeRights {
   readonly kind: string;
   /** Reports whether a current setting is visible. */
   canRead(key: string): boolean;
-  /** Reports whether a current record of any kind is visible in the history. */
-  canReadRecord(record: RecordName): boolean;
   canReadItem(item: Pick<SettingItem, "key" | "group">): boolean;
   /** Reports whether a change in the history, of any kind, is visible. */
   canReadChange(change: ChangeHeader): boolean;
@@ -63,12 +61,6 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
       isMasked({ key, secret: oldHashes !== null || newHashes !== null }),
     canRead,
     canReadItem,
-    canReadRecord: (record) => {
-      const current = snapshot();
-      return current
-        .rules({ name: record.kind })
-        .canReadChange(grant, current.header(record), current);
-    },
     canReadChange: (change) => {
       const current = snapshot();
       return current.rules({ name: change.kind }).canReadChange(grant, change, current);

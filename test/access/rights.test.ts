@@ -193,15 +193,6 @@ describe("mounts", () => {
     newAttributes: after,
   });
 
-  test("can be read when their paths are within the limits", () => {
-    const mounts = ["m", "none"].map((key) => ({ kind: MOUNTS.name, key }));
-    const inside = reader(["mount:/a*"]);
-    expect(mounts.map(inside.canReadRecord)).toEqual([true, false]);
-    expect(reader(["mount:/x"]).canReadRecord({ kind: MOUNTS.name, key: "m" })).toBe(false);
-    const scopes = reader(["mount:/a*"], ["settings:read"]);
-    expect(mounts.map(scopes.canReadRecord)).toEqual([false, false]);
-  });
-
   test("in the history can be read when all their paths are within the limits", () => {
     const inside = reader(["mount:/a*"]).canReadChange;
     expect(inside(change(null, paths("/a")))).toBe(true);
