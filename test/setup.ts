@@ -1,5 +1,4 @@
 import { afterAll, expect } from "vitest";
-import { Message } from "../src/messages/message.ts";
 import { collectLeftovers } from "./leftovers.ts";
 
 declare module "vitest" {
@@ -11,15 +10,6 @@ declare module "vitest" {
     sentence(expected: string | RegExp): string;
   }
 }
-
-// Tests compare messages by their English sentences.
-expect.addEqualityTesters([
-  (one: unknown, other: unknown) => {
-    if (one instanceof Message && typeof other === "string") return String(one) === other;
-    if (other instanceof Message && typeof one === "string") return one === String(other);
-    return undefined;
-  },
-]);
 
 expect.extend({
   sentence(received: unknown, expected: string | RegExp) {

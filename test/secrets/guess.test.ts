@@ -16,7 +16,15 @@ function textsOf(path: string): readonly string[] {
   const tables = db.prepare("select name from sqlite_schema where type = 'table'").pluck().all();
   const texts = tables.flatMap((name) => db.prepare(`select * from "${name}"`).raw().all().flat());
   db.close();
-  return texts.filter((text) => typeof text === "string");
+  return texts
+    .filter((text) => typeof text === "string")
+    .flatMap((text) => [text, ...inJson(text)]);
+}
+
+/** Texts in a JSON object, such as those of the secret parts of a record. */
+function inJson(text: string): readonly string[] {
+  if (!text.startsWith("{")) return [];
+  return Object.values(JSON.parse(text)).filter((value) => typeof value === "string");
 }
 
 /** Guesses that the database confirms, with any key that is stored in it. */

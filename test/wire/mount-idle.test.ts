@@ -25,7 +25,7 @@ test("a commit of mounts causes no comparison of settings on sites, and a later 
     });
     await expect.poll(() => site.storages.row("/films")?.status).toBe("work");
     await isAt(revision);
-    expect((await applied())?.state).toBe("ok");
+    await expect.poll(async () => (await applied())?.state).toBe("ok");
     expect(lists()).toBe(before);
     await isAt((await title("After")).revision);
     expect(lists()).toBeGreaterThan(before);

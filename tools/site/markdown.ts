@@ -52,7 +52,7 @@ export function renderMarkdown(text: string, path: string): Rendered {
     },
   });
   const html = marked
-    .parse(text)
+    .parse(text, { async: false })
     .replaceAll("<table>", '<div class="table"><table>')
     .replaceAll("</table>", "</table></div>");
   return { html, headings: headingsOf(html) };

@@ -125,7 +125,10 @@ test("410 Gone disables the webhook, and deliveries of a disabled webhook are gi
   expect(disabled).toEqual(["a"]);
   expect(sent).toHaveLength(1);
   expect(await get("one")).toMatchObject({ state: "failed" });
-  expect(await get("two")).toMatchObject({ state: "failed", error: "the webhook was disabled" });
+  expect(await get("two")).toMatchObject({
+    state: "failed",
+    error: expect.sentence(/^the webhook was disabled$/),
+  });
 });
 
 test("the backlog of a hanging target does not delay another target", async () => {

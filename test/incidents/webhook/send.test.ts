@@ -73,7 +73,7 @@ describe("an attempt", () => {
     [200, ""],
     [400, "HTTP 400"],
     [500, "HTTP 500"],
-    [302, "HTTP 302: redirects are not followed, give the final address"],
+    [302, expect.sentence(/^HTTP 302: redirects are not followed, give the final address$/)],
   ])("that is answered with %i", async (status, error) => {
     const before = seen.length;
     const result = await sendOnce(`${url}/${status}`, "{}", {}, { allowPrivate });
@@ -99,9 +99,12 @@ describe("an attempt", () => {
 
   test("ends without a reply, and its error has no address", async () => {
     const hang = await sendOnce(`${url}/hang`, "{}", {}, { allowPrivate, limit: 50 });
-    expect(hang).toEqual({ status: 0, error: "no reply within 0.05 s" });
+    expect(hang).toEqual({ status: 0, error: expect.sentence(/^no reply within 0\.05 s$/) });
     const cut = await sendOnce(`${url}/cut`, "{}", {}, { allowPrivate });
-    expect(cut).toEqual({ status: 0, error: "the request failed (ECONNRESET)" });
+    expect(cut).toEqual({
+      status: 0,
+      error: expect.sentence(/^the request failed \(ECONNRESET\)$/),
+    });
     const none = await sendOnce("http://name.invalid/key", "{}", {}, { allowPrivate });
     expect(none.status).toBe(0);
     expect(none.error).not.toContain("key");
