@@ -345,12 +345,16 @@ const HASH = /(?<=")hmac[12]:(?:[0-9a-f]{12}:(?:past:)?)?[A-Za-z0-9_-]{43}(?=")/
 /** Reports whether hashes of another form than the wanted one exist. */
 export async function hasOtherHashes(db: Db, { form }: Pick<Rehash, "form">): Promise<boolean> {
   if ((await otherChanges(db, form, 1)).length > 0) return true;
-  const states = await db.selectFrom("site_state").select("state").execute();
-  return states.some(({ state }) => hashesOf(state).some((hash) => !hash.startsWith(form)));
+  for (const table of ["site_state", "mount_state"] as const) {
+    const states = await db.selectFrom(table).select("state").execute();
+    if (states.some(({ state }) => hashesOf(state).some((hash) => !hash.startsWith(form))))
+      return true;
+  }
+  return false;
 }
 
 /**
- * Replaces hashes of other forms in the history and in the state of sites.
+ * Replaces hashes of other forms in the history and in the states of sites and of what they have.
  *
  * @returns the number of replaced hashes.
  */
@@ -395,6 +399,17 @@ export async function rehashRows(
       .updateTable("site_state")
       .set({ state: next, version: version + 1 })
       .where("site_id", "=", site_id)
+      .execute();
+  }
+  const mounts = await trx.selectFrom("mount_state").selectAll().orderBy("name").execute();
+  for (const { site_id, name, state } of mounts) {
+    const next = state.replaceAll(HASH, replace);
+    if (next === state) continue;
+    await trx
+      .updateTable("mount_state")
+      .set({ state: next })
+      .where("site_id", "=", site_id)
+      .where("name", "=", name)
       .execute();
   }
   if (count === 0) return 0;

@@ -104,7 +104,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       expect(await allRows(store.audit)).toHaveLength(rows.length);
     });
 
-    test("hashes of secrets are replaced in history and sites, with a row in the same transaction", async () => {
+    test("hashes of secrets are replaced in history, sites and mounts, with a row in the same transaction", async () => {
       const hash = (name: string) => `hmac1:${name.repeat(43)}`;
       const FORM = "hmac2:0123456789ab:";
       const secret = (revision: number, key: string, oldHash: string, newHash: string) => {
@@ -135,6 +135,12 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const known = { refused: { a: { hash: hash("3"), reason: '"hmac1:no hash"' } } };
       const state = { siteId: "s1", version: 0, appliedRevision: 3, state: JSON.stringify(known) };
       await store.sites.record([{ state, events: [], audit: [] }]);
+      const mount = (form: string) => ({
+        siteId: "s1",
+        name: "films",
+        state: JSON.stringify({ before: form + "4".repeat(43) }),
+      });
+      await store.mountStates.write([mount("hmac1:")]);
       const before = (await store.audit.head()).seq;
       const rehash = {
         form: FORM,
@@ -143,7 +149,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       };
       const of = (p: string, q: string) => ({ oldHashes: { p }, newHashes: { p: q, q } });
       const both = await Promise.all([store.rehash(rehash), (await open()).rehash(rehash)]);
-      expect(both.sort()).toEqual([0, 5]);
+      expect(both.sort()).toEqual([0, 6]);
       expect(await store.commits(0, 3, 3)).toMatchObject([
         { changes: [of(FORM + "0".repeat(43), FORM + "1".repeat(43))] },
         { changes: [of(FORM + "1".repeat(43), `${FORM}${hash("2")}`)] },
@@ -152,13 +158,14 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       const [now] = await store.sites.states();
       known.refused.a.hash = FORM + "3".repeat(43);
       expect(now).toMatchObject({ version: 2, state: JSON.stringify(known) });
+      expect(await store.mountStates.list()).toEqual([mount(FORM)]);
       // Written by a process with the earlier state.
       const stale = { ...state, version: 1 };
       expect(await store.sites.record([{ state: stale, events: [], audit: [] }])).toEqual([
         undefined,
       ]);
       const rows = await allRows(store.audit);
-      expect(rows.slice(before)).toMatchObject([{ method: "rehash", detail: '{"hashes":5}' }]);
+      expect(rows.slice(before)).toMatchObject([{ method: "rehash", detail: '{"hashes":6}' }]);
       expectChain(rows);
       expect(await store.eraseReplaced()).toBeUndefined();
       expect(await store.rehash(rehash)).toBe(0);

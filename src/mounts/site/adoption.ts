@@ -3,7 +3,7 @@ import { memoize } from "../../memoize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import { contentMarks, learnedHash } from "./compare.ts";
+import { contentMarks } from "./compare.ts";
 import { type RowValues, readMount } from "./read.ts";
 import type { MountRound } from "./round.ts";
 import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
@@ -121,7 +121,6 @@ function adoptedState(
     tried: mount.revision,
     credential: mount.credentialRevision,
     sent: mount.revision,
-    learned: learnedHash(row, addition, hash),
     absent: false,
     content: contentMarks(mount, addition, hash),
     differs: [],

@@ -101,10 +101,33 @@ function markOf(value: Scalar, there: unknown, hash: Fingerprint): Rewritten {
   return { sent: hash.of(JSON.stringify(value)), got: hash.of(JSON.stringify(there)) };
 }
 
+/** Placeholder for the hash of a row without learned items. */
+const NONE = "none";
+
 /** Keyed hash of the learned items of a row, in one order: it changes when the site refreshes one. */
 export function learnedHash(row: StorageRow, addition: Addition, hash: Fingerprint): string {
+  const text = learnedText(row, addition);
+  return text === "" ? NONE : hash.of(text);
+}
+
+/**
+ * Reports whether the learned items of a row differ from those of a stored hash. Of a hash by an
+ * earlier sealing key this is unknown: then they count as equal, so that the user's credential is sent.
+ */
+export function differsFromLearned(
+  stored: string,
+  { row, addition }: { readonly row: StorageRow; readonly addition: Addition },
+  hash: Fingerprint,
+): boolean {
+  const text = learnedText(row, addition);
+  if (stored === NONE || text === "") return (stored === NONE) !== (text === "");
+  return hash.isOf(stored, text) === false;
+}
+
+/** The learned items of a row in one order; empty: it has none. */
+function learnedText(row: StorageRow, addition: Addition): string {
   const learned = Object.entries(addition)
     .filter(([name]) => itemKind(row.driver, name) === "learned")
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return learned.length === 0 ? "" : hash.of(JSON.stringify(learned));
+  return learned.length === 0 ? "" : JSON.stringify(learned);
 }

@@ -4,7 +4,14 @@ import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { NO_SECRETS, type OwnSecrets, ownSecretsOf } from "../destination.ts";
 import type { Refusal } from "./client.ts";
-import { compareMount, contentMarks, type Difference, learnedHash, marksOf } from "./compare.ts";
+import {
+  compareMount,
+  contentMarks,
+  type Difference,
+  differsFromLearned,
+  learnedHash,
+  marksOf,
+} from "./compare.ts";
 import { itemKind } from "./item-kind.ts";
 import { plainStatus } from "./plain.ts";
 import {
@@ -162,9 +169,6 @@ export function stateBefore({ wanted, row, state }: Run, step: Step, time: numbe
   };
 }
 
-/** Placeholder for the hash of a row without learned items. */
-const NONE = "none";
-
 /** An update, with the states before and after it. */
 export interface Update {
   readonly row: StorageRow;
@@ -189,16 +193,16 @@ export function planUpdate(run: Run, compared: Compared, { hash }: RunDeps): Upd
   const { push, adopt } = difference;
   // At first contact, the site's credentials are of another destination.
   const isDue = isCredentialDue(run) || (secrets.moves && state.applied === 0);
-  const learned = learnedHash(row, addition, hash) || NONE;
   // An earlier push was stored, or the server has refreshed the item: the site's value is newer.
-  const isNewerThere = !secrets.moves && state.before !== "" && state.before !== learned;
+  const isNewerThere =
+    !secrets.moves && state.before !== "" && differsFromLearned(state.before, compared, hash);
   const sendsCredential = isDue && !isNewerThere;
   const credential = wanted.credentialRevision;
   const settled: Partial<MountState> = isDue ? { credential, before: "" } : {};
   const before: MountState = {
     ...state,
     unread: true,
-    ...(sendsCredential ? { before: learned } : settled),
+    ...(sendsCredential ? { before: learnedHash(row, addition, hash) } : settled),
   };
   const after: MountState = { ...before, ...settled, sent: wanted.revision, phase: "mount" };
   const unchanged = Object.keys(state.rewritten).filter((name) => !push.includes(name));
@@ -344,7 +348,6 @@ function presentState(run: Run, compared: Compared | undefined, deps: RunDeps): 
     path: row.mount_path,
     driver: row.driver,
     since,
-    learned: compared ? learnedHash(row, compared.addition, deps.hash) : state.learned,
     unmounted: isOut,
     phase: isThere ? "" : state.phase,
     applied: isThere ? wanted.revision : state.applied,

@@ -40,8 +40,6 @@ export interface MountState {
   readonly sent: number;
   /** Hash of the site's learned items before an unconfirmed push of new ones. */
   readonly before: string;
-  /** Hash of the site's learned items when they were last read. */
-  readonly learned: string;
   /** By item or member. */
   readonly rewritten: Readonly<Record<string, Rewritten>>;
   /** Content by item, when both sides were last equal: `sent` is Mooring's, `got` the site's. */
@@ -76,7 +74,6 @@ export const NEW_MOUNT: MountState = Object.freeze({
   credential: 0,
   sent: 0,
   before: "",
-  learned: "",
   rewritten: {},
   content: {},
   unread: false,

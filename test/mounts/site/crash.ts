@@ -1,6 +1,7 @@
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
+import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
 import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 import type { Row } from "./stand-in-row.ts";
@@ -53,6 +54,30 @@ export interface Cut {
    * again.
    */
   readonly who: "mooring before" | "mooring after" | "server";
+  /** Sealing key that Mooring is given after the crash: the first one, or another one. Default: none. */
+  readonly key?: "first" | "another";
+}
+
+export const [ONE, OTHER] = ["ab".repeat(32), "cd".repeat(32)];
+export const sealedBy = (...keys: string[]): Fingerprint =>
+  createFingerprint(Buffer.alloc(32, 7), keys);
+
+/** Hashes of secrets before and after the crash. */
+function hashesOf({ key }: Cut): { readonly before?: Fingerprint; readonly after?: Fingerprint } {
+  if (key === undefined) return {};
+  if (key === "first") return { after: sealedBy(ONE) };
+  return { before: sealedBy(ONE), after: sealedBy(OTHER, ONE) };
+}
+
+/** Replaces the hashes of states, as the start with another sealing key does. */
+export async function renewHashes(store: MountStateStore, { renew }: Fingerprint): Promise<void> {
+  const rows = await store.list();
+  await store.write(
+    rows.map(({ state, ...row }) => ({
+      ...row,
+      state: state.replaceAll(/(?<=")hmac[12]:[\w:-]+(?=")/g, renew),
+    })),
+  );
 }
 
 /**
@@ -74,7 +99,8 @@ export async function runCut(story: Story, cut: Cut): Promise<string | undefined
 async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string | undefined> {
   const store = memoryStore();
   const newest = spendTokens(site);
-  const first = await openDesk(site, { store });
+  const { before: hash, after: newHash } = hashesOf(cut);
+  const first = await openDesk(site, { store, ...(hash && { hash }) });
   first.wanted = [...story.before];
   await first.round();
   first.close();
@@ -108,6 +134,7 @@ async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string |
   };
   const broken = await openDesk(site, {
     store: wrapped,
+    ...(hash && { hash }),
     wrap: (client) =>
       Object.fromEntries(
         Object.entries(client).map(([name, call]) => [
@@ -122,7 +149,8 @@ async function cutOnce(site: Storages, story: Story, cut: Cut): Promise<string |
   broken.close();
   if (!isCut) return undefined;
   site.hold = undefined;
-  return finish(site, store, story, old, newest);
+  if (newHash !== undefined) await renewHashes(store, newHash);
+  return finish(site, store, story, old, newest, newHash);
 }
 
 /**
@@ -151,11 +179,12 @@ export async function finish(
   story: Story,
   old: Row | undefined,
   newest: () => string,
+  hash?: Fingerprint,
 ): Promise<string> {
   const half = judge(site, story, old, newest());
   if (half.emptied !== "") return `after the crash: ${half.emptied}`;
   let time = Date.now();
-  const next = await openDesk(site, { store, now: () => time });
+  const next = await openDesk(site, { store, now: () => time, ...(hash && { hash }) });
   next.wanted = [...story.after];
   await next.round();
   // A mount that may be starting is waited for, and tried again at its time.

@@ -8,7 +8,7 @@ import {
 import { type MountRound, runMountRound } from "../../../src/mounts/site/round.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
-import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
+import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
 import { createSiteClient } from "../../../src/sync/client.ts";
 import { builtIn } from "../../drivers/sample.ts";
 import type { Storages } from "./stand-in.ts";
@@ -64,6 +64,8 @@ export interface DeskOptions {
   /** Wraps the calls, for failures in between. */
   readonly wrap?: (client: StorageClient) => StorageClient;
   readonly mayWrite?: () => boolean;
+  /** Hashes of secrets. Default: `hash`. */
+  readonly hash?: Fingerprint;
   /** Whether the site follows. Default: it does. */
   readonly follows?: () => boolean;
 }
@@ -95,7 +97,7 @@ export async function openDesk(
           rateLimit: async () => undefined,
           client,
           registry,
-          hash,
+          hash: options.hash ?? hash,
           driverOf: driverByName,
           now: options.now ?? Date.now,
           wanted: () => desk.wanted,
