@@ -3,7 +3,7 @@ import { isRead } from "../gateway/method.ts";
 import { nearest } from "../suggestion.ts";
 
 /** Fields that restrict what a call does: without them it would do more than its client asked. */
-const RESTRICTING = ["dry_run", "expected_etag", "expected_revision", "mask_secrets", "only"];
+const RESTRICTING = ["dry_run", "expected_etag", "mask_secrets", "only"];
 
 /** Parameters of one path that choose its rpc: the one that is not used is no error. */
 const ALTERNATIVES = ["key", "keys"];

@@ -69,6 +69,7 @@ function isPageBackup(
 ): value is Readonly<Record<string, unknown>> {
   return (
     isObject(value) &&
+    !Object.hasOwn(value, "format") &&
     parts.some(({ server }) => server !== undefined && Object.hasOwn(value, server.member))
   );
 }

@@ -65,7 +65,6 @@ function requestsOf({ token, incident, delivery, other }: Prepared): Record<stri
     SyncMounts: { site: "one" },
     TestMounts: { names: ["films"] },
     AdoptMounts: { site: "one" },
-    RollbackMounts: { revision: 1n },
     ImportArchive: { document, only: ["mounts"] },
     GetSetting: { key: "site_title" },
     BatchGetSettings: { keys: ["site_title"] },

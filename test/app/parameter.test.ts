@@ -151,7 +151,7 @@ describe("a call refuses", () => {
     ),
   )("a restriction that it does not have: %s", (_, one) => {
     const names = one.binding.method.desc.input.fields.map(({ name }) => name);
-    for (const restriction of ["dry_run", "expected_revision"])
+    for (const restriction of ["dry_run", "expected_etag"])
       if (!names.includes(restriction))
         expect(problem(one, restriction)).toMatch(/has no |did you mean/);
   });

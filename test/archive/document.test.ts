@@ -258,7 +258,7 @@ describe("a document of another form", () => {
     [{ ...base, settings: 5 }, /"settings" in this backup must be an array/],
     [{ ...base, sealed: [] }, /"sealed" in this backup must be an object/],
     [{ ...base, sealed: { cipher: "x" } }, /must have the texts/],
-    [{ ...base, format: "other", settings: undefined }, /unknown JSON format/],
+    [{ ...base, format: "other" }, /unknown JSON format/],
     ["mooring-archive", /unknown JSON format/],
   ])("%j is refused with the reason", async (document, message) => {
     const failure = await failureOf(() => read(JSON.stringify(document), passphrase));

@@ -110,12 +110,20 @@ describe("the kind of a backup", () => {
     ]);
   });
 
-  test.each(["{}", "[1]", "[]", "null", "5", '"x"', '{"data":{}}'])(
-    "%s is refused",
-    async (text) => {
-      expect((await failureOf(() => readText(text))).code).toBe(Code.InvalidArgument);
-    },
-  );
+  test.each([
+    "{}",
+    "[1]",
+    "[]",
+    "null",
+    "5",
+    '"x"',
+    '{"data":{}}',
+    '{"format":"other","settings":[]}',
+    '{"format":"other","settings":[{"key":"site_title","value":"x"}]}',
+    '{"format":"other","storages":[]}',
+  ])("%s is refused", async (text) => {
+    expect((await failureOf(() => readText(text))).code).toBe(Code.InvalidArgument);
+  });
 
   test("malformed JSON is reported by line and column, without the text around it", async () => {
     const failure = await failureOf(() => readText('{\n "token": "hidden-secret" oops }'));

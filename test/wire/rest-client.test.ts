@@ -64,7 +64,6 @@ const cases: readonly RestCase[] = [
     /missing/,
   ),
   ...[
-    "expected_revision",
     "expected_etag",
     "expected_etg=1",
     "dry_run=",
@@ -79,8 +78,15 @@ const cases: readonly RestCase[] = [
       `${SETTING}/save?${query}`,
       post([{ key: "site_title", value: "not saved" }]),
       400,
-      /^query parameter "[\w-]+": (?:a value is missing|expected|no such parameter; did you mean|SaveSettings has no expected_revision)/,
+      /^query parameter "[\w-]+": (?:a value is missing|expected|no such parameter; did you mean)/,
     ),
+  ),
+  refuses(
+    "a save with an empty ?expected_etag= is refused",
+    `${SETTING}/save?expected_etag=`,
+    post([{ key: "site_title", value: "not saved" }]),
+    412,
+    /is not a state of this database/,
   ),
   refuses(
     "a member of the body in the query is refused",

@@ -7,6 +7,7 @@ export interface Rule {
 }
 
 const setting = "test/settings/**/*.test.ts";
+const ledger = "test/ledger/**/*.test.ts";
 const store = "test/store/sqlite/setting-store.test.ts";
 
 export const rules: Readonly<Record<string, Rule>> = {
@@ -28,13 +29,19 @@ export const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   save: {
-    files: ["src/settings/{save,draft,value}.ts"],
-    tests: [setting],
+    files: ["src/settings/{save,value}.ts", "src/ledger/draft.ts"],
+    tests: [setting, ledger],
   },
-  commit: { files: ["src/settings/{commit,writer,engine}.ts"], tests: [setting, store] },
-  conflict: { files: ["src/ledger/conflict.ts", "src/settings/conflict.ts"], tests: [setting] },
-  rollback: { files: ["src/settings/rollback.ts"], tests: [setting] },
-  history: { files: ["src/settings/{history,compaction}.ts"], tests: [setting, store] },
+  commit: { files: ["src/ledger/{commit,writer,ledger}.ts"], tests: [setting, ledger, store] },
+  conflict: {
+    files: ["src/ledger/{conflict,etag,record-etag}.ts", "src/settings/conflict.ts"],
+    tests: [setting, ledger],
+  },
+  rollback: {
+    files: ["src/history/{restore,selection}.ts", "src/{settings,mounts}/restore.ts"],
+    tests: [setting, "test/wire/restore.test.ts", "test/mounts/**/*.test.ts"],
+  },
+  history: { files: ["src/ledger/{history,compaction}.ts"], tests: [setting, ledger, store] },
   sealing: {
     files: ["src/secrets/*.ts"],
     tests: [
@@ -44,8 +51,17 @@ export const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   site: {
-    files: ["src/sites/{round,push,compare,adopt}.ts", "src/database/job.ts"],
-    tests: ["test/sites/*.test.ts", "test/database/job.test.ts", "test/wire/site-*.test.ts"],
+    files: [
+      "src/sites/settings/{round,push,compare,adopt}.ts",
+      "src/sync/*.ts",
+      "src/database/job.ts",
+    ],
+    tests: [
+      "test/sites/**/*.test.ts",
+      "test/sync/*.test.ts",
+      "test/database/job.test.ts",
+      "test/wire/site-*.test.ts",
+    ],
   },
   audit: {
     files: ["src/audit/{chain,checkpoint,recorder}.ts"],

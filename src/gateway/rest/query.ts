@@ -376,11 +376,11 @@ function problemOf(
 
 /**
  * Reports whether an empty value (`size=`) counts as absent. For a boolean it never does: `dry_run=`
- * would otherwise save. For a number it does in a read only: `expected_revision=` would otherwise
- * drop the condition.
+ * would otherwise save. For a number and an optional text it does in a read only:
+ * `expected_etag=` would otherwise drop the condition.
  */
 function isAbsent({ raw }: QueryPair, { reader }: Target, isWrite: boolean): boolean {
-  return raw === "" && !reader.isFlag && (!isWrite || reader.isText);
+  return raw === "" && !reader.isFlag && (!isWrite || reader.emptyIsAbsent);
 }
 
 /** The text of a parameter: `true` for the name of a boolean alone. */

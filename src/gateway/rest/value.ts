@@ -8,7 +8,12 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import { FieldMaskSchema, isWrapperDesc, TimestampSchema } from "@bufbuild/protobuf/wkt";
+import {
+  FeatureSet_FieldPresence,
+  FieldMaskSchema,
+  isWrapperDesc,
+  TimestampSchema,
+} from "@bufbuild/protobuf/wkt";
 
 /**
  * The type of a single value: of a singular field, a list's element or a map's value. Not for
@@ -92,8 +97,8 @@ export interface TextReader {
   readonly expected: string;
   /** A boolean, which is true when only its name is given. */
   readonly isFlag: boolean;
-  /** Empty text is a value of its own. */
-  readonly isText: boolean;
+  /** Whether empty text is the same as an absent value: a text without presence. */
+  readonly emptyIsAbsent: boolean;
   /** The value in the form of protobuf-es; undefined when the text is invalid. */
   read(text: string): unknown;
 }
@@ -104,17 +109,19 @@ export interface TextReader {
  */
 export function createTextReader(field: DescField): TextReader | undefined {
   const type = valueType(field);
-  if (type) return { ...readerOf(type), read: (text) => readValue(type, text) };
+  if (type) {
+    const emptyIsAbsent = isText(type) && field.presence === FeatureSet_FieldPresence.IMPLICIT;
+    return { ...readerOf(type), emptyIsAbsent, read: (text) => readValue(type, text) };
+  }
   return field.message && createMessageReader(field.message);
 }
 
-function readerOf(type: ValueType): Omit<TextReader, "read"> {
-  const { scalar } = type;
-  return {
-    expected: describeType(type),
-    isFlag: scalar === ScalarType.BOOL,
-    isText: scalar === ScalarType.STRING || scalar === ScalarType.BYTES,
-  };
+function readerOf(type: ValueType): Pick<TextReader, "expected" | "isFlag"> {
+  return { expected: describeType(type), isFlag: type.scalar === ScalarType.BOOL };
+}
+
+function isText({ scalar }: ValueType): boolean {
+  return scalar === ScalarType.STRING || scalar === ScalarType.BYTES;
 }
 
 /** Reads a scalar or enum value from its text. */
@@ -218,7 +225,7 @@ function createMessageReader(desc: DescMessage): TextReader | undefined {
     if (desc.typeName === TimestampSchema.typeName && !isTime(text)) return undefined;
     return readMessage(desc, text);
   };
-  return { expected, isFlag: false, isText: false, read };
+  return { expected, isFlag: false, emptyIsAbsent: false, read };
 }
 
 /** A mask of names in lower camel case (JSON mapping, FieldMask), or as in the proto files. */
@@ -235,6 +242,7 @@ function createWrapperReader(desc: DescMessage): TextReader | undefined {
   if (!type) return undefined;
   return {
     ...readerOf(type),
+    emptyIsAbsent: false,
     read: (text) => {
       if (readValue(type, text) === undefined) return undefined;
       return readMessage(desc, type.scalar === ScalarType.BOOL ? text === "true" : text);

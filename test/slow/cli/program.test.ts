@@ -38,10 +38,10 @@ describe("the program", () => {
   });
 
   test("imports the output of another program from a pipe of the shell", async () => {
-    const backup = '{"format": "mooring-settings", "version": 1, "settings": []}';
-    const line = `${MOORING} import <(echo '${backup}')`;
+    const backup = '{"settings": [{"key": "site_title", "value": "OpenList"}]}';
+    const line = `${MOORING} import <(echo '${backup}') --yes`;
     const { stdout } = await promisify(execFile)("bash", ["-c", line], { env: env() });
-    expect(stdout).toContain("0 added, 0 changed");
+    expect(stdout).toContain("unchanged");
   });
 
   test("reads a value from a pipe", async () => {

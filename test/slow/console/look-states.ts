@@ -67,7 +67,7 @@ export const states: readonly State[] = [
       await page.locator('input[type="radio"]').nth(1).check();
       const document = {
         settings: [{ key: "site_title", value: "Import" }],
-        format: "mooring-settings",
+        format: "mooring-archive",
         version: 1,
       };
       await page.locator('input[type="file"]').setInputFiles({
