@@ -835,7 +835,7 @@ export declare const MountService: GenService<{
   /**
    * SaveMounts creates and changes mounts in one revision: all or nothing.
    * INVALID_ARGUMENT lists every invalid value with its item. ABORTED: a mount
-   * has changed since its expected revision. FAILED_PRECONDITION: several sites
+   * has changed since the read of its etag. FAILED_PRECONDITION: several sites
    * would share a credential that can be used once.
    *
    * @generated from rpc mooring.v1.MountService.SaveMounts

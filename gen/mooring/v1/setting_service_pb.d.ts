@@ -371,7 +371,7 @@ export declare type SaveSettingsResponse = Message<"mooring.v1.SaveSettingsRespo
   /**
    * Settings that stay unchanged: readonly ones that were sent with a different
    * value, and those that another caller has changed since the client read them
-   * (see SettingInput.revision).
+   * (see SettingInput.etag).
    *
    * @generated from field: repeated mooring.v1.SkippedSetting skipped = 3;
    */
@@ -1152,7 +1152,7 @@ export declare const SettingService: GenService<{
   /**
    * SaveSettings writes settings in one transaction: all or nothing.
    * INVALID_ARGUMENT lists every invalid value. ABORTED: a setting has changed
-   * since an expected revision; the message names the setting, the time and the
+   * since the read of an expected etag; the message names the setting, the time and the
    * actor. FAILED_PRECONDITION: a file of the deployment manages the setting. A
    * readonly setting with a different value is not saved and is listed in
    * `skipped`, so that the whole list of another server can be saved. Values of
@@ -1169,7 +1169,7 @@ export declare const SettingService: GenService<{
   /**
    * DeleteSetting deletes a deprecated setting (flag 3). FAILED_PRECONDITION:
    * the setting is not deprecated. NOT_FOUND: the key is unknown. ABORTED: the
-   * setting has changed since the expected revision.
+   * setting has changed since the read of the expected etag.
    *
    * @generated from rpc mooring.v1.SettingService.DeleteSetting
    */
@@ -1278,7 +1278,7 @@ export declare const SettingService: GenService<{
    * needs a scope that the token does not have (mounts: `mounts:write`).
    * PERMISSION_DENIED: nothing remains without that scope. NOT_FOUND: the
    * revision or an entry of `only` is unknown. OUT_OF_RANGE: the revision is no
-   * longer kept. ABORTED: something has changed since the expected revision.
+   * longer kept. ABORTED: something has changed since the read of the etag.
    * FAILED_PRECONDITION: another mount has the path of a restored one.
    *
    * @generated from rpc mooring.v1.SettingService.Rollback
