@@ -104,6 +104,8 @@ describe("docs/access.md", () => {
     const [rotate = "", now = "", revoke = "", reset = "", ...rest] = blockOf(atTheEnd);
     expect(rest).toEqual([]);
     const works = async (name: string) => (await cli("mooring whoami", tokens[name])).code;
+    // On a terminal these commands ask.
+    const confirmed = (command: string) => `${command.replace(/ *#.*$/, "")} --yes`;
     expect(await bash(rotate.replace("TOKEN-ID", idOf("nightly")))).toMatchObject(DONE);
     expect(await works("nightly")).toBe(0);
     tokens["next"] = readFileSync(join(service.folder, "next.token"), "utf8").trim();
@@ -112,12 +114,12 @@ describe("docs/access.md", () => {
     expect(rotated).toMatchObject(DONE);
     tokens["after"] = rotated.out;
     expect([await works("dashboard"), await works("after")]).toEqual([5, 0]);
-    expect(await bash(revoke.replace("TOKEN-ID", idOf("files")))).toMatchObject(DONE);
+    expect(await bash(confirmed(revoke.replace("TOKEN-ID", idOf("files"))))).toMatchObject(DONE);
     expect(await works("files")).toBe(5);
     const disable = inlineOf(atTheEnd).find((command) => command.includes("disable")) ?? "";
-    expect(await bash(disable)).toMatchObject(DONE);
+    expect(await bash(confirmed(disable))).toMatchObject(DONE);
     expect(await works("anna")).toBe(5);
-    const again = await bash(reset);
+    const again = await bash(confirmed(reset));
     expect(again).toMatchObject(DONE);
     expect((await cli("mooring list")).code).toBe(5);
     expect((await cli("mooring list", again.out)).code).toBe(0);

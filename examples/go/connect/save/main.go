@@ -30,7 +30,7 @@ func main() {
 	}
 	title := &mooring.SettingInput{Key: "site_title", Value: proto.String(fmt.Sprint("Harbour ", os.Getpid()))}
 	saved := must(save(&mooring.SaveSettingsRequest{
-		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Msg.Revision}))
+		Settings: []*mooring.SettingInput{title}, ExpectedEtag: &seen.Msg.Etag}))
 	fmt.Println("saved at revision:", saved.Msg.Revision)
 
 	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}

@@ -27,7 +27,7 @@ func main() {
 	settings := mooring.NewSettingServiceClient(conn)
 	title := &mooring.SettingInput{Key: "site_title", Value: proto.String(fmt.Sprint("Harbour ", os.Getpid()))}
 	saved := must(settings.SaveSettings(ctx, &mooring.SaveSettingsRequest{
-		Settings: []*mooring.SettingInput{title}, ExpectedRevision: &seen.Revision}))
+		Settings: []*mooring.SettingInput{title}, ExpectedEtag: &seen.Etag}))
 	fmt.Println("saved at revision:", saved.Revision)
 
 	wrong := &mooring.SettingInput{Key: "default_page_size", Value: proto.String("many")}
