@@ -335,7 +335,8 @@ function OutcomeTable({ result }: { readonly result: ImportArchiveResponse }) {
         ))}
       </fieldset>
       {rows.length + skipped.length > 0 && (
-        <div class="table">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
+        <div class="table" tabIndex={0}>
           <table>
             <thead>
               <tr>
