@@ -89,11 +89,18 @@ export async function startPostgres({
     if ("uid" in user) chownSync(path, NOBODY, NOBODY);
     run("initdb", ["-D", path, "-U", "mooring", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]);
   });
-  const folder = newFolder();
-  // Node's copy functions do not preserve the owner.
-  execFileSync("cp", ["-a", initialised, join(folder, "data")]);
   const common = isDurable ? [LOOPBACK] : SETTINGS;
-  return serverOn(folder, await freePort(), [...common, ...settings]);
+  const start = async () => {
+    const folder = newFolder();
+    // Node's copy functions do not preserve the owner.
+    execFileSync("cp", ["-a", initialised, join(folder, "data")]);
+    return serverOn(folder, await freePort(), [...common, ...settings]);
+  };
+  // Another process may take the port before the server does.
+  return start().catch((error: unknown) => {
+    if (!String(error).includes("Address already in use")) throw error;
+    return start();
+  });
 }
 
 /** A folder of the server's user. */
@@ -152,12 +159,17 @@ async function serverOn(
     child = spawn(
       postgresProgram("postgres"),
       ["-D", data, "-p", String(port), "-k", folder, ...settings.flatMap((one) => ["-c", one])],
-      { ...user, cwd: folder, stdio: "ignore" },
+      { ...user, cwd: folder, stdio: ["ignore", "ignore", "pipe"] },
     );
+    let said = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      said = `${said}${text}`.slice(-2_000);
+    });
     const started = child;
     ended = new Promise((resolve) => started.once("exit", resolve));
     for (let attempt = 0; attempt < 400; attempt += 1) {
-      if (started.exitCode !== null) throw new Error(`postgres ended with ${started.exitCode}`);
+      if (started.exitCode !== null)
+        throw new Error(`postgres ended with ${started.exitCode}: ${said}`);
       const answers = await query("select 1").then(
         () => true,
         () => false,
