@@ -95,7 +95,7 @@ export async function runAction(
 }
 
 /**
- * Refuses a removal that nobody can be asked about.
+ * Refuses a removal without `--yes` if the command cannot ask for confirmation.
  *
  * @param what the command, as it was given. @throws CliFailure (refused).
  */
@@ -103,7 +103,7 @@ export function requireYes({ args, world }: CommandRun, what: string): void {
   if (args.is("yes") || args.is("dry-run") || canAsk(world)) return;
   throw new CliFailure(
     EXIT.refused,
-    `nothing was changed: ${what} needs --yes where no terminal can ask`,
+    `nothing was changed: ${what} requires --yes without a terminal`,
   );
 }
 

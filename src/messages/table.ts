@@ -55,9 +55,9 @@ export const MESSAGES = {
   DID_YOU_MEAN: " Did you mean {names}?",
   SETTING_NOT_FOUND: 'there is no setting "{key}"',
   SETTING_IN_USE: 'the setting "{key}" is in use; only deprecated settings (flag 3) can be deleted',
-  KEPT_SECRET_REDIRECTED: "{field} is required again, because {by} changes where it is used",
+  KEPT_SECRET_REDIRECTED: "{field} is required again, because {by} changes its destination",
   SETTING_REDIRECTS:
-    "{key} decides where {secrets} is sent: send {secrets} too, or use a token with the scope settings:reveal",
+    "{key} decides the destination of {secrets}: send {secrets} too, or use a token with the scope settings:reveal",
   SETTING_MANAGED: "{key} is managed by {file}: change it there; nothing was saved",
   REVISION_NOT_FOUND: "there is no revision {revision}; the newest is {newest}",
   AUDIT_ROWS_FORGOTTEN:
@@ -125,7 +125,7 @@ export const MESSAGES = {
   STAYS_AS_IT_IS: "is left unchanged: {reason}",
   SECRET_LEFT_OUT: "is a secret and was omitted when the backup was written",
   SEALED_IN_BACKUP: "is sealed; give the passphrase",
-  OTHER_THINGS_IN_BACKUP: "{count} entries: Mooring does not keep them",
+  OTHER_THINGS_IN_BACKUP: "{count} entries, which Mooring does not keep",
   DIFFERS_BY_SITE: "often differs from site to site",
   READ_AT_START: "the site reads it at its next start",
   ROLE_BY_NAME: "the site identifies a role by its name; roles differ from site to site",
@@ -173,7 +173,7 @@ export const MESSAGES = {
   SITE_TOKEN_UNKNOWN: "Mooring does not have its token yet",
 
   // Sites
-  SITE_NAME_RESERVED: "must not be all or none: mounts have these words in place of names",
+  SITE_NAME_RESERVED: "must not be all or none, which are choices of sites",
   SITE_NAME_INVALID:
     "{field} must have 1 to 64 letters, digits, dots, underscores or hyphens, and begin with a letter or digit",
   SITE_URL_INVALID:
@@ -264,7 +264,7 @@ export const MESSAGES = {
   SITE_SETTINGS_FLAP:
     "another program changes {keys} on the site again and again; they are no longer corrected",
   SITE_SETTINGS_DIFFER: "values differ: {keys}",
-  SITE_BEHIND: "revisions that it does not have yet: {count}",
+  SITE_BEHIND: "revisions that are not on the site yet: {count}",
   SITE_MOUNTS: "mounts: {states}",
   NEVER: "never",
   PROBES_ARE_OFF:
@@ -305,7 +305,7 @@ export const MESSAGES = {
   SITES_REQUIRED:
     "{field} must be chosen, because there are several sites: name sites, or choose all",
   SITES_INVALID: "{field} must have either names, or all, or none",
-  SITE_CHOICE_ALONE: "{field}: {name} is a choice of its own: give all, none, or names of sites",
+  SITE_CHOICE_ALONE: "{field}: {name} cannot be combined: give all, none, or names of sites",
   SITE_UNKNOWN: "{field}: there is no site {name}.{hint}",
   MOUNT_TOO_LARGE: "{field} has more than {most} KiB together with the other values of the mount",
   ITEM_NOT_IN_FORM: "{field} is not a member of the form of a mount",
@@ -344,8 +344,8 @@ export const MESSAGES = {
   REFRESHED_KEPT: "{items}: the current values are kept, because sites refresh them",
   PATH_WITH_OTHER_DRIVER: 'the mount "{name}" has this path and another driver',
   CONFIGURATION_NOT_JSON: "its configuration is not a JSON object",
-  MOUNT_ON_NO_SITE: "from now on it is on no site",
-  MOUNT_STAYS_ON: "from now on it is on {sites} only",
+  MOUNT_ON_NO_SITE: "it is on no site now",
+  MOUNT_STAYS_ON: "it is only on {sites} now",
   ONLY_AT_SITE: "exists on the site only: adopt it, or delete it there",
   LEFT_OUT: "not kept: {names}",
   TAKEN_AS_IT_IS: "taken as it is: {problems}",
@@ -373,11 +373,12 @@ export const MESSAGES = {
     "the mount is enabled and not mounted: store it as disabled by an update, then enable it",
   KEY_PREFIX_RESERVED: "must not begin with {prefix}, which is reserved for mounts",
   MOUNT_NOT_THERE: "the site has no mount of this driver at {path}",
-  LISTED_BUT_FAILING: "listed now, but the server keeps the error of its last mount: {status}",
+  LISTED_BUT_FAILING:
+    "the listing works, but the server keeps the error of the last mount: {status}",
   MOUNT_IS_DISABLED_THERE: "not listed: the mount is disabled on the site",
   ACCOUNT_REFUSED:
     "not listed: another mount with this account was refused, and each further attempt may lock the account",
-  TEST_TOO_LATE: "not listed: the time of this test was over. Test fewer mounts at a time",
+  TEST_TOO_LATE: "not listed: the time limit of the test was reached. Test fewer mounts",
   TOO_MANY_TESTS:
     "{count} mounts on sites would be listed, and the limit is {most}: give a site, or names",
   STEPS_FAILED: "{steps}: {error}",
@@ -391,8 +392,8 @@ export const MESSAGES = {
     "{name}: its path is already used by {whose}: restore both, or change the path of one",
   NAME_NOT_IN_HISTORY:
     'nothing has the name "{name}": give a name or key as the history shows it, or one of {words}',
-  NAME_OF_SEVERAL: "{name} is the name of several: give one of {names}",
-  OTHERS_OUTSIDE_LIMITS: "those outside of the limits of this token stay as they are",
+  NAME_OF_SEVERAL: "{name} is ambiguous: give one of {names}",
+  OTHERS_OUTSIDE_LIMITS: "records outside the limits of this token are unchanged",
 
   // Parts of other messages
   NOT_VALUE: ", not {value}",
@@ -466,18 +467,18 @@ export const MESSAGES = {
   DOCUMENT_EMPTY: "there is nothing to import: the lists of this backup are empty",
   BACKUP_WITHOUT_PARTS: "this backup has none of these parts: {parts}",
   ARCHIVE_PART_UNKNOWN: "an archive has no part {name}.{hint}",
-  ENTRY_NOT_FOUND: "there is no {name}.{hint}",
+  ENTRY_NOT_FOUND: "there is no entry {name}.{hint}",
   NAMES_NEED_ONE_PART: "{field} requires exactly one part in only",
   IMPORTS_BUSY: "too many imports are waiting: retry in a few seconds",
   IMPORT_INCOMPLETE:
     "the import failed after {done} were stored, and before {left}: repeat it to complete it. The cause: {problem}",
-  SITE_STANDS_FOR: "the site {name} takes its place",
-  SITE_CREATED_AS: "with the name {name}",
+  SITE_STANDS_FOR: "the site {name} is used instead",
+  SITE_CREATED_AS: "imported as {name}",
   SITE_ADDRESS_TAKEN_IN_IMPORT:
     "the site {name} has its address; to use that site in its place, map the names: {old}={name}",
   SITE_WITHOUT_TOKEN:
     "it is paused: set its token, compare (site compare), and resume it (site set paused=false)",
-  SITE_KEYS_EXCLUDED: "its own values of {keys} are not known, so that these settings are excluded",
+  SITE_KEYS_EXCLUDED: "the site's own values of {keys} are unknown: these settings are excluded",
   SITE_HAS_NO_TOKEN: "the site has no token: set it (site set token)",
   WEBHOOK_WITHOUT_ADDRESS: "it is disabled, because the address is not known",
   TOKEN_OF_ANOTHER: "the token {id} belongs to another principal here",

@@ -310,7 +310,7 @@ describe("an import", () => {
     );
     expect(results.map(({ part }) => part)).toEqual(["boats", "boats"]);
     expect(skipped.map(({ part, count, reason }) => [part, count, String(reason)])).toEqual([
-      ["ropes", 1, "1 entries: Mooring does not keep them"],
+      ["ropes", 1, "1 entries, which Mooring does not keep"],
       ["piers", 1, expect.stringContaining("sites:manage")],
       ["buoys", 1, expect.stringContaining("mount:/*")],
       ["captains", 1, expect.stringContaining("sites:manage")],

@@ -160,9 +160,7 @@ describe("a change that removes or disables a mount of a running server", () => 
 
   test("is not the removal of a site, which says where its mounts stay", async () => {
     const dry = await cli(["site", "remove", "home", "--dry-run"]);
-    expect(dry.out).toBe(
-      "rest: changed (from now on it is on no site)\ndry run: home would be removed\n",
-    );
+    expect(dry.out).toBe("rest: changed (it is on no site now)\ndry run: home would be removed\n");
     expect((await cli(["mount", "list", "--site", "home"])).out).toContain("rest");
   });
 });

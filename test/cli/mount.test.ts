@@ -215,7 +215,7 @@ test("all and none are no names of sites", async () => {
   for (const sites of ["all,harbour", "harbour,none"])
     expect(await mount("set", "films", `sites=${sites}`)).toMatchObject({
       code: 4,
-      err: expect.stringMatching(/sites: (all|none) is a choice of its own/),
+      err: expect.stringMatching(/sites: (all|none) cannot be combined/),
     });
   for (const name of ["all", "none", "All"])
     expect(await site("set", "quay", `name=${name}`)).toMatchObject({

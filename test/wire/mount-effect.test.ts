@@ -231,10 +231,7 @@ describe("the sites of a mount", () => {
     await running("all");
     const quiet = (results: readonly MountResult[]) =>
       results.map(({ name, outcome, note }) => `${name} ${outcome}: ${note}`).sort();
-    const named = [
-      "books changed: from now on it is on pier only",
-      "films changed: from now on it is on no site",
-    ];
+    const named = ["books changed: it is only on pier now", "films changed: it is on no site now"];
     const dry = await admin.sites.deleteSite({ name: "home", dryRun: true });
     expect(quiet(dry.mounts)).toEqual(named);
     expect((await admin.sites.listSites({})).sites).toHaveLength(2);

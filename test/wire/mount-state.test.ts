@@ -113,7 +113,7 @@ test("a test of a mount that lists although its server keeps an error says both,
   expect(status).toMatchObject({ state: "failing" });
   expect(tests).toMatchObject([{ outcome: "works" }]);
   expect(tests[0]?.error).toBe(
-    `listed now, but the server keeps the error of its last mount: ${status?.status}`,
+    `the listing works, but the server keeps the error of the last mount: ${status?.status}`,
   );
   expect(tests[0]?.remedy).toContain('"mooring mount sync one gone"');
 });
