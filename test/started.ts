@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 type Ending = { stop(): unknown } | { close(): unknown } | { remove(): unknown };
 
 /**
- * What all tests of a file or block share: started before them and ended after them. It has the
+ * Value that all tests of a file or block share: started before them and ended after them. It has the
  * members of the started value as long as that runs.
  */
 export function startedForAll<T extends Ending>(start: () => T | Promise<T>): T {

@@ -78,7 +78,7 @@ export function offlineSites(stored: readonly StoredSite[]): OfflineSites {
   };
 }
 
-/** Drivers of a database without a service, which are read when mounts are restored. */
+/** Drivers of a database without a service, read when it is opened, and again before a restore. */
 export interface OfflineDrivers {
   /** Undefined: unknown, or not read yet. */
   driverOf(name: string): DriverInfo | undefined;

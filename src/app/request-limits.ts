@@ -19,11 +19,11 @@ const LONG_FIELDS = new Set(["keys", "names", "only", "value", "uri", "url", "se
 const KEYS = 1024 * 1024;
 /** Maximum number of values of a request without settings, mounts or a document: lists of 1,000 names. */
 const FEW_VALUES = 2_500;
-/** The same for a list of settings: 1,000 of about 30 values, as a list of settings shows them. */
+/** Maximum number of values of a list of settings: 1,000 of about 30 values, as a reply shows them. */
 const MANY_VALUES = 40_000;
 /**
- * The same for a document with rows: 10,000 mounts of 40 values, or 20,000 settings of 20. The number
- * of rows is checked by the call itself.
+ * Maximum number of values of a document with rows: 10,000 mounts of 40 values, or 20,000 settings of
+ * 20. The number of rows is checked by the call itself.
  */
 const DOCUMENT_VALUES = 400_000;
 /** Rows of a document, for the error of too many values, by request. */
@@ -32,7 +32,7 @@ const ROWS: Readonly<Record<string, string>> = {
 };
 /** Fields of a request with the values of one driver's items. */
 const ITEM_FIELDS = new Set(["values", "text_values"]);
-/** The same for such a request: 1,000 items, each up to three values, and unknown ones. */
+/** Maximum number of values of such a request: 1,000 items of up to three values, and unknown ones. */
 const ITEM_VALUES = 10_000;
 /** Bytes of the longest value of an item, in characters of four bytes. */
 const ITEM = 4 * LIMITS.longValue;
@@ -61,11 +61,11 @@ export function createBodyLimit({
 
 /**
  * Returns the limits of a method's request messages. The number of values is derived from the message:
- * 400,000 with a JSON document of rows, 100,000 with others, 40,000 with a list of messages or a map, 10,000 with the items of one
- * driver, 2,500 otherwise. A text may have twice the longest value, so that the error of a value that
- * is somewhat too long names its key, and as many bytes as the longest item where the message has
- * items. In a message that is a document it may be as long as the body, because a backup has all its
- * sealed secrets in one.
+ * 400,000 with a JSON document of rows, 100,000 with others, 40,000 with a list of messages or a map,
+ * 10,000 with the items of one driver, 2,500 otherwise. A text may have twice the longest value, so
+ * that the error of a value that is somewhat too long names its key, and as many bytes as the longest
+ * item where the message has items. In a message that is a document it may be as long as the body,
+ * because a backup has all its sealed secrets in one.
  */
 export function createMessageLimits({
   maxValue,

@@ -38,7 +38,7 @@ export interface Origin {
   readonly revision: number;
 }
 
-/** Something that an export leaves out. */
+/** Part or entries that an export leaves out. */
 export interface LeftOut {
   readonly part: string;
   /** Scope that the caller lacks for the part. */
@@ -167,9 +167,9 @@ function entryToJson(
 }
 
 /**
- * Data that the sealed secrets are bound to: the origin of the archive, and the whole entries that
- * have them. Nobody can move a secret to another entry, or change the address to which it is sent.
- * Entries without secrets can be edited.
+ * Authenticated data of the sealed secrets: the origin of the archive, and the whole entries that have
+ * them. A secret cannot be moved to another entry, and the address to which it is sent cannot be
+ * changed. Entries without secrets can be edited.
  */
 function createBinding(origin: Origin) {
   const digest = createHash("sha256");

@@ -7,7 +7,7 @@ import { didYouMean } from "../messages/nearest.ts";
 /** Value of a secret. */
 export type SecretValue = string | number | boolean;
 
-/** One thing of an archive, such as a setting: its open content, and its secrets by their names. */
+/** Entry of a part, such as a setting: its open content, and its secrets by name. */
 export interface ArchiveEntry {
   readonly name: string;
   /** Members without the name and without secrets. */
@@ -66,7 +66,7 @@ export interface ImportChoices {
   readonly pauseSites: boolean;
 }
 
-/** One import, which is the same object for all parts. */
+/** Context of an import: one object, passed to all parts. */
 export interface ImportContext {
   readonly caller: ArchiveCaller;
   readonly choices: ImportChoices;
@@ -97,7 +97,7 @@ export interface EntryResult {
   /** Secrets without a value, neither in the source nor here. */
   readonly missing: readonly string[];
   readonly effects: readonly ArchiveEffect[];
-  /** Whether something of the source is not here after the import, although the caller did not choose so. */
+  /** Whether a value of the source is missing after the import, other than by a choice of the caller. */
   readonly isLoss: boolean;
   /** Whether values were compared that the caller may not read: dry runs could be guesses. */
   readonly isGuess?: boolean;
@@ -165,7 +165,7 @@ export interface StorePart extends CommonPart {
 }
 
 /**
- * Part of an archive, which a kind of things brings.
+ * Part of an archive, implemented by a noun.
  *
  * @typeParam Draft state of the ledger to which an import is applied.
  */

@@ -53,8 +53,8 @@ export interface PassphraseCipher {
 
 /**
  * Cipher of a process. One derivation runs at a time: each takes 128 MiB. Seals go first, because
- * the documents that are opened choose their cost. RESOURCE_EXHAUSTED when eight others of a kind
- * wait.
+ * the documents that are opened choose their cost. RESOURCE_EXHAUSTED when eight others of the
+ * same kind wait.
  */
 export interface SharedCipher extends PassphraseCipher {
   /** The cipher for a caller: a derivation that waits is cancelled when the signal aborts. */

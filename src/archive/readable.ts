@@ -5,8 +5,8 @@ import type { Text } from "../messages/message.ts";
 import { message } from "../messages/message.ts";
 
 /**
- * Bounds of what an import reads. They are far above what a site has (a full one has 250 settings in
- * 100 kB) and keep one bad file from costing much.
+ * Limits of an import, far above the size of a site (a full one has 250 settings in 100 kB), so that
+ * one file cannot use much memory.
  */
 export const LIMITS = {
   /** Maximum size of a backup file, and of a table of a database. 10,000 mounts have about 8 MiB. */

@@ -7,7 +7,7 @@ import type { GivenEntries, ServerRows } from "./part.ts";
 import type { PassphraseCipher } from "./passphrase.ts";
 import { unreadable } from "./readable.ts";
 
-/** What a source needs to know about a part. */
+/** Members of a part that are needed to read a source. */
 export interface ReadablePart {
   readonly name: string;
   readonly identifier?: string | undefined;

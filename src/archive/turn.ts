@@ -1,4 +1,4 @@
-/** Work that waits for its turn. */
+/** Waiting work. */
 interface Waiting {
   readonly begin: () => void;
 }
@@ -17,8 +17,8 @@ export interface Turns {
 }
 
 /**
- * @param most maximum number of waiting works in each queue.
- * @param full makes the error of work beyond it.
+ * @param most maximum length of each queue.
+ * @param full creates the error for work above it.
  */
 export function createTurns(most: number, full: () => Error): Turns {
   const queues: readonly [Set<Waiting>, Set<Waiting>] = [new Set(), new Set()];

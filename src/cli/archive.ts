@@ -34,7 +34,7 @@ const FATE = {
   clear: "secrets are in the clear",
 } as const;
 
-/** Nouns of the parts, for counts. */
+/** Singular of an entry of each part, for counts. */
 const NOUNS: Readonly<Record<string, string>> = {
   settings: "setting",
   mounts: "mount",
@@ -104,7 +104,7 @@ async function checkFree(path: string): Promise<void> {
   if (found !== undefined) throw existsAlready(path);
 }
 
-/** What an archive's header says. */
+/** Header of an archive, as far as the summary needs it. */
 interface Header {
   readonly revision?: number;
   readonly counts?: Readonly<Record<string, number>>;

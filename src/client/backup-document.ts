@@ -1,4 +1,4 @@
-// What clients send of a backup file: a call ignores the other parts, which may be large.
+// Parts of a backup file that clients send: a call ignores the others, which may be large.
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** Lists of a backup of a server's page that an import reads, by the parts that read them. */

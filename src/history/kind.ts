@@ -77,7 +77,7 @@ export interface Restored {
   readonly differs: readonly string[];
   /** Names of items of a restored record that are not as they were. */
   readonly notRestored: readonly string[];
-  /** What the change does on running servers. */
+  /** Effects of the change on running servers. */
   readonly effects: readonly Effect[];
   /** Error for a caller who has no right to restore it; absent: it has. */
   readonly refusal?: ServiceError;

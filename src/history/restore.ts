@@ -20,7 +20,7 @@ export interface RestoreDeps {
   readonly kinds: Kinds;
 }
 
-/** What to restore. */
+/** Target revision of a restore, and the selected records. */
 export interface RestoreRequest {
   /** Revision to go back to. */
   readonly to: number;

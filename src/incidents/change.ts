@@ -56,7 +56,7 @@ export function changeOf(
   return result(incident, "opened", false);
 }
 
-/** What an incident shows of its leading signal. */
+/** Members of an incident that come from its leading signal, and its driver. */
 type Shown = Pick<StoredIncident, "class" | "source" | "message" | "driver">;
 
 /** @returns undefined: no signal, the mount works. */

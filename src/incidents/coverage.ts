@@ -31,9 +31,8 @@ export interface Coverage {
 const MAX_NAMED = 5;
 
 /**
- * Sentences for people about a list without incidents: how many mounts were looked at and when, which
- * were not, and which sites are not read. Without them, an empty list would read as if everything
- * worked.
+ * Text of the coverage of a list without incidents: how many mounts were listed and when, which were
+ * not, and which sites are not read. Without it, an empty list would suggest that all mounts work.
  */
 export function coverageText({ mounts, unread, interval }: Coverage): readonly Message[] {
   const unlisted = mounts.filter(({ listedAt }) => listedAt === 0);

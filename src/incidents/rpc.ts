@@ -42,7 +42,7 @@ export interface IncidentSite {
   /** Names of sites, with those that another process has just created. */
   readSites(): Promise<SiteNames>;
   driverOf(name: string): DriverInfo | undefined;
-  /** What is known about the mounts of a site; undefined: of all sites. */
+  /** Coverage of the mounts of a site; undefined: of all sites. */
   coverage(siteId: string | undefined): Coverage;
   /** Name of Mooring's mount at a path of a site; undefined: only the site has it. */
   mountAt(siteId: string, path: string): string | undefined;

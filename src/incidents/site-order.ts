@@ -1,4 +1,4 @@
-/** Work on sites: that of one site is done in order, and none while all are loaded. */
+/** Order of work on sites: one at a time per site, and alone while all are loaded. */
 export interface SiteOrder {
   /** Does work of one site after its earlier work. */
   ofSite(siteId: string, work: () => Promise<void>): Promise<void>;

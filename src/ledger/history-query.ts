@@ -69,7 +69,7 @@ export async function readCommits(
   }));
 }
 
-/** Query for those of the given keys of a kind that occur in the history. */
+/** Query that returns the given keys of a kind that the history contains. */
 export type KeysOf = (
   db: Db,
   kind: string,

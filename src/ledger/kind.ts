@@ -12,7 +12,7 @@ export interface Item {
 
 /**
  * Kind of records: the token by which snapshots and drafts are read, such as
- * `draft.get(PEOPLE, "ann")`. What is peculiar to a kind is in its rules.
+ * `draft.get(PEOPLE, "ann")`. Its behaviour is in its `KindRules`.
  */
 export interface Kind<I extends Item> {
   /** Name in the database. */
@@ -44,12 +44,12 @@ export interface Records {
   get<I extends Item>(kind: Kind<I>, key: string): I | undefined;
 }
 
-/** What the ledger must know of a kind. CONTRIBUTING.md, "A kind of record", lists its other places. */
+/** Rules of a kind for the ledger. CONTRIBUTING.md, "A kind of record", lists its other places. */
 export interface KindRules<I extends Item> {
   readonly kind: Kind<I>;
   /** Beginning of the names of its records where those of all kinds are listed, as in the audit. */
   readonly prefix: string;
-  /** Names in the audit of what a change concerns; the first is that of the record. */
+  /** Subjects of a change for the audit, by name; the first is the record. */
   subjectsOf(change: StoredChange): readonly string[];
   /** Key of an item, unique within the kind. */
   keyOf(item: I): string;
@@ -62,7 +62,7 @@ export interface KindRules<I extends Item> {
   historyAttributes(item: I): string | null;
   /** Reports whether two items are equal except for their revisions. */
   isSame(a: I, b: I): boolean;
-  /** What an item adds to the totals. */
+  /** Amounts that an item adds to the totals. */
   amountsOf(item: I): Amounts;
   /** Keys that exist without being stored, in their order. */
   readonly known: readonly string[];

@@ -74,7 +74,7 @@ export async function readDelta(db: Db, after: number): Promise<StoredDelta | un
   };
 }
 
-/** Writes the content of records as it is given; their revisions stay. */
+/** Replaces the content of records without a new revision. */
 export async function rewriteRecords(
   trx: Transaction<Database>,
   change: (records: readonly StoredRecord[]) => Rewrite,

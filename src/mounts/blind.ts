@@ -1,6 +1,7 @@
 /**
- * A secret that a caller set who may not read it. It counts as different on each site until it was
- * sent there: otherwise the caller could save guesses and see which one a site has.
+ * Secret that was set by a caller without the right to read it (a blind item). It counts as different
+ * on each site until it was sent there: otherwise the caller could save guesses and see which one a
+ * site has.
  */
 export interface BlindItem {
   /** Id of the site whose override has it; empty: the mount itself. */

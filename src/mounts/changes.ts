@@ -29,7 +29,7 @@ export interface MountChangesDeps {
   readonly fingerprint: Fingerprint;
 }
 
-/** What all changes of mounts have in common: rights of the caller, rules, and effects. */
+/** Common parts of all changes of mounts: rights of the caller, rules, effects. */
 export interface MountChanges {
   readonly etagOf: MountEtag;
   /** Mounts that a file declares. */

@@ -29,7 +29,7 @@ export function isSentSecret(driver: DriverInfo, name: string): boolean {
 /**
  * Secrets that a save leaves unchanged and sends to a destination that did not get them before: a
  * site, with the items that decide where the driver connects to. Otherwise a caller who may not read
- * them could have them sent to a server of its own.
+ * them could have them sent to another server.
  *
  * @param given secrets that the caller sent: it knows them.
  * @param sites all sites.
@@ -127,8 +127,7 @@ export interface OwnSecrets {
 export const NO_SECRETS: OwnSecrets = { moves: false, kept: [], refreshed: [] };
 
 /**
- * Secrets of a site's row that an update of it would send to another destination, without that the
- * mount has them: nobody who saved the mount has given them.
+ * Secrets that only the site's row has and that an update of it would send to another destination.
  *
  * @param push names of items that the update changes.
  */

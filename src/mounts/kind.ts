@@ -36,7 +36,7 @@ export function isMountChange({ kind }: Pick<StoredChange, "kind">): boolean {
 }
 
 export interface MountRulesDeps {
-  /** Drivers, which say what items are secret: all items of unknown drivers are. */
+  /** Drivers, which mark secret items; all items of unknown drivers are secret. */
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** Names of sites, for the audit. */
   readonly sites: () => Pick<SiteNames, "nameOf">;

@@ -34,7 +34,7 @@ export interface Caller {
   readonly origin: ChangeOrigin;
 }
 
-/** What is known about mounts besides their states on sites. */
+/** Sources of the state of mounts besides the stored states on sites. */
 export interface MountHealth extends Omit<StatusSources, "registry"> {
   /** Class of an error of a driver. */
   readonly classOf: (error: string) => string;
@@ -86,7 +86,7 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   saved(names: ReadonlySet<string>): readonly Mount[];
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
-  /** What is known about the mounts of a site as a whole. The same object until it changes. */
+  /** Summary of the mounts of a site. The same object until it changes. */
   ofSite(site: Site): MountsOfSite;
   /** Enabled mounts on sites, Mooring's and others, with what is known about them. */
   looked(siteId: string | undefined): {

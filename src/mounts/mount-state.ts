@@ -1,7 +1,7 @@
 import { message, type Text } from "../messages/message.ts";
 import type { State, Trouble } from "../sync/state.ts";
 
-/** What is known about a mount on a site, by source. */
+/** Facts from which the state of a mount on a site is decided, by source. */
 export interface StateFacts {
   /** Names, for remedies. */
   readonly name: string;
@@ -32,7 +32,7 @@ export interface StateFacts {
   readonly status: string;
   /** Time at which the status was first seen; 0: unknown. */
   readonly statusSince: number;
-  /** What to do about an error of the row's status. */
+  /** Remedy for an error of the row's status. */
   readonly statusRemedy: Text;
   /** The open incident of the mount. */
   readonly incident: Trouble | undefined;

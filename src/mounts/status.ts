@@ -28,7 +28,7 @@ export interface StatusSources {
   readonly siteState: (siteId: string) => Pick<SiteState, "error">;
   /** The open incident of a mount on a site. */
   readonly incidentAt: (siteId: string, path: string) => Trouble | undefined;
-  /** What to do about an error of a mount's driver. */
+  /** Remedy for an error of a mount's driver. */
   readonly remedyFor: (error: string) => Text;
 }
 

@@ -48,9 +48,9 @@ export function pathsOfChange({
 }
 
 /**
- * Secret parts that a change shows: those that differ, and those that a caller gave who may not read
- * them, so that the history does not tell whether a guess was right. A change without a difference
- * is shown to such callers only: with all its secrets.
+ * Secret parts that a change shows: those that differ, and those set by a caller who may not read
+ * them, so that the history does not confirm a guess. A change without a difference shows all secret
+ * parts.
  */
 export function shownSecrets(change: StoredChange): readonly string[] {
   const all = [
@@ -61,7 +61,7 @@ export function shownSecrets(change: StoredChange): readonly string[] {
   return all.filter((part) => changed.has(part));
 }
 
-/** Secret parts that callers who may not read them have given, only before or only after a change. */
+/** Secret parts of the blind items that a change adds or removes. */
 function givenBlindly({ oldBody, newBody }: StoredChange): readonly string[] {
   const [before, after] = [oldBody, newBody].map((body) => {
     const blind = body === null ? [] : (readBody(body).blind ?? []);

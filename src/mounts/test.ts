@@ -27,7 +27,7 @@ export interface TestResult {
   readonly outcome: "works" | "fails" | "unknown" | "skipped" | "disabled";
   /** Cause. With `works`: the error that the server keeps for the mount; empty: none. */
   readonly error: Text;
-  /** What to do; empty: nothing. */
+  /** Remedy; empty: none. */
   readonly remedy: Text;
   /** First entries; folders end with `/`. */
   readonly entries: readonly string[];

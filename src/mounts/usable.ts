@@ -52,7 +52,7 @@ export async function saveUsable(
   return [...saved, ...skipped];
 }
 
-/** Adds to a result what the mount lacks of its source. */
+/** Adds notes about values that the source lacks, or that the mount does not keep. */
 export function withNotes(
   result: Result,
   { lost = [], leftOut = [], newer = [] }: MountInput,

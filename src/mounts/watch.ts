@@ -15,15 +15,15 @@ export interface WatchedMount {
 
 /** All mounts at one time. */
 export interface WatchedMounts extends Collection<WatchedMount> {
-  /** What it was read from, besides the states of mounts on sites. */
+  /** State from which it was built, besides the states of mounts on sites. */
   readonly source: WatchedSource;
 }
 
-/** The same objects until they change. */
+/** Sources of the watched mounts, compared by identity: each is the same object until it changes. */
 export interface WatchedSource {
   readonly snapshot: Snapshot;
   readonly sites: readonly Site[];
-  /** Stands for the catalogue of drivers. */
+  /** Identifies the catalogue of drivers. */
   readonly driverNames: Iterable<string>;
 }
 

@@ -27,7 +27,7 @@ export interface MountResult {
   readonly differs: readonly string[];
   /** Values of the source that the mount does not keep. Default: none. */
   readonly leftOut?: readonly string[];
-  /** What the change does to mounts on servers. Default: nothing. */
+  /** Effects on mounts of running servers. Default: none. */
   readonly effects?: readonly MountEffect[];
 }
 

@@ -68,7 +68,7 @@ export function siteImpl(
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
   const reveals = (context: HandlerContext): boolean => grantOf(context).has("settings:reveal");
-  /** A site for a caller: which of its secrets differ is for those who may read them. */
+  /** Site as shown to a caller: only callers who may read secrets see which of them differ. */
   const visible = (view: SiteView, isRevealed: boolean): SiteView =>
     isRevealed ? view : withoutSecrets(view, source.isSecret);
   const showIn = (context: HandlerContext) => {
@@ -190,8 +190,8 @@ export function siteImpl(
 }
 
 /**
- * A site without marks of its secrets: a caller who may not read them could save guesses and see which
- * one the site has.
+ * Site without the marks of its secrets. With them, a caller who may not read secrets could save
+ * guesses and see which one the site has.
  */
 function withoutSecrets(view: SiteView, isSecret: (key: string) => boolean): SiteView {
   const { state } = view;

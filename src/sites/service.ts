@@ -64,7 +64,8 @@ export interface SiteService {
     options?: { readonly dryRun?: boolean },
   ): Promise<{ readonly view: SiteView; readonly mounts: readonly MountResult[] }>;
   /**
-   * Nothing changes on the site. Mounts that name it stay on their other sites, or on none.
+   * Removes a site; its server is unchanged. Mounts that name it stay on their other sites, or on
+   * none.
    *
    * @returns these mounts. @throws NOT_FOUND; FAILED_PRECONDITION for a mount that a file declares.
    */
@@ -128,7 +129,7 @@ export interface SiteServiceDeps {
   /** Aborted when the service stops; ends all watches. */
   readonly stopping: AbortSignal;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
-  /** What is known about the mounts of a site. */
+  /** Summary of the mounts of a site. The same object until it changes. */
   readonly mountsOf?: ((site: Site) => MountsOfSite) | undefined;
   readonly effects: EffectsOnMounts;
 }

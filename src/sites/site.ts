@@ -113,7 +113,7 @@ export interface SiteState {
   readonly nextTry: number;
 }
 
-/** What is known about the mounts of a site. The same object until it changes. */
+/** Summary of the mounts of a site. The same object until it changes. */
 export interface MountsOfSite {
   /** Reason for which the mounts can't be read. */
   readonly error: SiteState["error"];

@@ -15,7 +15,7 @@ export type StateName = (typeof STATES)[number];
 export interface Trouble {
   /** Empty: none. */
   readonly cause: Text;
-  /** What to do; empty: nothing, or unknown. */
+  /** Remedy; empty: none, or unknown. */
   readonly remedy: Text;
   /** Milliseconds since 1970 UTC; 0: unknown. */
   readonly since: number;

@@ -212,7 +212,7 @@ function ownLeftOut(method: DescMethod, message: unknown, behind: Upstream): Mes
 
 /**
  * Names the upstream's own settings with another value than it has. A page may send old values of
- * those that the server writes itself; a token is somebody's choice, and gets a notice.
+ * those that the server writes itself; a token is set by a user, and gets a notice.
  */
 function nameUnsaved(
   { settings, dryRun }: SaveSettingsRequest,

@@ -245,7 +245,7 @@ async function create({ call }: LocalServices, state: State): Promise<void> {
   }
 }
 
-/** What the public services show, without revisions and what is known about servers. */
+/** Replies of the public services, without revisions and without the states of servers. */
 async function shown({ call }: LocalServices) {
   const without = (value: unknown, names: readonly string[]): unknown =>
     JSON.parse(

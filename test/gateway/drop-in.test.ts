@@ -1,5 +1,5 @@
-// What an application of fastifyConnectPlugin relies on, with the same assertions for it and for this
-// plugin.
+// Behaviour on which applications of fastifyConnectPlugin rely, with the same assertions for it and
+// for this plugin.
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";

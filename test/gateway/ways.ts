@@ -83,7 +83,7 @@ export interface Outcome {
   readonly headers: Headers;
 }
 
-/** What a call sends. */
+/** Text, headers and time limit of a call. */
 export interface Sending {
   readonly text?: string;
   readonly headers?: Record<string, string>;

@@ -1,4 +1,4 @@
-// What a server has is taken as it is: by adoption and by import.
+// Adoption and import store the values of a server unchanged.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

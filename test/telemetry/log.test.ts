@@ -2,7 +2,7 @@ import { prettyFactory } from "pino-pretty";
 import { expect, test } from "vitest";
 import { escapeForPeople, escapeInJson } from "../../src/telemetry/log.ts";
 
-/** What a site could send: a terminal's commands, and changes of direction. */
+/** Texts that a site could send: commands of a terminal, and changes of direction. */
 const HOSTILE = [
   "\x1b[31m",
   "\x07",

@@ -14,7 +14,7 @@ export interface Restorable {
   putBack(): Promise<void>;
 }
 
-/** What a client knows from one line of revisions. */
+/** Identifiers that a client has from one line of revisions. */
 interface Known {
   /** Entity tag of the list of settings. */
   readonly tag: string;

@@ -4,7 +4,7 @@ import { BASE, type Heading } from "./markdown.ts";
 import { type Link, rootOf, type Section } from "./navigation.ts";
 import { WORDS } from "./words.ts";
 
-/** What a page consists of. */
+/** Parts of a page. */
 export interface PageParts {
   readonly path: string;
   readonly language: Language;

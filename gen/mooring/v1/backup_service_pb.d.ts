@@ -269,7 +269,7 @@ export declare type ArchiveResult = Message<"mooring.v1.ArchiveResult"> & {
   missing: string[];
 
   /**
-   * What the import does to running servers.
+   * Effects of the import on running servers.
    *
    * @generated from field: repeated mooring.v1.ArchiveEffect effects = 8;
    */
@@ -290,7 +290,7 @@ export declare type ArchiveResult = Message<"mooring.v1.ArchiveResult"> & {
 export declare const ArchiveResultSchema: GenMessage<ArchiveResult>;
 
 /**
- * What an import does to a running server.
+ * Effect of an import on a running server.
  *
  * @generated from message mooring.v1.ArchiveEffect
  */

@@ -157,8 +157,8 @@ export declare type RollbackResult = Message<"mooring.v1.RollbackResult"> & {
   differs: string[];
 
   /**
-   * What the rollback does to the record on servers that follow: what it
-   * removes, disables or mounts again there. Creations are not listed.
+   * Effects on servers that follow: remove, disable or remount. Creations are
+   * not listed.
    *
    * @generated from field: repeated mooring.v1.MountEffect effects = 6;
    */

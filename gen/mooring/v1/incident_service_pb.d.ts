@@ -81,7 +81,7 @@ export declare type ListIncidentsResponse = Message<"mooring.v1.ListIncidentsRes
   nextPageToken: string;
 
   /**
-   * What the list is based on. Only on the first page.
+   * Coverage of the list. Only on the first page.
    *
    * @generated from field: mooring.v1.IncidentCoverage coverage = 3;
    */
@@ -95,8 +95,7 @@ export declare type ListIncidentsResponse = Message<"mooring.v1.ListIncidentsRes
 export declare const ListIncidentsResponseSchema: GenMessage<ListIncidentsResponse>;
 
 /**
- * What is known about the mounts of the requested sites. An empty list of incidents says no more
- * than this.
+ * Coverage of the mounts of the requested sites. It limits what an empty list of incidents means.
  *
  * @generated from message mooring.v1.IncidentCoverage
  */

@@ -77,7 +77,7 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
   overrides: { [key: string]: MountOverride };
 
   /**
-   * What happens when users edit content on a site, such as the tree of UrlTree.
+   * Treatment of content that users edit on a site, such as the tree of UrlTree.
    *
    * @generated from field: mooring.v1.MountContent content = 9;
    */
@@ -216,7 +216,7 @@ export declare type MountStatus = Message<"mooring.v1.MountStatus"> & {
   agrees: boolean;
 
   /**
-   * What to do, in the language of the call. Empty: nothing.
+   * Remedy, in the language of the call. Empty: none.
    *
    * @generated from field: string remedy = 8;
    */
@@ -320,7 +320,7 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
   overrides: { [key: string]: MountOverride };
 
   /**
-   * What happens when users edit content on a site.
+   * Treatment of content that users edit on a site.
    *
    * @generated from field: mooring.v1.MountContent content = 9;
    */
@@ -376,7 +376,7 @@ export declare type MountSites = Message<"mooring.v1.MountSites"> & {
 export declare const MountSitesSchema: GenMessage<MountSites>;
 
 /**
- * What a change does to a mount on a running server.
+ * Effect of a change on a mount of a running server.
  *
  * @generated from message mooring.v1.MountEffect
  */
@@ -453,7 +453,7 @@ export declare type MountResult = Message<"mooring.v1.MountResult"> & {
   leftOut: string[];
 
   /**
-   * What the change does to the mount on servers that follow. Creations are not listed.
+   * Effects of the change on servers that follow. Creations are not listed.
    *
    * @generated from field: repeated mooring.v1.MountEffect effects = 6;
    */
@@ -512,7 +512,7 @@ export declare type MountTest = Message<"mooring.v1.MountTest"> & {
   error: string;
 
   /**
-   * What to do, in the language of the call. Empty: nothing.
+   * Remedy, in the language of the call. Empty: none.
    *
    * @generated from field: string remedy = 6;
    */
@@ -547,7 +547,7 @@ export declare type MountTest = Message<"mooring.v1.MountTest"> & {
 export declare const MountTestSchema: GenMessage<MountTest>;
 
 /**
- * What happens when users edit content on a site.
+ * Treatment of content that users edit on a site.
  *
  * @generated from enum mooring.v1.MountContent
  */

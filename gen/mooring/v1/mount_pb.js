@@ -74,7 +74,7 @@ export const MountContentSchema = /*@__PURE__*/
   enumDesc(file_mooring_v1_mount, 0);
 
 /**
- * What happens when users edit content on a site.
+ * Treatment of content that users edit on a site.
  *
  * @generated from enum mooring.v1.MountContent
  */

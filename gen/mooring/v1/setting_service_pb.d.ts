@@ -1272,10 +1272,11 @@ export declare const SettingService: GenService<{
   /**
    * Rollback restores everything that changed after a revision, settings and
    * mounts, to its state at that revision: in one new revision, all or nothing.
-   * What cannot be restored stays and is listed as skipped, with the reason:
-   * secrets, because the history does not keep their values; what a file of the
-   * deployment manages; secrets that would be sent to another place; and what
-   * needs a scope that the token does not have (mounts: `mounts:write`).
+   * Records that cannot be restored stay and are listed as skipped, with the
+   * reason: secrets, because the history does not keep their values; records
+   * that a file of the deployment manages; secrets that would be sent to another
+   * place; and records that need a scope that the token does not have (mounts:
+   * `mounts:write`).
    * PERMISSION_DENIED: nothing remains without that scope. NOT_FOUND: the
    * revision or an entry of `only` is unknown. OUT_OF_RANGE: the revision is no
    * longer kept. ABORTED: something has changed since the read of the etag.

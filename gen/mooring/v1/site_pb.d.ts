@@ -238,7 +238,7 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   cause: string;
 
   /**
-   * What to do about the cause. Empty: nothing.
+   * Remedy for the cause. Empty: none.
    *
    * @generated from field: string remedy = 17;
    */

@@ -120,7 +120,7 @@ export const mountCommand: Command = {
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */
 const PATIENCE = 180_000;
 
-/** The same for a test, whose last listing begins after at most 150 s. */
+/** Time limit in milliseconds of a test: its last listing begins after at most 150 s. */
 const TEST_PATIENCE = 300_000;
 
 function patience({ args }: CommandRun, timeoutMs = PATIENCE): { readonly timeoutMs?: number } {

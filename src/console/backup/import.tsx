@@ -273,7 +273,7 @@ function siteChoice(text: string) {
   };
 }
 
-/** What the import does to running servers. */
+/** List of the effects of an import on running servers. */
 function Effects({ results }: { readonly results: readonly ArchiveResult[] }) {
   const lines = results
     .flatMap(({ effects }) => effects)

@@ -129,7 +129,7 @@ function Export() {
   );
 }
 
-/** What the archive says that it does not have. */
+/** Names of the entries and parts that the archive leaves out. */
 function leftOutOf(document: JsonObject | undefined): string[] {
   const { leftOut = [] } = (document ?? {}) as {
     readonly leftOut?: readonly { readonly part: string; readonly names?: readonly string[] }[];

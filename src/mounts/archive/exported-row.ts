@@ -15,7 +15,7 @@ import {
 import { VALUE_MEMBERS } from "../site/read.ts";
 import { newRow, readAddition } from "../site/row.ts";
 
-/** What a row of `writeDocument` has beyond a server's row, in its member `mooring`. */
+/** Member `mooring` of an exported row: values of the mount that servers do not have. */
 export interface OwnMembers {
   readonly name: string | undefined;
   readonly content: Mount["content"] | undefined;

@@ -39,7 +39,7 @@ export interface Lister {
    * Lists a mount with a refresh, after other listings of the same account.
    *
    * @param others paths of the site's other mounts.
-   * @param mayBegin asked when it is the listing's turn; `undefined` is returned if it says no.
+   * @param mayBegin called before the listing begins; if it returns false, the result is `undefined`.
    */
   list(
     site: Site,

@@ -30,7 +30,7 @@ export interface Job {
   readonly row: StorageRow | undefined;
   /** Reason for which the mount is not sent; empty: none. */
   readonly problem: Text;
-  /** Its row, at another path since somebody has moved it on the site. */
+  /** Its row at another path: the mount was moved on the site. */
   readonly moved?: StorageRow;
 }
 
@@ -40,7 +40,7 @@ export interface PlanDeps {
   readonly driverOf: (name: string) => DriverInfo | undefined;
 }
 
-/** What a plan depends on besides the mount, its row and its state. */
+/** Inputs of a plan besides the mount, its row and its state. */
 export interface PlanFacts {
   /** The mount as it is desired now; it may have been changed since the round began. */
   readonly wanted: WantedMount | undefined;

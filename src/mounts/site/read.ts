@@ -63,7 +63,7 @@ export function readMount(row: StorageRow, driver: DriverInfo | undefined): RowV
     return found;
   };
   // Members that the form lacks, such as `cache_expiration` of Local, have the server's value for an
-  // absent member unless somebody has set them.
+  // absent member unless they were set.
   const isSet = (name: string): boolean =>
     offered.has(name) || ![undefined, null, 0, "", false].includes(ownValue(row, name) as null);
   return {

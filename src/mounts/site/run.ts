@@ -24,14 +24,14 @@ import {
 import { isMounting, type MountState, statusSeen, withFailures } from "./state.ts";
 import { isUnfinished, type Situation, type Step, stuckState } from "./step.ts";
 
-/** What the functions of a run depend on. */
+/** Dependencies of the functions of a run. */
 export interface RunDeps {
   readonly hash: Fingerprint;
   readonly now: () => number;
   readonly driverOf: (name: string) => DriverInfo | undefined;
 }
 
-/** Work on one mount of a site, as far as it has come. Each call leads to the next value. */
+/** State of the work on one mount of a site. Each call leads to the next state. */
 export interface Run
   extends Pick<
     Situation,
@@ -289,7 +289,7 @@ export function afterFailure(
   const ended = { ...next, error: errorOf() };
   return isStored && row !== undefined ? mounted(ended, step) : ended;
 
-  /** Such refusals are no error: the row shows what comes next. */
+  /** Refusals that are not errors: the row shows the next call. */
   function errorOf(): Text {
     return refusal === "already" || refusal === "absent" || refusal === "stored" ? "" : text;
   }

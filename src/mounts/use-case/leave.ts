@@ -41,7 +41,7 @@ export function leaveSite(
   };
 }
 
-/** States where a mount stays that has left a site. */
+/** Note that names the remaining sites of a mount that has left a site; empty: all sites. */
 function leftNote(mount: Mount, names: SiteNames): Text {
   const sites = siteNamesOf(mount, names);
   if (sites === "all") return "";
