@@ -342,26 +342,37 @@ const BATCH = 500;
 /** A hash within JSON; none of its characters is escaped there. */
 const HASH = /(?<=")hmac[12]:(?:[0-9a-f]{12}:(?:past:)?)?[A-Za-z0-9_-]{43}(?=")/g;
 
+/** A table outside the history whose states, in JSON, contain hashes of secrets. */
+export interface HashedStates {
+  /** Name of the table. */
+  readonly table: keyof Database;
+  read(db: Db): Promise<readonly { readonly state: string }[]>;
+  /** Writes each state that the function changes. */
+  replace(trx: Transaction<Database>, change: (state: string) => string): Promise<void>;
+}
+
 /** Reports whether hashes of another form than the wanted one exist. */
-export async function hasOtherHashes(db: Db, { form }: Pick<Rehash, "form">): Promise<boolean> {
+export async function hasOtherHashes(
+  db: Db,
+  { form }: Pick<Rehash, "form">,
+  tables: readonly HashedStates[],
+): Promise<boolean> {
   if ((await otherChanges(db, form, 1)).length > 0) return true;
-  for (const table of ["site_state", "mount_state"] as const) {
-    const states = await db.selectFrom(table).select("state").execute();
-    if (states.some(({ state }) => hashesOf(state).some((hash) => !hash.startsWith(form))))
-      return true;
-  }
+  for (const table of tables)
+    for (const { state } of await table.read(db))
+      if (hashesOf(state).some((hash) => !hash.startsWith(form))) return true;
   return false;
 }
 
 /**
- * Replaces hashes of other forms in the history and in the states of sites and of what they have.
+ * Replaces hashes of other forms in the history and in the given states.
  *
  * @returns the number of replaced hashes.
  */
 export async function rehashRows(
   trx: Transaction<Database>,
   { form, renew, audit }: Rehash,
-  append: AppendAudit,
+  { append, tables }: { readonly append: AppendAudit; readonly tables: readonly HashedStates[] },
 ): Promise<number> {
   let count = 0;
   const replace = (hash: string): string => {
@@ -386,32 +397,7 @@ export async function rehashRows(
     if (last === undefined || rows.length < BATCH) break;
     from = last.revision;
   }
-  const states = await trx
-    .selectFrom("site_state")
-    .select(["site_id", "version", "state"])
-    .orderBy("site_id")
-    .execute();
-  for (const { site_id, version, state } of states) {
-    const next = state.replaceAll(HASH, replace);
-    if (next === state) continue;
-    // A new version, so that processes with the old state read it again before they write.
-    await trx
-      .updateTable("site_state")
-      .set({ state: next, version: version + 1 })
-      .where("site_id", "=", site_id)
-      .execute();
-  }
-  const mounts = await trx.selectFrom("mount_state").selectAll().orderBy("name").execute();
-  for (const { site_id, name, state } of mounts) {
-    const next = state.replaceAll(HASH, replace);
-    if (next === state) continue;
-    await trx
-      .updateTable("mount_state")
-      .set({ state: next })
-      .where("site_id", "=", site_id)
-      .where("name", "=", name)
-      .execute();
-  }
+  for (const table of tables) await table.replace(trx, (state) => state.replaceAll(HASH, replace));
   if (count === 0) return 0;
   await markRewrite(trx);
   await append(trx, audit(count));

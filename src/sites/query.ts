@@ -5,6 +5,7 @@ import { dropLease, takeLease } from "../database/job.ts";
 import { markSites, sitesVersion } from "../database/meta-query.ts";
 import type { LockRows } from "../database/row-lock.ts";
 import type { Database, SiteRow } from "../database/schema.ts";
+import type { HashedStates } from "../ledger/history-query.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
 import {
   isSameSite,
@@ -216,3 +217,26 @@ function siteFromRow({ paused, upstream, ...rest }: SiteRow): StoredSite {
 function siteToRow({ paused, upstream, ...rest }: StoredSite): SiteRow {
   return { ...rest, paused: paused ? 1 : 0, upstream: upstream ? 1 : 0 };
 }
+
+/** States of sites, whose hashes change with the sealing key. */
+export const SITE_STATES: HashedStates = {
+  table: "site_state",
+  read: (db) => db.selectFrom("site_state").select("state").execute(),
+  replace: async (trx, change) => {
+    const rows = await trx
+      .selectFrom("site_state")
+      .select(["site_id", "version", "state"])
+      .orderBy("site_id")
+      .execute();
+    for (const { site_id, version, state } of rows) {
+      const next = change(state);
+      if (next === state) continue;
+      // A new version, so that processes with the old state read it again before they write.
+      await trx
+        .updateTable("site_state")
+        .set({ state: next, version: version + 1 })
+        .where("site_id", "=", site_id)
+        .execute();
+    }
+  },
+};

@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import type { LockRows } from "../../database/row-lock.ts";
 import type { Database } from "../../database/schema.ts";
+import type { HashedStates } from "../../ledger/history-query.ts";
 import { type MountStateStore, REQUEST } from "./registry.ts";
 
 export interface MountStateQueryDeps {
@@ -54,3 +55,22 @@ export function createMountStateStore({
       }),
   };
 }
+
+/** States of mounts on sites, whose hashes change with the sealing key. */
+export const MOUNT_STATES: HashedStates = {
+  table: "mount_state",
+  read: (db) => db.selectFrom("mount_state").select("state").execute(),
+  replace: async (trx, change) => {
+    const rows = await trx.selectFrom("mount_state").selectAll().orderBy("name").execute();
+    for (const { site_id, name, state } of rows) {
+      const next = change(state);
+      if (next === state) continue;
+      await trx
+        .updateTable("mount_state")
+        .set({ state: next })
+        .where("site_id", "=", site_id)
+        .where("name", "=", name)
+        .execute();
+    }
+  },
+};

@@ -16,6 +16,7 @@ import {
   rehashRows,
 } from "../../ledger/history-query.ts";
 import { readState, rewriteRecords } from "../../ledger/query.ts";
+import { HASHED_STATES } from "../hashed-states.ts";
 import { createStores, type Store } from "../stores.ts";
 import { appendAudit } from "./audit.ts";
 import { Follower } from "./follow.ts";
@@ -184,14 +185,15 @@ export async function openPostgresStore(
           }),
         ),
       rehash: async (rehash) => {
-        if (!(await reading(() => hasOtherHashes(db, rehash)))) return 0;
+        if (!(await reading(() => hasOtherHashes(db, rehash, HASHED_STATES)))) return 0;
         return attempt(() =>
           db.transaction().execute(async (trx) => {
             await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
             await sql`select from head where id = 1 for update`.execute(trx);
-            // Site workers write their state without locking the head.
-            await sql`lock table site_state in share row exclusive mode`.execute(trx);
-            return rehashRows(trx, rehash, appendAudit);
+            // Workers write states without locking the head.
+            const states = sql.join(HASHED_STATES.map(({ table }) => sql.table(table)));
+            await sql`lock table ${states} in share row exclusive mode`.execute(trx);
+            return rehashRows(trx, rehash, { append: appendAudit, tables: HASHED_STATES });
           }),
         );
       },
@@ -199,7 +201,9 @@ export async function openPostgresStore(
         const rewrite = await reading(() => lastRewrite(db));
         if (rewrite === undefined) return undefined;
         // Rewrites the tables without replaced values and deletes the old files.
-        await attempt(() => sql`vacuum full record, change, site_state`.execute(db));
+        const rewritten = ["record", "change", ...HASHED_STATES.map(({ table }) => table)];
+        const tables = sql.join(rewritten.map((table) => sql.table(table)));
+        await attempt(() => sql`vacuum full ${tables}`.execute(db));
         await attempt(() => unmarkRewrite(db, rewrite));
         notify(
           "warn",

@@ -13,6 +13,7 @@ import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
 import { forgetRevisions, hasOtherHashes, rehashRows } from "../../ledger/history-query.ts";
 import { readDelta, readState, rewriteRecords } from "../../ledger/query.ts";
 import type { OpenDatabase } from "../copy.ts";
+import { HASHED_STATES } from "../hashed-states.ts";
 import { createStores, type Store } from "../stores.ts";
 import { migrations } from "./migration.ts";
 import { appendAudit, createTransact } from "./transaction.ts";
@@ -116,8 +117,10 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
         }),
       rewrite: (change) => writing((trx) => rewriteRecords(trx, change, appendAudit)),
       rehash: async (rehash) =>
-        (await attempt(() => hasOtherHashes(db, rehash)))
-          ? writing((trx) => rehashRows(trx, rehash, appendAudit))
+        (await attempt(() => hasOtherHashes(db, rehash, HASHED_STATES)))
+          ? writing((trx) =>
+              rehashRows(trx, rehash, { append: appendAudit, tables: HASHED_STATES }),
+            )
           : 0,
       eraseReplaced: async () => {
         const rewrite = await attempt(() => lastRewrite(db));
