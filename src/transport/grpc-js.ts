@@ -5,6 +5,7 @@ import {
   constants,
   type Http2Session,
   type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
 import { duplexPair } from "node:stream";
@@ -33,10 +34,45 @@ export function createGrpcJsPassage(server: Server): PassStream {
   };
   return (stream, headers) => {
     const client = stream.session;
-    if (client === undefined) return;
+    if (client === undefined || stream.destroyed || stream.closed) return;
     const known = sessions.get(client);
     const isUsable = known !== undefined && !known.closed && !known.destroyed;
-    join(stream, (isUsable ? known : open(client)).request(headers));
+    const session = isUsable ? known : open(client);
+    let passed: ClientHttp2Stream;
+    try {
+      passed = session.request(passedOn(headers));
+    } catch {
+      // A header that Node accepts from a client and does not send itself.
+      stream.respond({ [constants.HTTP2_HEADER_STATUS]: 400 }, { endStream: true });
+      return;
+    }
+    join(stream, passed);
+  };
+}
+
+/** Headers of the client's connection or body, which the connection to grpc-js does not have. */
+const NOT_PASSED = new Set([
+  "connection",
+  "content-length",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Path, content type and metadata of a call. */
+function passedOn(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const metadata = Object.entries(headers).filter(
+    ([name]) => !name.startsWith(":") && !NOT_PASSED.has(name),
+  );
+  return {
+    [constants.HTTP2_HEADER_METHOD]: "POST",
+    [constants.HTTP2_HEADER_PATH]: headers[":path"],
+    te: "trailers",
+    ...Object.fromEntries(metadata),
   };
 }
 
@@ -44,7 +80,7 @@ export function createGrpcJsPassage(server: Server): PassStream {
 function join(client: ServerHttp2Stream, server: ClientHttp2Stream): void {
   let trailers: IncomingHttpHeaders = {};
   server.on("response", (headers, flags) => {
-    if (client.destroyed) return;
+    if (client.destroyed || client.closed) return;
     const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
     client.respond(headers, isWhole ? { endStream: true } : { waitForTrailers: true });
     // Not before: a write without headers would send others.

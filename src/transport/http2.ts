@@ -163,6 +163,8 @@ const ignore = (): void => undefined;
 
 /** Answers with a status of HTTP alone (gRPC over HTTP/2, "Requests"). */
 function refuse(stream: ServerHttp2Stream, status: number): void {
+  // The client has reset it while its token was checked.
+  if (stream.destroyed || stream.closed) return;
   stream.respond({ ":status": status }, { endStream: true });
   // Closing the stream at once would discard the reply.
   if (!stream.readableEnded) discardRest(stream, () => stream.close());
