@@ -122,6 +122,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const everywhere = [
   "memoize.ts",
   "own-value.ts",
+  "sorted-json.ts",
   "pause.ts",
   "periodic.ts",
   "rate-limit.ts",

@@ -2,7 +2,6 @@ import type { Config } from "../config/config.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import type { Catalogue } from "../drivers/catalogue.ts";
 import { openCatalogue } from "../drivers/driver.ts";
-import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { RecordKind } from "../history/kind.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import { isRunning } from "../mounts/effect.ts";
@@ -17,7 +16,7 @@ import type { StoredSite } from "../sites/store.ts";
 export interface OfflineMounts {
   /** The kind, to show changes. */
   readonly kind: RecordKind;
-  /** The kind, to restore mounts: reads the drivers, the file of mounts and the states on sites. */
+  /** The kind, to restore mounts: reads the file of mounts and the states on sites. */
   restorable(): Promise<RecordKind>;
 }
 
@@ -29,7 +28,7 @@ export function openOfflineMounts(
     sites,
     snapshot,
   }: {
-    readonly drivers: OfflineDrivers;
+    readonly drivers: Pick<Catalogue, "get">;
     readonly sites: OfflineSites;
     readonly snapshot: () => Snapshot;
   },
@@ -48,13 +47,12 @@ export function openOfflineMounts(
       managedBy: () => undefined,
     }),
     restorable: async () => {
-      await drivers.read();
       const running = await runningSites(sites.stored, store.mountStates);
       const managed = await namesInFile(config.mountsFile);
       return mountsKind({
         ...known,
         running: () => running,
-        driverOf: drivers.driverOf,
+        driverOf: (name) => drivers.get(name),
         managedBy: (name) =>
           managed.has(name) ? `the file of mounts ${config.mountsFile}` : undefined,
       });
@@ -78,39 +76,24 @@ export function offlineSites(stored: readonly StoredSite[]): OfflineSites {
   };
 }
 
-/** Drivers of a database without a service, read when it is opened, and again before a restore. */
-export interface OfflineDrivers {
-  /** Undefined: unknown, or not read yet. */
-  driverOf(name: string): DriverInfo | undefined;
-  read(): Promise<void>;
-  /** Uses a catalogue that was read elsewhere. */
-  use(catalogue: Catalogue): void;
-}
-
-export function createOfflineDrivers({
+/**
+ * Drivers of a database without a service. Invalid driver files are left out; all items of unknown
+ * drivers are secret.
+ */
+export async function readOfflineDrivers({
   family,
   driversDir,
   driversEnabled,
-}: Pick<Config, "family" | "driversDir" | "driversEnabled">): OfflineDrivers {
-  let catalogue: Catalogue | undefined;
-  return {
-    driverOf: (name) => catalogue?.get(name),
-    read: async () => {
-      const live = await openCatalogue({
-        builtIn: readBuiltIn({ offer: family }),
-        directory: driversDir,
-        enabled: driversEnabled,
-        onError: (error) => {
-          throw error;
-        },
-      });
-      await live.close();
-      catalogue = live.current();
-    },
-    use: (read) => {
-      catalogue = read;
-    },
-  };
+}: Pick<Config, "family" | "driversDir" | "driversEnabled">): Promise<Catalogue> {
+  const live = await openCatalogue({
+    builtIn: readBuiltIn({ offer: family }),
+    directory: driversDir,
+    enabled: driversEnabled,
+    onError: () => undefined,
+    onNotice: () => undefined,
+  });
+  await live.close();
+  return live.current();
 }
 
 /** Sites whose mounts a service writes to their servers. */

@@ -12,8 +12,7 @@ import { backupImpl } from "../archive/rpc.ts";
 import { auditImpl } from "../audit/rpc.ts";
 import type { Offline } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
-import { readBuiltIn } from "../drivers/built-in.ts";
-import { openCatalogue } from "../drivers/driver.ts";
+import type { Catalogue } from "../drivers/catalogue.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import { toConnectError } from "../gateway/report.ts";
 import { createKinds } from "../history/kinds.ts";
@@ -30,12 +29,7 @@ import { createLogger } from "../telemetry/log.ts";
 import { openArchive } from "./archive.ts";
 import { openAudit } from "./audit.ts";
 import { openExistingStore } from "./database.ts";
-import {
-  createOfflineDrivers,
-  type OfflineDrivers,
-  offlineSites,
-  openOfflineMounts,
-} from "./offline-mounts.ts";
+import { offlineSites, openOfflineMounts, readOfflineDrivers } from "./offline-mounts.ts";
 import { type SettingServices, startSettingServices } from "./settings.ts";
 import { programVersion } from "./version.ts";
 
@@ -49,12 +43,12 @@ export async function openOffline(config: Config): Promise<Offline> {
   const store = await openExistingStore(config);
   try {
     const log = await createLogger({ level: "silent", format: "json" });
-    const drivers = createOfflineDrivers(config);
+    const drivers = await readOfflineDrivers(config);
     const siteNames = offlineSites(await store.sites.list());
     const services = await startSettingServices(config, {
       store,
       log,
-      otherKinds: [mountRules({ driverOf: drivers.driverOf, sites: () => siteNames })],
+      otherKinds: [mountRules({ driverOf: (name) => drivers.get(name), sites: () => siteNames })],
       version: programVersion(),
       // A database that a service has used has a token already.
       showToken: () => undefined,
@@ -115,19 +109,9 @@ async function openOfflineArchive(
     readonly store: Store;
     readonly services: SettingServices;
     readonly sites: SiteRegistry;
-    readonly drivers: OfflineDrivers;
+    readonly drivers: Catalogue;
   },
 ): Promise<Archive> {
-  const live = await openCatalogue({
-    builtIn: readBuiltIn({ offer: config.family }),
-    directory: config.driversDir,
-    enabled: config.driversEnabled,
-    onError: () => undefined,
-    onNotice: () => undefined,
-  });
-  const catalogue = live.current();
-  await live.close();
-  drivers.use(catalogue);
   const registry = await openAccessRegistry({ store: store.access, now: Date.now });
   const change = createChange({ store: store.access, registry, changed: async () => undefined });
   return openArchive(config, {
@@ -147,8 +131,8 @@ async function openOfflineArchive(
       onClosed: () => undefined,
     }),
     access: createAccessPart({ registry, change, randomBytes }),
-    driverOf: (name) => catalogue.get(name),
-    driverNames: () => catalogue.names,
+    driverOf: (name) => drivers.get(name),
+    driverNames: () => drivers.names,
     databaseId: () => store.databaseId,
     version: programVersion(),
   });

@@ -4,6 +4,7 @@ import { isObject } from "../files/json-source.ts";
 import { invalid, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
+import { sortedJson } from "../sorted-json.ts";
 import { createTicks } from "../ticks.ts";
 import type { ArchiveEntry, SecretValue } from "./part.ts";
 import type { PassphraseCipher, SealedText } from "./passphrase.ts";
@@ -175,25 +176,15 @@ function createBinding(origin: Origin) {
   const digest = createHash("sha256");
   return {
     add: (part: string, { name, content }: ArchiveEntry, sealed: readonly string[]): void => {
-      digest.update(canonical([part, name, content, sealed]));
+      digest.update(sortedJson([part, name, content, sealed]));
     },
-    text: (): string => canonical([origin, digest.digest("hex")]),
+    text: (): string => sortedJson([origin, digest.digest("hex")]),
   };
-}
-
-/** JSON with sorted members: some transports do not keep their order. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_name, each: unknown) =>
-    isObject(each)
-      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : each,
-  );
 }
 
 export function isArchive(value: unknown): value is Readonly<Record<string, unknown>> {
   if (!isObject(value)) return false;
-  const { format } = value;
-  return format === FORMAT;
+  return value["format"] === FORMAT;
 }
 
 /** Content of an archive. */

@@ -1,6 +1,7 @@
 import { createRecordEtags, NO_RECORD } from "../ledger/record-etag.ts";
 import { memoize } from "../memoize.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
+import { sortedJson } from "../sorted-json.ts";
 import type { Mount } from "./mount.ts";
 
 /** Etag of a mount, secrets included; undefined: it does not exist. */
@@ -12,13 +13,4 @@ export function createMountEtag(fingerprint: Pick<Fingerprint, "of">): MountEtag
     etags.of({ key: mount.name, revision: mount.revision, content: sortedJson(mount) }),
   );
   return (mount) => (mount === undefined ? NO_RECORD : of(mount));
-}
-
-/** JSON that is equal for equal values: the order of members depends on the order of rows. */
-function sortedJson(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
 }
