@@ -60,7 +60,7 @@ export async function explainConflict(
       : [
           `${what} has changed since revision ${expected}`,
           seen.length === 0
-            ? "changes outside of the limits of this token"
+            ? "changes outside the limits of this token"
             : seen.map((summary) => tell(summary, { nameOf, rights })).join("; "),
         ].join(": ");
   return new ServiceError(Code.Aborted, message("NOTHING_CHANGED", { reason: told }));

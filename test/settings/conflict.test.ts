@@ -187,7 +187,7 @@ test("a token with limits gets no details of revisions outside of them", async (
       ),
     );
   expect(await change(1)).toBe(
-    "nothing was changed: the database has changed since revision 1: changes outside of the limits of this token. Read again and retry",
+    "nothing was changed: the database has changed since revision 1: changes outside the limits of this token. Read again and retry",
   );
   await parts.settings.save([{ key: "mine_a", value: "3" }], { ...tester, actor: "bob" });
   const both = await change(1);

@@ -211,7 +211,7 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       const scopes = ["history:rollback", "mounts:write", "settings:read"];
       const { text } = await give(admin, scopes, limits);
       const reply = await call(rollback, { to: before, dryRun: true }, text);
-      const others = expect.stringContaining("outside of the limits");
+      const others = expect.stringContaining("outside the limits");
       expect(reply).toMatchObject({
         results: [
           { key: "site_title", outcome: "changed" },

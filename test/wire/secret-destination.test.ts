@@ -130,9 +130,9 @@ describe("without settings:reveal", () => {
   ])("%s stays while its secret is kept", async (key, value) => {
     const inputs = { settings: [{ key, value }] };
     for (const by of key === "ldap_server" ? [settings, limited] : [settings]) {
-      await expect(by.settings.saveSettings(inputs)).rejects.toThrow(/decides where/);
+      await expect(by.settings.saveSettings(inputs)).rejects.toThrow(/decides the destination/);
       await expect(by.settings.saveSettings({ ...inputs, dryRun: true })).rejects.toThrow(
-        /decides where/,
+        /decides the destination/,
       );
     }
     await admin.settings.saveSettings(inputs);
@@ -151,7 +151,7 @@ describe("without settings:reveal", () => {
         { key: "ldap_manager_password", value: "********" },
       ],
     });
-    await expect(masked).rejects.toThrow(/decides where/);
+    await expect(masked).rejects.toThrow(/decides the destination/);
   });
 
   test("a rollback leaves it, with the reason", async () => {
@@ -163,7 +163,7 @@ describe("without settings:reveal", () => {
     });
     const { results } = await settings.settings.rollback({ to: revision, only: ["ldap_server"] });
     expect(results).toMatchObject([
-      { key: "ldap_server", outcome: "skipped", note: /decides where/ },
+      { key: "ldap_server", outcome: "skipped", note: /decides the destination/ },
     ]);
   });
 
@@ -174,7 +174,7 @@ describe("without settings:reveal", () => {
     ) as JsonObject;
     await expect(
       settings.backup.importArchive({ only: ["settings"], document: moved }),
-    ).rejects.toThrow(/decides where/);
+    ).rejects.toThrow(/decides the destination/);
   });
 });
 
