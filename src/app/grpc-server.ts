@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { constants, type ServerHttp2Session } from "node:http2";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   type handleBidiStreamingCall,
   type MethodDefinition,
   Server,
+  ServerCredentials,
   type status,
 } from "@grpc/grpc-js";
 import {
@@ -15,18 +15,8 @@ import {
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { encodeOnce } from "../gateway/encoded.ts";
 import { toConnectError } from "../gateway/report.ts";
-import type { GrpcListener } from "../transport/http2.ts";
-import { SlowReaders } from "../transport/slow-reader.ts";
+import type { LoadedGrpcJs } from "../transport/grpc-js.ts";
 import type { AnswerReflection } from "./reflection.ts";
-
-export interface GrpcServerOptions {
-  /** Undefined: reflection is not served. */
-  readonly reflect: AnswerReflection | undefined;
-  /** Closes connections whose client does not read. */
-  readonly slowReaders?: SlowReaders;
-  /** Time limit of silence on a reflection stream, in milliseconds. Default: 30,000. */
-  readonly silenceMs?: number;
-}
 
 /** Maximum size of a reflection request, in bytes: names of files and symbols. */
 const MAX_REQUEST = 4 * 1024;
@@ -34,31 +24,21 @@ const MAX_REQUEST = 4 * 1024;
 /**
  * Creates a grpc-js server, which serves reflection (a bidirectional stream) and answers unknown
  * methods. It does not listen: connections are injected.
+ *
+ * @param reflect undefined: reflection is not served.
  */
-export function createGrpcServer({
-  reflect,
-  slowReaders = new SlowReaders({ together: 0, patienceMs: 30_000 }),
-  silenceMs = 30_000,
-}: GrpcServerOptions): Required<Pick<GrpcListener, "server" | "watch">> {
+export function createGrpcServer(reflect: AnswerReflection | undefined): LoadedGrpcJs {
   const server = new Server({
     // Statistics of the channelz service, which is not served.
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": MAX_REQUEST,
   });
   if (reflect !== undefined) addReflection(server, reflect);
-  const watch = (session: ServerHttp2Session): void => {
-    slowReaders.watch(session);
-    if (reflect === undefined) return;
-    session.on("stream", (stream, headers) => {
-      // For every transport: reflection has client streams, which have no time limit otherwise.
-      if (headers[":path"]?.startsWith(REFLECTION))
-        stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
-    });
+  return {
+    injector: server.createConnectionInjector(ServerCredentials.createInsecure()),
+    close: () => server.forceShutdown(),
   };
-  return { server, watch };
 }
-
-const REFLECTION = "/grpc.reflection.";
 
 /** Adds reflection: v1, and v1alpha with the same messages on the wire. */
 function addReflection(server: Server, reflect: AnswerReflection): void {

@@ -28,7 +28,7 @@ import {
   requestHeaders,
   securitySchemes,
 } from "./documentation.ts";
-import { createGrpcServer } from "./grpc-server.ts";
+import { createGrpcConnections } from "./grpc-connection.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
 import { createMemberRule, misspeltParameter } from "./misspelt-parameter.ts";
@@ -125,7 +125,7 @@ export async function createServers(
         );
   if (reflect) await registerReflection(fastify, reflect, checkReflection);
   const grpc = {
-    ...createGrpcServer({ reflect, slowReaders }),
+    ...createGrpcConnections({ reflect, slowReaders }),
     direct: createGrpcHandler({
       ...common,
       ...explanation,

@@ -149,7 +149,6 @@ function tellToken(token: string, { database }: Config): void {
 async function loadProgram({ database }: Config): Promise<void> {
   const parts = [
     () => import("../telemetry/log.ts"),
-    () => import("./grpc-server.ts"),
     () => import("./http-server.ts"),
     () =>
       database.dialect === "sqlite"

@@ -9,18 +9,55 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { duplexPair } from "node:stream";
-import { type Server, ServerCredentials } from "@grpc/grpc-js";
+import type { ConnectionInjector } from "@grpc/grpc-js";
 
-/** Serves a stream. */
-export type PassStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void;
+/** Server of grpc-js without a port. */
+export interface LoadedGrpcJs {
+  readonly injector: Pick<ConnectionInjector, "injectConnection">;
+  /** Ends its connections with their streams. */
+  close(): void;
+}
+
+/** Server of grpc-js for streams of clients. */
+export interface GrpcJs {
+  /** Serves a stream. */
+  pass(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
+  /** Ends its connections with their streams. */
+  close(): void;
+}
 
 /**
  * Passes streams to grpc-js. Its public interface takes connections, not streams, and would answer
  * all other protocols of a connection with 415: so each client's connection that has a stream for
  * grpc-js gets one to it, within the process. A client that does not read delays its own streams only.
+ *
+ * @param load called by the first stream: most processes never need the library, which takes 2 MB.
  */
-export function createGrpcJsPassage(server: Server): PassStream {
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+export function createGrpcJs(load: () => Promise<LoadedGrpcJs>): GrpcJs {
+  let loading: Promise<LoadedGrpcJs> | undefined;
+  let loaded: LoadedGrpcJs | undefined;
+  let pass: PassStream | undefined;
+  const open = async (): Promise<PassStream> => {
+    loading ??= load();
+    loaded = await loading;
+    pass ??= passTo(loaded.injector);
+    return pass;
+  };
+  return {
+    pass: (stream, headers) => {
+      if (pass !== undefined) return pass(stream, headers);
+      open().then(
+        (ready) => ready(stream, headers),
+        () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+      );
+    },
+    close: () => loaded?.close(),
+  };
+}
+
+type PassStream = GrpcJs["pass"];
+
+function passTo(injector: LoadedGrpcJs["injector"]): PassStream {
   const sessions = new WeakMap<Http2Session, ClientHttp2Session>();
   const open = (client: Http2Session): ClientHttp2Session => {
     const [near, far] = duplexPair();

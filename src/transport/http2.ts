@@ -6,17 +6,16 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { Server as GrpcServer } from "@grpc/grpc-js";
 import { discardRest } from "./body.ts";
 import type { ConnectionHandler } from "./front.ts";
-import { createGrpcJsPassage } from "./grpc-js.ts";
+import type { GrpcJs } from "./grpc-js.ts";
 import { keepAlive } from "./keep-alive.ts";
 import { agreesOnHost, refuseWith } from "./request.ts";
 
 /** Parts of the gRPC server. */
 export interface GrpcListener {
-  /** Serves the calls that `direct` does not. */
-  readonly server: GrpcServer;
+  /** Serves the calls that `direct` does not. It is loaded by the first of them. */
+  readonly grpcJs: GrpcJs;
   /** Direct handler of unary calls and server streams, tried first. */
   readonly direct: { handle(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean };
   /** Refuses a call that `direct` does not serve by its header `authorization`. */
@@ -100,20 +99,19 @@ function sortStreams(
   grpc: GrpcListener | undefined,
   handler: RequestListener | undefined,
 ): StreamListener {
-  const toGrpcJs = grpc && createGrpcJsPassage(grpc.server);
   const toHandler = handler && replayMissedEnd(compatible(handler));
   return (stream, headers, flags, rawHeaders) => {
     const type = headers["content-type"] ?? "";
-    if (grpc === undefined || toGrpcJs === undefined || !GRPC_TYPE.test(type))
+    if (grpc === undefined || !GRPC_TYPE.test(type))
       return toHandler ? toHandler(stream, headers, flags, rawHeaders) : refuse(stream, 415);
     // grpc-js would execute methods other than POST, and read every codec as protobuf.
     if (headers[":method"] !== "POST") return refuse(stream, 405);
     if (!agreesOnHost(rawHeaders, headers[":authority"])) return refuse(stream, 400);
     if (!PROTO_TYPE.test(type)) return refuse(stream, 415);
     if (grpc.direct.handle(stream, headers)) return;
-    if (grpc.check === undefined) return toGrpcJs(stream, headers);
+    if (grpc.check === undefined) return grpc.grpcJs.pass(stream, headers);
     grpc.check(headers.authorization).then(
-      () => toGrpcJs(stream, headers),
+      () => grpc.grpcJs.pass(stream, headers),
       () => refuse(stream, 401),
     );
   };

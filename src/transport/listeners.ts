@@ -91,7 +91,7 @@ export async function openListeners(options: OpenListenersOptions): Promise<List
     }
     http.closeAllConnections();
     for (const each of http2) each.destroy();
-    grpc.server.forceShutdown();
+    grpc.grpcJs.close();
     await fastify.close();
   };
   return { close };

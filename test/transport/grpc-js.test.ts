@@ -12,6 +12,7 @@ import {
   credentials,
   Metadata,
   Server,
+  ServerCredentials,
   type ServerDuplexStream,
   type ServerUnaryCall,
   type ServiceError,
@@ -19,7 +20,7 @@ import {
   status,
 } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createGrpcJsPassage } from "../../src/transport/grpc-js.ts";
+import { createGrpcJs } from "../../src/transport/grpc-js.ts";
 
 const bytes = (value: Buffer): Buffer => value;
 const method = (name: string, isStream: boolean) => ({
@@ -58,10 +59,13 @@ library.addService(service, {
 });
 
 const server = createServer();
-const pass = createGrpcJsPassage(library);
+const grpcJs = createGrpcJs(async () => ({
+  injector: library.createConnectionInjector(ServerCredentials.createInsecure()),
+  close: () => library.forceShutdown(),
+}));
 server.on("stream", (stream, headers) => {
   stream.on("error", () => undefined);
-  pass(stream as ServerHttp2Stream, headers);
+  grpcJs.pass(stream as ServerHttp2Stream, headers);
 });
 
 let client: Client;
@@ -78,7 +82,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   client.close();
-  library.forceShutdown();
+  grpcJs.close();
   server.close();
 });
 

@@ -1,6 +1,6 @@
 import type { Registry } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { createGrpcServer } from "../../src/app/grpc-server.ts";
+import { createGrpcConnections } from "../../src/app/grpc-connection.ts";
 import { createHttpServer } from "../../src/app/http-server.ts";
 import { type AnswerReflection, createReflection } from "../../src/app/reflection.ts";
 import { restContract } from "../../src/app/routes.ts";
@@ -93,7 +93,7 @@ export async function serveRoutes(
     ...(registry === undefined ? {} : { registry }),
   });
   const grpc = {
-    ...createGrpcServer({
+    ...createGrpcConnections({
       reflect: options.reflect ?? createReflection(methods),
       slowReaders,
       ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
