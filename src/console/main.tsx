@@ -1,11 +1,12 @@
 import { render } from "preact";
 import { until } from "./api/follow.ts";
 import { connection, followSettings } from "./api/live.ts";
-import { followRights, rights } from "./api/rights.ts";
-import { session } from "./api/session.ts";
+import { followOffers, followRights, rights } from "./api/rights.ts";
+import { askTabs, session } from "./api/session.ts";
 import { setLanguage } from "./i18n/language.ts";
 import { preferredLanguage } from "./i18n/preferred.ts";
 import { edits, followEdits } from "./settings/edit.ts";
+import { keepEdits } from "./settings/kept-edits.ts";
 import { followViolations } from "./settings/save.ts";
 import { load, pageAt } from "./shell/current-page.tsx";
 import { followLocation, place } from "./shell/location.ts";
@@ -17,7 +18,10 @@ import "./style/tokens.css";
 import "./style/base.css";
 import "./style/layout.css";
 
-/** Maximum wait for the first answers before the page is drawn without them, in milliseconds. */
+/**
+ * Maximum wait for the first answers, or for the session of another tab, before the page is drawn
+ * without them, in milliseconds.
+ */
 const NEARLY = 200;
 
 /** Shows and requests nothing before sign-in. */
@@ -31,13 +35,11 @@ followLocation();
 const translated = setLanguage(preferredLanguage());
 followSettings();
 followRights();
+followOffers();
 followEdits();
+keepEdits();
 followViolations();
 followOthers();
-// Edits made under one token are not shown under another.
-session.subscribe((now) => {
-  if (now === undefined) edits.value = new Map();
-});
 addEventListener("beforeunload", (event) => {
   if (edits.peek().size > 0) event.preventDefault();
 });
@@ -50,6 +52,7 @@ await translated;
 // The early requests are answered, or nearly so: the page is drawn once, with their data.
 const answered = until(() => rights.value !== undefined && connection.value !== "waiting");
 const late = new Promise((resolve) => setTimeout(resolve, NEARLY));
-if (session.peek() !== undefined) await Promise.race([answered, late]);
+if (session.peek() === undefined) askTabs();
+await Promise.race([answered, late]);
 const root = document.getElementById("console");
 if (root !== null) render(<Console />, root);

@@ -3,8 +3,13 @@ import { preferredLanguage } from "../i18n/preferred.ts";
 // A separate small script that runs while the others are loading, and requests the data that every
 // page needs. On a slow connection that saves one round trip.
 
-/** Key in the tab's storage of a token that the user asked to keep. */
-export const KEPT_TOKEN = "mooring.token";
+/** Key in the tab's storage of the token of a session that survives a reload. */
+const TOKEN = "mooring.token";
+/**
+ * Key, in the storage of the tab and of all tabs, of the last sign-out. A kept token with another
+ * one is from before it: its tab was closed, frozen or loading when the others were signed out.
+ */
+const SIGN_OUT = "mooring.sign-out";
 /**
  * Key that records that this token reads no settings: a request for them would be audited as
  * refused.
@@ -20,6 +25,28 @@ export const services = new URL(
   window.location.href,
 ).href;
 
+/** Token that this tab has kept; undefined: none since the last sign-out. */
+export function keptToken(): string | undefined {
+  const isCurrent = sessionStorage.getItem(SIGN_OUT) === localStorage.getItem(SIGN_OUT);
+  return (isCurrent ? sessionStorage.getItem(TOKEN) : null) ?? undefined;
+}
+
+export function keepToken(token: string): void {
+  sessionStorage.setItem(SIGN_OUT, localStorage.getItem(SIGN_OUT) ?? "");
+  if (localStorage.getItem(SIGN_OUT) === null) localStorage.setItem(SIGN_OUT, "");
+  sessionStorage.setItem(TOKEN, token);
+}
+
+export function forgetToken(): void {
+  sessionStorage.removeItem(TOKEN);
+}
+
+/** Invalidates the kept tokens of all tabs, also of those that do not run. */
+export function forgetAllTokens(): void {
+  forgetToken();
+  localStorage.setItem(SIGN_OUT, String(Date.now()));
+}
+
 interface Early {
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer>;
@@ -29,8 +56,8 @@ interface Early {
 /** Early requests by address; each response is used once. */
 const asked = new Map<string, Early>();
 
-const token = sessionStorage.getItem(KEPT_TOKEN);
-if (token !== null) {
+const token = keptToken();
+if (token !== undefined) {
   ask("mooring.v1.AccessService/WhoAmI", token, []);
   // With `mask_secrets`, field 2, as true.
   if (!isBlind) ask("mooring.v1.SettingService/ListSettings", token, [0x10, 1]);

@@ -6,7 +6,7 @@ import { transport } from "./client.ts";
 import { KEPT_BLIND } from "./early.ts";
 import type { Failure } from "./failure.ts";
 import { followCalls } from "./follow.ts";
-import { session, signIn } from "./session.ts";
+import { offered, session, signIn } from "./session.ts";
 
 /** Requirement of a call: a scope, or the permanent admin token. */
 export type Need =
@@ -56,6 +56,23 @@ export async function enter(token: string, options: { readonly keep: boolean }):
   const headers = { authorization: `Bearer ${token}` };
   take(await accessService.whoAmI({}, { headers }));
   signIn(token, options);
+}
+
+/** Takes over the session of another tab, unless that ends in the meantime. Called once. */
+export function followOffers(): void {
+  offered.subscribe((token) => {
+    if (token !== undefined) void takeOver(token);
+  });
+}
+
+async function takeOver(token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await accessService.whoAmI({}, { headers }).catch(() => undefined);
+  if (offered.peek() !== token || session.peek() !== undefined) return;
+  offered.value = undefined;
+  if (answer === undefined) return;
+  take(answer);
+  signIn(token, { keep: true });
 }
 
 /** Reads the rights after each sign-in. Called once. */

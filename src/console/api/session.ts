@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { KEPT_TOKEN } from "./early.ts";
+import { forgetAllTokens, forgetToken, keepToken, keptToken } from "./early.ts";
 
 /** Session of this page. */
 export interface Session {
@@ -9,23 +9,54 @@ export interface Session {
 /** Reason of the last sign-out, shown at the next sign-in. */
 export type Ended = "byUser" | "tokenEnded";
 
-const words = new BroadcastChannel("mooring");
+/**
+ * Messages between the tabs of the console.
+ * - `ask`: a tab without a session asks the others for theirs, which they `give`.
+ * - `signedIn`: a session has begun that tabs may ask for.
+ * - `ended`: by the user (all tabs), or because the token has ended (tabs with that token).
+ */
+type Message =
+  | { readonly kind: "ask" }
+  | { readonly kind: "signedIn" }
+  | { readonly kind: "give"; readonly token: string }
+  | { readonly kind: "ended"; readonly token: number; readonly why: Ended };
 
-/** Undefined: not signed in. The token is in memory only, unless the user asked to keep it. */
+const tabs = new BroadcastChannel("mooring");
+const post = (message: Message): void => tabs.postMessage(message);
+
+/** Undefined: not signed in. */
 export const session = signal<Session | undefined>(kept());
 export const ended = signal<Ended | undefined>(undefined);
+/** Session of another tab, offered to this one, which has none. */
+export const offered = signal<string | undefined>(undefined);
 
-/** @param keep whether to store the token in this tab, so that a reload stays signed in. */
+/**
+ * Whether other programs may have pages at this origin: the server that Mooring is in front of, or
+ * neighbours behind a proxy. Their scripts can read the storage and the messages of the console.
+ */
+export const sharesOrigin = new URL(".", window.location.href).pathname !== "/console/";
+
+/**
+ * @param keep whether a reload and new tabs are signed in too: the token is then in the storage of
+ *   this tab, and given to tabs that ask for it.
+ */
 export function signIn(token: string, { keep }: { readonly keep: boolean }): void {
-  if (keep) sessionStorage.setItem(KEPT_TOKEN, token);
-  else sessionStorage.removeItem(KEPT_TOKEN);
+  if (keep) keepToken(token);
+  else forgetToken();
   ended.value = undefined;
+  offered.value = undefined;
   session.value = { token };
+  if (keep) post({ kind: "signedIn" });
 }
 
 /** Continues with another token, as after a reset. */
 export function changeToken(token: string): void {
-  signIn(token, { keep: sessionStorage.getItem(KEPT_TOKEN) !== null });
+  signIn(token, { keep: keptToken() !== undefined });
+}
+
+/** Asks the other tabs for their session, which arrives in `offered`. */
+export function askTabs(): void {
+  post({ kind: "ask" });
 }
 
 /** Number of running token replacements, during which a refused token does not end the session. */
@@ -39,29 +70,41 @@ export function holdSession(): () => void {
   };
 }
 
-/** Signs out in this tab and in all other tabs with the same token. */
+/** Signs out all tabs, or, if the token has ended, those with the same token. */
 export function signOut(why: Ended): void {
   const token = session.peek()?.token;
   if (token === undefined || (held > 0 && why === "tokenEnded")) return;
+  if (why === "byUser") forgetAllTokens();
   leave(why);
-  words.postMessage({ token: fingerprint(token), why });
+  post({ kind: "ended", token: fingerprint(token), why });
 }
 
-words.onmessage = ({ data }: MessageEvent<{ token: number; why: Ended }>) => {
+tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   const token = session.peek()?.token;
-  if (held > 0) return;
-  if (token !== undefined && fingerprint(token) === data.token) leave(data.why);
+  if (data.kind === "ask") {
+    const mine = keptToken();
+    if (mine !== undefined && mine === token) post({ kind: "give", token: mine });
+  } else if (data.kind === "give") {
+    if (token === undefined) offered.value = data.token;
+  } else if (data.kind === "signedIn") {
+    if (token === undefined) askTabs();
+  } else if (data.why === "byUser") {
+    leave("byUser");
+  } else if (token !== undefined && held === 0 && fingerprint(token) === data.token) {
+    leave(data.why);
+  }
 };
 
 function leave(why: Ended): void {
-  sessionStorage.removeItem(KEPT_TOKEN);
+  forgetToken();
+  offered.value = undefined;
   ended.value = why;
   session.value = undefined;
 }
 
 function kept(): Session | undefined {
-  const token = sessionStorage.getItem(KEPT_TOKEN);
-  return token === null ? undefined : { token };
+  const token = keptToken();
+  return token === undefined ? undefined : { token };
 }
 
 /** Hash (FNV-1a, 32 bits) by which tabs compare tokens without sending them. */

@@ -16,6 +16,7 @@ export const en = {
 
   "edits.conflicts": { one: "1 conflict", other: "{count} conflicts" },
   "edits.count": { one: "1 edit", other: "{count} edits" },
+  "edits.secretsLost": "Edits of secrets are not kept: {keys}. Enter them again.",
 
   "filter.custom": "Custom",
   "filter.edited": "Edited",
@@ -93,7 +94,7 @@ export const en = {
   "signIn.enter": "Sign in",
   "signIn.help":
     "The first start of Mooring shows the admin token; “mooring token show” shows it again.",
-  "signIn.keep": "Keep it until this tab is closed",
+  "signIn.keep": "Stay signed in after a reload and in new tabs",
   "signIn.noToken": "A token has only letters, digits and symbols, without spaces.",
   "signIn.title": "Sign in",
   "signIn.token": "Token",

@@ -141,6 +141,7 @@ export const zhCn: Messages = {
   "edits.count": "{count} 处修改",
   "edits.discard": "全部放弃",
   "edits.review": "查看改动",
+  "edits.secretsLost": "密钥的修改不会保留：{keys}。请重新输入。",
   "edits.title": "修改",
   "edits.wrong": "{count} 处被拒绝",
 
@@ -461,7 +462,7 @@ export const zhCn: Messages = {
   "signIn.empty": "请输入或粘贴令牌。",
   "signIn.enter": "登录",
   "signIn.help": "Mooring 首次启动时会显示管理员令牌；“mooring token show” 可再次显示。",
-  "signIn.keep": "在关闭此标签页之前保留",
+  "signIn.keep": "刷新后以及在新标签页中保持登录",
   "signIn.noToken": "令牌只含字母、数字和符号，不含空格。",
   "signIn.title": "登录",
   "signIn.token": "令牌",

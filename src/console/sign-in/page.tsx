@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { failureOf } from "../api/failure.ts";
 import { type LoginResult, logIn, loginAddress, logOut } from "../api/login.ts";
 import { enter as signIn } from "../api/rights.ts";
-import { ended } from "../api/session.ts";
+import { ended, sharesOrigin } from "../api/session.ts";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
@@ -68,7 +68,8 @@ function LoginForm() {
     (result.kind === "code" ? code : password).current?.select();
   };
   return (
-    <Entry onEnter={enter}>
+    // The server's pages keep its sessions in the storage of the same origin.
+    <Entry onEnter={enter} isKept={true}>
       <div>
         <label class="label" for="username">
           {t("login.name")}
@@ -155,7 +156,7 @@ function wordsOf(result: Exclude<LoginResult, { kind: "in" }>): string {
   }
 }
 
-/** Form for a token, which is kept in memory, and stored only on request. */
+/** Form for a token. */
 function TokenForm() {
   const field = useRef<HTMLInputElement>(null);
   const wrong = useSignal("");
@@ -174,7 +175,7 @@ function TokenForm() {
     field.current?.focus();
   };
   return (
-    <Entry onEnter={enter}>
+    <Entry onEnter={enter} isKept={!sharesOrigin}>
       <div>
         <label class="label" for="token">
           {t("signIn.token")}
@@ -203,13 +204,15 @@ function TokenForm() {
 interface EntryProps {
   /** Signs in, or shows the problem at the fields. @param keep as for `signIn`. */
   readonly onEnter: (keep: boolean) => Promise<void>;
+  /** Initial choice. */
+  readonly isKept: boolean;
   readonly children: ComponentChildren;
 }
 
 /** Form around the fields of a sign-in. Only one submission runs at a time. */
-function Entry({ onEnter, children }: EntryProps) {
+function Entry({ onEnter, isKept, children }: EntryProps) {
   const busy = useSignal(false);
-  const keep = useSignal(false);
+  const keep = useSignal(isKept);
   const enter = async (): Promise<void> => {
     if (busy.value) return;
     busy.value = true;

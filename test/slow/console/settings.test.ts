@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { consoleTest, enterAt, signIn, TOKEN } from "./console.ts";
+import { consoleTest, enterAt, signIn } from "./console.ts";
 
 const console = consoleTest();
 
@@ -19,34 +19,6 @@ describe("signing in", () => {
     await expect.poll(() => page.locator("#token-wrong").textContent()).toMatch(/token/i);
     await signIn(page);
     await expect.poll(() => page.title()).toBe("Settings · Mooring");
-  });
-
-  test("keeps the token in memory, and in the tab's storage only on request", async () => {
-    const page = await console.enter("settings");
-    await field(page, "site_title").waitFor();
-    const stores = () =>
-      page.evaluate(
-        "JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])",
-      );
-    expect(await stores()).not.toContain(TOKEN);
-    await page.reload();
-    await page.locator("#token").waitFor();
-    await page.getByLabel("Keep it until this tab is closed").check();
-    await signIn(page);
-    await page.reload();
-    await field(page, "site_title").waitFor();
-    await page.getByRole("button", { name: "Sign out" }).first().click();
-    await page.locator("#token").waitFor();
-    expect(await stores()).not.toContain(TOKEN);
-  });
-
-  test("applies sign-out to every tab with that token", async () => {
-    const page = await console.enter("settings");
-    const other = await page.context().newPage();
-    await other.goto(`${console.origin}/console/history`);
-    await signIn(other);
-    await page.getByRole("button", { name: "Sign out" }).first().click();
-    await other.locator("#token").waitFor();
   });
 });
 
