@@ -74,6 +74,20 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sites",
     "sync",
   ],
+  rules: [
+    "access",
+    "archive",
+    "audit",
+    "database",
+    "files",
+    "history",
+    "ledger",
+    "messages",
+    "secrets",
+    "settings",
+    "sites",
+    "sync",
+  ],
   incidents: [
     "archive",
     "audit",
@@ -100,7 +114,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "transport",
   ],
   // Above the nouns: their stores on one connection, and the process.
-  store: ["access", "audit", "database", "incidents", "ledger", "mounts", "sites"],
+  store: ["access", "audit", "database", "incidents", "ledger", "mounts", "rules", "sites"],
   telemetry: ["gateway", "transport"],
   // Clients of the contract and their users.
   client: [],

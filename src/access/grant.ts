@@ -20,6 +20,9 @@ export const SCOPES = [
   "mounts:read",
   "mounts:write",
   "mounts:reveal",
+  "rules:read",
+  "rules:write",
+  "rules:reveal",
   "incidents:read",
   "incidents:acknowledge",
   "webhooks:manage",
@@ -36,16 +39,21 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   "sites:manage": ["sites:read"],
   "mounts:write": ["mounts:read"],
   "mounts:reveal": ["mounts:read"],
+  "rules:write": ["rules:read"],
+  "rules:reveal": ["rules:read"],
   "incidents:acknowledge": ["incidents:read"],
 };
 
 /** Scopes that limits can apply to. */
-const LIMITED = /^(settings|history|backup|drivers|mounts):/;
+const LIMITED = /^(settings|history|backup|drivers|mounts|rules):/;
 const MAX_LIMITS = 100;
 /** Maximum number of characters of all limits of a token: lists compare each setting with all of them. */
 const MAX_LIMITS_LENGTH = 4_096;
 /** Maximum number of scopes in a request, including repeats. */
 const MAX_SCOPES = 100;
+
+/** Nouns whose records are named by a path in limits, such as `mount:/films*`. */
+export type PathNoun = "mount" | "rule";
 
 /** Rights of a caller. One object per set of scopes and limits. */
 export interface Grant {
@@ -62,8 +70,8 @@ export interface Grant {
    * @param group undefined: unknown, which matches no group.
    */
   allows(key: string, group: number | undefined): boolean;
-  /** Reports whether the limits permit a mount, by its path. */
-  allowsMount(path: string): boolean;
+  /** Reports whether the limits permit a record that is named by a path. */
+  allowsPath(noun: PathNoun, path: string): boolean;
 }
 
 /** Rights of the permanent admin token. */
@@ -73,7 +81,7 @@ export const ROOT: Grant = {
   limits: [],
   has: () => true,
   allows: () => true,
-  allowsMount: () => true,
+  allowsPath: () => true,
 };
 
 /** Rights of an unauthenticated client. */
@@ -83,14 +91,14 @@ export const NOTHING: Grant = {
   limits: [],
   has: () => false,
   allows: () => false,
-  allowsMount: () => false,
+  allowsPath: () => false,
 };
 
 /** Creates the grant of validated scopes and limits. */
 export function createGrant(scopes: readonly string[], limits: readonly string[]): Grant {
   const all = new Set(scopes.flatMap((scope) => [scope, ...(INCLUDED[scope] ?? [])]));
   const tests = limits.map(testOf);
-  const mountTests = limits.map(mountTestOf);
+  const pathTests = limits.map(pathTestOf);
   return {
     isRoot: false,
     scopes: [...all].sort(),
@@ -100,10 +108,10 @@ export function createGrant(scopes: readonly string[], limits: readonly string[]
       tests.length === 0
         ? () => true
         : (key, group) => tests.some((matches) => matches?.(key, group) === true),
-    allowsMount:
-      mountTests.length === 0
+    allowsPath:
+      pathTests.length === 0
         ? () => true
-        : (path) => mountTests.some((matches) => matches?.(path) === true),
+        : (noun, path) => pathTests.some((matches) => matches?.(noun, path) === true),
   };
 }
 
@@ -147,7 +155,7 @@ export function grantProblems(scopes: readonly string[], limits: readonly string
       description: message("LIMITS_TOO_LONG", { most: MAX_LIMITS_LENGTH }),
     });
   for (const [at, limit] of limits.slice(0, MAX_LIMITS).entries())
-    if (testOf(limit) === undefined && mountTestOf(limit) === undefined)
+    if (testOf(limit) === undefined && pathTestOf(limit) === undefined)
       problems.push({
         field: `limits[${at}]`,
         description: message("LIMIT_INVALID", { limit: quoted(limit) }),
@@ -186,12 +194,14 @@ function testOf(limit: string): Test | undefined {
 }
 
 /**
- * Pattern of mount paths, where `*` matches any text; `mount:/path/*` matches everything below a
- * path.
+ * Pattern of the paths of mounts or rules, where `*` matches any text; `mount:/path/*` matches
+ * everything below a path.
  */
-function mountTestOf(limit: string): ((path: string) => boolean) | undefined {
-  const [, glob] = /^mount:(\/[^\p{Cc}]{0,254})$/u.exec(limit) ?? [];
-  return glob === undefined ? undefined : createGlob(glob);
+function pathTestOf(limit: string): ((noun: PathNoun, path: string) => boolean) | undefined {
+  const [, limited, glob] = /^(mount|rule):(\/[^\p{Cc}]{0,254})$/u.exec(limit) ?? [];
+  if (glob === undefined) return undefined;
+  const matches = createGlob(glob);
+  return (noun, path) => noun === limited && matches(path);
 }
 
 function quoted(text: string): string {

@@ -89,7 +89,7 @@ export function createMountChanges(deps: MountChangesDeps): MountChanges {
       sites: sites.names(),
       families: sites.sites().map(({ id, name }) => ({ id, name, kind: sites.state(id).kind })),
       managedBy: declared.by,
-      allows: grant.allowsMount,
+      allows: (path) => grant.allowsPath("mount", path),
       refuse: () => {
         throw outsideLimits(grant);
       },

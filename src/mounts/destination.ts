@@ -3,8 +3,9 @@ import { defaultOf } from "../drivers/item-value.ts";
 import type { Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
+import { isOnSite } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { isOnSite, type Mount, type Values } from "./mount.ts";
+import type { Mount, Values } from "./mount.ts";
 import { isCredential } from "./site/item-kind.ts";
 import type { Addition, WantedMount } from "./site/row.ts";
 

@@ -1,8 +1,9 @@
 import type { Draft } from "../ledger/draft.ts";
 import type { MountEffect } from "../sites/mount-effect.ts";
 import type { Site } from "../sites/site.ts";
+import { isOnSite, pathOn } from "../sites/site-choice.ts";
 import { draftMounts, MOUNTS } from "./kind.ts";
-import { isOnSite, type Mount, type MountIndex, pathOn } from "./mount.ts";
+import type { Mount, MountIndex } from "./mount.ts";
 import type { Result } from "./save.ts";
 import type { MountState, SiteMounts } from "./site/state.ts";
 

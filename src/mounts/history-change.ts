@@ -1,9 +1,10 @@
 import type { ItemChange, RecordChange } from "../history/kind.ts";
 import type { PartTexts, StoredChange } from "../ledger/store.ts";
 import { MASK } from "../settings/value.ts";
+import { siteNamesOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { missingFields, siteNamesOf, type Values } from "./mount.ts";
-import { placeOf, readBody, shownSecrets } from "./stored.ts";
+import { missingFields, type Values } from "./mount.ts";
+import { placeOf, readBody, shownItems } from "./stored.ts";
 import { REMOVED, subjectOf } from "./subject.ts";
 
 /** Names of sites for the history: those of sites that were removed are unknown. */
@@ -24,7 +25,7 @@ export function describeMountChange(change: StoredChange, sites: HistorySites): 
   });
   const mask = (hashes: PartTexts | null, part: string): string | undefined =>
     hashes !== null && Object.hasOwn(hashes, part) ? MASK : undefined;
-  const secrets = shownSecrets(change).map((part): ItemChange => {
+  const secrets = shownItems(change).map((part): ItemChange => {
     const place = placeOf(part);
     const [name = place.item] = missingFields(
       { missing: [place] },

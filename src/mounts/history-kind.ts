@@ -52,7 +52,7 @@ export function mountsKind({
     allows: (grant, change) => {
       if (grant.limits.length === 0) return true;
       const paths = pathsOfChange(change);
-      return paths.length > 0 && paths.every(grant.allowsMount);
+      return paths.length > 0 && paths.every((path) => grant.allowsPath("mount", path));
     },
     hides: (grant, { oldHashes, newHashes }) =>
       (oldHashes !== null || newHashes !== null) && !grant.has("mounts:reveal"),

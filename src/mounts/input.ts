@@ -7,9 +7,9 @@ import { didYouMean } from "../messages/nearest.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { MASK } from "../settings/value.ts";
 import type { SiteNames } from "../sites/site-names.ts";
+import { cleanPath } from "../sites/site-path.ts";
 import type { MissingItem, Mount, Override, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
-import { cleanPath } from "./site/row.ts";
 
 /** Values to set; null removes one. */
 export type ValueInput = Readonly<Record<string, unknown>>;

@@ -2,20 +2,15 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { type KindRules, kindNamed, type Parts } from "../ledger/kind.ts";
+import { bytesOfParts, isSameParts } from "../ledger/parts.ts";
 import type { StoredChange, StoredRecord } from "../ledger/store.ts";
 import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import { setOwn } from "../own-value.ts";
+import { pathsOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { isSecretItem } from "./input.ts";
-import {
-  type Mount,
-  MountIndex,
-  NO_OVERRIDE,
-  type Override,
-  pathsOf,
-  type Values,
-} from "./mount.ts";
+import { type Mount, MountIndex, NO_OVERRIDE, type Override, type Values } from "./mount.ts";
 import {
   type MountAttributes,
   partOf,
@@ -23,7 +18,7 @@ import {
   placeOf,
   readBody,
   type StoredMount,
-  shownSecrets,
+  shownItems,
 } from "./stored.ts";
 import { REMOVED, subjectOf } from "./subject.ts";
 
@@ -65,7 +60,7 @@ export function mountRules({ driverOf, sites }: MountRulesDeps): KindRules<Mount
     },
     subjectsOf: (change) => [
       subjectOf(change.key),
-      ...shownSecrets(change).map((part) => {
+      ...shownItems(change).map((part) => {
         const { site, item } = placeOf(part);
         return subjectOf(
           change.key,
@@ -76,14 +71,14 @@ export function mountRules({ driverOf, sites }: MountRulesDeps): KindRules<Mount
     ],
     historyAttributes: (mount) => encode(mount).attributes,
     isSame: (a, b) => isSameParts(encode(a), encode(b)),
-    amountsOf: (mount) => ({ bytes: bytesOf(mount.name, encode(mount)) }),
+    amountsOf: (mount) => ({ bytes: bytesOfParts(mount.name, encode(mount)) }),
     known: [],
     absent: () => undefined,
     canReadChange: (grant, change) => {
       if (!grant.has("mounts:read")) return false;
       if (grant.limits.length === 0) return true;
       const paths = pathsOfChange(change);
-      return paths.length > 0 && paths.every(grant.allowsMount);
+      return paths.length > 0 && paths.every((path) => grant.allowsPath("mount", path));
     },
     isExposed: () => false,
     isUrgent: () => false,
@@ -136,23 +131,6 @@ function mountOf({ key, body, secrets, revision }: StoredRecord): Mount {
     overrides[site] = { ...before, items: own };
   }
   return Object.freeze({ ...stored, name: key, items, overrides, revision });
-}
-
-function isSameParts(a: Parts, b: Parts): boolean {
-  const [old, next] = [Object.entries(a.secrets), new Map(Object.entries(b.secrets))];
-  return (
-    a.body === b.body &&
-    old.length === next.size &&
-    old.every(([part, text]) => next.get(part) === text)
-  );
-}
-
-/** UTF-8 bytes of a mount. */
-function bytesOf(name: string, { body, secrets }: Parts): number {
-  return Object.entries(secrets).reduce(
-    (sum, [part, text]) => sum + Buffer.byteLength(part) + Buffer.byteLength(text),
-    Buffer.byteLength(name) + Buffer.byteLength(body ?? ""),
-  );
 }
 
 /** Mounts of a snapshot by name, sorted. */

@@ -1,6 +1,7 @@
 import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import type { Site } from "../sites/site.ts";
+import { isOnSite, pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { type BlindItem, blindOn } from "./blind.ts";
 import { itemKind } from "./site/item-kind.ts";
@@ -39,7 +40,7 @@ export interface Mount {
   readonly disabled: boolean;
   readonly content: "adopt" | "overwrite";
   /** Ids of the sites that have it. `all`: also those that are created later. */
-  readonly siteIds: "all" | readonly string[];
+  readonly siteIds: SiteIds;
   /** By the site's id. */
   readonly overrides: Readonly<Record<string, Override>>;
   /** Revision in which a user last set, for all sites, an item that they refresh; 0: none. */
@@ -81,14 +82,9 @@ export class MountIndex extends Map<string, Mount> {
   }
 }
 
-/** Paths of a mount on all sites. */
-export function pathsOf({ path, overrides }: Mount): string[] {
-  return [path, ...Object.values(overrides).flatMap(({ path: own }) => (own === "" ? [] : [own]))];
-}
-
 /** Reports whether the limits of a grant permit a mount, with its paths on all sites. */
-export function isAllowed({ allowsMount }: Pick<Grant, "allowsMount">, mount: Mount): boolean {
-  return pathsOf(mount).every(allowsMount);
+export function isAllowed({ allowsPath }: Pick<Grant, "allowsPath">, mount: Mount): boolean {
+  return pathsOf(mount).every((path) => allowsPath("mount", path));
 }
 
 function addTo(sets: Map<string, Set<string>>, name: string, value: string): void {
@@ -99,37 +95,6 @@ function addTo(sets: Map<string, Set<string>>, name: string, value: string): voi
 
 /** Values of a site that has none of its own. */
 export const NO_OVERRIDE: Override = { path: "", items: {}, members: {} };
-
-/** Reports whether a mount is assigned to a site. */
-export function isOnSite({ siteIds }: Pick<Mount, "siteIds">, siteId: string): boolean {
-  return siteIds === "all" || siteIds.includes(siteId);
-}
-
-/** Names of a mount's sites, as clients give them. */
-export function siteNamesOf(
-  { siteIds }: Pick<Mount, "siteIds">,
-  { nameOf }: Pick<SiteNames, "nameOf">,
-): "all" | readonly string[] {
-  return siteIds === "all" ? "all" : siteIds.map(nameOf).filter((name) => name !== "");
-}
-
-/** A mount's overrides by the names of their sites. */
-export function overridesByName(
-  { overrides }: Pick<Mount, "overrides">,
-  { nameOf }: Pick<SiteNames, "nameOf">,
-): readonly (readonly [name: string, override: Override])[] {
-  return Object.entries(overrides)
-    .map(([id, override]) => [nameOf(id), override] as const)
-    .filter(([name]) => name !== "");
-}
-
-/** Path of a mount on a site. */
-export function pathOn(
-  { path, overrides }: Pick<Mount, "path" | "overrides">,
-  siteId: string,
-): string {
-  return overrides[siteId]?.path || path;
-}
 
 /** Items of a mount on a site whose values are missing, in the mount and in the site's override. */
 export function missingOn(

@@ -2,8 +2,9 @@ import type { Grant } from "../access/grant.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { isAllowed, type Mount, pathsOf } from "./mount.ts";
-import { cleanPath } from "./site/row.ts";
+import { pathsOf } from "../sites/site-choice.ts";
+import { cleanPath } from "../sites/site-path.ts";
+import { isAllowed, type Mount } from "./mount.ts";
 
 /** Maximum number of mounts that a message names. */
 const NAMED = 10;

@@ -8,7 +8,7 @@ import { message, type Text } from "../messages/message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { draftMounts, MOUNTS } from "./kind.ts";
-import { isAllowed, type MissingItem, type Mount, missingFields, pathsOf } from "./mount.ts";
+import { isAllowed, type MissingItem, type Mount, missingFields } from "./mount.ts";
 import { changedNames, findClash } from "./save.ts";
 import { placeOf, readBody } from "./stored.ts";
 
@@ -175,7 +175,7 @@ async function checkPaths(
     const mount = mounts.get(name);
     const clash = mount && findClash(mount, mounts, sites.ids);
     if (clash === undefined) continue;
-    const whose = pathsOf(clash.other).every(grant.allowsMount)
+    const whose = isAllowed(grant, clash.other)
       ? message("THE_MOUNT", { name: clash.other.name })
       : message("ANOTHER_MOUNT");
     throw failedPrecondition(message("ROLLBACK_PATH_TAKEN", { name, whose }));

@@ -41,18 +41,11 @@ import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
 import { mountResultToProto } from "../sites/mount-effect.ts";
+import { isOnSite, overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
-import {
-  isAllowed,
-  isOnSite,
-  type Mount,
-  missingFields,
-  overridesByName,
-  siteNamesOf,
-  type Values,
-} from "./mount.ts";
+import { isAllowed, type Mount, missingFields, type Values } from "./mount.ts";
 import type { MountEtag } from "./mount-etag.ts";
 import type { Caller, MountService } from "./mount-service.ts";
 import type { Result } from "./save.ts";

@@ -1,7 +1,8 @@
 import { FAMILIES } from "../config/family.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { message, type Text } from "../messages/message.ts";
-import { isOnSite, type Mount, wantedOn } from "./mount.ts";
+import { isOnSite } from "../sites/site-choice.ts";
+import { type Mount, wantedOn } from "./mount.ts";
 
 /** A site with its detected family: openlist, alist, or another word while it is not known. */
 export interface SiteFamily {

@@ -1,9 +1,10 @@
 import { message, type Text } from "../messages/message.ts";
 import type { Site, SiteState } from "../sites/site.ts";
+import { pathOn } from "../sites/site-choice.ts";
 import { pausedSite } from "../sites/site-state.ts";
 import { isLasting } from "../sync/failure.ts";
 import type { State, Trouble } from "../sync/state.ts";
-import { type Mount, missingOn, pathOn } from "./mount.ts";
+import { type Mount, missingOn } from "./mount.ts";
 import { decideState, isErrorStatus } from "./mount-state.ts";
 import type { MountRegistry } from "./site/registry.ts";
 

@@ -1,4 +1,4 @@
-import { changedSecrets, isVoid } from "../ledger/commit.ts";
+import { shownSecrets } from "../ledger/shown-secrets.ts";
 import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
 import type { Mount } from "./mount.ts";
 
@@ -47,29 +47,9 @@ export function pathsOfChange({
   );
 }
 
-/**
- * Secret parts that a change shows: those that differ, and those set by a caller who may not read
- * them, so that the history does not confirm a guess. A change without a difference shows all secret
- * parts.
- */
-export function shownSecrets(change: StoredChange): readonly string[] {
-  const all = [
-    ...new Set([...Object.keys(change.oldHashes ?? {}), ...Object.keys(change.newHashes ?? {})]),
-  ];
-  if (isVoid(change)) return all;
-  const changed = new Set([...changedSecrets(change), ...givenBlindly(change)]);
-  return all.filter((part) => changed.has(part));
-}
-
-/** Secret parts of the blind items that a change adds or removes. */
-function givenBlindly({ oldBody, newBody }: StoredChange): readonly string[] {
-  const [before, after] = [oldBody, newBody].map((body) => {
-    const blind = body === null ? [] : (readBody(body).blind ?? []);
-    return new Map(blind.map((each) => [`${each.revision} ${partOf(each)}`, partOf(each)]));
-  });
-  if (before === undefined || after === undefined) return [];
-  return [
-    ...[...before].flatMap(([given, part]) => (after.has(given) ? [] : [part])),
-    ...[...after].flatMap(([given, part]) => (before.has(given) ? [] : [part])),
-  ];
+/** Secret parts of a mount that a change shows. */
+export function shownItems(change: StoredChange): readonly string[] {
+  return shownSecrets(change, (body) =>
+    (readBody(body).blind ?? []).map((each) => ({ part: partOf(each), revision: each.revision })),
+  );
 }

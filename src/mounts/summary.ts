@@ -1,5 +1,6 @@
 import type { MountsOfSite, Site, SiteState } from "../sites/site.ts";
-import { isOnSite, type Mount } from "./mount.ts";
+import { isOnSite } from "../sites/site-choice.ts";
+import type { Mount } from "./mount.ts";
 import type { Status } from "./status.ts";
 
 export interface SummaryDeps {

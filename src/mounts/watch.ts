@@ -1,9 +1,10 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { Site } from "../sites/site.ts";
+import { isOnSite } from "../sites/site-choice.ts";
 import type { Collection } from "../state-feed.ts";
 import { createTicks } from "../ticks.ts";
-import { isOnSite, type Mount } from "./mount.ts";
+import type { Mount } from "./mount.ts";
 import { type Status, type StatusSources, statusOf } from "./status.ts";
 
 /** Mount with all that a stream shows of it. The same object until one of the members changes. */

@@ -85,36 +85,44 @@ test("limits have at most 4,096 characters together, and 100 limits and scopes a
   expect([fields(scopes(100)), fields(scopes(101))]).toEqual([[], ["scopes"]]);
 });
 
-test("a limit of mounts accepts a path of 255 characters, and no invalid path", () => {
-  const { allowsMount, allows } = createGrant(["mounts:read"], ["mount:/a/*", "key:b"]);
-  expect(["/a/b", "/a/", "/a", "/b", "b"].map(allowsMount)).toEqual([
-    true,
-    true,
-    false,
-    false,
-    false,
-  ]);
-  expect([allows("b", undefined), allows("/a/b", undefined)]).toEqual([true, false]);
-  const mount = (length: number) => `mount:/`.padEnd(6 + length, "a");
-  for (const limit of ["mount:a", "mount:", "mount:/\n", mount(256), "key:".padEnd(260, "a")])
-    expect(grantProblems(["mounts:read"], [limit])).toMatchObject([{ field: "limits[0]" }]);
-  expect(grantProblems(["mounts:read"], [mount(255), "key:".padEnd(259, "a")])).toEqual([]);
-  expect(createGrant(["mounts:read"], []).allowsMount("/a")).toBe(true);
-  expect(createGrant(["mounts:read"], ["key:a"]).allowsMount("/a")).toBe(false);
-});
+test.each(["mount", "rule"] as const)(
+  "a limit of the paths of a %s permits those of this noun alone",
+  (noun) => {
+    const scope = `${noun}s:read`;
+    const other = noun === "mount" ? "rule" : "mount";
+    const { allowsPath, allows } = createGrant([scope], [`${noun}:/a/*`, "key:b"]);
+    const paths = ["/a/b", "/a/", "/a", "/b", "b"];
+    expect(paths.map((path) => allowsPath(noun, path))).toEqual([true, true, false, false, false]);
+    expect(paths.some((path) => allowsPath(other, path))).toBe(false);
+    expect([allows("b", undefined), allows("/a/b", undefined)]).toEqual([true, false]);
+    const limit = (length: number) => `${noun}:/`.padEnd(noun.length + 1 + length, "a");
+    for (const each of [
+      `${noun}:a`,
+      `${noun}:`,
+      `${noun}:/\n`,
+      limit(256),
+      "key:".padEnd(260, "a"),
+    ])
+      expect(grantProblems([scope], [each])).toMatchObject([{ field: "limits[0]" }]);
+    expect(grantProblems([scope], [limit(255), "key:".padEnd(259, "a")])).toEqual([]);
+    expect(createGrant([scope], []).allowsPath(noun, "/a")).toBe(true);
+    expect(createGrant([scope], ["key:a"]).allowsPath(noun, "/a")).toBe(false);
+  },
+);
 
 test("root has every right, a caller without a token none, and no other grant is root", () => {
   const grant = createGrant([], []);
-  const rights = [ROOT, NOTHING, grant].map(({ isRoot, has, allows, allowsMount }) => [
+  const rights = [ROOT, NOTHING, grant].map(({ isRoot, has, allows, allowsPath }) => [
     isRoot,
     has("settings:read"),
     allows("a", 1),
-    allowsMount("/a"),
+    allowsPath("mount", "/a"),
+    allowsPath("rule", "/a"),
   ]);
   expect(rights).toEqual([
-    [true, true, true, true],
-    [false, false, false, false],
-    [false, false, true, true],
+    [true, true, true, true, true],
+    [false, false, false, false, false],
+    [false, false, true, true, true],
   ]);
   expect(ROOT.scopes).toEqual([...SCOPES].sort());
 });
@@ -134,6 +142,8 @@ test("each scope includes the scope that it requires, and no other", () => {
     "sites:manage": "sites:read",
     "mounts:write": "mounts:read",
     "mounts:reveal": "mounts:read",
+    "rules:write": "rules:read",
+    "rules:reveal": "rules:read",
     "incidents:acknowledge": "incidents:read",
   });
 });

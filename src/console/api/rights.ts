@@ -15,6 +15,7 @@ export type Need =
   | `backup:${"export" | "import"}`
   | `sites:${"read" | "manage"}`
   | `mounts:${"read" | "write" | "reveal"}`
+  | `rules:${"read" | "write" | "reveal"}`
   | `incidents:${"read" | "acknowledge"}`
   | "webhooks:manage"
   | "drivers:read"

@@ -4,6 +4,7 @@ import type { Scalar } from "../../drivers/item-value.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import { MASK } from "../../settings/value.ts";
+import { overridesByName, siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { readDeclared } from "../declared-mount.ts";
 import {
@@ -13,13 +14,7 @@ import {
   type ValueInput,
   wholeInput,
 } from "../input.ts";
-import {
-  type MissingItem,
-  type Mount,
-  overridesByName,
-  siteNamesOf,
-  type Values,
-} from "../mount.ts";
+import type { MissingItem, Mount, Values } from "../mount.ts";
 import { notesOf } from "../save.ts";
 import { itemKind } from "../site/item-kind.ts";
 

@@ -1,17 +1,11 @@
 // Rows of an exported document: those of a server with what Mooring has beyond.
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { isObject } from "../../files/json-source.ts";
+import { isOnSite, overridesByName, siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks } from "../../ticks.ts";
 import type { MountInput, OverrideInput } from "../input.ts";
-import {
-  isOnSite,
-  type Mount,
-  overridesByName,
-  siteNamesOf,
-  type Values,
-  wantedOn,
-} from "../mount.ts";
+import { type Mount, type Values, wantedOn } from "../mount.ts";
 import { VALUE_MEMBERS } from "../site/read.ts";
 import { newRow, readAddition } from "../site/row.ts";
 

@@ -88,7 +88,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
         sites: names,
         families: deps.families(),
         managedBy: deps.managedBy,
-        allows: grant.allowsMount,
+        allows: (path) => grant.allowsPath("mount", path),
         refuse: () => {
           throw outsideLimits(grant);
         },

@@ -3,14 +3,16 @@ import { defaultOf, type Scalar, scalarOf } from "../../drivers/item-value.ts";
 import { isObject } from "../../files/json-source.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { MASK } from "../../settings/value.ts";
+import { overridesByName } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
+import { cleanPath } from "../../sites/site-path.ts";
 import { createTicks } from "../../ticks.ts";
 import { isSecretItem, type MountInput, type OverrideInput } from "../input.ts";
-import { type MissingItem, type Mount, overridesByName } from "../mount.ts";
+import type { MissingItem, Mount } from "../mount.ts";
 import { freeName } from "../site/adoption.ts";
 import { hiddenMembers, itemKind } from "../site/item-kind.ts";
 import { type RowValues, readMount, VALUE_MEMBERS } from "../site/read.ts";
-import { cleanPath, readAddition, type StorageRow } from "../site/row.ts";
+import { readAddition, type StorageRow } from "../site/row.ts";
 import { namesOf, type OwnMembers, ownOf } from "./exported-row.ts";
 
 /** Row of an import: a mount to be saved, or the reason for which it is skipped. */

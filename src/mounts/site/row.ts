@@ -1,4 +1,3 @@
-import { posix } from "node:path";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { defaultOf, type Scalar } from "../../drivers/item-value.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
@@ -80,15 +79,6 @@ export function plainValue(value: unknown, like: Scalar): unknown {
     return typeof like === "string" ? "" : typeof like === "number" ? 0 : false;
   if (typeof value === "object" && "rawJSON" in value) return Number(value.rawJSON);
   return value;
-}
-
-/**
- * Normalizes a mount path as servers do: forward slashes, a leading slash, no dot segments, no
- * trailing slash.
- */
-export function cleanPath(path: string): string {
-  const clean = posix.normalize(`/${path.replaceAll("\\", "/")}`);
-  return clean === "/" ? clean : clean.replace(/\/+$/, "");
 }
 
 /** Maximum lengths of the texts by which a mount is identified. */

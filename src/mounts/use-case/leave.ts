@@ -2,10 +2,11 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { EffectsOnMounts } from "../../sites/mount-effect.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
+import { siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import type { MountChanges } from "../changes.ts";
 import { MOUNTS } from "../kind.ts";
-import { type Mount, siteNamesOf, withoutSite } from "../mount.ts";
+import { type Mount, withoutSite } from "../mount.ts";
 import type { MountView } from "../mount-view.ts";
 import { resultAs } from "../save.ts";
 

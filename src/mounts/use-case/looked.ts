@@ -1,6 +1,7 @@
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
-import { isOnSite, type Mount, pathOn } from "../mount.ts";
+import { isOnSite, pathOn } from "../../sites/site-choice.ts";
+import type { Mount } from "../mount.ts";
 import type { MountService } from "../mount-service.ts";
 import type { MountView } from "../mount-view.ts";
 import type { MountRegistry } from "../site/registry.ts";

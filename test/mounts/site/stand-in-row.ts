@@ -1,4 +1,4 @@
-import { cleanPath } from "../../../src/mounts/site/row.ts";
+import { cleanPath } from "../../../src/sites/site-path.ts";
 
 /** Servers whose calls below `/api/admin/storage/` the stand-in has. */
 export type Family = "openlist" | "alist" | "alist-3.25";

@@ -1,0 +1,135 @@
+import type { Draft } from "../ledger/draft.ts";
+import { type KindRules, kindNamed, type Parts } from "../ledger/kind.ts";
+import { bytesOfParts, isSameParts } from "../ledger/parts.ts";
+import type { StoredChange, StoredRecord } from "../ledger/store.ts";
+import type { View } from "../ledger/view.ts";
+import { memoize } from "../memoize.ts";
+import { pathsOf } from "../sites/site-choice.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import type { Rule, RuleOverride } from "./rule.ts";
+import {
+  partOf,
+  pathsOfChange,
+  type RuleAttributes,
+  readBody,
+  type StoredRule,
+  shownPasswords,
+  siteOfPart,
+} from "./stored.ts";
+import { passwordSubject, subjectOf } from "./subject.ts";
+
+/** Folder rules in the ledger, by path. */
+export const RULES = kindNamed<Rule>("rule");
+
+/** Reports whether a change is that of a rule. */
+export function isRuleChange({ kind }: Pick<StoredChange, "kind">): boolean {
+  return kind === RULES.name;
+}
+
+export interface FolderRulesDeps {
+  /** Names of sites, for the audit. */
+  readonly sites: () => Pick<SiteNames, "nameOf">;
+}
+
+/** What the ledger needs to know of folder rules. */
+export function folderRules({ sites }: FolderRulesDeps): KindRules<Rule> {
+  // Each rule is encoded up to three times: by its draft, the history and the database.
+  const known = new WeakMap<Rule, Parts>();
+  const encode = (rule: Rule): Parts => {
+    const parts = known.get(rule) ?? partsOf(rule);
+    known.set(rule, parts);
+    return parts;
+  };
+  return {
+    kind: RULES,
+    prefix: "rule:",
+    keyOf: ({ path }) => path,
+    positionOf: () => 0,
+    encode,
+    decode: (record) => {
+      const rule = ruleOf(record);
+      known.set(rule, record);
+      return rule;
+    },
+    subjectsOf: (change) => [
+      subjectOf(change.key),
+      ...shownPasswords(change).map((site) =>
+        passwordSubject(change.key, site === "" ? undefined : sites().nameOf(site)),
+      ),
+    ],
+    historyAttributes: (rule) => encode(rule).attributes,
+    isSame: (a, b) => isSameParts(encode(a), encode(b)),
+    amountsOf: (rule) => ({ bytes: bytesOfParts(rule.path, encode(rule)) }),
+    known: [],
+    absent: () => undefined,
+    canReadChange: (grant, change) => {
+      if (!grant.has("rules:read")) return false;
+      if (grant.limits.length === 0) return true;
+      const paths = pathsOfChange(change);
+      return paths.length > 0 && paths.every((path) => grant.allowsPath("rule", path));
+    },
+    isExposed: () => false,
+    isUrgent: () => false,
+  };
+}
+
+function partsOf(rule: Rule): Parts {
+  const { path: _path, revision: _revision, missing, values, ...rest } = rule;
+  const { password, ...open } = values;
+  const secrets: Record<string, string> = {};
+  if (password !== "") secrets[partOf("")] = password;
+  const overrides = Object.fromEntries(
+    Object.entries(rule.overrides).map(([site, override]) => {
+      const { password: own = "", ...others } = override.values;
+      // An empty one, which removes the password on a site, is no secret.
+      if (own === "") return [site, override];
+      secrets[partOf(site)] = own;
+      return [site, { ...override, values: others }];
+    }),
+  );
+  const stored: StoredRule = {
+    ...rest,
+    values: open,
+    overrides,
+    ...(missing.length > 0 && { missing }),
+  };
+  const attributes: RuleAttributes = { paths: [...new Set(pathsOf(rule))] };
+  return {
+    body: JSON.stringify(stored),
+    attributes: JSON.stringify(attributes),
+    secrets,
+  };
+}
+
+function ruleOf({ key, body, secrets, revision }: StoredRecord): Rule {
+  const { values, overrides: open, ...rest } = readBody(body ?? "{}");
+  const overrides: Record<string, RuleOverride> = { ...open };
+  for (const [part, password] of Object.entries(secrets)) {
+    const site = siteOfPart(part);
+    const own = overrides[site];
+    if (own !== undefined) overrides[site] = { ...own, values: { ...own.values, password } };
+  }
+  return Object.freeze({
+    ...rest,
+    path: key,
+    values: { ...values, password: secrets[partOf("")] ?? "" },
+    overrides,
+    revision,
+  });
+}
+
+/** Rules of a snapshot by path, sorted. */
+export const rulesByPath = memoize(
+  (view: View<Rule>): ReadonlyMap<string, Rule> =>
+    new Map([...view.items()].map((rule) => [rule.path, rule] as const).sort(byPath)),
+);
+
+/** Rules of a draft by path, sorted. */
+export function draftRules(draft: Draft): Map<string, Rule> {
+  const rules = [...draft.keys(RULES)].flatMap((path) => draft.get(RULES, path) ?? []);
+  return new Map(rules.map((rule) => [rule.path, rule] as const).sort(byPath));
+}
+
+function byPath([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}
