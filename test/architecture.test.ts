@@ -100,6 +100,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sites",
     "sync",
   ],
+  // Accounts of servers, which are copied on request.
+  users: ["access", "audit", "database", "messages", "sites", "sync"],
+  // What servers have and Mooring does not manage.
+  servers: ["audit", "database", "messages", "sites", "sync", "users"],
   // In front of a server.
   upstream: [
     "access",

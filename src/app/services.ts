@@ -9,12 +9,15 @@ import { createRestore } from "../history/restore.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
 import { mountRules } from "../mounts/kind.ts";
+import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import type { SiteTimes } from "../sites/sites.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
+import { randomPassword } from "../users/password.ts";
+import { createUserService, type UserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { type ArchiveParts, openArchive } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
@@ -48,6 +51,9 @@ export interface RunningServices extends Services {
   /** The upstream. */
   readonly upstream: Upstream | undefined;
   readonly ledger: Ledger;
+  readonly users: UserService;
+  /** What servers have and Mooring does not manage. */
+  readonly servers: ServerService;
   /** Open incidents by class. */
   readonly incidentCounts: OpenMounts["incidents"]["counts"];
   /** Id of the database. It changes when a standby of PostgreSQL is promoted. */
@@ -139,6 +145,14 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(close);
+  const users = createUserService({
+    registry,
+    clientOf: sites.sync.clientOf,
+    store: store.sites,
+    revision: siteService.revision,
+    now: Date.now,
+    randomPassword,
+  });
   const kinds = createKinds([services.kind, mounts.kind]);
   const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
@@ -152,6 +166,8 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     restore,
     line: services.settings.line,
     sites: siteService,
+    users,
+    servers: createServerService({ registry, clientOf: sites.sync.clientOf, users }),
     pendingSites: siteService.pending,
     mounts,
     incidents: incidents.incidents,

@@ -583,6 +583,52 @@ export const MESSAGES = {
   MOUNT_LIST_INVALID: "the list of mounts has invalid rows",
   MOUNT_ANSWER_INVALID: "the site answered with a mount other than number {id}",
   SITE_GONE: "the site was deleted",
+  LIST_TOO_LONG: "the list {list} has {count} entries, and at most {most} are read",
+  LIST_INVALID: "the list {list} has invalid entries",
+
+  // Users of servers
+  USERS_OF_ONE_SITE: "from and to are the same site",
+  USER_NOT_ON_SITE: "{site} has no user {names}",
+  TOO_MANY_USERS:
+    "{count} users would be written, and a call writes at most {most}: name some of them",
+  USER_PASSWORD_MISSING:
+    "the new users need a password: {names}. Give one, or let random ones be generated",
+  USER_PASSWORD_UNUSED:
+    "no user {name} would be created, and passwords of existing users never change",
+  USER_PASSWORD_INVALID:
+    "a password has 1 to {most} characters without control characters, and no space at its ends",
+  USER_PASSWORDS_AMBIGUOUS: "give one password for all or random ones, not both",
+  USER_BUILT_IN: "every server has its own admin and guest: they are never created or changed",
+  USER_BUILT_IN_THERE:
+    "{name} is the admin or guest of one of the two servers and another user on the other one",
+  USER_EXISTS:
+    "it exists with other members, and existing users are only changed when named for an update",
+  USER_CHANGED_MEANWHILE: "the user {name} was changed or deleted meanwhile",
+  USER_SECRETS_LOST:
+    "its password, two-factor secret and passkeys: servers do not return them, so it has the new password alone",
+  USER_PASSKEYS_LOST:
+    "its passkeys there, and its logins there end; password and two-factor secret stay",
+  USER_PERMISSIONS_LOST:
+    "the permissions {permissions}, which the other kind of server does not have",
+  USER_ROLES_LOST: "the roles {roles}, which it cannot get there",
+  USER_ROLES_DIFFER: "the rights of the roles {roles}, which are defined otherwise there",
+  USER_LDAP_LOST: "the refusal of logins by LDAP, which the other kind of server does not have",
+  USER_PATH_LIMIT_FAMILY:
+    "its roles limit it to some paths, and the other kind of server has no such limit: it would see everything below its folder",
+  USER_PATH_LIMIT_ROLES:
+    "its roles limit it to some paths, and the roles {roles} are missing or different there: it would see other paths",
+  USER_FOLDER_MISSING: "the folder {path} does not exist there",
+  USER_FOLDER_UNCHECKED: "whether the folder {path} exists there is unknown",
+  USER_LEFT_DISABLED:
+    "it was created and stays disabled, because the refusal of logins by LDAP was not stored: {reason}",
+  USER_COPY_ENDED: "the call ended before",
+  RULE_USERS_MISSING:
+    "it names the users {names}, who do not exist there: without them the rule would admit others",
+  RULE_USERS_UNKNOWN_FAMILY:
+    "it names users, which the other kind of server does not support: without them the rule would admit others",
+  SHARES_UNKNOWN_FAMILY: "the other kind of server has no shares",
+  SHARE_CREATOR_MISSING: 'its creator "{creator}" does not exist there',
+  USER_COPY_STOPPED: "not sent after the failure of another user: {reason}",
   ADDRESS_PROBLEM: "{field} {description}, such as {example}",
 
   // Requests that cannot be read: reasons of the gateway (src/transport/body.ts)

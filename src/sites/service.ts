@@ -338,7 +338,7 @@ async function connect({ settings, ledger }: SiteServiceDeps, site: Site): Promi
 }
 
 /** Converts the failure of a site to an error for clients. */
-async function mapSiteFailure<T>(work: Promise<T>): Promise<T> {
+export async function mapSiteFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -55,6 +55,9 @@ export interface SiteEvent {
 /** Action of a write of a mount in the log of a site. Its key is `mount:` and the name. */
 export const MOUNT_ACTION = "mount";
 
+/** Action of a copy of a user in the log of a site. Its key is `user:` and the name. */
+export const USER_ACTION = "user";
+
 /** New state of a site, and the actions that led to it. */
 export interface SiteRecord {
   readonly state: StoredSiteState;

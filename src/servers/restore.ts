@@ -1,0 +1,159 @@
+import { message, type Text } from "../messages/message.ts";
+import { mapSiteFailure } from "../sites/service.ts";
+import type { SiteClient } from "../sync/client.ts";
+import { SiteFailure } from "../sync/failure.ts";
+import { createUserClient, type ServerUsers } from "../users/client.ts";
+import type { UserResult } from "../users/copy.ts";
+import type { UserCall } from "../users/service.ts";
+import type { ListName, ServerContents, ServerRule, Share } from "./contents.ts";
+import { readRules, readShares } from "./read.ts";
+
+/** Result of a restore for one user, rule (its path) or share (its id). */
+export interface EntryResult
+  extends Pick<UserResult, "name" | "outcome" | "reason" | "lost" | "notes" | "password"> {
+  readonly list: ListName;
+}
+
+/** An entry that is missing on the server. */
+interface Missing {
+  readonly list: ListName;
+  readonly name: string;
+  /** Reason for which it cannot be created; empty: none. */
+  readonly refusal: Text;
+  readonly create: () => Promise<unknown>;
+}
+
+/**
+ * Creates folder rules and shares that a server does not have.
+ *
+ * @param restored results of the users, which were created before.
+ */
+export async function restoreEntries(
+  client: SiteClient,
+  { rules = [], shares = [] }: ServerContents,
+  restored: readonly UserResult[],
+  { dryRun }: { readonly dryRun: boolean },
+  { signal }: Pick<UserCall, "signal">,
+): Promise<EntryResult[]> {
+  if (rules.length + shares.length === 0) return [];
+  const users = await mapSiteFailure(createUserClient(client).list());
+  // Users of a dry run do not exist yet.
+  const names = new Set([
+    ...users.users.map(({ name }) => name),
+    ...restored.flatMap(({ name, outcome }) => (outcome === "created" ? [name] : [])),
+  ]);
+  const existingRules = new Set(
+    rules.length === 0 ? [] : (await mapSiteFailure(readRules(client, []))).map(({ path }) => path),
+  );
+  const existingShares = new Set(
+    shares.length === 0 || users.family === "alist"
+      ? []
+      : (await mapSiteFailure(readShares(client))).map(({ id }) => id),
+  );
+  const missing = [
+    ...rules
+      .filter(({ path }) => !existingRules.has(path))
+      .map((rule) => ruleEntry(client, rule, users, names)),
+    ...shares
+      .filter(({ id }) => !existingShares.has(id))
+      .map((share) => shareEntry(client, share, users, names)),
+  ];
+  const kept = [
+    ...rules.flatMap(({ path }) => (existingRules.has(path) ? [keptEntry("rules", path)] : [])),
+    ...shares.flatMap(({ id }) => (existingShares.has(id) ? [keptEntry("shares", id)] : [])),
+  ];
+  const results = [...kept];
+  for (const entry of missing) results.push(await restoreEntry(entry, dryRun, signal));
+  return results;
+}
+
+async function restoreEntry(
+  { list, name, refusal, create }: Missing,
+  dryRun: boolean,
+  signal: AbortSignal,
+): Promise<EntryResult> {
+  const result = { list, name, reason: refusal, lost: [], notes: [], password: "" };
+  if (refusal !== "") return { ...result, outcome: "refused" };
+  if (dryRun) return { ...result, outcome: "created" };
+  if (signal.aborted) return { ...result, outcome: "failed", reason: message("USER_COPY_ENDED") };
+  try {
+    await create();
+    return { ...result, outcome: "created" };
+  } catch (error) {
+    if (!(error instanceof SiteFailure)) throw error;
+    return { ...result, outcome: "failed", reason: error.text };
+  }
+}
+
+function keptEntry(list: ListName, name: string): EntryResult {
+  return { list, name, outcome: "kept", reason: "", lost: [], notes: [], password: "" };
+}
+
+function ruleEntry(
+  client: SiteClient,
+  { path, members, users: lists }: ServerRule,
+  { users, family }: ServerUsers,
+  names: ReadonlySet<string>,
+): Missing {
+  const unknown = Object.values(lists)
+    .flat()
+    .filter((name) => !names.has(name));
+  const isListed = Object.values(lists).some((list) => list.length > 0);
+  return {
+    list: "rules",
+    name: path,
+    refusal:
+      isListed && family === "alist"
+        ? message("RULE_USERS_UNKNOWN_FAMILY")
+        : unknown.length > 0
+          ? message("RULE_USERS_MISSING", { names: [...new Set(unknown)].join(", ") })
+          : "",
+    create: async () => {
+      const present = isListed ? (await createUserClient(client).list()).users : users;
+      const ids = new Map(present.map(({ id, name }) => [name, id]));
+      const ofUsers = Object.entries(lists).map(([list, of]) => [
+        list,
+        of.map((name) => ids.get(name)),
+      ]);
+      const body = { ...members, path, ...Object.fromEntries(ofUsers) };
+      const secrets = typeof members["password"] === "string" ? [members["password"]] : [];
+      await client.call("POST", "/api/admin/meta/create", body, { secrets });
+    },
+  };
+}
+
+function shareEntry(
+  client: SiteClient,
+  share: Share,
+  { family }: ServerUsers,
+  names: ReadonlySet<string>,
+): Missing {
+  const { id, files, password, creator, expires, accessed, maxAccessed, disabled, rest } = share;
+  return {
+    list: "shares",
+    name: id,
+    refusal:
+      family === "alist"
+        ? message("SHARES_UNKNOWN_FAMILY")
+        : names.has(creator)
+          ? ""
+          : message("SHARE_CREATOR_MISSING", { creator }),
+    create: () =>
+      client.call(
+        "POST",
+        "/api/share/create",
+        {
+          ...rest,
+          id,
+          files,
+          creator,
+          accessed,
+          disabled,
+          pwd: password,
+          expires: expires === "" ? null : expires,
+          max_accessed: maxAccessed,
+        },
+        { secrets: [password] },
+      ),
+  };
+}

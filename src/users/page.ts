@@ -1,0 +1,46 @@
+import { message } from "../messages/message.ts";
+import type { SiteClient } from "../sync/client.ts";
+import { SiteFailure } from "../sync/failure.ts";
+
+/** Rows of a page: one reply stays far below the limit of replies. */
+const PAGE = 500;
+
+/** Rows of one of a server's lists. */
+export interface PagedList<T> {
+  readonly isRow: (value: unknown) => value is T;
+  readonly idOf: (row: T) => number | string;
+  /** Maximum number of rows: a longer list is refused as a whole. */
+  readonly most: number;
+}
+
+/**
+ * Reads all pages of a list of a server, each row once: rows move between pages when the list
+ * changes meanwhile.
+ *
+ * @throws SiteFailure; `too_large` for a longer list.
+ */
+export async function readPages<T>(
+  { call }: Pick<SiteClient, "call">,
+  path: string,
+  { isRow, idOf, most }: PagedList<T>,
+): Promise<T[]> {
+  const rows = new Map<number | string, T>();
+  const list = path.replace(/^\/api\//, "");
+  for (let page = 1; ; page += 1) {
+    const data = await call("GET", `${path}?page=${page}&per_page=${PAGE}`);
+    const { content, total } = (data ?? {}) as {
+      readonly content?: unknown;
+      readonly total?: unknown;
+    };
+    const found = content ?? [];
+    if (!Array.isArray(found) || !found.every(isRow) || !Number.isSafeInteger(total ?? 0))
+      throw new SiteFailure("foreign", message("LIST_INVALID", { list }));
+    const before = rows.size;
+    for (const row of found) rows.set(idOf(row), row);
+    const count = Math.max(rows.size, Number(total ?? 0));
+    if (count > most)
+      throw new SiteFailure("too_large", message("LIST_TOO_LONG", { list, count, most }));
+    // A server without pages repeats its whole list.
+    if (rows.size === before || rows.size >= Number(total ?? 0)) return [...rows.values()];
+  }
+}
