@@ -26,7 +26,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   audit: ["database", "messages", "gateway"],
   drivers: ["config/family.ts", "files", "messages"],
   // Parts of archives are in the folders of their nouns.
-  archive: ["access/grant.ts", "audit", "files", "history/pending-site.ts", "messages"],
+  archive: [
+    "access/grant.ts",
+    "audit",
+    "files",
+    "history/effect.ts",
+    "history/pending-site.ts",
+    "messages",
+  ],
   access: ["archive", "audit", "database", "files", "messages", "gateway"],
   ledger: ["access", "audit", "database", "messages", "secrets", "transport/body.ts"],
   // Revisions of all kinds of records: lists, differences, restores.
@@ -52,6 +59,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "archive",
     "audit",
     "database",
+    "history/effect.ts",
     "ledger",
     "messages",
     "secrets",
@@ -118,7 +126,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "transport",
   ],
   // Above the nouns: their stores on one connection, and the process.
-  store: ["access", "audit", "database", "incidents", "ledger", "mounts", "rules", "sites"],
+  store: ["access", "audit", "database", "incidents", "ledger", "sites", "sync"],
   telemetry: ["gateway", "transport"],
   // Clients of the contract and their users.
   client: [],

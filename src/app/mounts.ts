@@ -16,12 +16,13 @@ import { createMountView } from "../mounts/mount-view.ts";
 import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
-import { createMountRegistry, type MountStateStore } from "../mounts/site/registry.ts";
+import { createMountRegistry } from "../mounts/site/registry.ts";
 import { createMountSync, type RoundListener } from "../mounts/site/sync.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
 import { createBatches } from "../sync/batch.ts";
+import type { RecordStateStore } from "../sync/record-registry.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { SettingServices } from "./settings.ts";
 
@@ -30,7 +31,7 @@ export interface MountParts {
   readonly sites: Pick<Sites, "registry" | "sync">;
   readonly store: {
     readonly sites: SiteStore;
-    readonly mountStates: MountStateStore;
+    readonly mountStates: RecordStateStore;
     readonly incidents: IncidentStore;
     readonly audit: Pick<AuditStore, "append">;
   };

@@ -9,8 +9,9 @@ import { mountsKind } from "../mounts/history-kind.ts";
 import { MOUNTS, mountsByName } from "../mounts/kind.ts";
 import type { Mount } from "../mounts/mount.ts";
 import { nameByPath } from "../mounts/name-by-path.ts";
-import { createMountRegistry, type MountStateStore } from "../mounts/site/registry.ts";
+import { createMountRegistry } from "../mounts/site/registry.ts";
 import type { StoredSite } from "../sites/store.ts";
+import type { RecordStateStore } from "../sync/record-registry.ts";
 
 /** Mounts of a database without a service, as a kind of records in the history. */
 export interface OfflineMounts {
@@ -22,7 +23,7 @@ export interface OfflineMounts {
 
 export function openOfflineMounts(
   config: Pick<Config, "mountsFile">,
-  store: { readonly mountStates: MountStateStore },
+  store: { readonly mountStates: RecordStateStore },
   {
     drivers,
     sites,
@@ -99,7 +100,7 @@ export async function readOfflineDrivers({
 /** Sites whose mounts a service writes to their servers. */
 async function runningSites(
   sites: readonly StoredSite[],
-  states: MountStateStore,
+  states: RecordStateStore,
 ): Promise<readonly StoredSite[]> {
   const registry = createMountRegistry(states);
   await registry.load();

@@ -22,7 +22,6 @@ import { createWebhookRegistry } from "../incidents/webhook/registry.ts";
 import { MOUNTS, mountRules, mountsByName } from "../mounts/kind.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { settingImpl } from "../settings/rpc.ts";
-import { NO_EFFECTS } from "../sites/mount-effect.ts";
 import { createSiteRegistry, type SiteRegistry } from "../sites/registry.ts";
 import type { Store } from "../store/stores.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -117,7 +116,7 @@ async function openOfflineArchive(
   return openArchive(config, {
     services,
     sites,
-    effects: NO_EFFECTS,
+    effects: [],
     mounts: {
       list: async (_grant, names) =>
         chosenOf([...mountsByName(services.ledger.snapshot().of(MOUNTS)).values()], names),

@@ -121,7 +121,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const siteService = openSiteService(config, {
     services,
     sites,
-    mounts,
+    kinds: [mounts.onSites],
     log,
     stopping: ending.signal,
   });
@@ -183,7 +183,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     archive: openArchive(config, {
       services,
       sites: sites.registry,
-      effects: mounts,
+      effects: [mounts.onSites],
       mounts: {
         list: async (grant, names) =>
           names.length === 0

@@ -7,13 +7,13 @@ import type { Config } from "../config/config.ts";
 import type { Method } from "../gateway/method.ts";
 import { listRoutes } from "../gateway/rest/rest.ts";
 import { chooseLanguage, type Language, type Translate } from "../messages/language.ts";
-import type { MountService } from "../mounts/mount-service.ts";
 import type { Origin } from "../proxy/header.ts";
 import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
+import type { KindOfSites } from "../sites/record-effect.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { SiteService } from "../sites/service.ts";
-import { errorOf, type Site } from "../sites/site.ts";
+import { countsOf, errorOf, type Site } from "../sites/site.ts";
 import { countsText, stateOfSite } from "../sites/site-state.ts";
 import {
   createSites,
@@ -95,16 +95,17 @@ export async function openSites(
   });
 }
 
-/** Creates the service of the sites. @param parts.mounts what is known about their mounts. */
+/** Creates the service of the sites. */
 export function openSiteService(
   { maxValue }: Config,
   parts: Pick<SiteParts, "services" | "log"> & {
     readonly sites: Sites;
-    readonly mounts: Pick<MountService, "ofSite" | "leave" | "affected" | "onStatus">;
+    /** Kinds of records beside settings. */
+    readonly kinds: readonly KindOfSites[];
     readonly stopping: AbortSignal;
   },
 ): SiteService {
-  const { services, sites, mounts, log, stopping } = parts;
+  const { services, sites, kinds, log, stopping } = parts;
   const service = serveSites({
     registry: sites.registry,
     settings: sites.settings,
@@ -115,10 +116,9 @@ export function openSiteService(
     now: Date.now,
     stopping,
     onEvent: logSiteEvent(log),
-    mountsOf: mounts.ofSite,
-    effects: mounts,
+    kinds,
   });
-  mounts.onStatus(service.changed);
+  for (const kind of kinds) kind.onStatus(service.changed);
   return service;
 }
 
@@ -251,14 +251,15 @@ export function summaryOf(sites: SiteService): string | undefined {
     ...(lag > 0 ? [`${lag} ${lag === 1 ? "revision" : "revisions"} behind`] : []),
     ...(drift > 0 ? [drift === 1 ? "1 setting differs" : `${drift} settings differ`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
-    ...mountSummary(figures),
+    ...recordSummary(figures, "mounts"),
+    ...recordSummary(figures, "rules"),
   ].join("; ");
 }
 
-/** Numbers of mounts on sites by state, such as `mounts: 5 ok, 1 failing`. */
-function mountSummary(figures: ReturnType<typeof figuresOf>): string[] {
-  const text = countsText({ counts: totals(figures.map(({ mounts }) => mounts)) });
-  return text === "" ? [] : [`mounts: ${text}`];
+/** Numbers of records of a kind on sites by state, such as `mounts: 5 ok, 1 failing`. */
+function recordSummary(figures: ReturnType<typeof figuresOf>, kind: "mounts" | "rules"): string[] {
+  const text = countsText({ counts: totals(figures.map((each) => each[kind])) });
+  return text === "" ? [] : [`${kind}: ${text}`];
 }
 
 function totals(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
@@ -274,14 +275,15 @@ function sum(figures: ReturnType<typeof figuresOf>, name: "drift" | "refused"): 
 
 /** Metrics of each site. */
 export function figuresOf(sites: SiteService) {
-  return sites.list().map(({ site, state, mounts }) => ({
+  return sites.list().map(({ site, state, records }) => ({
     name: site.name,
-    state: stateOfSite({ site, state, mounts }, sites.revision()).state,
-    up: errorOf({ state, mounts }) === undefined && state.reachedAt > 0,
+    state: stateOfSite({ site, state, records }, sites.revision()).state,
+    up: errorOf({ state, records }) === undefined && state.reachedAt > 0,
     lag: site.mode === "follow" ? Math.max(0, sites.revision() - state.appliedRevision) : 0,
     drift: state.drift.length,
     refused: Object.keys(state.refused).length,
-    mounts: mounts.counts,
+    mounts: countsOf({ records }, "mount"),
+    rules: countsOf({ records }, "rule"),
   }));
 }
 

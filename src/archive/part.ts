@@ -1,5 +1,6 @@
 import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
+import type { Effect } from "../history/effect.ts";
 import { notFound } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -74,16 +75,6 @@ export interface ImportContext {
   readonly dryRun: boolean;
 }
 
-/** Effect of an import on a running server. */
-export interface ArchiveEffect {
-  /** `follow`: Mooring begins to write to the server. The others as for mounts. */
-  readonly action: "remove" | "disable" | "remount" | "follow";
-  /** Name of the site. */
-  readonly site: string;
-  /** Path of the mount on the site; empty: the whole site. */
-  readonly path: string;
-}
-
 /** Result for one entry. */
 export interface EntryResult {
   readonly name: string;
@@ -96,7 +87,7 @@ export interface EntryResult {
   readonly leftOut: readonly string[];
   /** Secrets without a value, neither in the source nor here. */
   readonly missing: readonly string[];
-  readonly effects: readonly ArchiveEffect[];
+  readonly effects: readonly Effect[];
   /** Whether a value of the source is missing after the import, other than by a choice of the caller. */
   readonly isLoss: boolean;
   /** Whether values were compared that the caller may not read: dry runs could be guesses. */

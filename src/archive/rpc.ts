@@ -1,7 +1,6 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
-  ArchiveEffectSchema,
   type ArchiveResult,
   ArchiveResultSchema,
   type BackupService as BackupServiceDesc,
@@ -14,6 +13,7 @@ import {
 import { grantOf } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
+import { effectToProto } from "../history/effect.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
@@ -125,8 +125,6 @@ function resultToProto(result: PartResult, say: (text: Text) => string): Archive
     differs: [...differs],
     leftOut: [...leftOut],
     missing: [...missing],
-    effects: effects.map(({ action, site, path }) =>
-      create(ArchiveEffectSchema, { action, site, mountPath: path }),
-    ),
+    effects: effects.map(effectToProto),
   });
 }

@@ -8,7 +8,6 @@ import {
   MountContent,
   type MountInput,
   MountOverrideSchema,
-  type MountResult,
   type MountSites,
   MountSitesSchema,
   type MountStatus,
@@ -21,7 +20,6 @@ import { localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readValue } from "./file.ts";
-import { effectLine } from "./mount-effect.ts";
 import { type Output, printableLine } from "./output.ts";
 
 /** Prints mounts, a line each. */
@@ -125,20 +123,6 @@ export async function writeMount(output: Output, mount: Mount): Promise<void> {
 
 function valueRows(values: JsonObject | undefined, at = ""): [string, string][] {
   return Object.entries(values ?? {}).map(([name, value]) => [`${name}${at}`, String(value)]);
-}
-
-/** Prints the results of mounts, a line each. */
-export async function writeResults(output: Output, results: readonly MountResult[]): Promise<void> {
-  await output.write(
-    results
-      .map(({ name, outcome, note, differs, effects }) => {
-        const what = [differs.join(", "), note].filter((text) => text !== "").join("; ");
-        const line = printableLine(`${name}: ${outcome}${what === "" ? "" : ` (${what})`}`);
-        return [line, ...effects.map((effect) => `  ${effectLine(effect)}`)].join("\n");
-      })
-      .map((lines) => `${lines}\n`)
-      .join(""),
-  );
 }
 
 /** Prints the status of mounts on sites, a line each. */

@@ -89,21 +89,22 @@ export function noteOf({ status }: Site): string {
     ...status.refused.map(({ key, reason }) => `${key} refused: ${reason}`),
     status.held.length > 0 ? `pinned: ${status.held.map(({ key }) => key).join(", ")}` : "",
     status.fought.length > 0 ? `flapping, no longer corrected: ${status.fought.join(", ")}` : "",
-    mountNote(status.mounts),
+    recordNote("mounts", status.mounts),
+    recordNote("rules", status.rules),
   ];
   // A site that is not read, or waits for something else.
   return parts.filter((part) => part !== "").join("; ") || status.cause;
 }
 
-/** Numbers of mounts that do not work, such as `mounts: 1 failing`. */
-function mountNote(counts: Readonly<Record<string, number>>): string {
+/** Numbers of records that do not work, such as `mounts: 1 failing`. */
+function recordNote(noun: string, counts: Readonly<Record<string, number>>): string {
   const { differs = 0, failing = 0, stuck = 0 } = counts;
   const parts = [
     ...(differs > 0 ? [`${differs} ${differs === 1 ? "differs" : "differ"}`] : []),
     ...(failing > 0 ? [`${failing} failing`] : []),
     ...(stuck > 0 ? [`${stuck} stuck`] : []),
   ];
-  return parts.length === 0 ? "" : `mounts: ${parts.join(", ")}`;
+  return parts.length === 0 ? "" : `${noun}: ${parts.join(", ")}`;
 }
 
 /** Prints the differing settings, and the number of each kind. */

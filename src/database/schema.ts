@@ -185,9 +185,11 @@ interface SiteLogTable {
   result: string;
 }
 
-/** State of a mount on a site, as JSON. Empty name: common state of all mounts of the site. */
-interface MountStateTable {
+/** State of a record on a site, as JSON. Empty name: common state of all records of the kind. */
+interface RecordStateTable {
   site_id: string;
+  /** `mount` or `rule`. */
+  kind: string;
   name: string;
   state: string;
 }
@@ -298,7 +300,7 @@ export interface Database {
   site_state: SiteStateTable;
   site_log: SiteLogTable;
   lease: LeaseTable;
-  mount_state: MountStateTable;
+  record_state: RecordStateTable;
   incident: IncidentTable;
   webhook: WebhookTable;
   webhook_delivery: WebhookDeliveryTable;

@@ -159,14 +159,15 @@ export async function createSites(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** States of mounts on sites. */
-export async function createMountStates(db: Kysely<unknown>): Promise<void> {
+/** States of records on sites. */
+export async function createRecordStates(db: Kysely<unknown>): Promise<void> {
   await db.schema
-    .createTable("mount_state")
+    .createTable("record_state")
     .addColumn("site_id", "text", (c) => c.notNull())
+    .addColumn("kind", "text", (c) => c.notNull())
     .addColumn("name", "text", (c) => c.notNull())
     .addColumn("state", "text", (c) => c.notNull())
-    .addPrimaryKeyConstraint("mount_state_pk", ["site_id", "name"])
+    .addPrimaryKeyConstraint("record_state_pk", ["site_id", "kind", "name"])
     .execute();
 }
 

@@ -4,6 +4,7 @@ import type { Item, Kind } from "../ledger/kind.ts";
 import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
 import type { ServiceError } from "../messages/error.ts";
 import type { Text } from "../messages/message.ts";
+import type { Effect } from "./effect.ts";
 
 /** Kind of records in the history: what people see of it and may restore. */
 export interface RecordKind {
@@ -81,13 +82,4 @@ export interface Restored {
   readonly effects: readonly Effect[];
   /** Error for a caller who has no right to restore it; absent: it has. */
   readonly refusal?: ServiceError;
-}
-
-/** Effect on a running server. `remove` and `disable` end a service; `remount` interrupts it. */
-export interface Effect {
-  readonly action: "remove" | "disable" | "remount";
-  /** Name of the site. */
-  readonly site: string;
-  /** Path on the site. */
-  readonly path: string;
 }

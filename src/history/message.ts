@@ -10,6 +10,7 @@ import { ChangeKind, type Revision, RevisionSchema } from "../../gen/mooring/v1/
 import { tokenIdOf } from "../audit/entry.ts";
 import type { RevisionSummary } from "../ledger/store.ts";
 import type { Text } from "../messages/message.ts";
+import { effectToProto } from "./effect.ts";
 import type { ItemChange, RecordChange } from "./kind.ts";
 import type { RestoreResult } from "./restore.ts";
 
@@ -68,6 +69,6 @@ export function resultToProto(
     note: say(note),
     differs: [...differs],
     notRestored: [...notRestored],
-    effects: effects.map(({ action, site, path }) => ({ action, site, mountPath: path })),
+    effects: effects.map(effectToProto),
   } as MessageInitShape<typeof RollbackResultSchema>);
 }

@@ -249,6 +249,7 @@ export const MESSAGES = {
   DO_CHANGE_OR_ADOPT_SITE:
     'Change the values in Mooring, or adopt those of the site ("mooring site adopt {site}").',
   DO_LIST_MOUNTS: 'To list them with their causes: "mooring mount list --site {site}".',
+  DO_LIST_RULES: 'To list them with their causes: "mooring rule list --site {site}".',
   DO_SYNC_OR_ADOPT:
     'Write the values of Mooring to the site ("mooring mount sync {site} {name}"), or adopt those of the site ("mooring mount adopt {site} {name}").',
   NO_INCIDENTS: "There are no open incidents.",
@@ -266,6 +267,7 @@ export const MESSAGES = {
   SITE_SETTINGS_DIFFER: "values differ: {keys}",
   SITE_BEHIND: "revisions that are not on the site yet: {count}",
   SITE_MOUNTS: "mounts: {states}",
+  SITE_RULES: "folder rules: {states}",
   NEVER: "never",
   PROBES_ARE_OFF:
     'Mooring lists none by itself (MOORING_PROBE_INTERVAL=0s): "mooring mount test --all" lists them now.',

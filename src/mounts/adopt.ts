@@ -177,12 +177,14 @@ export function compareResults(
     if (differs.length === 0)
       return { name: mount.name, outcome: "unchanged", note: error, differs };
     const action = mount.disabled && differs.includes("disabled") ? "disable" : "remount";
-    const effects = [{ action, site: site.name, path: state.path } as const];
+    const effects = [{ action, site: site.name, kind: "mount", path: state.path } as const];
     return { name: mount.name, outcome: "changed", note: error, differs, effects };
   });
   const gone = Object.entries(round.states).flatMap(([name, state]): Result[] => {
     if (names.has(name) || state === undefined || !byId.has(state.id)) return [];
-    const effects = [{ action: "remove", site: site.name, path: state.path } as const];
+    const effects = [
+      { action: "remove", site: site.name, kind: "mount", path: state.path } as const,
+    ];
     return [{ ...resultAs(name, "deleted", ""), effects }];
   });
   const extra = round.extra.map(({ path }) => resultAs(path, "skipped", message("ONLY_AT_SITE")));
@@ -197,7 +199,7 @@ export interface AdoptRoundOptions {
   readonly origin: RevisionOrigin;
   readonly rules: SaveRules;
   readonly ledger: Ledger;
-  readonly registry: Pick<MountRegistry, "mounts">;
+  readonly registry: Pick<MountRegistry, "records">;
   readonly hash: Fingerprint;
   /** All mounts, by name. */
   readonly mounts: ReadonlyMap<string, Mount>;
@@ -232,7 +234,7 @@ export async function adoptRound(
       etagOf: rules.etagOf,
     });
   };
-  const known = options.registry.mounts(site.id);
+  const known = options.registry.records(site.id);
   const found = findMounts(round, {
     names,
     known,

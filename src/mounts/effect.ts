@@ -1,5 +1,5 @@
+import type { Effect } from "../history/effect.ts";
 import type { Draft } from "../ledger/draft.ts";
-import type { MountEffect } from "../sites/mount-effect.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite, pathOn } from "../sites/site-choice.ts";
 import { draftMounts, MOUNTS } from "./kind.ts";
@@ -36,11 +36,11 @@ export function isRunning(
 export function effectsOf(
   { before, after, differs }: MountChange,
   sites: readonly Pick<Site, "id" | "name">[],
-): readonly MountEffect[] {
+): readonly Effect[] {
   if (before === undefined) return [];
-  return sites.flatMap((site): MountEffect[] => {
+  return sites.flatMap((site): Effect[] => {
     if (!isOnSite(before, site.id)) return [];
-    const effect = { site: site.name, path: pathOn(before, site.id) };
+    const effect = { site: site.name, kind: "mount", path: pathOn(before, site.id) } as const;
     if (after === undefined || !isOnSite(after, site.id)) return [{ action: "remove", ...effect }];
     if (after.disabled) return before.disabled ? [] : [{ action: "disable", ...effect }];
     const isChanged = differs.some((name) => concerns(name, after, site));
@@ -55,7 +55,7 @@ export type DecideMounts<R> = (
 ) => readonly R[] | Promise<readonly R[]>;
 
 /** Result of a change with its effects on servers. */
-export type WithEffects<R> = R & { readonly effects: readonly MountEffect[] };
+export type WithEffects<R> = R & { readonly effects: readonly Effect[] };
 
 /** Adds the effects of a change on servers to its results. @param sites as in `effectsOf`. */
 export function decideWithEffects<R extends Pick<Result, "name" | "differs">>(
@@ -92,7 +92,7 @@ export function effectsOfFollowing(
   site: Pick<Site, "id" | "name">,
   mounts: ReadonlyMap<string, Mount>,
   states: ReadonlyMap<string, MountState>,
-): readonly { readonly name: string; readonly effects: readonly MountEffect[] }[] {
+): readonly { readonly name: string; readonly effects: readonly Effect[] }[] {
   return [...states].flatMap(([name, { id, path, phase, differs }]) => {
     if (id === 0 || phase === "gone") return [];
     const mount = mounts.get(name);
@@ -100,6 +100,6 @@ export function effectsOfFollowing(
     if (isWanted && differs.length === 0) return [];
     const isDisabled = isWanted && mount.disabled && differs.includes("disabled");
     const action = !isWanted ? "remove" : isDisabled ? "disable" : "remount";
-    return [{ name, effects: [{ action, site: site.name, path } as const] }];
+    return [{ name, effects: [{ action, site: site.name, kind: "mount", path } as const] }];
   });
 }

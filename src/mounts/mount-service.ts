@@ -4,8 +4,8 @@ import type { RecordKind } from "../history/kind.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import type { ChangeOrigin } from "../ledger/writer.ts";
 import type { Text } from "../messages/message.ts";
-import type { EffectsOnMounts } from "../sites/mount-effect.ts";
-import type { MountsOfSite, Site } from "../sites/site.ts";
+import type { KindOfSites } from "../sites/record-effect.ts";
+import type { Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
@@ -63,7 +63,9 @@ export interface DeclaredMounts {
 /**
  * Rules of mounts. Failed calls to sites are UNAVAILABLE or FAILED_PRECONDITION, as for settings.
  */
-export interface MountService extends DeclaredMounts, EffectsOnMounts {
+export interface MountService extends DeclaredMounts {
+  /** Mounts as the sites see them. */
+  readonly onSites: KindOfSites;
   revision(): number;
   /** Etag of a mount. */
   readonly etagOf: MountEtag;
@@ -86,8 +88,6 @@ export interface MountService extends DeclaredMounts, EffectsOnMounts {
   saved(names: ReadonlySet<string>): readonly Mount[];
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
-  /** Summary of the mounts of a site. The same object until it changes. */
-  ofSite(site: Site): MountsOfSite;
   /** Enabled mounts on sites, Mooring's and others, with what is known about them. */
   looked(siteId: string | undefined): {
     readonly mounts: readonly {

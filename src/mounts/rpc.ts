@@ -5,6 +5,8 @@ import {
   MountContent,
   type MountInput as MountInputMessage,
   type Mount as MountMessage,
+  type MountResult,
+  MountResultSchema,
   MountSchema,
   type MountSites,
   type MountSitesSchema,
@@ -32,6 +34,7 @@ import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { effectToProto } from "../history/effect.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
 import { memoize } from "../memoize.ts";
 import { denied, invalid } from "../messages/error.ts";
@@ -40,7 +43,6 @@ import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
-import { mountResultToProto } from "../sites/mount-effect.ts";
 import { isOnSite, overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
@@ -429,4 +431,19 @@ function secretKeys(
     ...keys(mount.items),
     ...overridesByName(mount, names).flatMap(([site, { items }]) => keys(items, site)),
   ];
+}
+
+/** Converts the result of a change for one mount. */
+function mountResultToProto(
+  { name, outcome, note, differs, leftOut = [], effects = [] }: Result,
+  say: (text: Text) => string,
+): MountResult {
+  return create(MountResultSchema, {
+    name,
+    outcome,
+    note: say(note),
+    differs: [...differs],
+    leftOut: [...leftOut],
+    effects: effects.map(effectToProto),
+  });
 }

@@ -7,7 +7,7 @@ import { failedPrecondition, invalid, ServiceError, type Violation } from "../me
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import { checkManaged } from "../settings/save.ts";
-import type { MountResult } from "../sites/mount-effect.ts";
+import type { RecordResult } from "../sites/record-effect.ts";
 import { isOnSite, pathOn, pathsOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
@@ -25,7 +25,7 @@ const MAX_MOUNTS = 10_000;
 /** Maximum number of violations in a reply. */
 const MAX_VIOLATIONS = 100;
 
-export type Result = MountResult;
+export type Result = RecordResult;
 
 /** A result without differences. */
 export function resultAs(name: string, outcome: Result["outcome"], note: Text): Result {

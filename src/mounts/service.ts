@@ -70,6 +70,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     for (const listener of listeners) listener();
   };
   registry.onChange(changed);
+  const onStatus = (listener: () => void): void => void listeners.add(listener);
   return {
     revision: () => ledger.snapshot().revision,
     etagOf: changes.etagOf,
@@ -86,10 +87,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
         .sites()
         .filter(({ id }) => isOnSite(mount, id))
         .map((site) => statusOn(mount, site)),
-    ofSite: summaries.ofSite,
     looked: lookedMounts({ view, sites, registry, sources }),
     watch: feed.watch,
-    onStatus: (listener) => void listeners.add(listener),
+    onStatus,
     changed: () => changed(),
     declaredBy: changes.declared.by,
     running: changes.running,
@@ -112,13 +112,18 @@ export function createMountService(deps: MountServiceDeps): MountService {
     sync: syncMounts(changes, { ...deps, statusOn, list }),
     test: testOfMounts(changes, { ...deps, list }),
     ...adoptMounts(changes, deps),
-    leave: leaveSite(changes, deps),
-    affected: (before, after) => {
-      const { contacted } = registry.site(after.id);
-      if (isRunning(before, { contacted }) || !isRunning(after, { contacted })) return [];
-      return effectsOfFollowing(after, view.all(), registry.mounts(after.id)).map(
-        ({ name, effects }) => ({ ...resultAs(name, "unchanged", ""), effects }),
-      );
+    onSites: {
+      kind: "mount",
+      ofSite: summaries.ofSite,
+      onStatus,
+      leave: leaveSite(changes, deps),
+      affected: (before, after) => {
+        const { contacted } = registry.site(after.id);
+        if (isRunning(before, { contacted }) || !isRunning(after, { contacted })) return [];
+        return effectsOfFollowing(after, view.all(), registry.records(after.id)).map(
+          ({ name, effects }) => ({ ...resultAs(name, "unchanged", ""), effects }),
+        );
+      },
     },
   };
 }

@@ -24,7 +24,7 @@ export interface Status extends State {
 
 /** Sources of the state of mounts besides the process that writes them to sites. */
 export interface StatusSources {
-  readonly registry: Pick<MountRegistry, "site" | "mounts" | "listings">;
+  readonly registry: Pick<MountRegistry, "site" | "records" | "listings">;
   /** State of a site's settings. */
   readonly siteState: (siteId: string) => Pick<SiteState, "error">;
   /** The open incident of a mount on a site. */
@@ -52,7 +52,7 @@ export function unreadSite(
 /** Status of a mount on a site, from all that is known about it. */
 export function statusOf(mount: Mount, site: Site, sources: StatusSources): Status {
   const { registry, incidentAt, remedyFor } = sources;
-  const state = registry.mounts(site.id).get(mount.name);
+  const state = registry.records(site.id).get(mount.name);
   const { applied = 0, differs = [], status = "", statusSince = 0, error = "" } = state ?? {};
   const path = (state?.absent === false && state.path) || pathOn(mount, site.id);
   const agrees =

@@ -1,4 +1,4 @@
-import type { MountsOfSite, Site, SiteState } from "../sites/site.ts";
+import type { RecordsOfSite, Site, SiteState } from "../sites/site.ts";
 import { isOnSite } from "../sites/site-choice.ts";
 import type { Mount } from "./mount.ts";
 import type { Status } from "./status.ts";
@@ -8,14 +8,14 @@ export interface SummaryDeps {
   readonly mounts: () => ReadonlyMap<string, Mount>;
   readonly statusOf: (mount: Mount, site: Site) => Status;
   /** Reason for which the mounts of a site can't be read. */
-  readonly errorOf: (site: Site) => MountsOfSite["error"];
+  readonly errorOf: (site: Site) => RecordsOfSite["error"];
   /** State of a site's settings. The same object until it changes. */
   readonly stateOf: (siteId: string) => Pick<SiteState, "error">;
 }
 
 /** Summaries of the mounts of sites, each computed once after a change. */
 export interface Summaries {
-  ofSite(site: Site): MountsOfSite;
+  ofSite(site: Site): RecordsOfSite;
   /** Computes the summary of a site, or of all, again. */
   forget(siteId: string | undefined): void;
 }
@@ -24,7 +24,7 @@ interface Known {
   readonly site: Site;
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly error: SiteState["error"];
-  readonly summary: MountsOfSite;
+  readonly summary: RecordsOfSite;
   readonly isCurrent: boolean;
 }
 
@@ -47,7 +47,7 @@ export function createSummaries(deps: SummaryDeps): Summaries {
         const { state } = deps.statusOf(mount, site);
         counts[state] = (counts[state] ?? 0) + 1;
       }
-      const now: MountsOfSite = { error: deps.errorOf(site), counts };
+      const now: RecordsOfSite = { kind: "mount", error: deps.errorOf(site), counts };
       const isSame = JSON.stringify(now) === JSON.stringify(before?.summary);
       const summary = before !== undefined && isSame ? before.summary : Object.freeze(now);
       known.set(site.id, { site, mounts, error, summary, isCurrent: true });

@@ -1,6 +1,5 @@
 import { readMembers, timeMember } from "../archive/member.ts";
 import {
-  type ArchiveEffect,
   type ArchiveEntry,
   chosenOf,
   type EntryResult,
@@ -11,13 +10,14 @@ import {
 } from "../archive/part.ts";
 import { doneEntry } from "../audit/entry.ts";
 import { mapWriteError } from "../database/error.ts";
+import type { Effect } from "../history/effect.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { MASK } from "../settings/value.ts";
 import { type SiteInput, withInput } from "./input.ts";
-import type { EffectsOnMounts } from "./mount-effect.ts";
+import type { EffectsOnRecords } from "./record-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import { NEW_SITE, type Site, type SiteMode } from "./site.ts";
 import { createSiteNames, type SiteNames } from "./site-names.ts";
@@ -35,7 +35,8 @@ export interface SitePartDeps {
   readonly isSecret: (key: string) => boolean;
   /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
-  readonly effects: Pick<EffectsOnMounts, "affected">;
+  /** Effects on the records of each kind. */
+  readonly effects: readonly Pick<EffectsOnRecords, "affected">[];
   readonly now: () => number;
   /** A new id of a site. */
   readonly newId: () => string;
@@ -195,14 +196,15 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     };
   }
 
-  function effectsOf(before: Site | undefined, after: Site): ArchiveEffect[] {
+  function effectsOf(before: Site | undefined, after: Site): Effect[] {
     const isFollowing = ({ mode, paused, token }: Site): boolean =>
       mode === "follow" && !paused && token !== "";
     const begins = isFollowing(after) && (before === undefined || !isFollowing(before));
-    const onMounts = before === undefined ? [] : deps.effects.affected(before, after);
+    const onRecords =
+      before === undefined ? [] : deps.effects.flatMap((kind) => kind.affected(before, after));
     return [
-      ...(begins ? [{ action: "follow", site: after.name, path: "" } as const] : []),
-      ...onMounts.flatMap(({ effects = [] }) => effects),
+      ...(begins ? [{ action: "follow", site: after.name, kind: "", path: "" } as const] : []),
+      ...onRecords.flatMap(({ effects = [] }) => effects),
     ];
   }
 }

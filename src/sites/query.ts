@@ -81,7 +81,7 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
         await trx.deleteFrom("site").where("id", "=", id).execute();
         await trx.deleteFrom("site_state").where("site_id", "=", id).execute();
         await trx.deleteFrom("site_log").where("site_id", "=", id).execute();
-        await trx.deleteFrom("mount_state").where("site_id", "=", id).execute();
+        await trx.deleteFrom("record_state").where("site_id", "=", id).execute();
         await append(trx, audit);
         await markSites(trx);
       }),

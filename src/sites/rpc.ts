@@ -38,11 +38,11 @@ import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
 import { createView } from "../state-feed.ts";
 import type { SiteInput } from "./input.ts";
-import { mountResultToProto } from "./mount-effect.ts";
+import { recordResultToProto } from "./record-effect.ts";
 import type { SiteService, WatchedSites } from "./service.ts";
 import type { Comparison, SyncStatus } from "./settings/compare.ts";
 import type { SiteView } from "./site.ts";
-import { errorOf, type SiteMode } from "./site.ts";
+import { countsOf, errorOf, type SiteMode } from "./site.ts";
 import { stateOfSite } from "./site-state.ts";
 import { MOUNT_ACTION } from "./store.ts";
 
@@ -114,7 +114,7 @@ export function siteImpl(
       return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
     },
     updateSite: async ({ name, site, dryRun }, context) => {
-      const { view, mounts } = await source.sites.update(
+      const { view, records } = await source.sites.update(
         name,
         inputFromProto(site),
         originOf(context),
@@ -122,13 +122,13 @@ export function siteImpl(
       );
       return create(UpdateSiteResponseSchema, {
         site: showIn(context)(view),
-        mounts: mounts.map((mount) => mountResultToProto(mount, sayIn(context))),
+        records: records.map((record) => recordResultToProto(record, sayIn(context))),
       });
     },
     deleteSite: async ({ name, dryRun }, context) => {
-      const mounts = await source.sites.delete(name, originOf(context), { dryRun });
+      const records = await source.sites.delete(name, originOf(context), { dryRun });
       return create(DeleteSiteResponseSchema, {
-        mounts: mounts.map((mount) => mountResultToProto(mount, sayIn(context))),
+        records: records.map((record) => recordResultToProto(record, sayIn(context))),
       });
     },
     checkSite: async ({ name }, context) => {
@@ -242,7 +242,7 @@ function siteToProto(
   isSecret: (key: string) => boolean,
   say: (text: Text) => string,
 ): SiteMessage {
-  const { site, state, mounts } = view;
+  const { site, state } = view;
   const error = errorOf(view);
   const decided = stateOfSite(view, revision);
   const { name, url, ca, pin, mode, include, exclude, overrides, paused, upstream, created } = site;
@@ -283,7 +283,8 @@ function siteToProto(
       reachTime: time(state.reachedAt),
       errorTime: time(error?.since ?? 0),
       retryTime: time(state.nextTry),
-      mounts: { ...mounts.counts },
+      mounts: { ...countsOf(view, "mount") },
+      rules: { ...countsOf(view, "rule") },
     } as NonNullable<SiteMessage["status"]>,
   });
 }

@@ -12,23 +12,14 @@ import { SETTINGS } from "../settings/kind.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failure.ts";
 import { checkKeys, type SiteInput, withInput } from "./input.ts";
-import type { EffectsOnMounts, MountResult } from "./mount-effect.ts";
+import type { KindOfSites, KindResult, RecordResult } from "./record-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import { type Adoption, adoptValues } from "./settings/adoption.ts";
 import type { Comparison } from "./settings/compare.ts";
 import type { Pushed } from "./settings/push.ts";
 import type { Round } from "./settings/round.ts";
 import type { SettingSync } from "./settings/sync.ts";
-import {
-  errorOf,
-  type MountsOfSite,
-  NEW_SITE,
-  NEW_STATE,
-  NO_MOUNTS,
-  type Site,
-  type SiteState,
-  type SiteView,
-} from "./site.ts";
+import { errorOf, NEW_SITE, NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
 
 /** Result of a sync, or of its dry run. */
@@ -62,18 +53,18 @@ export interface SiteService {
     input: SiteInput,
     origin: AuditOrigin,
     options?: { readonly dryRun?: boolean },
-  ): Promise<{ readonly view: SiteView; readonly mounts: readonly MountResult[] }>;
+  ): Promise<{ readonly view: SiteView; readonly records: readonly KindResult[] }>;
   /**
-   * Removes a site; its server is unchanged. Mounts that name it stay on their other sites, or on
+   * Removes a site; its server is unchanged. Records that name it stay on their other sites, or on
    * none.
    *
-   * @returns these mounts. @throws NOT_FOUND; FAILED_PRECONDITION for a mount that a file declares.
+   * @returns these records. @throws NOT_FOUND; FAILED_PRECONDITION for one that a file declares.
    */
   delete(
     name: string,
     origin: AuditOrigin,
     options?: { readonly dryRun?: boolean },
-  ): Promise<readonly MountResult[]>;
+  ): Promise<readonly KindResult[]>;
   /** Reads the site now. */
   check(name: string): Promise<SiteView>;
   compare(
@@ -111,7 +102,7 @@ export interface SiteService {
   pending(
     isAsked?: (siteId: string) => boolean,
   ): readonly { readonly site: string; readonly reason: Text }[];
-  /** Wakes streams after a change of the mounts of sites. */
+  /** Wakes streams after a change of the records of sites. */
   changed(): void;
 }
 
@@ -129,9 +120,8 @@ export interface SiteServiceDeps {
   /** Aborted when the service stops; ends all watches. */
   readonly stopping: AbortSignal;
   readonly onEvent: (site: Site, event: SiteEvent) => void;
-  /** Summary of the mounts of a site. The same object until it changes. */
-  readonly mountsOf?: ((site: Site) => MountsOfSite) | undefined;
-  readonly effects: EffectsOnMounts;
+  /** Kinds of records beside settings. */
+  readonly kinds: readonly KindOfSites[];
 }
 
 /** Maximum number of sites: each needs a list of settings in memory and a call per minute. */
@@ -142,7 +132,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   const viewOf = (site: Site): SiteView => ({
     site,
     state: registry.state(site.id),
-    mounts: deps.mountsOf?.(site) ?? NO_MOUNTS,
+    records: deps.kinds.map((kind) => kind.ofSite(site)),
   });
   const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
     new Set([...Array.from(ledger.snapshot().of(SETTINGS).items(), ({ key }) => key), ...known]);
@@ -169,6 +159,12 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   };
   const noted = (origin: AuditOrigin, { name }: Site, detail: AuditEntry["detail"]) =>
     doneEntry(origin, deps.now(), [name], detail);
+  const leave = async (site: Site, origin: AuditOrigin, dryRun: boolean): Promise<KindResult[]> => {
+    const results: KindResult[] = [];
+    for (const each of deps.kinds)
+      results.push(...withKind(each, await each.leave(site, origin, { dryRun })));
+    return results;
+  };
   const read = (site: Site): Promise<Round> =>
     mapSiteFailure(settings.round(site, { aim: "read", actor: "sites" }));
   const feed = createStateFeed<WatchedSites>({
@@ -213,8 +209,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
         throw tooEarly(site);
       const changed = changedMembers(before, site);
-      const mounts = deps.effects.affected(before, site);
-      if (dryRun) return { view: { ...viewOf(before), site }, mounts };
+      const records = deps.kinds.flatMap((each) => withKind(each, each.affected(before, site)));
+      if (dryRun) return { view: { ...viewOf(before), site }, records };
       const isDone = await registry.update(site, [noted(origin, site, { changed })], before);
       if (isDone === undefined) {
         await registry.load();
@@ -224,15 +220,15 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const isReached = site.url !== before.url || site.token !== before.token;
       if (isReached || site.ca !== before.ca || site.pin !== before.pin)
         await registry.clearError(site.id);
-      return { view: viewOf(site), mounts };
+      return { view: viewOf(site), records };
     },
     delete: async (name, origin, { dryRun = false } = {}) => {
       const site = registry.byName(name);
-      const mounts = await deps.effects.leave(site, origin, { dryRun: true });
-      if (dryRun) return mounts;
+      const planned = await leave(site, origin, true);
+      if (dryRun) return planned;
       await settings.exclusive(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));
-      // Only now: a mount that leaves an existing site is removed from its server.
-      return deps.effects.leave(site, origin, { dryRun: false });
+      // Only now: a record that leaves an existing site is removed from its server.
+      return leave(site, origin, false);
     },
     check: async (name) => {
       const site = registry.byName(name);
@@ -293,7 +289,9 @@ function readSites(
     views.map((view) => {
       const old = before?.items.get(view.site.id);
       const isSame =
-        old?.site === view.site && old.state === view.state && old.mounts === view.mounts;
+        old?.site === view.site &&
+        old.state === view.state &&
+        view.records.every((each, at) => each === old.records[at]);
       return [view.site.id, isSame ? old : view];
     }),
   );
@@ -302,6 +300,13 @@ function readSites(
     before.items.size === items.size &&
     [...items].every(([id, view]) => before.items.get(id) === view);
   return isUnchanged ? before : { items, snapshot };
+}
+
+function withKind(
+  { kind }: Pick<KindOfSites, "kind">,
+  results: readonly RecordResult[],
+): readonly KindResult[] {
+  return results.map((result) => ({ ...result, kind }));
 }
 
 function tooEarly({ name }: Site): ServiceError {

@@ -1,19 +1,25 @@
 import { message } from "../messages/message.ts";
 import { isLasting } from "../sync/failure.ts";
 import { OK, STATES, type State, type Trouble, worstOf } from "../sync/state.ts";
-import { errorOf, type MountsOfSite, type Site, type SiteView } from "./site.ts";
+import { errorOf, type RecordsOfSite, type Site, type SiteView } from "./site.ts";
 
 /** Maximum number of keys in a cause. */
 const MAX_NAMED = 5;
 
 /**
  * State of a site, from all that is known about it: whether it can be read, its settings and its
- * mounts. This is the only place that decides it.
+ * other records. This is the only place that decides it.
  *
  * @param revision the newest of the settings.
  */
 export function stateOfSite(view: SiteView, revision: number): State {
-  return contactState(view) ?? worstOf([stateOfSettings(view, revision), stateOfMounts(view)]);
+  return (
+    contactState(view) ??
+    worstOf([
+      stateOfSettings(view, revision),
+      ...view.records.map((records) => stateOfRecords(view.site, records)),
+    ])
+  );
 }
 
 /** State of a site that is not read; undefined: it is. */
@@ -80,20 +86,26 @@ function stateOfSettings({ site, state }: SiteView, revision: number): State {
   return OK;
 }
 
-/** State of the mounts on a site, without their names: callers may not be allowed to read them. */
-function stateOfMounts({ site, mounts }: SiteView): State {
-  const worst = STATES.findLast((state) => (mounts.counts[state] ?? 0) > 0) ?? "ok";
+/** State of the records of a kind, without their names: callers may not be allowed to read them. */
+function stateOfRecords(site: Site, records: RecordsOfSite): State {
+  const worst = STATES.findLast((state) => (records.counts[state] ?? 0) > 0) ?? "ok";
   if (worst === "ok") return OK;
+  const { cause, remedy } = TEXTS[records.kind];
   return {
     state: worst,
-    cause: message("SITE_MOUNTS", { states: countsText(mounts) }),
-    remedy: worst === "waiting" ? "" : message("DO_LIST_MOUNTS", { site: site.name }),
+    cause: message(cause, { states: countsText(records) }),
+    remedy: worst === "waiting" ? "" : message(remedy, { site: site.name }),
     since: 0,
   };
 }
 
-/** Numbers of mounts by state, such as `5 ok, 1 failing`. */
-export function countsText({ counts }: Pick<MountsOfSite, "counts">): string {
+const TEXTS = {
+  mount: { cause: "SITE_MOUNTS", remedy: "DO_LIST_MOUNTS" },
+  rule: { cause: "SITE_RULES", remedy: "DO_LIST_RULES" },
+} as const;
+
+/** Numbers of records by state, such as `5 ok, 1 failing`. */
+export function countsText({ counts }: Pick<RecordsOfSite, "counts">): string {
   return STATES.flatMap((state) => {
     const count = counts[state] ?? 0;
     return count > 0 ? [`${count} ${state}`] : [];

@@ -113,21 +113,21 @@ export interface SiteState {
   readonly nextTry: number;
 }
 
-/** Summary of the mounts of a site. The same object until it changes. */
-export interface MountsOfSite {
-  /** Reason for which the mounts can't be read. */
+/** Summary of the records of one kind on a site. The same object until it changes. */
+export interface RecordsOfSite {
+  readonly kind: "mount" | "rule";
+  /** Reason for which the records can't be read. */
   readonly error: SiteState["error"];
-  /** Number of Mooring's mounts on the site, by state (`ok`, `failing`, …). */
+  /** Number of Mooring's records on the site, by state (`ok`, `failing`, …). */
   readonly counts: Readonly<Record<string, number>>;
 }
-
-export const NO_MOUNTS: MountsOfSite = Object.freeze({ error: undefined, counts: {} });
 
 /** Site with its state. */
 export interface SiteView {
   readonly site: Site;
   readonly state: SiteState;
-  readonly mounts: MountsOfSite;
+  /** Of each kind of records beside settings. */
+  readonly records: readonly RecordsOfSite[];
 }
 
 export const NEW_STATE: SiteState = Object.freeze({
@@ -171,9 +171,17 @@ export function readState(text: string): SiteState {
   };
 }
 
-/** The reason for which a site can't be read: its settings or its mounts; undefined: none. */
-export function errorOf({ state, mounts }: Omit<SiteView, "site">): SiteState["error"] {
-  return state.error ?? mounts.error;
+/** The reason for which a site can't be read: its settings or other records; undefined: none. */
+export function errorOf({ state, records }: Omit<SiteView, "site">): SiteState["error"] {
+  return state.error ?? records.find(({ error }) => error !== undefined)?.error;
+}
+
+/** Number of the records of a kind on a site, by state. */
+export function countsOf(
+  { records }: Pick<SiteView, "records">,
+  kind: RecordsOfSite["kind"],
+): RecordsOfSite["counts"] {
+  return records.find((each) => each.kind === kind)?.counts ?? {};
 }
 
 /** Reports whether a site's patterns select a setting; excluding patterns take precedence. */

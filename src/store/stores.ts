@@ -20,15 +20,16 @@ import {
   readRevisions,
 } from "../ledger/history-query.ts";
 import type { LedgerStore } from "../ledger/store.ts";
-import { createMountStateStore } from "../mounts/site/query.ts";
-import type { MountStateStore } from "../mounts/site/registry.ts";
 import { createSiteStore } from "../sites/query.ts";
 import type { SiteStore } from "../sites/store.ts";
+import type { RecordStateStore } from "../sync/record-registry.ts";
+import { createRecordStateStore } from "../sync/record-state-query.ts";
 
 /** The stores of all nouns on one connection. */
 export interface Store extends LedgerStore {
   readonly sites: SiteStore;
-  readonly mountStates: MountStateStore;
+  readonly mountStates: RecordStateStore;
+  readonly ruleStates: RecordStateStore;
   readonly incidents: IncidentStore;
   readonly access: AccessStore;
   readonly audit: AuditStore;
@@ -75,7 +76,8 @@ export function createStores(parts: DialectParts) {
       ...sites,
       lease: (name, holder, at, ttl) => sites.lease(name, holder, serverTime(at), ttl),
     },
-    mountStates: createMountStateStore(deps),
+    mountStates: createRecordStateStore(deps, "mount"),
+    ruleStates: createRecordStateStore(deps, "rule"),
     incidents: createIncidentStore(deps),
     tryAcquireJobSlot: (job, interval, now) =>
       attempt(async () => {

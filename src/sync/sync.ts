@@ -9,11 +9,13 @@ import { createProbes } from "./probe.ts";
 
 /** Interval of checks for due work, in milliseconds. */
 const TICK = 1_000;
+/** Maximum number of kinds of records. */
+const MAX_KINDS = 4;
 /**
  * Connections to one site. Work of one kind makes one call at a time; a call that hangs must not
- * delay the other kinds.
+ * delay the other kinds, nor calls outside of the work on records.
  */
-const CONNECTIONS = 3;
+const CONNECTIONS = MAX_KINDS + 1;
 
 /** Intervals of the work on sites, in milliseconds. Default: those of the program. */
 export interface SyncTimes {
@@ -130,6 +132,7 @@ export function createSync<T extends Target>(deps: SyncDeps<T>): Sync<T> {
   let job: ReturnType<typeof startPeriodic> | undefined;
   return {
     add: (adapter) => {
+      if (kinds.length === MAX_KINDS) throw new Error("more kinds of records than connections");
       const controller = createController(adapter, {
         siteOf: sites.byId,
         connections,

@@ -55,6 +55,8 @@ interface MeasuredSite {
   readonly refused: number;
   /** Number of mounts by state. */
   readonly mounts: Readonly<Record<string, number>>;
+  /** Number of folder rules by state. */
+  readonly rules: Readonly<Record<string, number>>;
 }
 
 /** Metrics for Prometheus. No label contains data of clients, so that their number is bounded. */
@@ -176,12 +178,26 @@ const LABELLED_GAUGES: readonly LabelledGauge[] = [
     name: "mooring_site_mounts",
     help: "Mounts on a site, by state: ok, waiting, differs, failing or stuck.",
     labels: ["site", "state"],
-    read: ({ sites }) =>
-      sites.flatMap(({ name, mounts }) =>
-        Object.entries(mounts).map(([state, count]) => [{ site: name, state }, count] as const),
-      ),
+    read: byState(({ mounts }) => mounts),
+  },
+  {
+    name: "mooring_site_rules",
+    help: "Folder rules on a site, by state as for mounts.",
+    labels: ["site", "state"],
+    read: byState(({ rules }) => rules),
   },
 ];
+
+function byState(
+  countsOf: (site: MeasuredSite) => Readonly<Record<string, number>>,
+): LabelledGauge["read"] {
+  return ({ sites }) =>
+    sites.flatMap((site) =>
+      Object.entries(countsOf(site)).map(
+        ([state, count]) => [{ site: site.name, state }, count] as const,
+      ),
+    );
+}
 
 function ofSites(read: (site: MeasuredSite) => number): LabelledGauge["read"] {
   return ({ sites }) => sites.map((site) => [{ site: site.name }, read(site)]);

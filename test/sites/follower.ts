@@ -6,7 +6,7 @@ import { parseConfig } from "../../src/config/config.ts";
 import type { RevisionOrigin } from "../../src/ledger/store.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { type EffectsOnMounts, NO_EFFECTS } from "../../src/sites/mount-effect.ts";
+import type { KindOfSites } from "../../src/sites/record-effect.ts";
 import type { SiteService } from "../../src/sites/service.ts";
 import {
   createSites,
@@ -49,7 +49,7 @@ export interface FollowerOptions {
   readonly now?: () => number;
   /** Called with the name of each used method of the store of sites, which waits for a promise. */
   readonly onQuery?: (name: string) => void | Promise<void>;
-  readonly effects?: EffectsOnMounts | undefined;
+  readonly kinds?: readonly KindOfSites[] | undefined;
   /** Variables in addition to its own. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -107,7 +107,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     definitionOf: settings.definitionOf,
     managedBy: () => undefined,
     stopping: ending.signal,
-    effects: options.effects ?? NO_EFFECTS,
+    kinds: options.kinds ?? [],
   });
   await sites.start();
   // Like the wiring: commits of other processes are polled continuously.

@@ -29,12 +29,16 @@ interface Facts {
   readonly settings?: Partial<SiteState>;
   readonly error?: SiteState["error"];
   readonly mounts?: Readonly<Record<string, number>>;
+  readonly rules?: Readonly<Record<string, number>>;
 }
 
 const view = (facts: Facts): SiteView => ({
   site: site(facts.site),
   state: { ...REACHED, ...facts.settings },
-  mounts: { error: facts.error, counts: { ok: 2, ...facts.mounts } },
+  records: [
+    { kind: "mount", error: facts.error, counts: { ok: 2, ...facts.mounts } },
+    { kind: "rule", error: undefined, counts: { ok: 1, ...facts.rules } },
+  ],
 });
 
 test.each<[what: string, facts: Facts, state: string, cause: string, remedy: string]>([
@@ -110,6 +114,20 @@ test.each<[what: string, facts: Facts, state: string, cause: string, remedy: str
     { site: { mode: "observe" }, mounts: { differs: 1 } },
     "differs",
     "mounts: 2 ok, 1 differs",
+    "mount list --site home",
+  ],
+  [
+    "a rule that differs, and mounts that work",
+    { site: { mode: "observe" }, rules: { differs: 1 } },
+    "differs",
+    "folder rules: 1 ok, 1 differs",
+    "rule list --site home",
+  ],
+  [
+    "a failing mount beside a rule that differs: the worst of all",
+    { mounts: { failing: 1 }, rules: { differs: 1 } },
+    "failing",
+    "mounts: 2 ok, 1 failing",
     "mount list --site home",
   ],
   ["a mount that is on its way", { mounts: { waiting: 1 } }, "waiting", "1 waiting", ""],

@@ -87,7 +87,7 @@ describe("names that every object inherits", () => {
     await mounts.adoptMounts({ site: name });
     await mounts.syncMounts({ site: name, names: [name] });
     expect((await mounts.listMounts({ site: name })).mounts).toHaveLength(1);
-    expect((await sites.deleteSite({ name })).mounts).toMatchObject([{ name }]);
+    expect((await sites.deleteSite({ name })).records).toMatchObject([{ name }]);
     expect(failures()).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import type { MountEffect, MountResult } from "../../gen/mooring/v1/mount_pb.js";
+import type { Effect, RecordResult } from "../../gen/mooring/v1/effect_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForEach } from "../started.ts";
@@ -15,12 +15,12 @@ startedForEach(() => observe(admin, "pier"));
 
 interface Effective {
   readonly name: string;
-  readonly effects: readonly Pick<MountEffect, "action" | "site" | "mountPath">[];
+  readonly effects: readonly Pick<Effect, "action" | "site" | "path">[];
 }
 
 const effects = (results: readonly Effective[]) =>
   results.flatMap(({ name, effects: all }) =>
-    all.map(({ action, site, mountPath }) => `${name}: ${action} ${mountPath} on ${site}`),
+    all.map(({ action, site, path }) => `${name}: ${action} ${path} on ${site}`),
   );
 const running = async (name: string, more: object = {}) => {
   await admin.mounts.saveMounts({ mounts: [{ ...local(name, "/srv"), ...more }] });
@@ -46,7 +46,10 @@ describe("a change lists the mounts that it removes, disables or mounts again on
     expect(await rest("mount/save", { ...taken, dry_run: true })).toMatchObject({
       data: {
         results: [
-          { name: "films", effects: [{ action: "remove", site: "home", mount_path: "/films" }] },
+          {
+            name: "films",
+            effects: [{ action: "remove", site: "home", kind: "mount", path: "/films" }],
+          },
         ],
       },
     });
@@ -98,12 +101,12 @@ describe("a change lists the mounts that it removes, disables or mounts again on
     // The background work has read the server after the changes.
     await expect
       .poll(async () =>
-        effects((await admin.sites.updateSite({ ...follow, dryRun: true })).mounts).sort(),
+        effects((await admin.sites.updateSite({ ...follow, dryRun: true })).records).sort(),
       )
       .toEqual(wanted);
     expect(rowOf(home, "/books")).toBeDefined();
-    const { mounts } = await admin.sites.updateSite(follow);
-    expect(effects(mounts).sort()).toEqual(wanted);
+    const { records } = await admin.sites.updateSite(follow);
+    expect(effects(records).sort()).toEqual(wanted);
     await expect.poll(() => rowOf(home, "/books")).toBeUndefined();
   });
 
@@ -229,15 +232,15 @@ describe("the sites of a mount", () => {
     await running("films", { sites: { names: ["home"] } });
     await running("books", { sites: { names: ["home", "pier"] } });
     await running("all");
-    const quiet = (results: readonly MountResult[]) =>
+    const quiet = (results: readonly RecordResult[]) =>
       results.map(({ name, outcome, note }) => `${name} ${outcome}: ${note}`).sort();
     const named = ["books changed: it is only on pier now", "films changed: it is on no site now"];
     const dry = await admin.sites.deleteSite({ name: "home", dryRun: true });
-    expect(quiet(dry.mounts)).toEqual(named);
+    expect(quiet(dry.records)).toEqual(named);
     expect((await admin.sites.listSites({})).sites).toHaveLength(2);
     const writes = () => home.storages.calls.filter(({ call }) => /(delete|disable)$/.test(call));
     const removed = await admin.sites.deleteSite({ name: "home" });
-    expect(quiet(removed.mounts)).toEqual(named);
+    expect(quiet(removed.records)).toEqual(named);
     const sitesOf = async (name: string) => (await admin.mounts.getMount({ name })).mount?.sites;
     expect(await sitesOf("films")).toMatchObject({ names: [], all: false, none: true });
     expect(await sitesOf("books")).toMatchObject({ names: ["pier"], all: false, none: false });

@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { MountSites } from "./mount_pb.js";
 import type { PendingSite } from "./setting_pb.js";
+import type { Effect } from "./effect_pb.js";
 
 /**
  * Describes the file mooring/v1/backup_service.proto.
@@ -271,9 +272,9 @@ export declare type ArchiveResult = Message<"mooring.v1.ArchiveResult"> & {
   /**
    * Effects of the import on running servers.
    *
-   * @generated from field: repeated mooring.v1.ArchiveEffect effects = 8;
+   * @generated from field: repeated mooring.v1.Effect effects = 8;
    */
-  effects: ArchiveEffect[];
+  effects: Effect[];
 
   /**
    * Whether something of the document is not here afterwards, other than by a choice of the caller.
@@ -288,41 +289,6 @@ export declare type ArchiveResult = Message<"mooring.v1.ArchiveResult"> & {
  * Use `create(ArchiveResultSchema)` to create a new message.
  */
 export declare const ArchiveResultSchema: GenMessage<ArchiveResult>;
-
-/**
- * Effect of an import on a running server.
- *
- * @generated from message mooring.v1.ArchiveEffect
- */
-export declare type ArchiveEffect = Message<"mooring.v1.ArchiveEffect"> & {
-  /**
-   * One word: remove (the mount and its path disappear), disable (its files are no longer served),
-   * remount (it is interrupted) or follow (the service begins to write to the site).
-   *
-   * @generated from field: string action = 1;
-   */
-  action: string;
-
-  /**
-   * Name of the site.
-   *
-   * @generated from field: string site = 2;
-   */
-  site: string;
-
-  /**
-   * Path of the mount on the site. Empty: the whole site.
-   *
-   * @generated from field: string mount_path = 3;
-   */
-  mountPath: string;
-};
-
-/**
- * Describes the message mooring.v1.ArchiveEffect.
- * Use `create(ArchiveEffectSchema)` to create a new message.
- */
-export declare const ArchiveEffectSchema: GenMessage<ArchiveEffect>;
 
 /**
  * Part of a document that is not imported.

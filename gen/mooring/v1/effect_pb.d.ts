@@ -17,9 +17,10 @@ export declare const file_mooring_v1_effect: GenFile;
  */
 export declare type Effect = Message<"mooring.v1.Effect"> & {
   /**
-   * One word. Mounts: remove (the mount and its path disappear), disable (its files are no longer
-   * served) or remount (it is interrupted). Rules: remove (the folder is no longer protected by it)
-   * or change. Sites: follow (the service begins to write to the site).
+   * One word. remove: the record and what it does disappear. disable: a mount's files are no longer
+   * served. remount: a mount is interrupted. open: a folder becomes readable or writable without
+   * the password, or for users who are not allowed now. change: the record of the server is
+   * overwritten. follow: the service begins to write to the site.
    *
    * @generated from field: string action = 1;
    */
@@ -52,4 +53,59 @@ export declare type Effect = Message<"mooring.v1.Effect"> & {
  * Use `create(EffectSchema)` to create a new message.
  */
 export declare const EffectSchema: GenMessage<Effect>;
+
+/**
+ * Result for one record of any kind, or with dry_run the expected result.
+ *
+ * @generated from message mooring.v1.RecordResult
+ */
+export declare type RecordResult = Message<"mooring.v1.RecordResult"> & {
+  /**
+   * Kind of the record: `mount` or `rule`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Name of the record.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * One word: created, changed, deleted, unchanged, skipped.
+   *
+   * @generated from field: string outcome = 3;
+   */
+  outcome: string;
+
+  /**
+   * Reason or remark. Empty: none.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+
+  /**
+   * Names of members that differ.
+   *
+   * @generated from field: repeated string differs = 5;
+   */
+  differs: string[];
+
+  /**
+   * Effects of the change on servers that follow. Creations are not listed.
+   *
+   * @generated from field: repeated mooring.v1.Effect effects = 6;
+   */
+  effects: Effect[];
+};
+
+/**
+ * Describes the message mooring.v1.RecordResult.
+ * Use `create(RecordResultSchema)` to create a new message.
+ */
+export declare const RecordResultSchema: GenMessage<RecordResult>;
 

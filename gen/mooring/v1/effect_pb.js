@@ -8,7 +8,7 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
  * Describes the file mooring/v1/effect.proto.
  */
 export const file_mooring_v1_effect = /*@__PURE__*/
-  fileDesc("Chdtb29yaW5nL3YxL2VmZmVjdC5wcm90bxIKbW9vcmluZy52MSJCCgZFZmZlY3QSDgoGYWN0aW9uGAEgASgJEgwKBHNpdGUYAiABKAkSDAoEcGF0aBgDIAEoCRIMCgRraW5kGAQgASgJQipaKG1vb3JpbmcuZXhhbXBsZS9nZW4vbW9vcmluZy92MTttb29yaW5ndjFiBnByb3RvMw");
+  fileDesc("Chdtb29yaW5nL3YxL2VmZmVjdC5wcm90bxIKbW9vcmluZy52MSJCCgZFZmZlY3QSDgoGYWN0aW9uGAEgASgJEgwKBHNpdGUYAiABKAkSDAoEcGF0aBgDIAEoCRIMCgRraW5kGAQgASgJIn8KDFJlY29yZFJlc3VsdBIMCgRraW5kGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHb3V0Y29tZRgDIAEoCRIMCgRub3RlGAQgASgJEg8KB2RpZmZlcnMYBSADKAkSIwoHZWZmZWN0cxgGIAMoCzISLm1vb3JpbmcudjEuRWZmZWN0QipaKG1vb3JpbmcuZXhhbXBsZS9nZW4vbW9vcmluZy92MTttb29yaW5ndjFiBnByb3RvMw");
 
 /**
  * Describes the message mooring.v1.Effect.
@@ -16,4 +16,11 @@ export const file_mooring_v1_effect = /*@__PURE__*/
  */
 export const EffectSchema = /*@__PURE__*/
   messageDesc(file_mooring_v1_effect, 0);
+
+/**
+ * Describes the message mooring.v1.RecordResult.
+ * Use `create(RecordResultSchema)` to create a new message.
+ */
+export const RecordResultSchema = /*@__PURE__*/
+  messageDesc(file_mooring_v1_effect, 1);
 

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ChangeKind } from "./setting_pb.js";
-import type { MountEffect } from "./mount_pb.js";
+import type { Effect } from "./effect_pb.js";
 
 /**
  * Describes the file mooring/v1/history.proto.
@@ -157,12 +157,11 @@ export declare type RollbackResult = Message<"mooring.v1.RollbackResult"> & {
   differs: string[];
 
   /**
-   * Effects on servers that follow: remove, disable or remount. Creations are
-   * not listed.
+   * Effects on servers that follow. Creations are not listed.
    *
-   * @generated from field: repeated mooring.v1.MountEffect effects = 6;
+   * @generated from field: repeated mooring.v1.Effect effects = 6;
    */
-  effects: MountEffect[];
+  effects: Effect[];
 
   /**
    * Items of a restored record that are not as they were: secrets, which keep

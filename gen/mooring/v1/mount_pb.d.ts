@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Effect } from "./effect_pb.js";
 
 /**
  * Describes the file mooring/v1/mount.proto.
@@ -376,41 +377,6 @@ export declare type MountSites = Message<"mooring.v1.MountSites"> & {
 export declare const MountSitesSchema: GenMessage<MountSites>;
 
 /**
- * Effect of a change on a mount of a running server.
- *
- * @generated from message mooring.v1.MountEffect
- */
-export declare type MountEffect = Message<"mooring.v1.MountEffect"> & {
-  /**
-   * One word: remove (the mount and its path disappear), disable (its files are no longer served)
-   * or remount (it is interrupted).
-   *
-   * @generated from field: string action = 1;
-   */
-  action: string;
-
-  /**
-   * Name of the site.
-   *
-   * @generated from field: string site = 2;
-   */
-  site: string;
-
-  /**
-   * Path of the mount on the site before the change.
-   *
-   * @generated from field: string mount_path = 3;
-   */
-  mountPath: string;
-};
-
-/**
- * Describes the message mooring.v1.MountEffect.
- * Use `create(MountEffectSchema)` to create a new message.
- */
-export declare const MountEffectSchema: GenMessage<MountEffect>;
-
-/**
  * Result for one mount, or with dry_run the expected result.
  *
  * @generated from message mooring.v1.MountResult
@@ -455,9 +421,9 @@ export declare type MountResult = Message<"mooring.v1.MountResult"> & {
   /**
    * Effects of the change on servers that follow. Creations are not listed.
    *
-   * @generated from field: repeated mooring.v1.MountEffect effects = 6;
+   * @generated from field: repeated mooring.v1.Effect effects = 6;
    */
-  effects: MountEffect[];
+  effects: Effect[];
 };
 
 /**

@@ -120,7 +120,7 @@ export declare const SiteSchema: GenMessage<Site>;
  */
 export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   /**
-   * State of the site, its settings and its mounts in one word: ok, waiting (work is in progress or
+   * State of the site, its settings and its records in one word: ok, waiting (work is in progress or
    * planned, or the site is paused), differs (nothing is written without a request), failing (it is
    * retried) or stuck (a user must act).
    *
@@ -202,7 +202,7 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
   fought: string[];
 
   /**
-   * Error of the last contact, about settings or mounts. Empty: the site is reachable.
+   * Error of the last contact, about settings, mounts or rules. Empty: the site is reachable.
    *
    * @generated from field: string error = 12;
    */
@@ -250,6 +250,13 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
    * @generated from field: google.protobuf.Timestamp since_time = 18;
    */
   sinceTime?: Timestamp | undefined;
+
+  /**
+   * Number of the service's folder rules on the site, by state as for mounts.
+   *
+   * @generated from field: map<string, int32> rules = 19;
+   */
+  rules: { [key: string]: number };
 };
 
 /**

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Site, SiteDifference, SiteInput, SiteLogEntry, SiteResult } from "./site_pb.js";
-import type { MountResult } from "./mount_pb.js";
+import type { RecordResult } from "./effect_pb.js";
 
 /**
  * Describes the file mooring/v1/site_service.proto.
@@ -181,12 +181,12 @@ export declare type UpdateSiteResponse = Message<"mooring.v1.UpdateSiteResponse"
   site?: Site | undefined;
 
   /**
-   * Mounts that are removed, disabled or mounted again on the server because the site begins to
-   * follow or is resumed, as the server was last read.
+   * Records with effects on the server because the site begins to follow or is resumed, as the
+   * server was last read.
    *
-   * @generated from field: repeated mooring.v1.MountResult mounts = 2;
+   * @generated from field: repeated mooring.v1.RecordResult records = 2;
    */
-  mounts: MountResult[];
+  records: RecordResult[];
 };
 
 /**
@@ -229,11 +229,11 @@ export declare const DeleteSiteRequestSchema: GenMessage<DeleteSiteRequest>;
  */
 export declare type DeleteSiteResponse = Message<"mooring.v1.DeleteSiteResponse"> & {
   /**
-   * Mounts that named the site.
+   * Records that named the site.
    *
-   * @generated from field: repeated mooring.v1.MountResult mounts = 1;
+   * @generated from field: repeated mooring.v1.RecordResult records = 1;
    */
-  mounts: MountResult[];
+  records: RecordResult[];
 };
 
 /**

@@ -24,6 +24,7 @@ import {
 import { exportArchive, importArchive } from "../archive.ts";
 import { counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
+import { agreeToEffects, confirmed, writeResults } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
 import { printEvents } from "../follow.ts";
@@ -32,11 +33,9 @@ import {
   readMountMembers,
   writeMount,
   writeMounts,
-  writeResults,
   writeStatus,
   writeTests,
 } from "../mount.ts";
-import { agreeToEffects, confirmed } from "../mount-effect.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { noticePending } from "../setting-table.ts";

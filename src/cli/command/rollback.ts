@@ -5,8 +5,8 @@ import {
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { counted, revisionNumber } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
+import { agreeToEffects, effectLine } from "../effect.ts";
 import { CliFailure, EXIT } from "../failure.ts";
-import { agreeToEffects, effectLine } from "../mount-effect.ts";
 import { type Output, printableLine } from "../output.ts";
 import { canAsk } from "../prompt.ts";
 import { noticePending, writeChanges } from "../setting-table.ts";

@@ -15,10 +15,9 @@ import {
 } from "../../../gen/mooring/v1/site_service_pb.js";
 import { count, counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
+import { confirmed, effectLine, writeResults as writeRecordResults } from "../effect.ts";
 import { CliFailure, EXIT } from "../failure.ts";
 import { printEvents } from "../follow.ts";
-import { writeResults as writeMountResults } from "../mount.ts";
-import { confirmed, effectLine } from "../mount-effect.ts";
 import { printableLine } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import {
@@ -205,12 +204,12 @@ async function set(run: CommandRun, [name = "", ...members]: readonly string[]):
   const request = { name, site: input };
   const reply = await confirmed(run, async (dryRun) => {
     const answer = await client.updateSite({ ...request, dryRun }, patience(run));
-    return { ...answer, results: answer.mounts };
+    return { ...answer, results: answer.records };
   });
   if (args.is("json")) return output.json(UpdateSiteResponseSchema, reply);
   const { revision } = await client.listSites({});
   if (reply.site !== undefined) await writeSites(output, [reply.site], revision);
-  for (const effect of reply.mounts.flatMap(({ effects }) => effects)) notice(effectLine(effect));
+  for (const effect of reply.records.flatMap(({ effects }) => effects)) notice(effectLine(effect));
   if (args.is("dry-run")) notice("nothing was changed");
 }
 
@@ -241,18 +240,18 @@ async function remove(run: CommandRun, [name = ""]: readonly string[]): Promise<
   const { args, connectTo, errors, output, world } = run;
   const client = await connectTo(SiteService);
   if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
-    const { mounts } = await client.deleteSite({ name, dryRun: true }, patience(run));
-    await writeMountResults(errors, mounts);
+    const { records } = await client.deleteSite({ name, dryRun: true }, patience(run));
+    await writeRecordResults(errors, records);
     await agree(run, `Remove ${name}? Nothing changes on the site.`);
   }
   const dryRun = args.is("dry-run");
   const reply = await client.deleteSite({ name, dryRun }, patience(run));
   if (args.is("json")) return output.json(DeleteSiteResponseSchema, reply);
-  await writeMountResults(output, reply.mounts);
+  await writeRecordResults(output, reply.records);
   await output.write(
     dryRun
       ? `dry run: ${name} would be removed\n`
-      : `${name}: removed; its settings and mounts are not changed\n`,
+      : `${name}: removed; its settings, mounts and rules are not changed\n`,
   );
 }
 

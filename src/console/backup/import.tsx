@@ -277,11 +277,12 @@ function siteChoice(text: string) {
 function Effects({ results }: { readonly results: readonly ArchiveResult[] }) {
   const lines = results
     .flatMap(({ effects }) => effects)
-    .map(({ action, site, mountPath: path }) => {
+    .map(({ action, site, path }) => {
       if (action === "follow") return t("import.effect.follow", { site });
       if (action === "remove") return t("import.effect.remove", { site, path });
       if (action === "disable") return t("import.effect.disable", { site, path });
-      return t("import.effect.remount", { site, path });
+      if (action === "remount") return t("import.effect.remount", { site, path });
+      return t(action === "open" ? "import.effect.open" : "import.effect.change", { site, path });
     });
   if (lines.length === 0) return null;
   return (

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
-import type { Mount, MountEffect, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
+import type { Mount, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
@@ -40,7 +41,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
   const allowShared = useSignal(false);
   const busy = useSignal(false);
   const asked = useSignal(false);
-  const effects = useSignal<readonly MountEffect[]>([]);
+  const effects = useSignal<readonly Effect[]>([]);
   const wrong = new Map(
     failure.value?.violations.map(({ field, description }) => [itemOf(field), description]),
   );

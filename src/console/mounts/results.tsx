@@ -1,5 +1,6 @@
 import type { Signal } from "@preact/signals";
-import type { MountEffect, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
+import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import type { Failure } from "../api/failure.ts";
 import { Check } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
@@ -10,19 +11,27 @@ const EFFECTS: Readonly<Record<string, MessageKey>> = {
   remove: "effect.remove",
   disable: "effect.disable",
   remount: "effect.remount",
+  open: "effect.open",
 };
 
-/** List of the mounts that a change removes, disables or remounts on running servers. */
-export function Effects({ effects }: { readonly effects: readonly MountEffect[] }) {
-  return effects.map(({ action, site, mountPath }) => (
-    <p key={`${site} ${mountPath}`} class="wrong small">
-      {t(EFFECTS[action] ?? "effect.remount", { site, path: mountPath })}
+/** List of the effects of a change on running servers. */
+export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
+  return effects.map(({ action, site, path }) => (
+    <p key={`${action} ${site} ${path}`} class="wrong small">
+      {t(EFFECTS[action] ?? "effect.change", { site, path })}
     </p>
   ));
 }
 
 /** Results of a change of mounts, or of its dry run. */
-export function Results({ results }: { readonly results: readonly MountResult[] }) {
+export function Results({
+  results,
+}: {
+  readonly results: readonly Pick<
+    MountResult,
+    "name" | "outcome" | "note" | "differs" | "effects"
+  >[];
+}) {
   return (
     <ul class="mount-results">
       {results.map(({ name, outcome, note, differs, effects }) => (

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import type { MountEffect } from "../../../gen/mooring/v1/mount_pb.js";
+import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
 import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { may } from "../api/rights.ts";
@@ -22,7 +22,7 @@ addMessages(mountsTexts);
 
 interface SiteChange {
   readonly input: { readonly mode?: SiteMode; readonly paused?: boolean };
-  readonly effects: readonly MountEffect[];
+  readonly effects: readonly Effect[];
 }
 
 /** Site with its status, differences and actions. */
@@ -46,8 +46,8 @@ export function OneSite({ site }: { readonly site: Site }) {
   const planned = useSignal<SiteChange | undefined>(undefined);
   const update = (input: SiteChange["input"]): void => {
     const plan = async (): Promise<void> => {
-      const { mounts } = await siteService.updateSite({ name, site: input, dryRun: true });
-      const effects = mounts.flatMap((mount) => mount.effects);
+      const { records } = await siteService.updateSite({ name, site: input, dryRun: true });
+      const effects = records.flatMap((record) => record.effects);
       if (effects.length > 0) planned.value = { input, effects };
       else await siteService.updateSite({ name, site: input });
     };
@@ -154,7 +154,7 @@ function NamingMounts({ site }: { readonly site: string }) {
     (signal) => siteService.deleteSite({ name: site, dryRun: true }, { signal }),
     [site],
   );
-  return <Results results={data?.mounts ?? []} />;
+  return <Results results={data?.records ?? []} />;
 }
 
 /** Number of shown entries. */

@@ -76,7 +76,7 @@ export async function runMountRound(
   const rows = await client.list();
   const site = registry.site(siteId);
   const contacted = site.contacted || rows.length === 0 || forced.length > 0;
-  const { jobs, extra } = identify(rows, deps.wanted(), registry.mounts(siteId), forced);
+  const { jobs, extra } = identify(rows, deps.wanted(), registry.records(siteId), forced);
   const base = {
     ...site,
     contacted,
@@ -89,7 +89,7 @@ export async function runMountRound(
   await registry.put(siteId, { site: { ...base, failures: 0, nextTry: 0 } });
   const done: MountDone[] = [];
   const adopt: Record<string, Readonly<Record<string, Scalar>>> = {};
-  const failures = (name: string): number => registry.mounts(siteId).get(name)?.failures ?? 0;
+  const failures = (name: string): number => registry.records(siteId).get(name)?.failures ?? 0;
   const states: Record<string, MountState | undefined> = {};
   const listings = registry.listings(siteId);
   const requested = new Set(forced);
@@ -102,7 +102,7 @@ export async function runMountRound(
     const { name } = job;
     const isRequested = requested.has(name);
     const wanted = byName(deps.wanted()).get(name);
-    const before = stateBefore(job, registry.mounts(siteId));
+    const before = stateBefore(job, registry.records(siteId));
     // The site may have been set to observe since the round began.
     const isWritable = aim === "push" && contacted && (isRequested || deps.follows());
     const plan = planOf(job, before, { wanted, isWritable, isRequested, listings }, deps);
@@ -111,7 +111,7 @@ export async function runMountRound(
     await deps.rateLimit();
     const persist: ApplyDeps["persist"] = async (state) => {
       if (!deps.mayWrite()) throw new LeaseLost();
-      await registry.put(siteId, { mounts: { [name]: state } });
+      await registry.put(siteId, { records: { [name]: state } });
     };
     const { state, steps, ...applied } = await applyMount(
       wanted,
@@ -120,7 +120,7 @@ export async function runMountRound(
       { ...deps, persist },
       plan.isRemount,
     );
-    await registry.put(siteId, { mounts: { [name]: state } });
+    await registry.put(siteId, { records: { [name]: state } });
     if (Object.keys(applied.adopt).length > 0) setOwn(adopt, name, applied.adopt);
     const { drifted } = plan;
     const path = wanted?.path ?? before.path;
@@ -132,7 +132,7 @@ export async function runMountRound(
   const isSettled =
     done.length === 0 && site.contacted === contacted && Object.keys(states).length === 0;
   await registry.put(siteId, {
-    mounts: states,
+    records: states,
     listings: outdated(listings, rows),
     site: {
       ...base,

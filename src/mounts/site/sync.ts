@@ -132,7 +132,7 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
   };
   /** Milliseconds until the next round of a site. */
   const pauseAfter = (siteId: string, { done }: MountRound): number => {
-    const states = [...registry.mounts(siteId).values()];
+    const states = [...registry.records(siteId).values()];
     const isBusy = done.length > 0 || states.some(({ since }) => since > 0);
     const tries = states.flatMap((state) =>
       isWaiting(state, now()) ? [state.nextTry - now()] : [],
@@ -193,7 +193,7 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
     request,
     push: async (siteId, names) => {
       const isOpen = (name: string): boolean => {
-        const state = registry.mounts(siteId).get(name);
+        const state = registry.records(siteId).get(name);
         return state === undefined || (state.phase !== "" && state.error === "");
       };
       let open: readonly string[] = names;

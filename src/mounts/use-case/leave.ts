@@ -1,6 +1,6 @@
 import type { Ledger } from "../../ledger/ledger.ts";
 import { message, type Text } from "../../messages/message.ts";
-import type { EffectsOnMounts } from "../../sites/mount-effect.ts";
+import type { EffectsOnRecords } from "../../sites/record-effect.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import { siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
@@ -20,7 +20,7 @@ export interface LeaveDeps {
 export function leaveSite(
   changes: MountChanges,
   { ledger, view, sites }: LeaveDeps,
-): EffectsOnMounts["leave"] {
+): EffectsOnRecords["leave"] {
   return async (site, origin, { dryRun }) => {
     const named = [...view.all().values()].filter((mount) => namesSite(mount, site.id));
     for (const { name } of named) changes.refuseManaged(name);

@@ -17,7 +17,7 @@ export interface RenameDeps {
   readonly ledger: Pick<Ledger, "change">;
   readonly view: Pick<MountView, "all">;
   readonly sites: Pick<SiteRegistry, "sites">;
-  readonly registry: Pick<MountRegistry, "mounts">;
+  readonly registry: Pick<MountRegistry, "records">;
   readonly sync: Pick<MountSync, "request">;
 }
 
@@ -51,7 +51,7 @@ async function renameStates(
   { sites, registry, sync }: RenameDeps,
 ): Promise<void> {
   for (const site of sites.sites()) {
-    const state = registry.mounts(site.id).get(name);
+    const state = registry.records(site.id).get(name);
     if (state === undefined) continue;
     await sync.request(site.id, {
       forced: [],

@@ -19,7 +19,7 @@ import type { ListTargets } from "./test.ts";
 
 export interface SyncDeps {
   readonly view: Pick<MountView, "all" | "wantedOf">;
-  readonly registry: Pick<MountRegistry, "mounts" | "listings">;
+  readonly registry: Pick<MountRegistry, "records" | "listings">;
   readonly sync: Pick<MountSync, "read" | "push">;
   readonly statusOn: (mount: Mount, site: Site) => Status;
   readonly list: ListTargets;
@@ -34,7 +34,7 @@ export function compareMounts(
   return async (name) => {
     const site = await changes.siteNamed(name);
     const round = await onSite(sync.read(site.id));
-    return compareResults(round, site, view.wantedOf(site), registry.mounts(site.id));
+    return compareResults(round, site, view.wantedOf(site), registry.records(site.id));
   };
 }
 
@@ -56,7 +56,7 @@ export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService[
     const again = mounts.filter(
       (mount) =>
         failing.has(pathOn(mount, site.id)) &&
-        registry.mounts(site.id).get(mount.name)?.status === "work",
+        registry.records(site.id).get(mount.name)?.status === "work",
     );
     const targets = again.map((mount) => ({ mount, site }));
     if (targets.length > 0) await deps.list(targets, deps.stopping);

@@ -9,7 +9,7 @@ import {
   createAudit,
   createIncidents,
   createLedger,
-  createMountStates,
+  createRecordStates,
   createSites,
   START,
 } from "../../database/tables.ts";
@@ -39,7 +39,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   await createSites(db);
   await createAccess(db);
   await createAudit(db, "bigint");
-  await createMountStates(db);
+  await createRecordStates(db);
   await createIncidents(db);
   await createHeads(db);
   await createInstances(db);

@@ -6,7 +6,7 @@ import {
   createAudit,
   createIncidents,
   createLedger,
-  createMountStates,
+  createRecordStates,
   createSites,
 } from "../../database/tables.ts";
 
@@ -30,7 +30,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   await createSites(db);
   await createAccess(db);
   await createAudit(db);
-  await createMountStates(db);
+  await createRecordStates(db);
   await createIncidents(db);
 }
 

@@ -1,7 +1,7 @@
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
-import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
+import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
 import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 import type { Row } from "./stand-in-row.ts";
@@ -70,7 +70,7 @@ function hashesOf({ key }: Cut): { readonly before?: Fingerprint; readonly after
 }
 
 /** Replaces the hashes of states, as the start with another sealing key does. */
-export async function renewHashes(store: MountStateStore, { renew }: Fingerprint): Promise<void> {
+export async function renewHashes(store: RecordStateStore, { renew }: Fingerprint): Promise<void> {
   const rows = await store.list();
   await store.write(
     rows.map(({ state, ...row }) => ({
@@ -175,7 +175,7 @@ export function spendTokens(site: Storages): () => string {
 /** Final state after the rounds that follow a crash. @returns the failures; empty: none. */
 export async function finish(
   site: Storages,
-  store: MountStateStore,
+  store: RecordStateStore,
   story: Story,
   old: Row | undefined,
   newest: () => string,

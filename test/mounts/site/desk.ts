@@ -1,15 +1,12 @@
 import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
 import { createStorageClient, type StorageClient } from "../../../src/mounts/site/client.ts";
-import {
-  createMountRegistry,
-  type MountStateStore,
-  REQUEST,
-} from "../../../src/mounts/site/registry.ts";
+import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import { type MountRound, runMountRound } from "../../../src/mounts/site/round.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
 import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
 import { createSiteClient } from "../../../src/sync/client.ts";
+import { REQUEST, type RecordStateStore } from "../../../src/sync/record-registry.ts";
 import { builtIn } from "../../drivers/sample.ts";
 import type { Storages } from "./stand-in.ts";
 
@@ -42,7 +39,7 @@ export function mount(changes: Partial<WantedMount> = {}): WantedMount {
 export const SITE = "s";
 
 /** States of mounts in memory, which outlive a process as in a database. */
-export function memoryStore(): MountStateStore {
+export function memoryStore(): RecordStateStore {
   const rows = new Map<string, { siteId: string; name: string; state: string }>();
   return {
     list: async (only) =>
@@ -58,7 +55,7 @@ export function memoryStore(): MountStateStore {
 }
 
 export interface DeskOptions {
-  readonly store?: MountStateStore;
+  readonly store?: RecordStateStore;
   readonly limit?: number;
   readonly now?: () => number;
   /** Wraps the calls, for failures in between. */
@@ -105,7 +102,7 @@ export async function openDesk(
           follows: options.follows ?? (() => true),
         },
       ),
-    state: (name = "films") => registry.mounts("s").get(name),
+    state: (name = "films") => registry.records("s").get(name),
     contacted: () => registry.site("s").contacted,
     close: () => raw.close(),
   };

@@ -36,26 +36,26 @@ test("states are stored, an equal one is not written, and a deleted site's state
   };
   await registry.put("a", {
     site: { ...NEW_SITE_MOUNTS, contacted: true },
-    mounts: { films: state },
+    records: { films: state },
   });
-  await registry.put("a", { mounts: { films: { ...state } } });
-  await registry.put("b", { mounts: { films: state, other: state } });
-  await registry.put("b", { mounts: { other: undefined } });
+  await registry.put("a", { records: { films: { ...state } } });
+  await registry.put("b", { records: { films: state, other: state } });
+  await registry.put("b", { records: { other: undefined } });
   expect(writes).toBe(3);
   await first.close();
   const second = await openSqliteStore(file);
   const again = createMountRegistry(second.mountStates);
   await again.load();
-  expect(again.mounts("a").get("films")).toEqual(state);
-  expect([...again.mounts("b").keys()]).toEqual(["films"]);
+  expect(again.records("a").get("films")).toEqual(state);
+  expect([...again.records("b").keys()]).toEqual(["films"]);
   expect(again.site("a").contacted).toBe(true);
   expect(again.site("b").contacted).toBe(false);
   await second.sites.delete("a", []);
   // A round that ends afterwards.
-  await again.put("a", { mounts: { late: state } });
+  await again.put("a", { records: { late: state } });
   await again.load();
-  expect(again.mounts("a").size).toBe(0);
-  expect(again.mounts("b").size).toBe(1);
+  expect(again.records("a").size).toBe(0);
+  expect(again.records("b").size).toBe(1);
   await second.close();
 });
 
@@ -72,9 +72,9 @@ test("a request of another process waits for the writer of states", async () => 
   expect(await leader.requested()).toEqual(new Set(["a", "b"]));
   await leader.carryOut("a");
   expect(leader.site("a")).toMatchObject({ contacted: true, forced: ["one", "two"] });
-  expect(leader.mounts("a").get("one")?.applied).toBe(3);
+  expect(leader.records("a").get("one")?.applied).toBe(3);
   expect(await leader.requested()).toEqual(new Set(["b"]));
   await leader.load();
-  expect([...leader.mounts("a").keys()]).toEqual(["one"]);
+  expect([...leader.records("a").keys()]).toEqual(["one"]);
   await store.close();
 });

@@ -18,13 +18,13 @@ test("states of a hundred sites in a row are a few transactions", async () => {
   });
   const written: Promise<void>[] = [];
   for (const site of SITES) {
-    written.push(registry.put(site, { mounts: { films: { ...NEW_MOUNT, id: 7 } } }));
+    written.push(registry.put(site, { records: { films: { ...NEW_MOUNT, id: 7 } } }));
     await turn();
   }
   await Promise.all(written);
   expect(transactions).toBeLessThan(SITES.length / 3);
   expect((await store.list()).length).toBe(SITES.length);
-  expect(registry.mounts("site-99").get("films")?.id).toBe(7);
+  expect(registry.records("site-99").get("films")?.id).toBe(7);
 });
 
 test("waiting requests are limited in number, and none is lost", async () => {
@@ -39,7 +39,7 @@ test("waiting requests are limited in number, and none is lost", async () => {
   expect((await store.list("requests")).length).toBeLessThanOrEqual(2 * 33);
   await registry.carryOut("a");
   expect(registry.site("a").forced).toEqual(names);
-  expect([...registry.mounts("a").keys()]).toEqual(names);
+  expect([...registry.records("a").keys()]).toEqual(names);
   expect(registry.site("a").contacted).toBe(true);
   await registry.carryOut("b");
   expect(registry.site("b").contacted).toBe(false);

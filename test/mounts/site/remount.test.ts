@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import { LeaseLost } from "../../../src/mounts/site/round.ts";
+import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
 import { startedForEach } from "../../started.ts";
 import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
 import { startStorages } from "./stand-in.ts";
 
 const site = startedForEach(() => startStorages(driverByName));
 let desk: Desk;
-let store: MountStateStore;
+let store: RecordStateStore;
 let time = 1_000_000;
 let mayWrite = true;
 

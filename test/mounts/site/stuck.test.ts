@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
-import type { MountStateStore } from "../../../src/mounts/site/registry.ts";
 import { SiteFailure } from "../../../src/sync/failure.ts";
+import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
 import { startedForEach } from "../../started.ts";
 import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
 import { startStorages } from "./stand-in.ts";
 
 const site = startedForEach(() => startStorages(driverByName));
 let desk: Desk;
-let store: MountStateStore;
+let store: RecordStateStore;
 let time = 1_000_000;
 
 beforeEach(async () => {

@@ -1,11 +1,12 @@
 import { afterEach, expect, test } from "vitest";
 import { adoptMountsOf, type Found, findMounts } from "../../../src/mounts/site/adoption.ts";
-import { createMountRegistry, type MountStateStore } from "../../../src/mounts/site/registry.ts";
+import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../../src/mounts/site/round.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../../src/mounts/site/state.ts";
 import { createMountSync, type MountSync } from "../../../src/mounts/site/sync.ts";
 import type { Site } from "../../../src/sites/site.ts";
+import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
 import { createSync } from "../../../src/sync/sync.ts";
 import { driverByName, hash, memoryStore, mount, writes } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
@@ -46,14 +47,14 @@ interface Process {
   readonly close: () => Promise<void>;
   readonly rounds: [string, MountRound][];
   readonly registry: ReturnType<typeof createMountRegistry>;
-  readonly store: MountStateStore;
+  readonly store: RecordStateStore;
   /** Mounts by the id of their site. */
   set(wanted: Readonly<Record<string, WantedMount[]>>): void;
 }
 
 async function start(
   sites: readonly Site[],
-  options: { store?: MountStateStore; leader?: () => boolean; call?: number } = {},
+  options: { store?: RecordStateStore; leader?: () => boolean; call?: number } = {},
 ): Promise<Process> {
   const { store = memoryStore(), leader = () => true } = options;
   const registry = createMountRegistry(store);
@@ -224,7 +225,7 @@ test("a mount that an observed site has already is up to date after each of its 
   await first.close();
   const { set, registry } = await start([siteOf(site, "a", { mode: "observe" })]);
   const count = writes(site).length;
-  const films = () => registry.mounts("a").get("films");
+  const films = () => registry.records("a").get("films");
   // Another value for another site, for example.
   set({ a: [mount({ members: { order: 3 }, revision: 7 })] });
   await expect.poll(films).toMatchObject({ applied: 7, differs: [] });
@@ -278,7 +279,7 @@ test("a choice made during a round is kept", async () => {
   await before.close();
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const memory = memoryStore();
-  const store: MountStateStore = {
+  const store: RecordStateStore = {
     ...memory,
     write: async (changes) => {
       // The round has read the list, and stores its result.
@@ -336,7 +337,7 @@ test("a change on the server's own pages is adopted as its user's change, not re
   const row = site.row("/films");
   const taking = (pass: () => Promise<void>) =>
     sync.forward("a", pass, async (round) => {
-      const known = registry.mounts("a");
+      const known = registry.records("a");
       const found = findMounts(round, {
         names: [],
         wanted,
@@ -392,7 +393,7 @@ test("all mounts of a server are adopted at first contact, and nothing is writte
   await expect.poll(() => site.rows.size).toBe(2);
   await first.close();
   const mine = await start([siteOf(site, "a")]);
-  const known = mine.registry.mounts("a");
+  const known = mine.registry.records("a");
   const round = await mine.sync.read("a");
   const found = findMounts(round, {
     names: [],
@@ -415,7 +416,7 @@ test("all mounts of a server are adopted at first contact, and nothing is writte
   await mine.sync.reconcile("a");
   expect(writes(site)).toHaveLength(count);
   expect(mine.registry.site("a")).toMatchObject({ contacted: true, extra: [] });
-  expect(mine.registry.mounts("a").get("remote")).toMatchObject({
+  expect(mine.registry.records("a").get("remote")).toMatchObject({
     differs: [],
     error: "",
     applied: 5,

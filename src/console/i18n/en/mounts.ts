@@ -2,7 +2,9 @@ import type { Message } from "../en.ts";
 
 /** English texts of the pages of mounts. */
 export const mountsTexts = {
+  "effect.change": "On {site}, {path} is overwritten.",
   "effect.disable": "On {site}, {path} is disabled.",
+  "effect.open": "On {site}, {path} opens: more people can read or write it.",
   "effect.remount": "On {site}, {path} is mounted again, which interrupts it.",
   "effect.remove": "On {site}, {path} is removed.",
   "effect.save": "Save",

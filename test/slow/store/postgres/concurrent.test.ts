@@ -101,7 +101,7 @@ describe("a site", () => {
     const { store, run, commitDuring } = await openedBesideTransaction();
     await store.sites.insert(storedSite("a"), []);
     await run("delete from site where id = 'a'");
-    await run("delete from mount_state where site_id = 'a'");
+    await run("delete from record_state where site_id = 'a'");
     await commitDuring(store.mountStates.write([{ siteId: "a", name: "m", state: "{}" }]));
     expect(await store.mountStates.list()).toEqual([]);
   });

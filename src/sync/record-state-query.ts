@@ -1,10 +1,10 @@
 import type { Kysely } from "kysely";
-import type { LockRows } from "../../database/row-lock.ts";
-import type { Database } from "../../database/schema.ts";
-import type { HashedStates } from "../../ledger/history-query.ts";
-import { type MountStateStore, REQUEST } from "./registry.ts";
+import type { LockRows } from "../database/row-lock.ts";
+import type { Database } from "../database/schema.ts";
+import type { HashedStates } from "../ledger/history-query.ts";
+import { REQUEST, type RecordStateStore } from "./record-registry.ts";
 
-export interface MountStateQueryDeps {
+export interface RecordStateQueryDeps {
   readonly db: Kysely<Database>;
   /** Runs a query, possibly repeatedly. Rejects with a StoreError. */
   readonly attempt: <T>(work: () => Promise<T>) => Promise<T>;
@@ -13,20 +13,21 @@ export interface MountStateQueryDeps {
   readonly lockRows: LockRows;
 }
 
-/** Creates the store of mount states for both dialects. */
-export function createMountStateStore({
-  db,
-  attempt,
-  check,
-  lockRows,
-}: MountStateQueryDeps): MountStateStore {
+/** Creates the store of the states of one kind of records, for both dialects. */
+export function createRecordStateStore(
+  { db, attempt, check, lockRows }: RecordStateQueryDeps,
+  kind: string,
+): RecordStateStore {
   return {
     list: (only) =>
       attempt(async () => {
-        let query = db.selectFrom("mount_state").selectAll().orderBy("name");
+        let query = db
+          .selectFrom("record_state")
+          .select(["site_id as siteId", "name", "state"])
+          .where("kind", "=", kind)
+          .orderBy("name");
         if (only === "requests") query = query.where("name", "like", `${REQUEST}%`);
-        const rows = await query.execute();
-        return rows.map(({ site_id: siteId, ...rest }) => ({ siteId, ...rest }));
+        return query.execute();
       }),
     write: (changes) =>
       attempt(() => {
@@ -39,16 +40,17 @@ export function createMountStateStore({
           for (const { siteId, name, state } of changes)
             if (state === undefined)
               await trx
-                .deleteFrom("mount_state")
+                .deleteFrom("record_state")
                 .where("site_id", "=", siteId)
+                .where("kind", "=", kind)
                 .where("name", "=", name)
                 .execute();
             else if (known.has(siteId))
               await trx
-                .insertInto("mount_state")
-                .values({ site_id: siteId, name, state })
+                .insertInto("record_state")
+                .values({ site_id: siteId, kind, name, state })
                 .onConflict((conflict) =>
-                  conflict.columns(["site_id", "name"]).doUpdateSet({ state }),
+                  conflict.columns(["site_id", "kind", "name"]).doUpdateSet({ state }),
                 )
                 .execute();
         });
@@ -56,19 +58,20 @@ export function createMountStateStore({
   };
 }
 
-/** States of mounts on sites, whose hashes change with the sealing key. */
-export const MOUNT_STATES: HashedStates = {
-  table: "mount_state",
-  read: (db) => db.selectFrom("mount_state").select("state").execute(),
+/** States of records on sites, whose hashes change with the sealing key. */
+export const RECORD_STATES: HashedStates = {
+  table: "record_state",
+  read: (db) => db.selectFrom("record_state").select("state").execute(),
   replace: async (trx, change) => {
-    const rows = await trx.selectFrom("mount_state").selectAll().orderBy("name").execute();
-    for (const { site_id, name, state } of rows) {
+    const rows = await trx.selectFrom("record_state").selectAll().orderBy("name").execute();
+    for (const { site_id, kind, name, state } of rows) {
       const next = change(state);
       if (next === state) continue;
       await trx
-        .updateTable("mount_state")
+        .updateTable("record_state")
         .set({ state: next })
         .where("site_id", "=", site_id)
+        .where("kind", "=", kind)
         .where("name", "=", name)
         .execute();
     }
