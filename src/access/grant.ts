@@ -74,6 +74,9 @@ export interface Grant {
   allowsPath(noun: PathNoun, path: string): boolean;
 }
 
+/** Principal and actor of the permanent admin token. */
+export const ADMIN_NAME = "admin";
+
 /** Rights of the permanent admin token. */
 export const ROOT: Grant = {
   isRoot: true,

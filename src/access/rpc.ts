@@ -22,7 +22,7 @@ import {
 import { originOf } from "../audit/entry.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
 import { type AccessCaller, createChange } from "./change.ts";
-import { admissionOf, grantOf } from "./grant.ts";
+import { ADMIN_NAME, admissionOf, grantOf } from "./grant.ts";
 import { createPrincipalService, type PrincipalService } from "./principal.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore } from "./store.ts";
@@ -97,9 +97,9 @@ export function accessImpl(access: AccessManager): ServiceImpl<typeof AccessServ
   };
 }
 
-/** The history names the owner of the permanent token `admin`, the contract `root`. */
+/** Name of the caller; commands on the database are by the owner of the permanent token. */
 function nameOf(actor: string, isRoot: boolean): string {
-  return isRoot && (actor === "admin" || actor === "") ? "root" : actor;
+  return isRoot && actor === "" ? ADMIN_NAME : actor;
 }
 
 function infoOf(context: HandlerContext): Partial<CallInfo> {

@@ -4,7 +4,7 @@ import { type Access, createAccess, type Identity } from "../access/authenticate
 import { createChange } from "../access/change.ts";
 import { startDeletion } from "../access/deletion.ts";
 import { startEndingNotice } from "../access/ending.ts";
-import { type Caller, ROOT } from "../access/grant.ts";
+import { ADMIN_NAME, type Caller, ROOT } from "../access/grant.ts";
 import { createLastUse } from "../access/last-use.ts";
 import { type AccessRegistry, openAccessRegistry } from "../access/registry.ts";
 import { type AccessManager, createAccessService } from "../access/rpc.ts";
@@ -166,8 +166,8 @@ async function refresh(ledger: Ledger, log: Logger): Promise<void> {
   }
 }
 
-/** Actor of the permanent token, by its established name in the history. */
-const ADMIN: Caller = { name: "admin", tokenId: "", grant: ROOT };
+/** Caller with the permanent token. */
+const ADMIN: Caller = { name: ADMIN_NAME, tokenId: "", grant: ROOT };
 
 /**
  * Identifies tokens: tokens of principals by the registry, the permanent token at the newest revision of

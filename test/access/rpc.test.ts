@@ -204,8 +204,8 @@ describe("whoami", () => {
   });
 
   test.each<[string, HandlerContext, string]>([
-    ["the permanent token", admin, "root"],
-    ["a command on the database", contextOf(undefined), "root"],
+    ["the permanent token", admin, "admin"],
+    ["a command on the database", contextOf(undefined), "admin"],
     ["another root", by(ROOT, "cli"), "cli"],
     ["a visitor named admin", by(createGrant(["settings:read"], []), "admin"), "admin"],
   ])("returns %s by name, without a token", async (_, context, principal) => {

@@ -97,7 +97,7 @@ describe("a token", () => {
       limits: [],
       peer: "127.0.0.1",
     });
-    expect(await root.access.whoAmI({})).toMatchObject({ principal: "root", tokenId: "" });
+    expect(await root.access.whoAmI({})).toMatchObject({ principal: "admin", tokenId: "" });
     const { tokens } = await root.access.listTokens({});
     expect(
       JSON.stringify(tokens, (_key, value) => (typeof value === "bigint" ? 0 : value)),

@@ -46,7 +46,7 @@ export declare const ListPrincipalsRequestSchema: GenMessage<ListPrincipalsReque
  */
 export declare type ListPrincipalsResponse = Message<"mooring.v1.ListPrincipalsResponse"> & {
   /**
-   * Principals, without `root`.
+   * Principals, without `admin`.
    *
    * @generated from field: repeated mooring.v1.Principal principals = 1;
    */
@@ -426,7 +426,7 @@ export declare const WhoAmIRequestSchema: GenMessage<WhoAmIRequest>;
  */
 export declare type WhoAmIResponse = Message<"mooring.v1.WhoAmIResponse"> & {
   /**
-   * Principal of the token; `root` for the permanent admin token.
+   * Principal of the token; `admin` for the permanent admin token.
    *
    * @generated from field: string principal = 1;
    */
@@ -476,7 +476,7 @@ export declare const WhoAmIResponseSchema: GenMessage<WhoAmIResponse>;
 
 /**
  * Principals and tokens. The permanent admin token belongs to the principal
- * `root`, which is not listed and has every right. A caller cannot grant a
+ * `admin`, which is not listed and has every right. A caller cannot grant a
  * scope that its own token lacks: PERMISSION_DENIED.
  *
  * @generated from service mooring.v1.AccessService

@@ -129,7 +129,7 @@ export const WhoAmIResponseSchema = /*@__PURE__*/
 
 /**
  * Principals and tokens. The permanent admin token belongs to the principal
- * `root`, which is not listed and has every right. A caller cannot grant a
+ * `admin`, which is not listed and has every right. A caller cannot grant a
  * scope that its own token lacks: PERMISSION_DENIED.
  *
  * @generated from service mooring.v1.AccessService

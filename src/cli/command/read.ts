@@ -7,6 +7,7 @@ import {
   GetSettingResponseSchema,
   ListSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
+import { isChanged } from "../../client/changed.ts";
 import { counted } from "../argument.ts";
 import { withNearestKey } from "../call-failure.ts";
 import type { Command, CommandRun } from "../command.ts";
@@ -103,11 +104,3 @@ export const listCommand: Command = {
     if (output.isTerminal) notice(`${counted(settings.length, "setting")} at revision ${revision}`);
   },
 };
-
-/**
- * A masked value cannot be compared with the default; a setting without a revision has never been
- * set.
- */
-function isChanged({ secret, value, default: unset, revision }: Setting): boolean {
-  return secret ? revision !== 0n : value !== unset;
-}

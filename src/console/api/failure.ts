@@ -3,6 +3,7 @@ import {
   BadRequestSchema,
   LocalizedMessageSchema,
 } from "../../../gen/google/rpc/error_details_pb.js";
+import { t } from "../i18n/language.ts";
 
 /** Kind of a failure, by the action to take. */
 type FailureKind =
@@ -52,7 +53,25 @@ export function failureOf(thrown: unknown): Failure {
       .flatMap(({ fieldViolations }) => fieldViolations)
       .map(({ field, description, localizedMessage }) => ({
         field,
-        description: localizedMessage?.message || description,
+        description: withoutPath(field, localizedMessage?.message || description),
       })),
   };
+}
+
+/** All problems of a failed call as one text. */
+export function problemOf(thrown: unknown): string {
+  const { message, violations } = failureOf(thrown);
+  const problems = violations.map(({ field, description }) => `${memberOf(field)}: ${description}`);
+  return problems.join("; ") || message || t("state.offline");
+}
+
+/** Member that a field is about: `config.root` of `mounts[0].config.root`. */
+export function memberOf(field: string): string {
+  return field.replace(/^\w+(?:\[\d+\])?\./, "");
+}
+
+/** Description of a problem without the path of its field, which is shown at the field. */
+function withoutPath(field: string, description: string): string {
+  const isAtField = field !== "" && description.startsWith(field);
+  return isAtField ? description.slice(field.length).replace(/^[\s:：]+/, "") : description;
 }

@@ -117,7 +117,7 @@ const KEPT: readonly string[] = ["tokens:manage", "backup:import"] satisfies Nee
 function rightsOf({ principal, tokenId, scopes, limits, expireTime }: WhoAmIResponse): Rights {
   const isVisitor = principal.startsWith(VISITOR);
   const held = isVisitor ? scopes.filter((scope) => !KEPT.includes(scope)) : scopes;
-  const isRoot = principal === "root" && tokenId === "";
+  const isRoot = principal === "admin" && tokenId === "";
   return {
     principal,
     tokenId,

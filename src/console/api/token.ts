@@ -39,7 +39,7 @@ export function allTokens(
   });
 }
 
-/** Reads all principals except `root`. */
+/** Reads all principals except `admin`. */
 export function allPrincipals(signal: AbortSignal): Promise<Principal[]> {
   return allPages(async (pageToken) => {
     const page = await accessService.listPrincipals({ pageToken }, { signal });

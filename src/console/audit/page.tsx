@@ -13,7 +13,7 @@ import {
   followAudit,
   readOlder,
 } from "../api/audit.ts";
-import { type Failure, failureOf } from "../api/failure.ts";
+import { type Failure, failureOf, problemOf } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
 import { dayOf, Filters } from "../components/filters.tsx";
@@ -176,7 +176,7 @@ function Download({ filter }: { readonly filter: AuditFilter }) {
       saveFile(`mooring-audit-${today}.jsonl`, lines.join(""));
       if (lines.length >= MOST) say(t("audit.cut", { count: MOST }));
     } catch (thrown) {
-      say(failureOf(thrown).message || t("state.offline"));
+      say(problemOf(thrown));
     } finally {
       busy.value = false;
     }

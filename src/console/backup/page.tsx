@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { useSignal } from "@preact/signals";
 import { SecretsMode } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { backupService } from "../api/backup.ts";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { may, rights } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { saveFile } from "../components/save-file.ts";
@@ -72,7 +72,7 @@ function Export() {
       passphrase.value = "";
       wrong.value = "";
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { t } from "../i18n/language.ts";
 import { Button } from "./button.tsx";
 import "./dialog.css";
@@ -87,7 +87,7 @@ export function Confirm({ title, children, action, onAction, onClose }: ConfirmP
       await onAction();
       onClose();
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }

@@ -3,7 +3,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import { driverService } from "../api/drivers.ts";
-import { type Failure, failureOf } from "../api/failure.ts";
+import { type Failure, failureOf, problemOf } from "../api/failure.ts";
 import { Button, Icon } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -248,7 +248,7 @@ function Result(props: { readonly driver: string; readonly checked: Checked | un
       saveFile(`${driver}.schema.json`, JSON.stringify(read.schema, null, 2));
       setFailure("");
     } catch (thrown) {
-      setFailure(failureOf(thrown).message || t("state.offline"));
+      setFailure(problemOf(thrown));
     }
   };
   return (

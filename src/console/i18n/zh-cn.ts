@@ -296,6 +296,7 @@ export const zhCn: Messages = {
   "mount.noSite": "不在任何站点",
   "mount.ok": "正常",
   "mount.preview": "预览",
+  "mount.problems": "{count} 个值无效",
   "mount.replace": "更换凭据",
   "mount.replaceAbout": "此驱动中具有相同值的每个存储都会在一个修订中换成新值。",
   "mount.replaceNow": "更换",

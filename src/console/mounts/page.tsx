@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { followIncidents, incidentService, incidents } from "../api/incidents.ts";
 import { followMounts, mountService, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
@@ -95,7 +95,7 @@ function OneIncident({ of }: { readonly of: Incident }) {
       await incidentService.acknowledgeIncident({ id: of.id });
       wrong.value = "";
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     }
   };
   const word = CLASSES[of.class];
@@ -178,7 +178,7 @@ function AdoptDialog({ onClose }: { readonly onClose: () => void }) {
       wrong.value = "";
       if (!dryRun) onClose();
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { Mount, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
@@ -89,7 +89,7 @@ function ReplaceDialog({
       if (!dryRun) onClose();
     } catch (thrown) {
       preview.value = undefined;
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }

@@ -1,11 +1,12 @@
 import type { Signal } from "@preact/signals";
 import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
-import type { Failure } from "../api/failure.ts";
+import { type Failure, memberOf } from "../api/failure.ts";
 import { Check } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
+import { itemOf } from "./input.ts";
 
 const EFFECTS: Readonly<Record<string, MessageKey>> = {
   remove: "effect.remove",
@@ -55,6 +56,32 @@ const OUTCOMES: Readonly<
   skipped: "mount.skipped",
 };
 
+/** Message of a failed call, or all its problems with links to their fields. */
+function Problems({ of: { message, violations } }: { readonly of: Failure }) {
+  if (violations.length === 0) return <Notice kind="wrong">{message || t("state.offline")}</Notice>;
+  return (
+    <Notice kind="wrong">
+      <strong>{t("mount.problems", { count: violations.length })}</strong>
+      <ul>
+        {violations.map(({ field, description }) => (
+          <li key={field + description}>
+            <a
+              href={`#item-${itemOf(field)}`}
+              onClick={(event) => {
+                event.preventDefault();
+                document.getElementById(`item-${itemOf(field)}`)?.focus();
+              }}
+            >
+              {memberOf(field)}
+            </a>
+            : {description}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
 /**
  * Result of a preview or save of mounts, with a checkbox to allow a shared credential if one was
  * rejected.
@@ -69,7 +96,7 @@ export function SaveOutcome(props: {
   const isAsked = allowShared.value || failure?.message.includes("allow_shared_credential");
   return (
     <>
-      {failure && <Notice kind="wrong">{failure.message || t("state.offline")}</Notice>}
+      {failure && <Problems of={failure} />}
       {isAsked && (
         <Check
           label={t("mount.allowShared")}

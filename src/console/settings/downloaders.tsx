@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { settingService } from "../api/client.ts";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/state.tsx";
@@ -92,7 +92,7 @@ function Downloader(props: {
     try {
       said.value = { good: true, text: await props.connect() };
     } catch (thrown) {
-      said.value = { good: false, text: failureOf(thrown).message || t("state.offline") };
+      said.value = { good: false, text: problemOf(thrown) };
     } finally {
       busy.value = false;
     }

@@ -1,4 +1,5 @@
 import type { Setting } from "../../../gen/mooring/v1/setting_pb.js";
+import { isChanged } from "../../client/changed.ts";
 import { memoize } from "../../memoize.ts";
 import { aboutOf, isCustom, labelOf } from "./label.ts";
 
@@ -34,7 +35,7 @@ export function has(setting: Setting, mark: Mark, edited: Search["edited"]): boo
     case "edited":
       return edited.has(setting.key);
     case "set":
-      return setting.value !== setting.default;
+      return isChanged(setting);
     case "secret":
       return setting.secret;
     case "managed":

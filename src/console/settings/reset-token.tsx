@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { settingService } from "../api/client.ts";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { asOwn } from "../api/live.ts";
 import { changeToken, holdSession } from "../api/session.ts";
 import { Button } from "../components/button.tsx";
@@ -21,7 +21,7 @@ export function ResetToken() {
       changeToken(token);
       setMade(token);
     } catch (thrown) {
-      setFailure(failureOf(thrown).message || t("state.offline"));
+      setFailure(problemOf(thrown));
     } finally {
       release();
     }

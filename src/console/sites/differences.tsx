@@ -5,7 +5,7 @@ import {
   type SiteResult,
   SiteStanding,
 } from "../../../gen/mooring/v1/site_pb.js";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { asOwn } from "../api/live.ts";
 import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
@@ -54,7 +54,7 @@ export function SiteDifferences(props: {
       wrong.value = "";
       onDone();
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }

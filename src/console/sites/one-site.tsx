@@ -2,7 +2,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
 import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
@@ -37,7 +37,7 @@ export function OneSite({ site }: { readonly site: Site }) {
       await action;
       wrong.value = "";
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     }
     turn.value += 1;
   };

@@ -2,7 +2,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
 import type { RotateTokenResponse } from "../../../gen/mooring/v1/access_service_pb.js";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { accessService } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Empty, Notice } from "../components/state.tsx";
@@ -35,7 +35,7 @@ export function RotateToken(props: {
       wrong.value = "";
       onMade();
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }

@@ -5,7 +5,7 @@ import {
   type WebhookDelivery,
   WebhookDeliveryState,
 } from "../../../gen/mooring/v1/incident_pb.js";
-import { failureOf } from "../api/failure.ts";
+import { problemOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
 import { Button, Icon } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
@@ -95,7 +95,7 @@ function OneWebhook({
       await work();
       wrong.value = "";
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }
@@ -211,7 +211,7 @@ function OneDelivery({
       wrong.value = "";
       onSent();
     } catch (thrown) {
-      wrong.value = failureOf(thrown).message || t("state.offline");
+      wrong.value = problemOf(thrown);
     } finally {
       busy.value = false;
     }

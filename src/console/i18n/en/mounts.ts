@@ -40,6 +40,7 @@ export const mountsTexts = {
   "mount.noSite": "no site",
   "mount.ok": "ok",
   "mount.preview": "Preview",
+  "mount.problems": { one: "1 value is invalid", other: "{count} values are invalid" },
   "mount.replace": "Replace a credential",
   "mount.replaceAbout":
     "Replaces the value in every mount of this driver that has the same one, in one revision.",

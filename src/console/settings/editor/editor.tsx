@@ -14,7 +14,7 @@ import "../../components/field.css";
 import "./editor.css";
 import { useRef, useState } from "preact/hooks";
 import { settingService } from "../../api/client.ts";
-import { failureOf } from "../../api/failure.ts";
+import { problemOf } from "../../api/failure.ts";
 import { Button, Icon } from "../../components/button.tsx";
 import { type Mistake, mistakeOf } from "../../components/json-mistake.ts";
 import { t } from "../../i18n/language.ts";
@@ -190,7 +190,7 @@ function Secret(props: EditorProps) {
       setShown(read.setting?.value ?? "");
       setFailure("");
     } catch (thrown) {
-      setFailure(failureOf(thrown).message || t("state.offline"));
+      setFailure(problemOf(thrown));
     }
   };
   const lines = setting.type === "text";
