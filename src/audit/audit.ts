@@ -8,7 +8,7 @@ import { pageLimit } from "../messages/page.ts";
 import { type Periodic, startPeriodic } from "../periodic.ts";
 import { createWaiter } from "../waiter.ts";
 import type { Checkpoint } from "./checkpoint.ts";
-import type { AuditFilter, AuditRow, AuditStore } from "./store.ts";
+import type { AuditFilter, AuditPosition, AuditRow, AuditStore } from "./store.ts";
 
 /**
  * Maximum number of rows that one page or one batch scans: a filter without matches must not block
@@ -52,12 +52,12 @@ export interface AuditService {
    * Stream of rows as they are written.
    *
    * @param after row after which the stream begins; undefined: new rows only.
-   * @throws OUT_OF_RANGE when the next row is no longer kept or `after` does not exist yet;
-   *   UNAVAILABLE when the service stops.
+   * @throws OUT_OF_RANGE when the next row is no longer kept, `after` does not exist yet or has
+   *   another hash; UNAVAILABLE when the service stops.
    */
   watch(
     selection: AuditSelection,
-    after: number | undefined,
+    after: ReadRow | undefined,
     signal: AbortSignal,
   ): AsyncIterable<Progress>;
   /** Newest position of the audit, with the oldest row. */
@@ -144,13 +144,32 @@ function withReadErrors(store: AuditStore): AuditStore {
   };
 }
 
+/** Row that a client has read. */
+export interface ReadRow {
+  readonly seq: number;
+  /** First digits of its hash. Absent: not known. */
+  readonly hash?: string;
+}
+
+/** Number of digits of a hash in an etag. */
+const ETAG_DIGITS = 16;
+
+/** Identifies a row also after the database was restored from a copy: `42.0123456789abcdef`. */
+export function etagOfRow({ seq, hash }: AuditPosition): string {
+  return `${seq}.${hash.slice(0, ETAG_DIGITS)}`;
+}
+
+/** Reads an etag of a row; undefined: it is not one. */
+export function readRowEtag(text: string): ReadRow | undefined {
+  const [, digits, hash] = /^(0|[1-9]\d{0,14})\.([0-9a-f]{16})$/.exec(text) ?? [];
+  return digits === undefined || hash === undefined ? undefined : { seq: Number(digits), hash };
+}
+
 /** Maximum number of rows of one batch of new rows. */
 const BATCH = 200;
 
-/** Batch for a reader. */
-export interface Progress {
-  /** Row up to which the reader is complete. */
-  readonly seq: number;
+/** Batch for a reader, with the row up to which the reader is complete. */
+export interface Progress extends AuditPosition {
   /** Matching rows up to it. */
   readonly rows: readonly AuditRow[];
 }
@@ -164,7 +183,7 @@ interface Selected extends AuditFilter {
 interface Tail {
   read(
     selection: AuditSelection,
-    after: number | undefined,
+    after: ReadRow | undefined,
     signal: AbortSignal,
   ): AsyncIterable<Progress>;
   close(): void;
@@ -192,13 +211,15 @@ function createTail(deps: {
   const waiter = createWaiter();
   let readers = 0;
   let head = 0;
+  let headHash = "";
   /** The newest rows without gaps, up to the head. */
   let newest: readonly AuditRow[] = [];
   const shared = new Map<string, Promise<Progress>>();
   let job: Periodic | undefined;
   // Reads do not overlap: a slow one would set back the newest row.
   const { run: look } = oneAtATime(async () => {
-    const { seq } = await store.head();
+    const { seq, hash } = await store.head();
+    headHash = hash;
     if (seq === head) return;
     const isNear = seq > head && seq - head <= KEPT;
     const rows = isNear
@@ -243,7 +264,8 @@ function createTail(deps: {
       .slice(newest.length - (head - at))
       .filter((row) => isSelected(row, selected));
     const page = rows.slice(0, BATCH);
-    return { seq: page.length < rows.length ? (page.at(-1)?.seq ?? at) : head, rows: page };
+    const last = page.length < rows.length ? page.at(-1) : undefined;
+    return { seq: last?.seq ?? head, hash: last?.hash ?? headHash, rows: page };
   };
   const fromStore = async (at: number, { fits, ...filter }: Selected): Promise<Progress> => {
     const before = Math.min(head, at + SCAN) + 1;
@@ -251,12 +273,20 @@ function createTail(deps: {
     const rows = await store.rows({ ...filter, ...range });
     await checkKept(at);
     const seq = rows.length === BATCH ? (rows.at(-1)?.seq ?? at) : before - 1;
-    return { seq, rows: rows.filter(fits) };
+    return { seq, hash: await hashOf(seq), rows: rows.filter(fits) };
+  };
+  const hashOf = async (seq: number): Promise<string> => {
+    const floor = await store.floor();
+    if (seq === floor.seq) return floor.hash;
+    const range = { after: seq - 1, before: seq + 1, limit: 1, newestFirst: false };
+    const [row] = await store.rows(range);
+    if (row === undefined) throw forgotten(seq, floor.seq + 1);
+    return row.hash;
   };
 
   async function* read(
     selection: AuditSelection,
-    start: number | undefined,
+    start: ReadRow | undefined,
     signal: AbortSignal,
   ): AsyncIterable<Progress> {
     const selected = selectionOf(selection);
@@ -264,9 +294,11 @@ function createTail(deps: {
     const waiting = waiter.join([signal, stopping.signal]);
     try {
       await begin();
-      let at = start ?? head;
+      let at = start?.seq ?? head;
       if (at > head) throw outOfRange(message("AUDIT_ROW_NOT_YET", { row: at, newest: head }));
       await checkKept(at);
+      if (start?.hash !== undefined && !(await hashOf(at)).startsWith(start.hash))
+        throw outOfRange(message("AUDIT_ROW_OTHER", { row: at }));
       let isIdle = true;
       let told = false;
       while (!signal.aborted) {

@@ -10,20 +10,33 @@ import {
   type AuditService as AuditServiceDesc,
   GetCheckpointResponseSchema,
   ListAuditEventsResponseSchema,
+  type WatchAuditRequest,
   WatchAuditResponseSchema,
 } from "../../gen/mooring/v1/audit_service_pb.js";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { invalidPageToken } from "../messages/page.ts";
-import type { AuditPage, AuditSelection, AuditService, Progress } from "./audit.ts";
+import {
+  type AuditPage,
+  type AuditSelection,
+  type AuditService,
+  etagOfRow,
+  type Progress,
+  type ReadRow,
+  readRowEtag,
+} from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
 import { optionalNumber } from "./entry.ts";
 
 /** Implements AuditService. */
 export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceDesc> {
-  const watchEvent = memoize(({ seq, rows }: Progress) =>
-    create(WatchAuditResponseSchema, { sequence: BigInt(seq), events: rows.map(eventOf) }),
+  const watchEvent = memoize(({ seq, hash, rows }: Progress) =>
+    create(WatchAuditResponseSchema, {
+      sequence: BigInt(seq),
+      etag: etagOfRow({ seq, hash }),
+      events: rows.map(eventOf),
+    }),
   );
   return {
     listAuditEvents: async (request) => {
@@ -43,7 +56,7 @@ export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceD
       });
     },
     watchAudit: async function* (request, { signal }) {
-      const after = optionalNumber(request.afterSequence);
+      const after = startOf(request);
       for await (const progress of audit.watch(selectionOf(request), after, signal))
         yield watchEvent(progress);
     },
@@ -62,6 +75,15 @@ export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceD
       });
     },
   };
+}
+
+/** @throws INVALID_ARGUMENT for a text that is no etag. */
+function startOf({ afterEtag, afterSequence }: WatchAuditRequest): ReadRow | undefined {
+  const seq = optionalNumber(afterSequence);
+  if (afterEtag === undefined) return seq === undefined ? undefined : { seq };
+  const row = readRowEtag(afterEtag);
+  if (row !== undefined) return row;
+  throw invalid([{ field: "after_etag", description: message("AUDIT_ETAG_INVALID") }]);
 }
 
 function selectionOf(request: {

@@ -62,6 +62,9 @@ export const MESSAGES = {
   REVISION_NOT_FOUND: "there is no revision {revision}; the newest is {newest}",
   AUDIT_ROWS_FORGOTTEN:
     "the audit rows after row {row} have been deleted; the oldest row is {oldest}",
+  AUDIT_ROW_OTHER:
+    "row {row} of the audit is another one than that of the etag: the database was restored from a copy; read the rows again",
+  AUDIT_ETAG_INVALID: "after_etag must be the etag of a message of this stream",
   AUDIT_ROW_NOT_YET: "row {row} of the audit does not exist yet; the newest is {newest}",
   AUDIT_DATABASE_OLDER: "the database was replaced by an older one: read the audit from the start",
   AUDIT_NOT_WRITTEN: "nothing was returned, because the audit cannot be written: {reason}",

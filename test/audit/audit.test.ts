@@ -1,7 +1,14 @@
 import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
-import { type AuditQuery, createAuditService, type Progress } from "../../src/audit/audit.ts";
-import type { AuditEntry } from "../../src/audit/store.ts";
+import {
+  type AuditQuery,
+  type AuditService,
+  createAuditService,
+  etagOfRow,
+  type Progress,
+  readRowEtag,
+} from "../../src/audit/audit.ts";
+import type { AuditEntry, AuditRow } from "../../src/audit/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 
@@ -97,7 +104,7 @@ test("a watcher gets each row once, in order, after the row where it begins", as
   const end = new AbortController();
   const watch = (after?: number, method?: string) =>
     service
-      .watch({ methods: method === undefined ? undefined : [method] }, after, end.signal)
+      .watch({ methods: method === undefined ? undefined : [method] }, rowOf(after), end.signal)
       [Symbol.asyncIterator]();
   const seqs = ({ value }: IteratorResult<Progress>) =>
     [value.seq, ...value.rows.map(({ seq }: { seq: number }) => seq)] as number[];
@@ -124,7 +131,8 @@ test("a watcher gets each row once, in order, after the row where it begins", as
 
 test("a waiting watcher also gets rows that another read found", async () => {
   const { service, store } = await opened(numbered(2), 1e6, 1e6);
-  const watch = () => service.watch({}, 2, new AbortController().signal)[Symbol.asyncIterator]();
+  const watch = () =>
+    service.watch({}, { seq: 2 }, new AbortController().signal)[Symbol.asyncIterator]();
   const first = watch();
   await first.next();
   const waiting = first.next();
@@ -134,10 +142,13 @@ test("a waiting watcher also gets rows that another read found", async () => {
 });
 
 test("a watcher gets empty messages while there are no rows", async () => {
-  const { service } = await opened(numbered(2), 5);
-  const watching = service.watch({}, 2, new AbortController().signal)[Symbol.asyncIterator]();
+  const { service, store } = await opened(numbered(2), 5);
+  const head = await store.head();
+  const watching = service
+    .watch({}, { seq: 2 }, new AbortController().signal)
+    [Symbol.asyncIterator]();
   for (let times = 0; times < 3; times += 1)
-    expect(await watching.next()).toEqual({ done: false, value: { seq: 2, rows: [] } });
+    expect(await watching.next()).toEqual({ done: false, value: { ...head, rows: [] } });
   await watching.return?.();
 });
 
@@ -145,7 +156,7 @@ test("a watcher of a deleted or future row is refused, and one of a stopping ser
   const { service, store } = await opened(numbered(10));
   await store.forget({ count: 5, notBefore: 0 }, 100, 0);
   const watch = (after?: number) =>
-    service.watch({}, after, new AbortController().signal)[Symbol.asyncIterator]();
+    service.watch({}, rowOf(after), new AbortController().signal)[Symbol.asyncIterator]();
   await expect(watch(5).next()).rejects.toMatchObject({ code: Code.OutOfRange });
   await expect(watch(12).next()).rejects.toThrow("row 12 of the audit does not exist yet");
   const watching = watch();
@@ -154,3 +165,44 @@ test("a watcher of a deleted or future row is refused, and one of a stopping ser
   service.endStreams();
   await expect(next).rejects.toMatchObject({ code: Code.Unavailable });
 });
+
+const rowOf = (seq: number | undefined) => (seq === undefined ? undefined : { seq });
+
+test.each([
+  ["a newer row, read from memory", 12],
+  ["an older row, read from the store", 4],
+  ["the newest deleted row", 2],
+])(
+  "a watcher resumes after %s by its etag, and not in a database with other rows",
+  async (_, seq) => {
+    const { service, store } = await opened(numbered(10));
+    const other = await opened(numbered(10));
+    const watch = ({ service }: { service: AuditService }, etag: string) =>
+      service.watch({}, readRowEtag(etag), new AbortController().signal)[Symbol.asyncIterator]();
+    const start = service
+      .watch({}, { seq: 0 }, new AbortController().signal)
+      [Symbol.asyncIterator]();
+    await start.next();
+    for (const each of [store, other.store])
+      await each.append([entry({ actor: each === store ? "ann" : "bob" }), entry()]);
+    const rows = await store.rows({ after: 0, before: 13, limit: 20, newestFirst: false });
+    const etag = etagOfRow(rows[seq - 1] as AuditRow);
+    if (seq === 2) await store.forget({ count: 10, notBefore: 0 }, 2, 0);
+    const { value } = await watch({ service }, etag).next();
+    expect(value.rows.map((row: AuditRow) => row.seq)[0] ?? value.seq).toBe(
+      seq === 12 ? 12 : seq + 1,
+    );
+    expect(readRowEtag(etagOfRow(value))).toEqual({
+      seq: value.seq,
+      hash: value.hash.slice(0, 16),
+    });
+    const wrong = `${seq}.${"0".repeat(16)}`;
+    await expect(watch({ service }, wrong).next()).rejects.toThrow(/is another one/);
+    if (seq === 12) await expect(watch(other, etag).next()).rejects.toThrow(/is another one/);
+  },
+);
+
+test.each(["", "12", "12.", "012.0123456789abcdef", "12.0123456789ABCDEF", "-1.0123456789abcdef"])(
+  "%j is no etag of a row",
+  (text) => expect(readRowEtag(text)).toBeUndefined(),
+);

@@ -75,7 +75,8 @@ test("a slow read of the newest row does not end a watcher that has later rows",
       return head;
     },
   }));
-  const watch = () => service.watch({}, 10, new AbortController().signal)[Symbol.asyncIterator]();
+  const watch = () =>
+    service.watch({}, { seq: 10 }, new AbortController().signal)[Symbol.asyncIterator]();
   const first = watch();
   await first.next();
   const next = first.next();

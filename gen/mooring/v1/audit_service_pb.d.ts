@@ -189,6 +189,15 @@ export declare type WatchAuditRequest = Message<"mooring.v1.WatchAuditRequest"> 
    * @generated from field: string subject = 6;
    */
   subject: string;
+
+  /**
+   * Send rows after the row with this etag, which messages of the stream have. It takes precedence
+   * over after_sequence. A database that was restored from a copy has other rows with the same
+   * numbers: such an etag is refused. Absent: after_sequence decides.
+   *
+   * @generated from field: optional string after_etag = 7;
+   */
+  afterEtag?: string | undefined;
 };
 
 /**
@@ -204,7 +213,7 @@ export declare const WatchAuditRequestSchema: GenMessage<WatchAuditRequest>;
  */
 export declare type WatchAuditResponse = Message<"mooring.v1.WatchAuditResponse"> & {
   /**
-   * Row up to which this message is complete. Resume after it.
+   * Row up to which this message is complete.
    *
    * @generated from field: int64 sequence = 1;
    */
@@ -217,6 +226,13 @@ export declare type WatchAuditResponse = Message<"mooring.v1.WatchAuditResponse"
    * @generated from field: repeated mooring.v1.AuditEvent events = 2;
    */
   events: AuditEvent[];
+
+  /**
+   * Identifies this row, for after_etag: its number and the first digits of its hash.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
 };
 
 /**
@@ -290,7 +306,7 @@ export declare const AuditService: GenService<{
   /**
    * WatchAudit sends rows as they are written, until the client ends the call: in order, each row
    * once, every row that matches the filters. OUT_OF_RANGE: rows after the given one are no longer
-   * kept, or the row does not exist yet. RESOURCE_EXHAUSTED: the client reads too slowly.
+   * kept, the row does not exist yet, or it is another one than that of the etag. RESOURCE_EXHAUSTED: the client reads too slowly.
    * UNAVAILABLE: the service stops; resume at another instance.
    *
    * @generated from rpc mooring.v1.AuditService.WatchAudit

@@ -8,6 +8,7 @@ import {
   GetCheckpointResponseSchema,
   type ListAuditEventsResponse,
   ListAuditEventsResponseSchema,
+  type WatchAuditResponse,
   WatchAuditResponseSchema,
 } from "../../../gen/mooring/v1/audit_service_pb.js";
 import {
@@ -107,19 +108,18 @@ function filterOf({ args }: CommandRun) {
   };
 }
 
+/** Row after which a stream begins: by its number, or by its etag. */
+type AfterRow = { readonly afterSequence: bigint } | { readonly afterEtag: string };
+
 async function followAudit(run: CommandRun): Promise<void> {
   const { args, output, connectTo } = run;
   const client = await connectTo(AuditService);
   const filter = filterOf(run);
   const text = args.text("after");
-  await printEvents(run, {
-    from: text === undefined ? undefined : rowNumber(text),
-    open: (afterSequence, options) =>
-      client.watchAudit(
-        afterSequence === undefined ? filter : { ...filter, afterSequence },
-        options,
-      ),
-    positionOf: ({ sequence }) => sequence,
+  await printEvents<WatchAuditResponse, AfterRow>(run, {
+    from: text === undefined ? undefined : { afterSequence: rowNumber(text) },
+    open: (after, options) => client.watchAudit({ ...filter, ...after }, options),
+    positionOf: ({ etag }) => ({ afterEtag: etag }),
     write: async (message) => {
       if (args.is("json")) return output.jsonLine(WatchAuditResponseSchema, message);
       const lines = message.events.map((event) => printableLine(rowOf(event).join("  ")));
@@ -128,7 +128,7 @@ async function followAudit(run: CommandRun): Promise<void> {
     restart: async (options) => {
       const { oldestSequence } = await client.getCheckpoint({}, options);
       const from = oldestSequence > 0n ? oldestSequence - 1n : 0n;
-      return { from, notice: `resuming with row ${from + 1n}` };
+      return { from: { afterSequence: from }, notice: `resuming with row ${from + 1n}` };
     },
   });
 }
