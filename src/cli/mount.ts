@@ -8,11 +8,10 @@ import {
   MountContent,
   type MountInput,
   MountOverrideSchema,
-  type MountSites,
-  MountSitesSchema,
   type MountStatus,
   type MountTest,
 } from "../../gen/mooring/v1/mount_pb.js";
+import { type SiteChoice, SiteChoiceSchema } from "../../gen/mooring/v1/site_choice_pb.js";
 import { quote } from "../config/complaint.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { suggestion } from "../suggestion.ts";
@@ -43,18 +42,18 @@ export async function writeMounts(output: Output, mounts: readonly Mount[]): Pro
 }
 
 /** Sites of a mount as `readSites` reads them. */
-function sitesText(sites: MountSites | undefined): string {
+function sitesText(sites: SiteChoice | undefined): string {
   if (sites === undefined || sites.none) return "none";
   return sites.all ? "all" : sites.names.join(",");
 }
 
 /** Reads `all`, `none`, or names of sites with commas. */
-export function readSites(text: string): MountSites {
-  if (text === "all" || text === "none") return create(MountSitesSchema, { [text]: true });
+export function readSites(text: string): SiteChoice {
+  if (text === "all" || text === "none") return create(SiteChoiceSchema, { [text]: true });
   const names = text.split(",").map((site) => site.trim());
   if (names.includes(""))
     throw usage("the name of a site is empty: write names separated by commas, all or none");
-  return create(MountSitesSchema, { names });
+  return create(SiteChoiceSchema, { names });
 }
 
 /** State of a mount in a few words, such as `ok` or `one: failing (login failed)`. */

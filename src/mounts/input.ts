@@ -6,8 +6,9 @@ import { type Message, message, problemAt, type Text } from "../messages/message
 import { didYouMean } from "../messages/nearest.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { MASK } from "../settings/value.ts";
+import { type ChosenSites, chosenSites, overridesById } from "../sites/site-choice-input.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { cleanPath } from "../sites/site-path.ts";
+import { cleanPath, pathProblem } from "../sites/site-path.ts";
 import type { MissingItem, Mount, Override, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
 
@@ -30,7 +31,7 @@ export interface MountInput {
   readonly disabled?: boolean | undefined;
   readonly content?: Mount["content"] | undefined;
   /** Names of sites; empty: none. `all`: also those that are created later. */
-  readonly sites?: "all" | readonly string[] | undefined;
+  readonly sites?: ChosenSites | undefined;
   /** By the site's name. */
   readonly overrides?: Readonly<Record<string, OverrideInput>> | undefined;
   /**
@@ -48,8 +49,6 @@ export interface MountInput {
 
 /** Letters of any script, so that a name can be as readable as a path. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,63}$/u;
-const MAX_PATH = 1_000;
-const MAX_SITES = 200;
 /** Maximum size of all values of a mount, in bytes of UTF-8. */
 const MAX_BYTES = 65_536;
 /** Members of the form that are not items of a mount but have their own members. */
@@ -131,8 +130,8 @@ export function withMountInput(
     look("mount_path", message("FIELD_REQUIRED"));
   const path = cleanPath(input.path ?? before?.path ?? "");
   look("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
-  const siteIds = readSites(before, input.sites, options.sites, look);
-  const given = byId(input.overrides, options.sites, look);
+  const siteIds = chosenSites(before, input.sites, options.sites, look);
+  const given = overridesById(input.overrides, options.sites, look);
   const items = merged(before?.items, input.config);
   const members = merged(before?.members, input.members);
   const overrides = withOverrides(before?.overrides ?? {}, given);
@@ -169,45 +168,9 @@ export function withMountInput(
       }))
         if (options.carries) warnings.push(problemAt(at, problem));
         else look(at, problem);
-  // A choice of the user, because a mount that is on the wrong sites serves files there.
-  if (before === undefined && input.sites === undefined && options.sites.names.length > 1)
-    look("sites", message("SITES_REQUIRED"));
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
     look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
   return { mount, violations, warnings, given: givenSecrets(driver, input.config, given) };
-}
-
-/** Ids of the sites of a mount: the given ones, or those that it has. */
-function readSites(
-  before: Mount | undefined,
-  given: MountInput["sites"],
-  sites: SiteNames,
-  look: (at: string, problem: Text | undefined) => void,
-): Mount["siteIds"] {
-  if (given === "all") return "all";
-  if (given === undefined) return before?.siteIds ?? "all";
-  const names = [...new Set(given)];
-  if (names.length > MAX_SITES) {
-    look("sites", message("SITE_NAMES_INVALID", { most: MAX_SITES }));
-    return [];
-  }
-  for (const name of names) look("sites", sites.problemOf(name));
-  return names.flatMap((name) => sites.idOf(name) ?? []);
-}
-
-/** Overrides by the ids of their sites. */
-function byId(
-  overrides: MountInput["overrides"] = {},
-  sites: SiteNames,
-  look: (at: string, problem: Text | undefined) => void,
-): Readonly<Record<string, OverrideInput>> {
-  return Object.fromEntries(
-    Object.entries(overrides).map(([name, override]) => {
-      look(`overrides.${name}`, sites.problemOf(name));
-      // The values for an unknown site are checked as well: all problems are reported together.
-      return [sites.idOf(name) ?? name, override];
-    }),
-  );
 }
 
 /** Extends an input so that it replaces the whole mount, except for items that sites refresh. */
@@ -346,12 +309,6 @@ function problemsOn(
   for (const [name, value] of Object.entries({ ...mount.items, ...override?.items }))
     if (common.has(name)) add("config.", name, value, message("ITEM_IS_MEMBER"));
   return problems;
-}
-
-function pathProblem(path: string): Message | undefined {
-  if (path === "" || path.length > MAX_PATH)
-    return message("LENGTH_OUT_OF_RANGE", { most: MAX_PATH });
-  return /\p{Cc}/u.test(path) ? message("CONTROL_CHARACTERS") : undefined;
 }
 
 /** Merges values: null removes a value, and the mask keeps the current one or its absence. */

@@ -8,8 +8,6 @@ import {
   type MountResult,
   MountResultSchema,
   MountSchema,
-  type MountSites,
-  type MountSitesSchema,
   MountStatusSchema,
 } from "../../gen/mooring/v1/mount_pb.js";
 import {
@@ -44,6 +42,7 @@ import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
 import { isOnSite, overridesByName, siteNamesOf } from "../sites/site-choice.ts";
+import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
@@ -314,7 +313,7 @@ function inputFromProto(input: MountInputMessage, at: number): MountInput {
     config,
     members,
     disabled,
-    sites: sites && sitesFromProto(sites, `mounts[${at}].sites`),
+    sites: sites && choiceFromProto(sites, `mounts[${at}].sites`),
     content:
       content === MountContent.UNSPECIFIED
         ? undefined
@@ -335,18 +334,6 @@ function inputFromProto(input: MountInputMessage, at: number): MountInput {
     }),
     expectedEtag: input.expectedEtag,
   };
-}
-
-/** @throws INVALID_ARGUMENT unless exactly one of names, all and none is chosen. */
-function sitesFromProto({ names, all, none }: MountSites, field: string): MountInput["sites"] {
-  if ([names.length > 0, all, none].filter(Boolean).length !== 1)
-    throw invalid([{ field, description: message("SITES_INVALID", { field }) }]);
-  return all ? "all" : names;
-}
-
-function sitesToProto(sites: "all" | readonly string[]): MessageInitShape<typeof MountSitesSchema> {
-  if (sites === "all") return { all: true };
-  return sites.length === 0 ? { none: true } : { names: [...sites] };
 }
 
 function mountToProto(
@@ -378,7 +365,7 @@ function mountToProto(
     mountPath: path,
     driver: mount.driver,
     disabled,
-    sites: sitesToProto(siteNamesOf(mount, names)),
+    sites: choiceToProto(siteNamesOf(mount, names)),
     config: show(mount.items),
     members: { ...mount.members },
     overrides: Object.fromEntries(

@@ -49,7 +49,7 @@ test("a site of an archive gets nothing before the import is stored, and then th
   const to = at(empty.port);
   const planned = await to.backup.importArchive({ document: archive, dryRun: true });
   expect(planned.results.flatMap(({ effects }) => effects)).toMatchObject([
-    { action: "follow", site: "home", mountPath: "" },
+    { action: "follow", site: "home", path: "", kind: "" },
   ]);
   expect((await to.sites.listSites({})).sites).toEqual([]);
   const { results } = await to.backup.importArchive({ document: archive });

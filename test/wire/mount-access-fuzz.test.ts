@@ -115,7 +115,7 @@ const anyText = fc.constantFrom("", ...names, ...paths, "site0");
 /** Requests of a message, by the descriptors of its fields. Texts of a set of sites are sites. */
 function messageOf(desc: DescMessage): fc.Arbitrary<object> {
   if (desc.typeName === "google.protobuf.Struct") return values;
-  if (desc.typeName === "mooring.v1.MountSites")
+  if (desc.typeName === "mooring.v1.SiteChoice")
     return fc.oneof(
       fc.record({ names: fc.uniqueArray(texts["sites"] ?? anyText, { maxLength: 2 }) }),
       fc.constantFrom({ all: true }, { none: true }),

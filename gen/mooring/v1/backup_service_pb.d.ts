@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { MountSites } from "./mount_pb.js";
+import type { SiteChoice } from "./site_choice_pb.js";
 import type { PendingSite } from "./setting_pb.js";
 import type { Effect } from "./effect_pb.js";
 
@@ -154,9 +154,9 @@ export declare type ImportArchiveRequest = Message<"mooring.v1.ImportArchiveRequ
   /**
    * Sites of new mounts of documents that name none. Required when there are several sites.
    *
-   * @generated from field: mooring.v1.MountSites sites = 10;
+   * @generated from field: mooring.v1.SiteChoice sites = 10;
    */
-  sites?: MountSites | undefined;
+  sites?: SiteChoice | undefined;
 
   /**
    * Create sites paused: nothing is written to their servers until they are resumed.

@@ -13,13 +13,13 @@ import type { Effect } from "./effect_pb.js";
 export declare const file_mooring_v1_history: GenFile;
 
 /**
- * Change of one record, a setting or a mount, by a revision or between two.
+ * Change of one record of any kind, such as a setting or a mount, by a revision or between two.
  *
  * @generated from message mooring.v1.RecordChange
  */
 export declare type RecordChange = Message<"mooring.v1.RecordChange"> & {
   /**
-   * Key of the record: `site_title` of a setting, `mount:films` of a mount.
+   * Key of the record: `site_title` of a setting, `mount:films` of a mount, `rule:/films` of a rule.
    *
    * @generated from field: string key = 1;
    */
@@ -56,8 +56,8 @@ export declare type RecordChange = Message<"mooring.v1.RecordChange"> & {
   secret: boolean;
 
   /**
-   * Changed items of a mount, each once. Empty: a setting, or a change that
-   * shows no difference.
+   * Changed items of a record with several, each once. Empty: a setting, or a change that shows no
+   * difference.
    *
    * @generated from field: repeated mooring.v1.ItemChange items = 6;
    */
@@ -77,8 +77,8 @@ export declare const RecordChangeSchema: GenMessage<RecordChange>;
  */
 export declare type ItemChange = Message<"mooring.v1.ItemChange"> & {
   /**
-   * Name of the item: `mount_path`, `driver`, `disabled`, `content`, `sites`,
-   * `missing`, `config.ITEM`, `members.ITEM`, or one of these after
+   * Name of the item. Mounts: `mount_path`, `driver`, `disabled`, `content`, `sites`, `missing`,
+   * `config.ITEM`, `members.ITEM`. Rules: the members of Rule. Or one of these after
    * `overrides.SITE.`.
    *
    * @generated from field: string name = 1;
@@ -120,15 +120,15 @@ export declare const ItemChangeSchema: GenMessage<ItemChange>;
  */
 export declare type RollbackResult = Message<"mooring.v1.RollbackResult"> & {
   /**
-   * Kind of the record: `setting` or `mount`.
+   * Kind of the record: `setting`, `mount` or `rule`.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * Key of the record, as in `RecordChange`. `settings` or `mounts`: records
-   * that the caller may not read.
+   * Key of the record, as in `RecordChange`. The plural of the kind, such as `mounts`: records that
+   * the caller may not read.
    *
    * @generated from field: string key = 2;
    */

@@ -4,6 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
+import type { SiteChoice } from "./site_choice_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Effect } from "./effect_pb.js";
 
@@ -66,9 +67,9 @@ export declare type Mount = Message<"mooring.v1.Mount"> & {
   /**
    * Sites that have it.
    *
-   * @generated from field: mooring.v1.MountSites sites = 7;
+   * @generated from field: mooring.v1.SiteChoice sites = 7;
    */
-  sites?: MountSites | undefined;
+  sites?: SiteChoice | undefined;
 
   /**
    * Values that replace these on one site, by the site's name.
@@ -308,9 +309,9 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
    * Sites that have it, in the form of Mount. Required for a new mount when there are several
    * sites.
    *
-   * @generated from field: mooring.v1.MountSites sites = 7;
+   * @generated from field: mooring.v1.SiteChoice sites = 7;
    */
-  sites?: MountSites | undefined;
+  sites?: SiteChoice | undefined;
 
   /**
    * Overrides of these sites, each whole. An override without any value is
@@ -341,40 +342,6 @@ export declare type MountInput = Message<"mooring.v1.MountInput"> & {
  * Use `create(MountInputSchema)` to create a new message.
  */
 export declare const MountInputSchema: GenMessage<MountInput>;
-
-/**
- * Choice of sites: either names, or all, or none.
- *
- * @generated from message mooring.v1.MountSites
- */
-export declare type MountSites = Message<"mooring.v1.MountSites"> & {
-  /**
-   * Names of sites.
-   *
-   * @generated from field: repeated string names = 1;
-   */
-  names: string[];
-
-  /**
-   * All sites, and those that are created later.
-   *
-   * @generated from field: bool all = 2;
-   */
-  all: boolean;
-
-  /**
-   * No site: the mount is kept in the service only. A mount whose sites were removed has this.
-   *
-   * @generated from field: bool none = 3;
-   */
-  none: boolean;
-};
-
-/**
- * Describes the message mooring.v1.MountSites.
- * Use `create(MountSitesSchema)` to create a new message.
- */
-export declare const MountSitesSchema: GenMessage<MountSites>;
 
 /**
  * Result for one mount, or with dry_run the expected result.

@@ -1,12 +1,7 @@
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
-import {
-  type Mount,
-  type MountInput,
-  MountInputSchema,
-  type MountSites,
-  MountSitesSchema,
-} from "../../../gen/mooring/v1/mount_pb.js";
+import { type Mount, type MountInput, MountInputSchema } from "../../../gen/mooring/v1/mount_pb.js";
+import { type SiteChoice, SiteChoiceSchema } from "../../../gen/mooring/v1/site_choice_pb.js";
 import type { Values } from "../drivers/shown.ts";
 
 /** Replaces a secret in replies of the service. */
@@ -23,7 +18,7 @@ export interface ChosenSites {
 export const NO_SITE: ChosenSites = { all: false, names: new Set() };
 
 /** Sites of a mount. */
-export function chosenOf(sites: MountSites | undefined): ChosenSites {
+export function chosenOf(sites: SiteChoice | undefined): ChosenSites {
   return { all: sites?.all ?? false, names: new Set(sites?.names) };
 }
 
@@ -72,7 +67,7 @@ export function inputOf(
       : { expectedEtag: mount.etag }),
     // The service asks for the sites of a new mount if there are several.
     ...((mount !== undefined || sites.all || sites.names.size > 0) && {
-      sites: create(MountSitesSchema, {
+      sites: create(SiteChoiceSchema, {
         names: [...sites.names],
         all: sites.all,
         none: !sites.all && sites.names.size === 0,
