@@ -17,7 +17,7 @@ import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
-import { createMountSync, type RoundListener } from "../mounts/site/sync.ts";
+import { createMountSync, type MountRoundListener } from "../mounts/site/sync.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
@@ -207,7 +207,7 @@ function recordRounds({
   readonly store: Pick<SiteStore, "note">;
   readonly ledger: Pick<SettingServices["ledger"], "snapshot">;
   readonly log: Logger;
-}): RoundListener {
+}): MountRoundListener {
   // The rounds of many sites end at the same time: their entries share transactions.
   const note = createBatches({
     record: async (notes: readonly SiteNote[]): Promise<readonly undefined[]> => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { reviveText } from "../messages/message.ts";
+import { reviveText, type Text } from "../messages/message.ts";
 import { createBatches } from "./batch.ts";
 
 /** Stored state of a record on a site, or, with an empty name, of all its records of one kind. */
@@ -56,6 +56,14 @@ export interface StateRequest<S, L = never> {
 
 /** State of all records of one kind on a site: what every kind has. */
 export interface SiteRecords {
+  /** The reason for which the records can't be read; empty: none. */
+  readonly error: Text;
+  /** `SiteFailureKind`. */
+  readonly errorKind: string;
+  /** Time of the first failure of this kind in a row, in milliseconds since 1970 UTC. */
+  readonly errorSince: number;
+  readonly failures: number;
+  readonly nextTry: number;
   /**
    * Whether the records were adopted or pushed on request; until then the site is not written to.
    */

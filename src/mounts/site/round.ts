@@ -4,6 +4,7 @@ import { memoize } from "../../memoize.ts";
 import type { Text } from "../../messages/message.ts";
 import { setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { LeaseLost, type RoundOptions } from "../../sync/record-sync.ts";
 import { createTicks } from "../../ticks.ts";
 import { type ApplyDeps, applyMount } from "./apply.ts";
 import type { StorageClient } from "./client.ts";
@@ -29,14 +30,6 @@ export interface MountRoundDeps {
   readonly follows: () => boolean;
 }
 
-export interface MountRoundOptions {
-  readonly siteId: string;
-  /** `read`: a round without writes. `push`: writes the mounts of `forced`, and all if the site follows. */
-  readonly aim: "read" | "push";
-  /** Names of mounts that are tried despite earlier failures. */
-  readonly forced: readonly string[];
-}
-
 /** Result of a round for one mount. */
 interface MountDone {
   readonly name: string;
@@ -59,9 +52,6 @@ export interface MountRound {
   readonly adopt: Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
 }
 
-/** Error of a round that must stop: another process follows the sites now. */
-export class LeaseLost extends Error {}
-
 /**
  * Reads the list of a site's mounts once, and updates each differing mount to the desired state,
  * one at a time. Mounts with earlier failures come last.
@@ -69,7 +59,7 @@ export class LeaseLost extends Error {}
  * @throws SiteFailure when the site can't be reached; LeaseLost; ServiceError of the database.
  */
 export async function runMountRound(
-  { siteId, aim, forced }: MountRoundOptions,
+  { siteId, aim, forced }: RoundOptions,
   deps: MountRoundDeps,
 ): Promise<MountRound> {
   const { client, registry, now } = deps;

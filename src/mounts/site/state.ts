@@ -1,6 +1,7 @@
 import type { Text } from "../../messages/message.ts";
 import { hasCome } from "../../periodic.ts";
 import { pauseAfter } from "../../sync/back-off.ts";
+import type { SiteRecords } from "../../sync/record-registry.ts";
 import { MOUNT_LIMIT } from "./client.ts";
 
 /**
@@ -173,23 +174,10 @@ export interface ExtraMount {
 }
 
 /** State of the mounts of one site as a whole. */
-export interface SiteMounts {
-  /**
-   * Whether the mounts were adopted or pushed on request; until then the site is not written to.
-   */
-  readonly contacted: boolean;
+export interface SiteMounts extends SiteRecords {
   /** Time of the last read of the list, in milliseconds since 1970 UTC; 0: never. */
   readonly readAt: number;
   readonly extra: readonly ExtraMount[];
-  /** The reason for which the mounts can't be read; empty: none. */
-  readonly error: Text;
-  readonly errorKind: string;
-  /** Time of the first failure of this kind in a row, in milliseconds since 1970 UTC. */
-  readonly errorSince: number;
-  readonly failures: number;
-  readonly nextTry: number;
-  /** Names of mounts that a user has requested to push despite earlier failures. */
-  readonly forced: readonly string[];
 }
 
 export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { LeaseLost } from "../../../src/mounts/site/round.ts";
 import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
+import { LeaseLost } from "../../../src/sync/record-sync.ts";
 import { startedForEach } from "../../started.ts";
 import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
 import { startStorages } from "./stand-in.ts";

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { message } from "../messages/message.ts";
+import type { Adapter, Failure, Job, Target } from "./adapter.ts";
+import { SiteFailure } from "./failure.ts";
+import { forwardChange } from "./forward.ts";
+import type { RecordRegistry, SiteRecords, StateRequest } from "./record-registry.ts";
+import type { Sync } from "./sync.ts";
+
+/** Error of a round that must stop: another process follows the sites now. */
+export class LeaseLost extends Error {}
+
+export interface RoundOptions {
+  readonly siteId: string;
+  /** `read`: a round without writes. `push`: writes the records of `forced`, and all if the site follows. */
+  readonly aim: "read" | "push";
+  /** Names of records that are tried despite earlier failures. */
+  readonly forced: readonly string[];
+}
+
+export interface RecordSyncDeps<T extends Target, S, Q extends SiteRecords, L, R> {
+  readonly sync: Sync<T>;
+  readonly sites: { sites(): readonly T[]; byId(siteId: string): T | undefined };
+  readonly registry: RecordRegistry<S, Q, L>;
+  /** Maximum number of sites with concurrent work. */
+  readonly concurrency: number;
+  /**
+   * Reads the records of a site, and writes those that differ.
+   *
+   * @param registry stores nothing in a round without writes. @throws SiteFailure; LeaseLost.
+   */
+  readonly round: (site: T, options: RoundOptions, registry: RecordRegistry<S, Q, L>) => Promise<R>;
+  /** Milliseconds until the next round of a site. */
+  readonly pauseAfter: (siteId: string, round: R) => number;
+  /** Reports whether work on a record is still in progress. @param state undefined: not begun. */
+  readonly isOpen: (state: S | undefined) => boolean;
+  /** Maximum wait for the work of another process, in milliseconds. */
+  readonly patience: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Listener of rounds in the background. The next round of the site waits for it. */
+export type RoundListener<T, R> = (site: T, round: R) => void | Promise<void>;
+
+/** Reconciler of the records of one kind. */
+export interface RecordSync<T extends Target, S, L, R> {
+  /** Calls the listener after each round in the background, in the order of the listeners. */
+  onRound(listener: RoundListener<T, R>): void;
+  /** Reconciles the sites after a change of records. */
+  changed(): void;
+  /** Reconciles a site, or shares the next run. */
+  reconcile(siteId: string): Promise<void>;
+  /** Reads a site's records without writing to the site. @throws SiteFailure. */
+  read(siteId: string): Promise<R>;
+  /**
+   * Requests a push of records, or stores the states of adopted ones. Failed and paused records are
+   * retried, and a site with existing records is written to from now on. The process with the lease
+   * carries out the request.
+   */
+  request(siteId: string, request: StateRequest<S, L>): Promise<void>;
+  /**
+   * Pushes records to a site, and waits for the result. A second round reads the result of the first
+   * one to confirm it. If another process has the lease, this waits for that process.
+   *
+   * @throws SiteFailure.
+   */
+  push(siteId: string, names: readonly string[]): Promise<void>;
+  /**
+   * Forwards a change that a user makes on the server's own pages, then reads the site's records. No
+   * round runs in between, which would revert the change.
+   *
+   * @param send sends the request, after at most 5 s even if a round is still running.
+   * @param adopt adopts the change, and returns the states of the adopted records.
+   */
+  forward(
+    siteId: string,
+    send: () => Promise<void>,
+    adopt: (round: R) => Promise<StateRequest<S, L>["states"]>,
+  ): Promise<void>;
+}
+
+/** Maximum number of rounds of a push. */
+const ROUNDS = 3;
+/** Interval of reading the results of another process, in milliseconds. */
+const RESULT_INTERVAL = 200;
+
+/** Adds a kind of record to the reconciler of sites. */
+export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, R>(
+  deps: RecordSyncDeps<T, S, Q, L, R>,
+): RecordSync<T, S, L, R> {
+  const { sync, sites, registry } = deps;
+  const listeners: RoundListener<T, R>[] = [];
+  const read = async (siteId: string): Promise<R> => {
+    const site = sites.byId(siteId);
+    if (site === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
+    const unchanged = { ...registry, put: async () => undefined };
+    return deps.round(site, { siteId, aim: "read", forced: [] }, unchanged);
+  };
+  const adapter: Adapter<T> = {
+    concurrency: deps.concurrency,
+    failureOf: (siteId): Failure | undefined => {
+      const site = registry.site(siteId);
+      const { error, errorKind: kind, errorSince: since, failures, nextTry } = site;
+      return error === "" ? undefined : { kind, message: error, since, failures, nextTry };
+    },
+    failed: async ({ id }, { kind, message: error, since, failures, nextTry }) => {
+      const failure = { error, errorKind: kind, errorSince: since, failures, nextTry };
+      await registry.put(id, { site: { ...registry.site(id), ...failure } });
+    },
+    reconcile: async (job: Job<T>) => {
+      const { site } = job;
+      const attempt = async (): Promise<{ readonly round: R } | undefined> => {
+        const { forced } = registry.site(site.id);
+        try {
+          const options = { siteId: site.id, aim: "push", forced } as const;
+          return { round: await deps.round(site, options, registry) };
+        } catch (error) {
+          if (error instanceof LeaseLost) return undefined;
+          throw error;
+        }
+      };
+      const done = await job.attempt(attempt, (result) =>
+        result === undefined
+          ? undefined
+          : { requeueAfter: deps.pauseAfter(site.id, result.round), replans: true },
+      );
+      if (done === undefined) return;
+      for (const listener of listeners) await listener(site, done.round);
+    },
+    load: registry.load,
+    requests: { waiting: registry.requested, carryOut: registry.carryOut },
+  };
+  const kind = sync.add(adapter);
+
+  const request: RecordSync<T, S, L, R>["request"] = async (siteId, given) => {
+    if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
+    await registry.request(siteId, given);
+    await kind.requested();
+  };
+  /** Whether the process with the lease has not carried out a push of these records yet. */
+  const isRequested = async (siteId: string, names: readonly string[]): Promise<boolean> =>
+    (await registry.requested()).has(siteId) ||
+    registry.site(siteId).forced.some((name) => names.includes(name));
+  return {
+    onRound: (listener) => void listeners.push(listener),
+    changed: () => kind.changed(sites.sites()),
+    reconcile: kind.reconcile,
+    read,
+    request,
+    push: async (siteId, names) => {
+      const isOpen = (name: string): boolean => deps.isOpen(registry.records(siteId).get(name));
+      let open: readonly string[] = names;
+      for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
+        await request(siteId, { forced: open, states: {} });
+        if (sync.isLeader()) await kind.reconcile(siteId);
+        else
+          for (let waited = 0; waited < deps.patience; waited += RESULT_INTERVAL) {
+            await sleep(RESULT_INTERVAL);
+            await registry.load();
+            if (!open.some(isOpen) && !(await isRequested(siteId, open))) break;
+          }
+        open = open.filter(isOpen);
+      }
+    },
+    forward: (siteId, send, adopt) =>
+      forwardChange(kind.exclusive, siteId, {
+        send,
+        adopt: async () => {
+          const states = await adopt(await read(siteId));
+          // Stored before the next round, which would revert the adopted change.
+          if (Object.keys(states).length === 0) return;
+          await registry.request(siteId, { forced: [], states });
+          if (sync.isLeader()) await registry.carryOut(siteId);
+        },
+        onError: deps.onError,
+      }),
+  };
+}
