@@ -11,6 +11,7 @@ import { accountRoutes, createRights, isRefusal, type Route } from "./stand-in-a
 import { type Files, receive, sendFile, serveDav } from "./stand-in-file.ts";
 import { indexPage } from "./stand-in-page.ts";
 import { envelope, json } from "./stand-in-reply.ts";
+import { createRulesOfSite, type RulesOfSite, ruleRoutes } from "./stand-in-rule.ts";
 import { createSessions, type Sessions } from "./stand-in-session.ts";
 import {
   createSettingsOfSite,
@@ -68,6 +69,7 @@ export interface StandIn {
   readonly url: string;
   readonly settings: SettingsOfSite;
   readonly sessions: Sessions;
+  readonly rules: RulesOfSite;
   readonly files: Files;
   mode: Mode | undefined;
   /** Awaited before a list is sent, and before and after a save is stored. */
@@ -116,6 +118,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     roleAsArray: options.roleAsArray ?? false,
     maxDevices: options.maxDevices ?? 0,
   });
+  const rules = createRulesOfSite(manner);
   const files: Files = new Map([["/hello.txt", Buffer.from("hello from the site")]]);
   const counts = new Map<string, number>();
   let server: Server | undefined;
@@ -288,6 +291,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
       });
     }),
     ...accountRoutes(sessions, { asUser, asAdmin }),
+    ...ruleRoutes(rules, { manner, asAdmin }),
     "POST /api/fs/get": asUser(async (_user, request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, unknown>;
       const host = request.headers["x-forwarded-host"] ?? request.headers.host ?? "";
@@ -368,6 +372,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     },
     settings,
     sessions,
+    rules,
     files,
     mode: undefined,
     hold: undefined,
