@@ -76,140 +76,153 @@ interface TokenDeps {
 }
 
 export function createTokenService(deps: TokenDeps): TokenService {
-  const { store, registry, change, randomBytes } = deps;
-  const viewOf = (token: StoredToken, principal: string, use?: TokenUse): TokenView => ({
-    token,
-    principal,
-    isActive: registry.isActive(token),
-    endsSoon: registry.isActive(token) && endsSoon(token, registry.now()),
-    use,
-  });
-  const insert = (
-    token: Omit<StoredToken, "id" | "hash">,
-  ): { readonly token: StoredToken; readonly text: string } => {
-    const { id, text, hash } = makeToken(randomBytes);
-    return { token: { ...token, id, hash }, text };
+  const newestFirst = createSortedTokens(deps.registry);
+  return {
+    tokens: (query) => listTokens(deps, newestFirst(), query),
+    endingTokens: () => endingTokens(deps.registry),
+    createToken: (input, caller) => createToken(deps, input, caller),
+    rotateToken: (input, caller) => rotateToken(deps, input, caller),
+    revokeToken: (id, caller) => revokeToken(deps, id, caller),
   };
+}
+
+/** Sorts the tokens once after each change, for all pages of a list. The newest is the first. */
+function createSortedTokens(registry: TokenDeps["registry"]): () => readonly StoredToken[] {
   let sorted: { readonly tokens: readonly StoredToken[]; readonly readings: number } | undefined;
-  /** Sorted once after each change, for all pages of a list. */
-  const newestFirst = (): readonly StoredToken[] => {
+  return () => {
     const readings = registry.readings();
     if (sorted?.readings !== readings)
       sorted = { tokens: [...registry.tokens()].sort(byAge), readings };
     return sorted.tokens;
   };
+}
+
+async function listTokens(
+  { registry, store }: TokenDeps,
+  newestFirst: readonly StoredToken[],
+  { principal, active, ...page }: TokenQuery,
+): Promise<Page<TokenView>> {
+  const { items, next } = pageOf(
+    newestFirst,
+    page,
+    PLACE,
+    (token) =>
+      (principal === "" || registry.principalOf(token)?.name === principal) &&
+      (!active || registry.isActive(token)),
+  );
+  const used = await store.uses(items.map(({ id }) => id));
+  const uses = new Map(used.map((use) => [use.tokenId, use]));
+  return { items: items.map((token) => viewOf(registry, token, uses.get(token.id))), next };
+}
+
+function viewOf(registry: TokenDeps["registry"], token: StoredToken, use?: TokenUse): TokenView {
+  const isActive = registry.isActive(token);
   return {
-    tokens: async ({ principal, active, ...page }) => {
-      const { items, next } = pageOf(
-        newestFirst(),
-        page,
-        PLACE,
-        (token) =>
-          (principal === "" || registry.principalOf(token)?.name === principal) &&
-          (!active || registry.isActive(token)),
-      );
-      const used = await store.uses(items.map(({ id }) => id));
-      const uses = new Map(used.map((use) => [use.tokenId, use]));
-      const views = items.map((token) =>
-        viewOf(token, registry.principalOf(token)?.name ?? "", uses.get(token.id)),
-      );
-      return { items: views, next };
-    },
-    endingTokens: () => endingTokens(registry),
-    createToken: async (input, caller) => {
-      const { actor, grant } = caller;
-      const { principal: name, scopes, limits, comment } = input;
-      checkName(name);
-      checkRights(scopes, limits, grant);
-      checkComment(comment);
-      const now = registry.now();
-      const expiresAt = endOf(input, now);
-      const made = await change(async (transaction) => {
-        await checkCount(transaction);
-        const known = await transaction.principalNamed(name);
-        if (known !== undefined && known.disabledAt !== null)
-          throw failedPrecondition(message("PRINCIPAL_DISABLED", { name: `"${name}"` }));
-        const principal = known ?? newPrincipal(name, "program", actor, now, randomBytes);
-        const { token, text } = insert({
-          principalId: principal.id,
-          scopes: unique(scopes),
-          limits: unique(limits),
-          comment,
-          createdAt: now,
-          createdBy: actor,
-          expiresAt,
-          notAfter: null,
-          replacedBy: null,
-          revokedAt: null,
-          revokedBy: null,
-        });
-        await transaction.write({
-          ...(known === undefined ? { principals: [principal] } : {}),
-          tokens: [token],
-          audit: [doneEntry(caller, now, [actorOf(name, token.id)], rightsOf(token))],
-        });
-        return { token, text };
-      });
-      return { ...viewOf(made.token, name), text: made.text };
-    },
-    rotateToken: async ({ id, overlap: asked, expiresAt }, caller) => {
-      const { actor, grant } = caller;
-      const overlap = overlapOf(asked);
-      const now = registry.now();
-      if (expiresAt !== undefined) checkEnd(expiresAt, now);
-      const made = await change(async (transaction) => {
-        const old = await transaction.token(id);
-        if (old === undefined) throw noToken(id);
-        checkRights(old.scopes, old.limits, grant);
-        if (!registry.isActive(old, await transaction.principal(old.principalId)))
-          throw failedPrecondition(message("TOKEN_TO_ROTATE_ENDED", { id }));
-        if (old.replacedBy !== null)
-          throw failedPrecondition(
-            message("TOKEN_HAS_SUCCESSOR", { id, successor: old.replacedBy }),
-          );
-        await checkCount(transaction);
-        const life = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
-        const { token, text } = insert({
-          ...old,
-          createdAt: now,
-          createdBy: actor,
-          expiresAt: expiresAt ?? (life === null ? null : now + life),
-        });
-        await transaction.write({
-          tokens: [{ ...old, replacedBy: token.id, notAfter: now + overlap }, token],
-          audit: [
-            doneEntry(
-              caller,
-              now,
-              [await nameOf(old, transaction), await nameOf(token, transaction)],
-              { ...rightsOf(token), overlap: `${overlap / 1000}s` },
-            ),
-          ],
-        });
-        return { token, text };
-      });
-      return {
-        ...viewOf(made.token, registry.principalOf(made.token)?.name ?? ""),
-        text: made.text,
-      };
-    },
-    revokeToken: async (id, caller) => {
-      const token = await change(async (transaction) => {
-        const token = await transaction.token(id);
-        if (token === undefined) throw noToken(id);
-        if (token.revokedAt !== null) return token;
-        const now = registry.now();
-        const revoked = { ...token, revokedAt: now, revokedBy: caller.actor };
-        const names = [await nameOf(token, transaction)];
-        await transaction.write({
-          tokens: [revoked],
-          audit: [doneEntry(caller, now, names, {})],
-        });
-        return revoked;
-      });
-      return viewOf(token, registry.principalOf(token)?.name ?? "");
-    },
+    token,
+    principal: registry.principalOf(token)?.name ?? "",
+    isActive,
+    endsSoon: isActive && endsSoon(token, registry.now()),
+    use,
   };
+}
+
+async function createToken(
+  { registry, change, randomBytes }: TokenDeps,
+  input: TokenInput,
+  caller: AccessCaller,
+): Promise<NewTokenView> {
+  const { principal: name, scopes, limits, comment } = input;
+  checkName(name);
+  checkRights(scopes, limits, caller.grant);
+  checkComment(comment);
+  const now = registry.now();
+  const expiresAt = endOf(input, now);
+  const { text, ...secret } = makeToken(randomBytes);
+  const token = await change(async (transaction) => {
+    await checkCount(transaction);
+    const known = await transaction.principalNamed(name);
+    if (known !== undefined && known.disabledAt !== null)
+      throw failedPrecondition(message("PRINCIPAL_DISABLED", { name: `"${name}"` }));
+    const principal = known ?? newPrincipal(name, "program", caller.actor, now, randomBytes);
+    const token: StoredToken = {
+      ...secret,
+      principalId: principal.id,
+      scopes: unique(scopes),
+      limits: unique(limits),
+      comment,
+      createdAt: now,
+      createdBy: caller.actor,
+      expiresAt,
+      notAfter: null,
+      replacedBy: null,
+      revokedAt: null,
+      revokedBy: null,
+    };
+    await transaction.write({
+      principals: known === undefined ? [principal] : [],
+      tokens: [token],
+      audit: [doneEntry(caller, now, [actorOf(name, token.id)], rightsOf(token))],
+    });
+    return token;
+  });
+  return { ...viewOf(registry, token), text };
+}
+
+async function rotateToken(
+  { registry, change, randomBytes }: TokenDeps,
+  { id, overlap: asked, expiresAt }: RotateInput,
+  caller: AccessCaller,
+): Promise<NewTokenView> {
+  const overlap = overlapOf(asked);
+  const now = registry.now();
+  if (expiresAt !== undefined) checkEnd(expiresAt, now);
+  const { text, ...secret } = makeToken(randomBytes);
+  const token = await change(async (transaction) => {
+    const old = await transaction.token(id);
+    if (old === undefined) throw noToken(id);
+    checkRights(old.scopes, old.limits, caller.grant);
+    if (!registry.isActive(old, await transaction.principal(old.principalId)))
+      throw failedPrecondition(message("TOKEN_TO_ROTATE_ENDED", { id }));
+    if (old.replacedBy !== null)
+      throw failedPrecondition(message("TOKEN_HAS_SUCCESSOR", { id, successor: old.replacedBy }));
+    await checkCount(transaction);
+    const life = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
+    const token: StoredToken = {
+      ...old,
+      ...secret,
+      createdAt: now,
+      createdBy: caller.actor,
+      expiresAt: expiresAt ?? (life === null ? null : now + life),
+    };
+    const names = [await nameOf(old, transaction), await nameOf(token, transaction)];
+    const detail = { ...rightsOf(token), overlap: `${overlap / 1000}s` };
+    await transaction.write({
+      tokens: [{ ...old, replacedBy: token.id, notAfter: now + overlap }, token],
+      audit: [doneEntry(caller, now, names, detail)],
+    });
+    return token;
+  });
+  return { ...viewOf(registry, token), text };
+}
+
+async function revokeToken(
+  { registry, change }: TokenDeps,
+  id: string,
+  caller: AccessCaller,
+): Promise<TokenView> {
+  const token = await change(async (transaction) => {
+    const token = await transaction.token(id);
+    if (token === undefined) throw noToken(id);
+    if (token.revokedAt !== null) return token;
+    const now = registry.now();
+    const revoked = { ...token, revokedAt: now, revokedBy: caller.actor };
+    await transaction.write({
+      tokens: [revoked],
+      audit: [doneEntry(caller, now, [await nameOf(token, transaction)], {})],
+    });
+    return revoked;
+  });
+  return viewOf(registry, token);
 }
 
 type Aged = Pick<StoredToken, "createdAt" | "id">;

@@ -45,12 +45,12 @@ interface Group {
  * Checks one expression.
  *
  * @returns a description of the problem; undefined when Go would compile it. Differences: names of
- * Unicode classes are those of this JavaScript ledger, and an expression whose compiled form is too
+ * Unicode classes are those of this JavaScript engine, and an expression whose compiled form is too
  * large for Go (128 MiB) is accepted.
  */
 export function checkRe2(expression: string): string | undefined {
   try {
-    createReader(expression).read();
+    new Reader(expression).read();
     return undefined;
   } catch (error) {
     if (error instanceof SyntaxProblem) return error.message;
@@ -58,77 +58,105 @@ export function checkRe2(expression: string): string | undefined {
   }
 }
 
-function createReader(text: string) {
-  let at = 0;
-  let group: Group = newGroup();
-  const outer: Group[] = [];
-  const knownNames = new Set<string>();
+/** Parser of one expression: a position in the text, and the open groups. */
+class Reader {
+  readonly #text: string;
+  #at = 0;
+  #group: Group = newGroup();
+  readonly #outer: Group[] = [];
+  readonly #knownNames = new Set<string>();
 
-  function take(pattern: RegExp): string | undefined {
-    pattern.lastIndex = at;
-    const [token] = pattern.exec(text) ?? [];
-    at += token?.length ?? 0;
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): void {
+    while (this.#at < this.#text.length) {
+      if (this.#take(/[*+?]/y) !== undefined) this.#repeat(1);
+      else this.#step();
+    }
+    if (this.#outer.length > 0) fail("has a ( without its )");
+  }
+
+  #step(): void {
+    const character = this.#text.charAt(this.#at);
+    if (character === "(") this.#openGroup();
+    else if (character === ")") this.#closeGroup();
+    else if (character === "|") this.#alternative();
+    else if (character === "[") this.#bracketClass();
+    else if (character === "{") this.#countedRepeat();
+    else if (character === "\\") this.#backslash();
+    else this.#literal();
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const [token] = pattern.exec(this.#text) ?? [];
+    this.#at += token?.length ?? 0;
     return token;
   }
 
   /** Records an operand at this position. */
-  function operand(copies = 1): void {
-    const mostCopies = Math.max(group.mostCopies, copies);
-    group = { operand: true, repeated: false, copies, mostCopies };
+  #operand(copies = 1): void {
+    const mostCopies = Math.max(this.#group.mostCopies, copies);
+    this.#group = { operand: true, repeated: false, copies, mostCopies };
   }
 
-  function character(): number {
-    const code = text.codePointAt(at) ?? fail("ends too early");
-    at += code > 0xffff ? 2 : 1;
+  #character(): number {
+    const code = this.#text.codePointAt(this.#at) ?? fail("ends too early");
+    this.#at += code > 0xffff ? 2 : 1;
     return code;
   }
 
-  function open(): void {
-    outer.push(group);
-    group = newGroup();
-    if (outer.length > MAX_DEPTH) fail(`has more than ${MAX_DEPTH} groups in one another`);
+  #open(): void {
+    this.#outer.push(this.#group);
+    this.#group = newGroup();
+    if (this.#outer.length > MAX_DEPTH) fail(`has more than ${MAX_DEPTH} groups in one another`);
   }
 
-  function openGroup(): void {
-    if (take(/\((?!\?)|\(\?P?<[A-Za-z0-9_]+>|\(\?(?:[imsU]*|[imsU]*-[imsU]+):/y) !== undefined)
-      open();
-    else if (take(/\(\?(?:[imsU]*|[imsU]*-[imsU]+)\)/y) !== undefined) group.repeated = false;
-    else if (take(/\(\?<?[=!]/y) !== undefined)
+  #openGroup(): void {
+    if (
+      this.#take(/\((?!\?)|\(\?P?<[A-Za-z0-9_]+>|\(\?(?:[imsU]*|[imsU]*-[imsU]+):/y) !== undefined
+    )
+      this.#open();
+    else if (this.#take(/\(\?(?:[imsU]*|[imsU]*-[imsU]+)\)/y) !== undefined)
+      this.#group.repeated = false;
+    else if (this.#take(/\(\?<?[=!]/y) !== undefined)
       fail("looks ahead or behind with (?= (?! (?<= or (?<!, which RE2 does not have");
-    else if (take(/\(\?P?</y) !== undefined)
+    else if (this.#take(/\(\?P?</y) !== undefined)
       fail("has a group whose name is not made of letters A to Z, digits and _");
     else fail("has a group (?… that RE2 does not have");
   }
 
-  function closeGroup(): void {
-    at += 1;
-    const { mostCopies } = group;
-    group = outer.pop() ?? fail("has a ) without its (");
-    operand(mostCopies);
+  #closeGroup(): void {
+    this.#at += 1;
+    const { mostCopies } = this.#group;
+    this.#group = this.#outer.pop() ?? fail("has a ) without its (");
+    this.#operand(mostCopies);
   }
 
-  function alternative(): void {
-    at += 1;
-    group.operand = false;
-    group.repeated = false;
+  #alternative(): void {
+    this.#at += 1;
+    this.#group.operand = false;
+    this.#group.repeated = false;
   }
 
-  function repeat(times: number): void {
-    take(/\?/y);
-    if (group.repeated) fail("has two repetitions one after the other, such as a** or a++");
-    if (!group.operand) fail("has a repetition with nothing before it to repeat");
+  #repeat(times: number): void {
+    this.#take(/\?/y);
+    if (this.#group.repeated) fail("has two repetitions one after the other, such as a** or a++");
+    if (!this.#group.operand) fail("has a repetition with nothing before it to repeat");
     // An operand repeated 0 times is not copied.
-    const copies = times === 0 ? 1 : group.copies * times;
+    const copies = times === 0 ? 1 : this.#group.copies * times;
     if (times > 1 && copies > MAX_REPEAT)
       fail(`repeats repetitions, ${copies} copies in all; ${MAX_REPEAT} are possible`);
-    operand(copies);
-    group.repeated = true;
+    this.#operand(copies);
+    this.#group.repeated = true;
   }
 
-  function countedRepeat(): void {
-    const count = take(/\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\}/y);
+  #countedRepeat(): void {
+    const count = this.#take(/\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\}/y);
     if (count === undefined) {
-      literal();
+      this.#literal();
       return;
     }
     const [least = 0, most = least] = count
@@ -139,57 +167,57 @@ function createReader(text: string) {
     if (least > most) fail("has a repetition {n,m} whose second number is the smaller one");
     if (most > MAX_REPEAT) fail(`repeats more than ${MAX_REPEAT} times`);
     // Without an upper bound, the operand is copied as often as the lower bound.
-    repeat(most);
+    this.#repeat(most);
   }
 
-  function literal(): void {
-    character();
-    operand();
+  #literal(): void {
+    this.#character();
+    this.#operand();
   }
 
   /** `\Q…\E`: literal text. Without `\E` it extends to the end. */
-  function literalText(): void {
-    at += 2;
-    const end = text.indexOf("\\E", at);
-    const isEmpty = end === at || at === text.length;
-    at = end < 0 ? text.length : end + 2;
-    if (isEmpty) group.repeated = false;
-    else operand();
+  #literalText(): void {
+    this.#at += 2;
+    const end = this.#text.indexOf("\\E", this.#at);
+    const isEmpty = end === this.#at || this.#at === this.#text.length;
+    this.#at = end < 0 ? this.#text.length : end + 2;
+    if (isEmpty) this.#group.repeated = false;
+    else this.#operand();
   }
 
-  function backslash(): void {
-    if (text.startsWith("\\Q", at)) {
-      literalText();
+  #backslash(): void {
+    if (this.#text.startsWith("\\Q", this.#at)) {
+      this.#literalText();
       return;
     }
-    if (take(/\\[AbBz]/y) === undefined && !characterClass()) characterEscape();
-    operand();
+    if (this.#take(/\\[AbBz]/y) === undefined && !this.#characterClass()) this.#characterEscape();
+    this.#operand();
   }
 
   /** `\d` and its like, `\pL`, `\p{Greek}`. */
-  function characterClass(): boolean {
-    if (take(/\\[dDsSwW]/y) !== undefined) return true;
-    if (take(/\\[pP]/y) === undefined) return false;
-    const name = take(/\{\^?([A-Za-z_]+)\}|[A-Z]/y)?.replace(/[{^}]/g, "");
-    if (name === undefined || !isKnownName(name))
+  #characterClass(): boolean {
+    if (this.#take(/\\[dDsSwW]/y) !== undefined) return true;
+    if (this.#take(/\\[pP]/y) === undefined) return false;
+    const name = this.#take(/\{\^?([A-Za-z_]+)\}|[A-Z]/y)?.replace(/[{^}]/g, "");
+    if (name === undefined || !this.#isKnownName(name))
       fail("has a Unicode class \\p with an unknown name");
     return true;
   }
 
-  function isKnownName(name: string): boolean {
-    if (!knownNames.has(name) && !isUnicodeName(name)) return false;
-    knownNames.add(name);
+  #isKnownName(name: string): boolean {
+    if (!this.#knownNames.has(name) && !isUnicodeName(name)) return false;
+    this.#knownNames.add(name);
     return true;
   }
 
-  function characterEscape(): number {
-    at += 1;
-    if (at === text.length) fail("ends with a single \\");
-    const octal = take(/0[0-7]{0,2}|[1-7][0-7]{1,2}/y);
+  #characterEscape(): number {
+    this.#at += 1;
+    if (this.#at === this.#text.length) fail("ends with a single \\");
+    const octal = this.#take(/0[0-7]{0,2}|[1-7][0-7]{1,2}/y);
     if (octal !== undefined) return Number.parseInt(octal, 8);
-    const hex = take(/x(?:[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]+\})/y)?.replace(/[x{}]/g, "");
-    if (hex !== undefined) return hexCode(hex);
-    const code = character();
+    const hex = this.#take(/x(?:[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]+\})/y)?.replace(/[x{}]/g, "");
+    if (hex !== undefined) return this.#hexCode(hex);
+    const code = this.#character();
     const name = String.fromCodePoint(code);
     if (/[1-9]/.test(name)) fail(`refers back with \\${name}, which RE2 does not have`);
     if (/[A-Za-z0]|[^\0-\x7f]/.test(name))
@@ -197,56 +225,37 @@ function createReader(text: string) {
     return code;
   }
 
-  function hexCode(digits: string): number {
+  #hexCode(digits: string): number {
     const code = Number.parseInt(digits, 16);
     return code <= 0x10ffff ? code : fail("has an escape \\x{…} beyond the last character");
   }
 
-  function bracketClass(): void {
-    take(/\[\^?/y);
+  #bracketClass(): void {
+    this.#take(/\[\^?/y);
     // A leading ] is literal.
-    do classPart();
-    while (at < text.length && text[at] !== "]");
-    if (take(/\]/y) === undefined) fail("has a [ without its ]");
-    operand();
+    do this.#classPart();
+    while (this.#at < this.#text.length && this.#text[this.#at] !== "]");
+    if (this.#take(/\]/y) === undefined) fail("has a [ without its ]");
+    this.#operand();
   }
 
-  function classPart(): void {
-    if (at === text.length) fail("has a [ without its ]");
-    const named = take(/\[:.*?:\]/sy);
+  #classPart(): void {
+    if (this.#at === this.#text.length) fail("has a [ without its ]");
+    const named = this.#take(/\[:.*?:\]/sy);
     if (named !== undefined) {
       if (!POSIX_CLASSES.test(named.slice(2, -2))) fail("has an unknown class [:…:] in brackets");
       return;
     }
-    if (characterClass()) return;
-    const low = classCharacter();
-    if (take(/-(?=[^\]])/y) !== undefined && classCharacter() < low)
+    if (this.#characterClass()) return;
+    const low = this.#classCharacter();
+    if (this.#take(/-(?=[^\]])/y) !== undefined && this.#classCharacter() < low)
       fail("has a range in brackets that runs backwards, such as [z-a]");
   }
 
-  function classCharacter(): number {
-    if (at === text.length) fail("has a [ without its ]");
-    return text[at] === "\\" ? characterEscape() : character();
+  #classCharacter(): number {
+    if (this.#at === this.#text.length) fail("has a [ without its ]");
+    return this.#text[this.#at] === "\\" ? this.#characterEscape() : this.#character();
   }
-
-  const steps = new Map([
-    ["(", openGroup],
-    [")", closeGroup],
-    ["|", alternative],
-    ["[", bracketClass],
-    ["{", countedRepeat],
-    ["\\", backslash],
-  ]);
-
-  function read(): void {
-    while (at < text.length) {
-      if (take(/[*+?]/y) !== undefined) repeat(1);
-      else (steps.get(text.charAt(at)) ?? literal)();
-    }
-    if (outer.length > 0) fail("has a ( without its )");
-  }
-
-  return { read };
 }
 
 function newGroup(): Group {
