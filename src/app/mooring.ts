@@ -36,7 +36,7 @@ export interface MooringDeps {
   /** Observers of every call, besides the log. */
   readonly observers?: readonly CallObserver[];
   /** Called with the duration of each transaction, in milliseconds. */
-  readonly committed?: ((duration: number) => void) | undefined;
+  readonly onTransaction?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
   readonly siteTimes?: ServicesDeps["siteTimes"];
   /** Other intervals for the background work on mounts; undefined: those of the program. */

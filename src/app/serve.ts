@@ -102,7 +102,7 @@ async function work(config: Config): Promise<void> {
     commonLog: speaksForAll ? log : log.child({}, { level: "silent" }),
     version,
     observers: [metrics, tracing].flatMap((of) => of?.observer ?? []),
-    committed: metrics?.committed,
+    onTransaction: metrics?.committed,
     showToken: (token) => tellToken(token, config),
   });
   metrics?.measure(mooring.gauges);

@@ -13,7 +13,6 @@ import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import type { SiteTimes } from "../sites/sites.ts";
-import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { randomPassword } from "../users/password.ts";
@@ -33,8 +32,6 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
   readonly commonLog: Logger;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: ArchiveParts["passphraseCost"];
-  /** Called with the duration of each transaction, in milliseconds. */
-  readonly committed?: ((duration: number) => void) | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
   readonly siteTimes?: SiteTimes | undefined;
   /** Timings of mounts and incidents. */
@@ -84,10 +81,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(drivers.close);
   makeFolder(config.dataDir);
-  const store = timed(
-    await openStore(config, (level, message) => log[level](message)),
-    deps.committed,
-  );
+  const store = await openStore(config, (level, message) => log[level](message));
   opened.defer(() => store.close());
   // Aborted when streams are to end.
   const ending = new AbortController();
@@ -233,18 +227,4 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     },
     close: () => running.disposeAsync(),
   };
-}
-
-/** The store with measured transactions, if they are observed. */
-function timed(store: Store, committed: ServicesDeps["committed"]): Store {
-  if (committed === undefined) return store;
-  const transact: Store["transact"] = async (work) => {
-    const started = performance.now();
-    try {
-      return await store.transact(work);
-    } finally {
-      committed(performance.now() - started);
-    }
-  };
-  return Object.create(store, { transact: { value: transact } });
 }

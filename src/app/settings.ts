@@ -37,6 +37,8 @@ export interface SettingServiceOptions {
   readonly log: Logger;
   /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
+  /** Called after each change of records, with the duration of its transaction in milliseconds. */
+  readonly onTransaction?: ((duration: number) => void) | undefined;
   /** Kinds of records in the database besides settings. Default: none. */
   readonly otherKinds?: readonly AnyRules[];
   /** The program's version, such as `v0.1.0`. */
@@ -68,8 +70,9 @@ export interface SettingServices {
  */
 export async function startSettingServices(
   config: Config,
-  { store, log, commonLog = log, version, otherKinds = [], showToken }: SettingServiceOptions,
+  options: SettingServiceOptions,
 ): Promise<SettingServices> {
+  const { store, log, commonLog = log, version, otherKinds = [], showToken } = options;
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
   const ledger = await createLedger({
@@ -83,6 +86,7 @@ export async function startSettingServices(
       publicBytes: config.maxPublicSettings,
     }),
     collect: createCollector(),
+    onTransaction: options.onTransaction,
     now: Date.now,
     onReadFailure: throttle(REPORT_INTERVAL, (error) =>
       log.warn({ err: error }, "the database cannot be read; reads are served from memory"),

@@ -36,6 +36,8 @@ export interface LedgerDeps {
   readonly fingerprint: Fingerprint;
   /** Bounds of all records together. Default: none. */
   readonly limits?: readonly Limit[];
+  /** Called after each transaction, with its duration in milliseconds. Default: no-op. */
+  readonly onTransaction?: ((duration: number) => void) | undefined;
   /** Called between large changes, to collect their garbage. Default: none. */
   readonly collect?: () => void | Promise<void>;
   /** Milliseconds since 1970 UTC. */
@@ -155,6 +157,7 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     store,
     codec,
     limits: deps.limits ?? [],
+    onTransaction: deps.onTransaction ?? (() => undefined),
     now: deps.now,
     snapshot: () => snapshot,
     catchUp,

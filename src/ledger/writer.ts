@@ -86,6 +86,8 @@ export interface WriterDeps {
   readonly catchUp: (news: StoredDelta | StoredState) => Snapshot;
   /** Called after the commit, before any change of it is acknowledged. */
   readonly publish: (committed: readonly Committed[]) => void;
+  /** Called after each transaction, with its duration in milliseconds. */
+  readonly onTransaction: (duration: number) => void;
   /** Called after a large change, before the next change is applied. */
   readonly collect: () => void | Promise<void>;
 }
@@ -145,13 +147,16 @@ export function createWriter(deps: WriterDeps): Writer {
   const commit = async (): Promise<void> => {
     const jobs = waiting.slice(0, GROUP);
     let decisions: Decisions;
+    const begun = performance.now();
     try {
-      decisions = await deps.store.transact(async (transaction) => {
-        const made = await decide(transaction, jobs, deps);
-        if (made.committed.length > 0)
-          await transaction.write(await toWrite(made.committed, deps.codec));
-        return made;
-      });
+      decisions = await deps.store
+        .transact(async (transaction) => {
+          const made = await decide(transaction, jobs, deps);
+          if (made.committed.length > 0)
+            await transaction.write(await toWrite(made.committed, deps.codec));
+          return made;
+        })
+        .finally(() => deps.onTransaction(performance.now() - begun));
       if (decisions.committed.length > 0) deps.publish(decisions.committed);
     } catch (error) {
       for (const job of waiting.splice(0, jobs.length)) job.reject(error);
