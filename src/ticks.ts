@@ -21,14 +21,20 @@ let begun: number | undefined;
 /** Tick of the last job that waits. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Begins a job. @param longest maximum time per tick, in milliseconds. Default: 8. */
-export function createTicks(longest = LONGEST): Ticks {
+/**
+ * Begins a job.
+ *
+ * @param signal ends the job: its next tick rejects with the reason of the signal.
+ * @param longest maximum time per tick, in milliseconds. Default: 8.
+ */
+export function createTicks(signal?: AbortSignal, longest = LONGEST): Ticks {
   beginTick();
   return {
     isDue: () => performance.now() - beginTick() >= longest,
     next: async () => {
       last = last.then(() => nextTick());
       await last;
+      signal?.throwIfAborted();
       beginTick();
     },
   };

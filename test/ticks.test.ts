@@ -4,7 +4,7 @@ import { createTicks } from "../src/ticks.ts";
 test("a job yields to the next tick when it has used its time, which then begins again", async () => {
   let now = 1_000;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
-  const ticks = createTicks(8);
+  const ticks = createTicks();
   now += 7;
   expect(ticks.isDue()).toBe(false);
   now += 1;
@@ -39,14 +39,14 @@ test("jobs that begin in one tick share its time", async () => {
   let now = 1_000;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
   onTestFinished(() => clock.mockRestore());
-  const first = createTicks(8);
+  const first = createTicks();
   now += 8;
   expect(first.isDue()).toBe(true);
-  const second = createTicks(8);
+  const second = createTicks();
   expect(second.isDue()).toBe(true);
   await second.next();
   expect(second.isDue()).toBe(false);
   now += 8;
   await new Promise(setImmediate);
-  expect(createTicks(8).isDue()).toBe(false);
+  expect(createTicks().isDue()).toBe(false);
 });

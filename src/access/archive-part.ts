@@ -2,6 +2,7 @@ import { readMembers, timeMember } from "../archive/member.ts";
 import {
   type ArchiveCaller,
   type ArchiveEntry,
+  authorOf,
   chosenOf,
   type EntryResult,
   entryResult,
@@ -13,12 +14,13 @@ import { isObject } from "../files/json-source.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
+import { createTicks } from "../ticks.ts";
 import type { Change } from "./change.ts";
 import { covers, createGrant, grantProblems } from "./grant.ts";
-import { checkName, newPrincipal } from "./principal.ts";
+import { checkName, checkPrincipalCount, newPrincipal } from "./principal.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { AccessTransaction, StoredPrincipal, StoredToken } from "./store.ts";
-import { checkComment, checkCount } from "./token.ts";
+import { checkComment, checkTokenCount } from "./token.ts";
 
 /** Maximum number of principals of an import. */
 const MAX_PRINCIPALS = 10_000;
@@ -32,20 +34,21 @@ export interface AccessPartDeps {
 }
 
 /** Reads of the state before an import. */
-type Known = Pick<AccessTransaction, "principalNamed" | "token">;
+type Known = Pick<AccessTransaction, "principalNamed" | "token" | "tokenCount">;
 
 /**
  * Principals in archives, with the definitions of their tokens. The hash of a token is its secret: with
  * it, the token is accepted after an import; without it, `token rotate` creates a successor with the
  * same rights. An import never gives a token rights that the caller lacks, never changes a token that
- * exists, and never enables a disabled principal.
+ * exists, and never enables a disabled principal. Only the permanent token states who created or
+ * revoked something; for others, that is the caller.
  */
 export function createAccessPart({ registry, change, randomBytes }: AccessPartDeps): StorePart {
   return {
     kind: "store",
     name: "principals",
     exportScope: "tokens:manage",
-    importScope: "tokens:manage",
+    importScopes: ["tokens:manage"],
     most: MAX_PRINCIPALS,
     export: async ({ grant, names, withSecrets }) => {
       await registry.fresh();
@@ -57,20 +60,27 @@ export function createAccessPart({ registry, change, randomBytes }: AccessPartDe
           .map((principal) => toEntry(principal, tokens.get(principal.id) ?? [], isShown)),
       };
     },
-    write: async ({ entries = [] }, { caller, dryRun }) => {
+    write: async ({ entries = [] }, { caller, dryRun, signal }) => {
       if (entries.length === 0) return [];
       await registry.fresh();
       const now = registry.now();
       const planOn = async (known: Known): Promise<readonly Plan[]> => {
+        const ticks = createTicks(signal);
         const plans: Plan[] = [];
-        for (const entry of entries) plans.push(await planPrincipal(entry, known, caller, now));
+        for (const entry of entries) {
+          if (ticks.isDue()) await ticks.next();
+          plans.push(await planPrincipal(entry, known, caller, now));
+        }
+        const created = plans.filter(({ result }) => result.outcome === "created");
+        if (created.length > 0) checkPrincipalCount(registry, created.length);
+        const added = plans.reduce((sum, plan) => sum + plan.added, 0);
+        if (added > 0) await checkTokenCount(known, added);
         return plans;
       };
       if (dryRun) return (await planOn(replicaOf(registry))).map(({ result }) => result);
       const planned = await planOn(replicaOf(registry));
       if (planned.every(isNothing)) return planned.map(({ result }) => result);
       return change(async (transaction) => {
-        await checkCount(transaction);
         const plans = await planOn(transaction);
         const audit = plans
           .filter((plan) => !isNothing(plan))
@@ -100,13 +110,14 @@ export function createAccessPart({ registry, change, randomBytes }: AccessPartDe
       name,
       result: entryResult(name, "skipped", { note }),
       tokens: [],
+      added: 0,
     });
     const problem = nameProblem(name);
     if (problem !== undefined) return skip(problem);
     const members = readMembers(content);
     const kind = members.text("kind") || "program";
     const createdAt = members.time("created") ?? now;
-    const createdBy = members.text("createdBy") || caller.origin.actor;
+    const createdBy = authorOf(members, "createdBy", caller);
     const disabledAt = members.time("disabled") ?? null;
     const { tokens: listed = [] } = content;
     const invalid = members.problem() ?? kindProblem(kind) ?? listProblem(listed);
@@ -117,9 +128,11 @@ export function createAccessPart({ registry, change, randomBytes }: AccessPartDe
         ? { ...newPrincipal(name, kind, createdBy, createdAt, randomBytes), disabledAt }
         : { ...before, disabledAt: before.disabledAt ?? disabledAt };
     const tokens: StoredToken[] = [];
+    let added = 0;
     const leftOut: string[] = [];
     const missing: string[] = [];
     const notes: Text[] = [];
+    const ids = new Set((listed as readonly unknown[]).map((each) => isObject(each) && each["id"]));
     for (const [at, given] of (listed as readonly unknown[]).entries()) {
       const read = readToken(given, after.id, caller, now);
       if ("problem" in read) {
@@ -127,7 +140,10 @@ export function createAccessPart({ registry, change, randomBytes }: AccessPartDe
         notes.push(read.problem);
         continue;
       }
-      const { token } = read;
+      const { token: whole } = read;
+      // Only the permanent token names a successor that is not in the entry.
+      const isForeign = whole.replacedBy !== null && !ids.has(whole.replacedBy);
+      const token = isForeign && !caller.grant.isRoot ? { ...whole, replacedBy: null } : whole;
       const stored = await known.token(token.id);
       const hash = ownValue(entry.secrets, tokenSecret(token.id));
       const isReadable = hash === undefined || HASH.test(String(hash));
@@ -138,12 +154,19 @@ export function createAccessPart({ registry, change, randomBytes }: AccessPartDe
         leftOut.push(`tokens.${token.id}`);
         notes.push(message("TOKEN_HASH_INVALID", { id: token.id }));
       } else if (stored === undefined) {
+        added += 1;
         tokens.push({ ...token, hash: String(hash ?? "") });
         if (hash === undefined) missing.push(tokenSecret(token.id));
       } else if (stored.hash === "") {
         // An earlier import did not have the hash.
+        // The hash gives the rights of the stored token, not those of the entry.
+        const refusal = rightsProblem(stored, caller);
         if (hash === undefined) missing.push(tokenSecret(token.id));
-        else tokens.push({ ...stored, hash: String(hash) });
+        else if (refusal === undefined) tokens.push({ ...stored, hash: String(hash) });
+        else {
+          leftOut.push(`tokens.${token.id}`);
+          notes.push(refusal);
+        }
       }
     }
     const isDisabled = before !== undefined && before.disabledAt === null && disabledAt !== null;
@@ -155,6 +178,7 @@ export function createAccessPart({ registry, change, randomBytes }: AccessPartDe
     return {
       name,
       tokens,
+      added,
       ...((before === undefined || isDisabled) && { principal: after }),
       result: entryResult(name, outcome, {
         differs: before === undefined ? [] : differs,
@@ -173,6 +197,8 @@ interface Plan {
   /** The principal, if it is new or changed. */
   readonly principal?: StoredPrincipal;
   readonly tokens: readonly StoredToken[];
+  /** Number of tokens that do not exist yet. */
+  readonly added: number;
 }
 
 function isNothing({ principal, tokens }: Plan): boolean {
@@ -185,6 +211,7 @@ function replicaOf(registry: Pick<AccessRegistry, "principals" | "tokens">): Kno
   return {
     principalNamed: async (name) => principals.get(name),
     token: async (id) => tokens.get(id),
+    tokenCount: async () => tokens.size,
   };
 }
 
@@ -274,7 +301,7 @@ function readToken(
   const members = readMembers(isObject(given) ? given : {});
   const id = members.text("id");
   const replacedBy = members.text("replacedBy");
-  const revokedBy = members.text("revokedBy");
+  const revokedAt = members.time("revoked") ?? null;
   const token: StoredToken = {
     id,
     principalId,
@@ -283,28 +310,26 @@ function readToken(
     limits: [...new Set(members.texts("limits"))],
     comment: members.text("comment"),
     createdAt: members.time("created") ?? now,
-    createdBy: members.text("createdBy") || caller.origin.actor,
+    createdBy: authorOf(members, "createdBy", caller),
     expiresAt: members.time("expires") ?? null,
     notAfter: members.time("validUntil") ?? null,
     replacedBy: replacedBy === "" ? null : replacedBy,
-    revokedAt: members.time("revoked") ?? null,
-    revokedBy: revokedBy === "" ? null : revokedBy,
+    revokedAt,
+    revokedBy: revokedAt === null ? null : authorOf(members, "revokedBy", caller),
   };
   const problem = members.problem() ?? tokenProblem(token, caller);
   return problem === undefined ? { token } : { problem, id: ID.test(id) ? id : "" };
 }
 
-function tokenProblem(token: StoredToken, { grant }: ArchiveCaller): Text | undefined {
-  const { id, scopes, limits, comment } = token;
-  if (!ID.test(id))
-    return message("BACKUP_MEMBER_INVALID", { name: "id", form: "12 letters and digits" });
+function tokenProblem(token: StoredToken, caller: ArchiveCaller): Text | undefined {
+  const { id, scopes, limits, comment, replacedBy } = token;
+  for (const [name, value] of Object.entries({ id, replacedBy: replacedBy ?? id }))
+    if (!ID.test(value))
+      return message("BACKUP_MEMBER_INVALID", { name, form: "12 letters and digits" });
   const [violation] = grantProblems(scopes, limits);
   if (violation !== undefined) return violation.description;
-  const given = createGrant(scopes, limits);
-  if (!covers(grant, given))
-    return message("SCOPES_NOT_HELD", {
-      scopes: given.scopes.filter((scope) => !grant.has(scope)).join(", "),
-    });
+  const refusal = rightsProblem(token, caller);
+  if (refusal !== undefined) return refusal;
   try {
     checkComment(comment);
     return undefined;
@@ -312,4 +337,16 @@ function tokenProblem(token: StoredToken, { grant }: ArchiveCaller): Text | unde
     if (error instanceof ServiceError) return error.text;
     throw error;
   }
+}
+
+/** Problem of the rights of a token that the caller lacks. */
+function rightsProblem(
+  { scopes, limits }: Pick<StoredToken, "scopes" | "limits">,
+  { grant }: ArchiveCaller,
+): Text | undefined {
+  const given = createGrant(scopes, limits);
+  if (covers(grant, given)) return undefined;
+  return message("SCOPES_NOT_HELD", {
+    scopes: given.scopes.filter((scope) => !grant.has(scope)).join(", "),
+  });
 }

@@ -12,7 +12,14 @@ import { memoize } from "../memoize.ts";
 import { denied, LocalizableError } from "../messages/error.ts";
 import type { Localize } from "../messages/localize.ts";
 import { type Message, message } from "../messages/message.ts";
-import { Admission, admissionOf, type Caller, type Grant, SCOPES } from "./grant.ts";
+import {
+  Admission,
+  admissionOf,
+  type Caller,
+  type Grant,
+  type RightReview,
+  SCOPES,
+} from "./grant.ts";
 import type { Throttle } from "./throttle.ts";
 import { TOKEN_PREFIX } from "./token-text.ts";
 
@@ -65,9 +72,9 @@ export interface Access {
    * stream when its token ends.
    */
   readonly interceptor: Interceptor;
-  /** Checks the tokens of all open streams again, and ends those of invalid tokens. */
+  /** Checks the tokens of all open streams and long calls again, and ends those of invalid tokens. */
   recheck(): Promise<void>;
-  /** Ends open streams of expired tokens. @param now milliseconds since 1970 UTC. */
+  /** Ends open streams and long calls of expired tokens. @param now milliseconds since 1970 UTC. */
   expire(now: number): void;
 }
 
@@ -89,7 +96,8 @@ const LATE = 1;
  * @param localize adds an error's message in the language of the call.
  */
 export function createAccess(identity: Identity, throttle: Throttle, localize: Localize): Access {
-  const streams = new Set<Admitted>();
+  /** Open streams, and calls that take long. */
+  const held = new Set<Admitted>();
   /** Admits calls of public methods at the end of the tick, as `fresh` does for the others. */
   const turn = oncePerTick(() => undefined);
   const wrong = (peer: string, error: ConnectError): ConnectError => {
@@ -99,7 +107,7 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
   const admitCaller = (call: Call, token: string, caller: Caller | undefined): void => {
     if (caller === undefined) throw wrong(call.peer, refused(wrongOf(token)));
     call.actor = caller.name;
-    call.principal = new Admission(caller, token, performance.now());
+    call.principal = new Admission(caller, token, performance.now(), review);
     checkRequirement(call.method, caller.grant);
   };
   const whose = (token: string, call?: Call): Promise<Caller | undefined> =>
@@ -109,6 +117,19 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
         throw toConnectError(error);
       },
     );
+  const review: RightReview = {
+    hold: (call) => {
+      const admission = admissionOf(call);
+      if (admission === undefined) return () => undefined;
+      const admitted = { call, admission };
+      held.add(admitted);
+      return () => held.delete(admitted);
+    },
+    renew: async (call) => {
+      const admission = admissionOf(call);
+      if (admission !== undefined) renew(admission, await whose(admission.token, call));
+    },
+  };
   return {
     admit: (call) => {
       const fail = (error: unknown): never => {
@@ -146,7 +167,7 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
         if (!request.stream || call === undefined || admission === undefined) return passed;
         return passed.then((response) =>
           response.stream
-            ? { ...response, message: held(response.message, { call, admission }) }
+            ? { ...response, message: whileHeld(response.message, { call, admission }) }
             : response,
         );
       };
@@ -167,12 +188,12 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
       };
     },
     expire: (now) => {
-      for (const { call, admission } of streams)
+      for (const { call, admission } of held)
         if (admission.until !== undefined && admission.until <= now)
           call.abort(refused(message("TOKEN_ENDED")));
     },
     recheck: async () => {
-      const byToken = Map.groupBy(streams, ({ admission }) => admission.token);
+      const byToken = Map.groupBy(held, ({ admission }) => admission.token);
       for (const [token, calls] of byToken) {
         const now = await whose(token, calls[0]?.call).catch(() => undefined);
         for (const { call, admission } of calls)
@@ -183,14 +204,14 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
     },
   };
 
-  async function* held<T>(messages: AsyncIterable<T>, admitted: Admitted): AsyncIterable<T> {
-    streams.add(admitted);
+  async function* whileHeld<T>(messages: AsyncIterable<T>, admitted: Admitted): AsyncIterable<T> {
+    held.add(admitted);
     try {
       // The token may have ended before the stream was in the set.
       renew(admitted.admission, await whose(admitted.admission.token, admitted.call));
       yield* messages;
     } finally {
-      streams.delete(admitted);
+      held.delete(admitted);
     }
   }
 }

@@ -222,6 +222,36 @@ export interface Caller {
   readonly until?: number | undefined;
 }
 
+/** Review of the rights of calls that take long. */
+export interface RightReview {
+  /** Aborts the call when its token ends. @returns a function that ends this. */
+  hold(call: Call): () => void;
+  /** @throws UNAUTHENTICATED when the token of the call has ended or its rights have changed. */
+  renew(call: Call): Promise<void>;
+}
+
+/**
+ * Runs the work of a call that takes long or waits: its signal is aborted when the right of the caller
+ * ends.
+ *
+ * @param work gets a function that checks the right at once. @throws UNAUTHENTICATED.
+ */
+export async function whileAllowed<T>(
+  context: HandlerContext,
+  work: (renew: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const call = context instanceof Call ? context : context.values.get(callKey);
+  const review = admissionOf(call)?.review;
+  // A command on the database itself has no token.
+  if (!(call instanceof Call) || review === undefined) return work(async () => undefined);
+  const end = review.hold(call);
+  try {
+    return await work(() => review.renew(call));
+  } finally {
+    end();
+  }
+}
+
 /** The right by which a call was admitted. The gateway carries it as the call's opaque `principal`. */
 export class Admission {
   readonly grant: Grant;
@@ -233,8 +263,10 @@ export class Admission {
   readonly at: number;
   /** Expiry, in milliseconds since 1970 UTC; undefined: it does not expire. */
   until: number | undefined;
+  readonly review: RightReview | undefined;
 
-  constructor(caller: Caller, token: string, at: number) {
+  constructor(caller: Caller, token: string, at: number, review?: RightReview) {
+    this.review = review;
     this.grant = caller.grant;
     this.tokenId = caller.tokenId;
     this.until = caller.until;

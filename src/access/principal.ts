@@ -48,11 +48,7 @@ export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
       ),
     createPrincipal: async (name, kind, caller) => {
       checkName(name);
-      if (registry.principals().length >= MAX_PRINCIPALS)
-        throw new ServiceError(
-          Code.ResourceExhausted,
-          message("TOO_MANY_PRINCIPALS", { most: MAX_PRINCIPALS }),
-        );
+      checkPrincipalCount(registry);
       return change(async (transaction) => {
         if ((await transaction.principalNamed(name)) !== undefined)
           throw new ServiceError(
@@ -80,6 +76,18 @@ export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
         return disabled;
       }),
   };
+}
+
+/** @param added number of principals that a change adds. @throws RESOURCE_EXHAUSTED. */
+export function checkPrincipalCount(
+  { principals }: Pick<AccessRegistry, "principals">,
+  added = 1,
+): void {
+  if (principals().length + added > MAX_PRINCIPALS)
+    throw new ServiceError(
+      Code.ResourceExhausted,
+      message("TOO_MANY_PRINCIPALS", { most: MAX_PRINCIPALS }),
+    );
 }
 
 export function newPrincipal(

@@ -13,7 +13,7 @@ import { type Page, type PageRequest, type Place, pageOf } from "../messages/pag
 import type { AccessCaller, Change } from "./change.ts";
 import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";
 import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
-import { checkName, newPrincipal } from "./principal.ts";
+import { checkName, checkPrincipalCount, newPrincipal } from "./principal.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { AccessStore, AccessTransaction, StoredToken, TokenUse } from "./store.ts";
 import { makeToken } from "./token-text.ts";
@@ -69,7 +69,7 @@ interface TokenDeps {
   readonly store: Pick<AccessStore, "uses">;
   readonly registry: Pick<
     AccessRegistry,
-    "tokens" | "principalOf" | "isActive" | "now" | "readings"
+    "tokens" | "principals" | "principalOf" | "isActive" | "now" | "readings"
   >;
   readonly change: Change;
   readonly randomBytes: (size: number) => Buffer;
@@ -139,10 +139,11 @@ async function createToken(
   const expiresAt = endOf(input, now);
   const { text, ...secret } = makeToken(randomBytes);
   const token = await change(async (transaction) => {
-    await checkCount(transaction);
+    await checkTokenCount(transaction);
     const known = await transaction.principalNamed(name);
     if (known !== undefined && known.disabledAt !== null)
       throw failedPrecondition(message("PRINCIPAL_DISABLED", { name: `"${name}"` }));
+    if (known === undefined) checkPrincipalCount(registry);
     const principal = known ?? newPrincipal(name, "program", caller.actor, now, randomBytes);
     const token: StoredToken = {
       ...secret,
@@ -185,7 +186,7 @@ async function rotateToken(
       throw failedPrecondition(message("TOKEN_TO_ROTATE_ENDED", { id }));
     if (old.replacedBy !== null)
       throw failedPrecondition(message("TOKEN_HAS_SUCCESSOR", { id, successor: old.replacedBy }));
-    await checkCount(transaction);
+    await checkTokenCount(transaction);
     const life = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
     const token: StoredToken = {
       ...old,
@@ -333,9 +334,12 @@ function overlapOf(asked: number | undefined): number {
   throw invalid([{ field: "overlap", description: message("OVERLAP_INVALID") }]);
 }
 
-/** @throws RESOURCE_EXHAUSTED. */
-export async function checkCount(transaction: AccessTransaction): Promise<void> {
-  if ((await transaction.tokenCount()) >= MAX_TOKENS)
+/** @param added number of tokens that a change adds. @throws RESOURCE_EXHAUSTED. */
+export async function checkTokenCount(
+  transaction: Pick<AccessTransaction, "tokenCount">,
+  added = 1,
+): Promise<void> {
+  if ((await transaction.tokenCount()) + added > MAX_TOKENS)
     throw new ServiceError(
       Code.ResourceExhausted,
       message("TOO_MANY_TOKENS", { most: MAX_TOKENS }),

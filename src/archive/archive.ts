@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { outsideLimits } from "../access/grant.ts";
-import { denied, invalid, ServiceError } from "../messages/error.ts";
+import { denied, invalid, LocalizableError, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { createTicks } from "../ticks.ts";
@@ -53,6 +53,8 @@ export interface ExportOptions {
   readonly includeServerOwn: boolean;
   /** Cancels a seal that waits. */
   readonly signal?: AbortSignal | undefined;
+  /** Checks the right of the caller after the seal. Default: it lasts. @throws UNAUTHENTICATED. */
+  readonly renew?: (() => Promise<void>) | undefined;
 }
 
 export interface ImportOptions extends ImportChoices {
@@ -141,7 +143,7 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
   };
   return {
     parts: parts.map(({ name }) => name),
-    export: async (grant, { secrets, only, names, includeServerOwn, signal }) => {
+    export: async (grant, { secrets, only, names, includeServerOwn, signal, renew }) => {
       const chosen = chosenParts(only);
       if (names.length > 0 && chosen.length !== 1)
         throw invalid([{ field: "names", description: message("NAMES_NEED_ONE_PART") }]);
@@ -167,15 +169,34 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
       const { version: mooring } = deps;
       const origin = { mooring, databaseId: deps.databaseId(), revision, time: deps.now() };
       const own = signal === undefined ? cipher : cipher.until(signal);
-      return writeArchive({ origin, sections, leftOut }, secrets, own);
+      const document = await writeArchive({ origin, sections, leftOut }, secrets, own);
+      // A seal waits for others: the right may have ended meanwhile.
+      await renew?.();
+      return document;
     },
     import: async (value, caller, { passphrase, only, dryRun, signal, ...choices }) => {
+      const { renew = async () => undefined } = caller;
       const end = await turns.take(0, signal);
       try {
+        await renew();
+        const chosen = chosenParts(only);
+        const refusals = new Map(chosen.map((part) => [part.name, refusalOf(part, caller)]));
+        /** Checked before secrets are decrypted. */
+        const accepts = (name: string, count: number): boolean => {
+          const part = chosen.find((each) => each.name === name);
+          if (part === undefined) return false;
+          if (count > part.most)
+            throw unreadable(message("BACKUP_TOO_MANY", { part: name, count, most: part.most }));
+          const refusal = refusals.get(name);
+          if (refusal !== undefined && only.length > 0) throw refusal;
+          return refusal === undefined;
+        };
         const own = signal === undefined ? cipher : cipher.until(signal);
-        const { given, unread } = await readSource(value, passphrase, parts, own);
+        const options = { passphrase, parts, accepts, signal };
+        const { given, unread } = await readSource(value, options, own);
         // Reading thousands of entries takes as long as the import: other work runs in between.
-        await createTicks().next();
+        await createTicks(signal).next();
+        await renew();
         const skipped: SkippedPart[] =
           only.length > 0
             ? []
@@ -187,21 +208,16 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         if (only.length > 0 && !only.some((name) => given.has(name)))
           throw unreadable(message("BACKUP_WITHOUT_PARTS", { parts: only.join(", ") }));
         const planned: Planned<Draft>[] = [];
-        for (const part of chosenParts(only)) {
+        for (const part of chosen) {
           const entries = given.get(part.name);
           if (entries === undefined) continue;
-          const count = (entries.entries ?? entries.rows).length;
-          if (count > part.most)
-            throw unreadable(
-              message("BACKUP_TOO_MANY", { part: part.name, count, most: part.most }),
-            );
-          const refusal = refusalOf(part, caller);
+          const { length: count } = entries.entries ?? entries.rows;
+          const refusal = refusals.get(part.name);
           if (refusal === undefined) planned.push({ part, given: entries });
-          else if (only.length > 0) throw refusal;
           else if (count > 0) skipped.push({ part: part.name, count, reason: refusal.text });
         }
         const run = (isDry: boolean) =>
-          runImport(deps, planned, { caller, choices, dryRun: isDry });
+          runImport(deps, planned, { caller, choices, signal, renew, dryRun: isDry });
         // A transaction of the ledger is written as a whole or not at all. Others are planned first.
         const isOne = planned.every(({ part }) => part.kind === "ledger");
         const plan = dryRun || !isOne ? await run(true) : undefined;
@@ -215,10 +231,11 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
 
 /** Reason for which the caller may not import a part. */
 function refusalOf<Draft>(
-  { importScope: scope, refusesLimits = false }: ArchivePart<Draft>,
+  { importScopes = [], refusesLimits = false }: ArchivePart<Draft>,
   { grant }: ArchiveCaller,
 ): ServiceError | undefined {
-  if (scope !== undefined && !grant.has(scope)) return denied(message("SCOPE_MISSING", { scope }));
+  const scope = importScopes.find((each) => !grant.has(each));
+  if (scope !== undefined) return denied(message("SCOPE_MISSING", { scope }));
   return refusesLimits && grant.limits.length > 0 ? outsideLimits(grant) : undefined;
 }
 
@@ -230,17 +247,33 @@ function refusalOf<Draft>(
 async function runImport<Draft>(
   { change, revision: current }: Pick<ArchiveDeps<Draft>, "change" | "revision">,
   planned: readonly Planned<Draft>[],
-  context: ImportContext,
+  { renew, ...run }: ImportContext & { readonly renew: () => Promise<void> },
 ): Promise<Omit<Imported, "skipped">> {
-  const { caller, dryRun } = context;
+  const { caller, dryRun, signal } = run;
   const results: PartResult[] = [];
-  const done: string[] = [];
+  const progress: Progress = { done: [], running: [], stored: new Map() };
+  /** Whether the import has replaced the token of its caller, who is root. */
+  let endsCaller = false;
   let revision = current();
+  const context: ImportContext = {
+    ...run,
+    onStored: (name) => {
+      for (const part of progress.running)
+        progress.stored.set(part, (progress.stored.get(part) ?? new Set()).add(name));
+    },
+  };
+  const begin = async (names: readonly string[]): Promise<void> => {
+    progress.running = names;
+    progress.stored.clear();
+    signal?.throwIfAborted();
+    if (!endsCaller) await renew();
+  };
   const add = ({ part: { name } }: Planned<Draft>, found: readonly EntryResult[]): void => {
     results.push(...found.map((result) => ({ ...result, part: name })));
   };
   try {
     for (const step of stepsOf(planned)) {
+      await begin(step.names);
       if (step.kind === "store") {
         add(step.planned, await step.part.write(step.planned.given, context));
       } else {
@@ -256,26 +289,66 @@ async function runImport<Draft>(
         );
         revision = changed.revision;
         for (const [each, found] of changed.result) add(each, found);
+        endsCaller ||= results.some((result) => result.endsCaller === true);
       }
-      done.push(...step.names);
+      progress.done.push(...step.names);
     }
     if (!dryRun)
       for (const { part, given } of planned)
-        if (part.kind === "store") await part.complete?.(given, context);
+        if (part.kind === "store" && part.complete !== undefined) {
+          await begin([part.name]);
+          await part.complete(given, context);
+        }
     return { revision, results };
   } catch (error) {
-    if (dryRun || done.length === 0 || !(error instanceof ServiceError)) throw error;
-    const left = planned.map(({ part }) => part.name).filter((name) => !done.includes(name));
-    throw new ServiceError(
-      error.code,
-      message("IMPORT_INCOMPLETE", {
-        done: done.join(", "),
-        left: left.length === 0 ? done.join(", ") : left.join(", "),
-        problem: error.text,
-      }),
-      { violations: error.violations, cause: error },
-    );
+    const isKnown = error instanceof ServiceError || error instanceof LocalizableError;
+    throw dryRun || !isKnown ? error : incomplete(planned, progress, error);
   }
+}
+
+/** Maximum number of entries that an error names. */
+const MAX_NAMED = 20;
+
+/** Progress of an import. */
+interface Progress {
+  /** Names of the parts that were written. */
+  readonly done: string[];
+  /** Parts of the present step. */
+  running: readonly string[];
+  /** Entries that this step has stored by themselves, by the names of their parts. */
+  readonly stored: Map<string, Set<string>>;
+}
+
+/**
+ * Error of an import that has stored something: what, and what the same import still has to store.
+ *
+ * @returns the error itself if nothing is stored.
+ */
+function incomplete<Draft>(
+  planned: readonly Planned<Draft>[],
+  { done, running, stored }: Progress,
+  error: ServiceError | LocalizableError,
+): ServiceError | LocalizableError {
+  const left = planned.map(({ part }) => part.name).filter((name) => !done.includes(name));
+  /** Name of a part, with its stored entries if it is not complete. */
+  const named = (name: string): string => {
+    const entries = running.includes(name) ? [...(stored.get(name) ?? [])] : [];
+    if (entries.length === 0) return name;
+    const more = entries.length > MAX_NAMED ? ", …" : "";
+    return `${name} (${entries.slice(0, MAX_NAMED).join(", ")}${more})`;
+  };
+  const begun = running.filter((name) => !done.includes(name) && stored.has(name));
+  const written = [...done, ...begun].map(named);
+  if (written.length === 0) return error;
+  return new ServiceError(
+    error.code,
+    message("IMPORT_INCOMPLETE", {
+      done: written.join(", "),
+      left: left.length === 0 ? done.join(", ") : left.join(", "),
+      problem: error.text,
+    }),
+    { violations: error.violations, cause: error },
+  );
 }
 
 type Step<Draft> =

@@ -169,14 +169,18 @@ function entryToJson(
 
 /**
  * Authenticated data of the sealed secrets: the origin of the archive, and the whole entries that have
- * them. A secret cannot be moved to another entry, and the address to which it is sent cannot be
- * changed. Entries without secrets can be edited.
+ * them, with the names of missing secrets. A secret cannot be moved to another entry, and the address
+ * to which it is sent cannot be changed. Entries without secrets can be edited.
  */
 function createBinding(origin: Origin) {
   const digest = createHash("sha256");
   return {
-    add: (part: string, { name, content }: ArchiveEntry, sealed: readonly string[]): void => {
-      digest.update(sortedJson([part, name, content, sealed]));
+    add: (
+      part: string,
+      { name, content, missing }: ArchiveEntry,
+      sealed: readonly string[],
+    ): void => {
+      digest.update(sortedJson([part, name, content, sealed, missing]));
     },
     text: (): string => sortedJson([origin, digest.digest("hex")]),
   };
@@ -186,6 +190,13 @@ export function isArchive(value: unknown): value is Readonly<Record<string, unkn
   if (!isObject(value)) return false;
   return value["format"] === FORMAT;
 }
+
+/**
+ * Reports whether a part is imported, by its name and the number of its entries.
+ *
+ * @throws ServiceError for a part that is refused.
+ */
+export type Accepts = (part: string, count: number) => boolean;
 
 /** Content of an archive. */
 export interface ReadArchive {
@@ -199,6 +210,8 @@ export interface ReadArchive {
  * Reads an archive. Without a passphrase, sealed secrets are missing. The last of equal names counts.
  *
  * @param options.parts the known parts, with the members that name their entries.
+ * @param options.accepts called before secrets are opened; they stay closed if it accepts no part.
+ *   Default: all.
  * @throws INVALID_ARGUMENT when the archive has a newer version or an invalid form, or the passphrase
  *   is wrong; the message never quotes a value.
  */
@@ -207,15 +220,20 @@ export async function readArchive(
   {
     passphrase,
     parts,
+    accepts = () => true,
+    signal,
   }: {
     readonly passphrase: string;
     readonly parts: readonly { readonly name: string; readonly identifier: string }[];
+    readonly accepts?: Accepts;
+    readonly signal?: AbortSignal | undefined;
   },
   cipher: PassphraseCipher,
 ): Promise<ReadArchive> {
   const origin = readOrigin(document);
   const { sealed } = document;
-  const ticks = createTicks();
+  const ticks = createTicks(signal);
+  let isOpened = false;
   const violations: Violation[] = [];
   const read = new Map<string, readonly ReadEntry[]>();
   for (const name of partsOf(document)) {
@@ -223,6 +241,7 @@ export async function readArchive(
     const identifier = part?.identifier ?? "name";
     const list = document[name];
     if (!Array.isArray(list)) throw unreadable(message("BACKUP_NOT_ARRAY", { name }));
+    if (part !== undefined && accepts(name, list.length)) isOpened = true;
     const entries: ReadEntry[] = [];
     for (const [at, given] of list.entries()) {
       if (ticks.isDue()) await ticks.next();
@@ -231,7 +250,7 @@ export async function readArchive(
         if (violations.length < LIMITS.violations)
           violations.push({ field, description: message("IN_BACKUP", { name: field, problem }) });
       };
-      const entry = readEntry(given, identifier, report);
+      const entry = readEntry(given, { identifier, isSealed: sealed !== undefined }, report);
       if (entry !== undefined) entries.push(entry);
     }
     read.set(name, entries);
@@ -239,9 +258,9 @@ export async function readArchive(
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   const secrets =
-    sealed === undefined || passphrase === ""
+    sealed === undefined || passphrase === "" || !isOpened
       ? undefined
-      : await openSecrets(origin, read, readSealed(sealed), passphrase, cipher);
+      : await openSecrets({ origin, read, signal }, readSealed(sealed), passphrase, cipher);
   const known = new Set(parts.map(({ name }) => name));
   return {
     origin,
@@ -276,7 +295,7 @@ interface ReadEntry {
 
 function readEntry(
   given: unknown,
-  identifier: string,
+  { identifier, isSealed }: { readonly identifier: string; readonly isSealed: boolean },
   report: (problem: Text) => void,
 ): ReadEntry | undefined {
   if (!isObject(given)) {
@@ -290,6 +309,11 @@ function readEntry(
   }
   if (!isObject(secrets) || !Object.values(secrets).every(isSecretValue)) {
     report(message("BACKUP_ENTRY_SECRETS"));
+    return undefined;
+  }
+  // They are not bound to the sealed ones, and could change where those are sent.
+  if (isSealed && Object.keys(secrets).length > 0) {
+    report(message("BACKUP_ENTRY_CLEAR_SECRETS"));
     return undefined;
   }
   if (!isNames(sealed) || !isNames(omitted)) {
@@ -339,13 +363,20 @@ function lastOfEach(entries: readonly ArchiveEntry[]): ArchiveEntry[] {
 }
 
 async function openSecrets(
-  origin: Origin,
-  read: ReadonlyMap<string, readonly ReadEntry[]>,
+  {
+    origin,
+    read,
+    signal,
+  }: {
+    readonly origin: Origin;
+    readonly read: ReadonlyMap<string, readonly ReadEntry[]>;
+    readonly signal: AbortSignal | undefined;
+  },
   sealed: SealedText,
   passphrase: string,
   cipher: PassphraseCipher,
 ): Promise<Sealed> {
-  const ticks = createTicks();
+  const ticks = createTicks(signal);
   const bound = createBinding(origin);
   for (const [part, entries] of read)
     for (const { entry, sealed: names } of entries) {

@@ -3,8 +3,10 @@ import { type Message, message } from "../messages/message.ts";
 
 /** Reads the members of an entry. Problems never quote a value. */
 export interface Members {
-  /** Absent: empty. */
+  /** Absent: empty. Texts have no NUL, which databases do not store. */
   text(name: string): string;
+  /** Text of at most `most` characters. Absent: empty. */
+  shortText(name: string, most: number): string;
   /** Absent: false. */
   flag(name: string): boolean;
   /** Absent: none. */
@@ -32,9 +34,14 @@ export function readMembers(content: Readonly<Record<string, unknown>>): Members
     problem ??= message("BACKUP_MEMBER_INVALID", { name, form });
     return absent;
   };
-  const isText = (value: unknown): value is string => typeof value === "string";
+  const isText = (value: unknown): value is string =>
+    typeof value === "string" && !value.includes("\0");
   return {
     text: (name) => read(name, "", "text", (value) => (isText(value) ? value : undefined)),
+    shortText: (name, most) =>
+      read(name, "", `a text of at most ${most} characters`, (value) =>
+        isText(value) && value.length <= most ? value : undefined,
+      ),
     flag: (name) =>
       read(name, false, "true or false", (value) =>
         typeof value === "boolean" ? value : undefined,

@@ -1,5 +1,6 @@
 import { createDecipheriv, createHash } from "node:crypto";
 import { message } from "../messages/message.ts";
+import { setOwn } from "../own-value.ts";
 import { unreadable } from "./readable.ts";
 
 /** Decrypted content of the member `encrypted` of a backup. */
@@ -18,25 +19,39 @@ export function checkPagePassphrase(proof: string, passphrase: string): void {
     throw unreadable(message("BACKUP_PASSWORD_WRONG"));
 }
 
+/** Decrypts a value in the tick of its job; undefined: damaged. */
+export type OpenText = (text: string) => Promise<string | undefined>;
+
 /**
  * Decrypts every text of an entry, such as a storage, and reads it as JSON; older pages encrypt
  * some values without JSON.
  *
  * @param path of the entry, for messages. @throws INVALID_ARGUMENT when a value is damaged.
  */
-export function decryptEntry(
+export async function decryptEntry(
   entry: Readonly<Record<string, unknown>>,
-  passphrase: string,
+  open: OpenText,
   path: string,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(entry).map(([name, value]) => {
-      if (typeof value !== "string" || value === "") return [name, value];
-      const text = decryptText(value, passphrase);
-      if (text === undefined) throw unreadable(message("BACKUP_VALUE_DAMAGED", { path, name }));
-      return [name, fromJson(text)];
-    }),
-  );
+): Promise<Record<string, unknown>> {
+  const opened: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(entry)) {
+    const text = await openMember(value, open, { path, name });
+    setOwn(opened, name, text === undefined ? value : fromJson(text));
+  }
+  return opened;
+}
+
+/** Decrypts a member of an entry. @returns undefined: it is no text, or empty. */
+export async function openMember(
+  value: unknown,
+  open: OpenText,
+  { path, name }: { readonly path: string; readonly name: string },
+): Promise<string | undefined> {
+  if (typeof value !== "string" || value === "") return undefined;
+  const text = await open(value);
+  if (text === undefined)
+    throw unreadable(message("BACKUP_VALUE_DAMAGED", { path, name: name.slice(0, 64) }));
+  return text;
 }
 
 function fromJson(text: string): unknown {

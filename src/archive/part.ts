@@ -4,6 +4,8 @@ import type { Effect } from "../history/effect.ts";
 import { notFound } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
+import type { Members } from "./member.ts";
+import type { OpenText } from "./page-encryption.ts";
 
 /** Value of a secret. */
 export type SecretValue = string | number | boolean;
@@ -24,6 +26,12 @@ export interface ArchiveEntry {
 export interface ArchiveCaller {
   readonly grant: Grant;
   readonly origin: AuditOrigin & { readonly reason: string };
+  /**
+   * Checks that the right of the caller has not ended. Default: it lasts.
+   *
+   * @throws UNAUTHENTICATED.
+   */
+  readonly renew?: (() => Promise<void>) | undefined;
 }
 
 export interface ExportRequest {
@@ -73,6 +81,10 @@ export interface ImportContext {
   readonly choices: ImportChoices;
   /** Changes nothing: the results are the expected ones. */
   readonly dryRun: boolean;
+  /** Ends the import with its call: parts check it in each tick. */
+  readonly signal?: AbortSignal | undefined;
+  /** Reports an entry that is stored by itself, so that the error of a failed import names it. */
+  readonly onStored?: ((name: string) => void) | undefined;
 }
 
 /** Result for one entry. */
@@ -92,6 +104,8 @@ export interface EntryResult {
   readonly isLoss: boolean;
   /** Whether values were compared that the caller may not read: dry runs could be guesses. */
   readonly isGuess?: boolean;
+  /** Whether the entry replaces the permanent token, which ends the right of the import's caller. */
+  readonly endsCaller?: boolean;
 }
 
 /** Rows of a kind in backups and replies of AList and OpenList servers. */
@@ -107,9 +121,9 @@ export interface ServerRows {
    */
   readonly decrypt?: (
     row: Readonly<Record<string, unknown>>,
-    passphrase: string,
+    open: OpenText,
     path: string,
-  ) => Readonly<Record<string, unknown>>;
+  ) => Promise<Readonly<Record<string, unknown>>>;
 }
 
 interface CommonPart {
@@ -123,8 +137,11 @@ interface CommonPart {
   readonly exportScope?: string;
   /** Scope that values of secrets need. Default: that of the export. */
   readonly revealScope?: string;
-  /** Scope that an import needs besides `backup:import`; undefined: none. */
-  readonly importScope?: string;
+  /**
+   * Scopes that an import needs besides `backup:import`: those of the calls that store such entries.
+   * Default: none.
+   */
+  readonly importScopes?: readonly string[];
   /** Whether imports by tokens with limits are refused. Default: false. */
   readonly refusesLimits?: boolean;
   /** Maximum number of entries. */
@@ -162,6 +179,22 @@ export interface StorePart extends CommonPart {
  */
 export type ArchivePart<Draft> = LedgerPart<Draft> | StorePart;
 
+/** Maximum length of the name of an actor. */
+const MAX_ACTOR = 128;
+
+/**
+ * Member of an entry with the name of an actor, such as its creator. Only the permanent token restores
+ * it: others could name someone else.
+ */
+export function authorOf(
+  members: Pick<Members, "shortText">,
+  name: string,
+  { grant, origin }: ArchiveCaller,
+): string {
+  const author = members.shortText(name, MAX_ACTOR);
+  return grant.isRoot && author !== "" ? author : origin.actor;
+}
+
 /** A result without details. */
 export function entryResult(
   name: string,
@@ -171,7 +204,11 @@ export function entryResult(
   const { note = "", differs = [], leftOut = [], missing = [], effects = [] } = more;
   const isLoss = more.isLoss ?? (outcome === "skipped" || leftOut.length + missing.length > 0);
   const result = { name, outcome, note, differs, leftOut, missing, effects, isLoss };
-  return more.isGuess === true ? { ...result, isGuess: true } : result;
+  return {
+    ...result,
+    ...(more.isGuess === true && { isGuess: true }),
+    ...(more.endsCaller === true && { endsCaller: true }),
+  };
 }
 
 /**

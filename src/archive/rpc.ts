@@ -10,7 +10,7 @@ import {
   SecretsMode as SecretsModeProto,
   SkippedPartSchema,
 } from "../../gen/mooring/v1/backup_service_pb.js";
-import { grantOf } from "../access/grant.ts";
+import { grantOf, whileAllowed } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { effectToProto } from "../history/effect.ts";
@@ -41,8 +41,17 @@ export function backupImpl(
       const { only, names, includeServerOwn } = request;
       const secrets = modeOf(request.secrets, request.passphrase);
       const { signal } = context;
-      const options = { secrets, only, names, includeServerOwn, signal };
-      const document = await archive.export(grantOf(context), options);
+      checkPassphrase(request.passphrase);
+      const document = await whileAllowed(context, (renew) =>
+        archive.export(grantOf(context), {
+          secrets,
+          only,
+          names,
+          includeServerOwn,
+          signal,
+          renew,
+        }),
+      );
       const isNeeded = secrets.mode !== "omit";
       const detail = { secrets: secrets.mode, parts: Object.keys(document.counts) };
       await audit.record({ origin: auditOriginOf(context), subjects: [], detail, isNeeded });
@@ -57,9 +66,12 @@ export function backupImpl(
         throw invalid([
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
-      const caller = { grant: grantOf(context), origin: originOf(context, reason) };
+      checkPassphrase(request.passphrase);
       const options = { ...optionsOf(request), signal: context.signal };
-      const { revision, results, skipped } = await archive.import(document, caller, options);
+      const { revision, results, skipped } = await whileAllowed(context, (renew) => {
+        const caller = { grant: grantOf(context), origin: originOf(context, reason), renew };
+        return archive.import(document, caller, options);
+      });
       if (dryRun) noteGuesses(results, context);
       const say = sayIn(context);
       return create(ImportArchiveResponseSchema, {
@@ -78,6 +90,21 @@ export function backupImpl(
     const subjects = results.flatMap(({ name, isGuess = false }) => (isGuess ? [name] : []));
     if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
   }
+}
+
+/** Maximum length of a passphrase, in characters. */
+const MAX_PASSPHRASE = 1_024;
+
+/** @throws INVALID_ARGUMENT: each value of a backup is decrypted with the whole passphrase. */
+function checkPassphrase(passphrase: string): void {
+  // A character has at most two code units; the rest of a long text is not split.
+  if ([...passphrase.slice(0, 2 * MAX_PASSPHRASE + 1)].length > MAX_PASSPHRASE)
+    throw invalid([
+      {
+        field: "passphrase",
+        description: message("PASSPHRASE_TOO_LONG", { most: MAX_PASSPHRASE }),
+      },
+    ]);
 }
 
 function modeOf(secrets: SecretsModeProto, passphrase: string): SecretsMode {

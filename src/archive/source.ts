@@ -1,8 +1,8 @@
 import { isObject } from "../files/json-source.ts";
 import { message } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
-import { isArchive, readArchive } from "./document.ts";
-import { checkPagePassphrase, decryptEntry } from "./page-encryption.ts";
+import { type Accepts, isArchive, readArchive } from "./document.ts";
+import { checkPagePassphrase, decryptEntry, decryptText } from "./page-encryption.ts";
 import type { GivenEntries, ServerRows } from "./part.ts";
 import type { PassphraseCipher } from "./passphrase.ts";
 import { unreadable } from "./readable.ts";
@@ -13,6 +13,20 @@ export interface ReadablePart {
   readonly identifier?: string | undefined;
   readonly server?: ServerRows | undefined;
 }
+
+/** Reading of a source. */
+export interface SourceOptions {
+  /** Passphrase of the archive or backup; empty: none. */
+  readonly passphrase: string;
+  readonly parts: readonly ReadablePart[];
+  /** Called with the parts of the source before anything is decrypted. Default: all are read. */
+  readonly accepts?: Accepts;
+  /** Ends the reading. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Maximum length of the member `encrypted`, which has a constant content. */
+const MAX_PROOF = 1_000;
 
 /** Content of a source, by the names of the parts. */
 export interface Source {
@@ -26,28 +40,28 @@ export interface Source {
  * or encrypted; the reply of a list call of such a server, or its bare list, also one that
  * `sqlite3 -json` writes.
  *
- * @param passphrase of the archive or backup; empty: none.
- * @throws INVALID_ARGUMENT with the problem, without values.
+ * @throws INVALID_ARGUMENT with the problem, without values; the error of `accepts`.
  */
 export async function readSource(
   value: unknown,
-  passphrase: string,
-  parts: readonly ReadablePart[],
+  options: SourceOptions,
   cipher: PassphraseCipher,
 ): Promise<Source> {
+  const { parts, accepts = () => true } = options;
   if (isArchive(value)) {
     const known = parts.map(({ name, identifier = "name" }) => ({ name, identifier }));
-    const { sections, unknown } = await readArchive(value, { passphrase, parts: known }, cipher);
+    const { sections, unknown } = await readArchive(value, { ...options, parts: known }, cipher);
     return {
       given: new Map([...sections].map(([name, entries]) => [name, { entries }])),
       unread: unknown,
     };
   }
-  if (isPageBackup(value, parts)) return readPageBackup(value, passphrase, parts);
+  if (isPageBackup(value, parts)) return readPageBackup(value, options);
   const rows = rowsOf(value);
   if (rows?.length === 0) throw unreadable(message("DOCUMENT_EMPTY"));
   const part = rows && parts.find(({ server }) => rows.some((row) => isRowOf(server, row)));
   if (rows === undefined || part === undefined) throw unreadable(message("BACKUP_UNKNOWN"));
+  accepts(part.name, rows.length);
   return { given: new Map([[part.name, { rows }]]), unread: [] };
 }
 
@@ -76,41 +90,63 @@ function isPageBackup(
 
 async function readPageBackup(
   file: Readonly<Record<string, unknown>>,
-  passphrase: string,
-  parts: readonly ReadablePart[],
+  { passphrase, parts, accepts = () => true, signal }: SourceOptions,
 ): Promise<Source> {
   const { encrypted = "" } = file;
-  if (typeof encrypted !== "string") throw unreadable(message("BACKUP_ENCRYPTED_INVALID"));
+  if (typeof encrypted !== "string" || encrypted.length > MAX_PROOF)
+    throw unreadable(message("BACKUP_ENCRYPTED_INVALID"));
+  const lists = partsOf(file, parts);
+  const accepted = new Set(
+    lists.filter(({ name, list }) => accepts(name, list.length)).map(({ name }) => name),
+  );
   if (encrypted !== "") checkPagePassphrase(encrypted, passphrase);
   const given = new Map<string, GivenEntries>();
-  const unread: { readonly name: string; readonly count: number }[] = [];
-  for (const [member, list] of Object.entries(file)) {
-    if (member === "encrypted") continue;
-    const part = parts.find(({ server }) => server?.member === member);
-    if (part?.server === undefined || typeof list === "number") {
-      unread.push(...countOf(member, list));
-      continue;
-    }
-    if (!Array.isArray(list)) throw unreadable(message("BACKUP_NOT_ARRAY", { name: member }));
-    const rows = encrypted === "" ? list : await decryptRows(list, part.server, passphrase);
-    given.set(part.name, { rows });
+  for (const { name, server, list } of lists) {
+    const isDecrypted = encrypted !== "" && accepted.has(name);
+    const rows = isDecrypted ? await decryptRows(list, server, { passphrase, signal }) : list;
+    given.set(name, { rows });
   }
+  const read = new Set(["encrypted", ...lists.map(({ server }) => server.member)]);
+  const unread = Object.entries(file).flatMap(([member, list]) =>
+    read.has(member) ? [] : countOf(member, list),
+  );
   const isEmpty = [...given.values()].every(({ rows }) => rows?.length === 0);
   if (isEmpty && unread.length === 0) throw unreadable(message("DOCUMENT_EMPTY"));
   return { given, unread };
 }
 
-/** Each row takes up to 100 µs: other work runs in between. */
+/** Lists of a backup that parts read. Clients that have the file send numbers in place of others. */
+function partsOf(file: Readonly<Record<string, unknown>>, parts: readonly ReadablePart[]) {
+  return parts.flatMap(({ name, server }) => {
+    const list = server && file[server.member];
+    if (server === undefined || list === undefined || typeof list === "number") return [];
+    if (!Array.isArray(list))
+      throw unreadable(message("BACKUP_NOT_ARRAY", { name: server.member }));
+    return [{ name, server, list: list as readonly unknown[] }];
+  });
+}
+
+/** Maximum number of members of an encrypted row. Servers write about 30. */
+const MAX_MEMBERS = 200;
+
+/** Each value takes up to 100 µs: other work runs in between. */
 async function decryptRows(
   rows: readonly unknown[],
   { member, decrypt = decryptEntry }: ServerRows,
-  passphrase: string,
+  { passphrase, signal }: Pick<SourceOptions, "passphrase" | "signal">,
 ): Promise<unknown[]> {
-  const ticks = createTicks();
+  const ticks = createTicks(signal);
+  const open = async (text: string): Promise<string | undefined> => {
+    if (ticks.isDue()) await ticks.next();
+    return decryptText(text, passphrase);
+  };
   const decrypted: unknown[] = [];
   for (const [at, row] of rows.entries()) {
-    if (ticks.isDue()) await ticks.next();
-    decrypted.push(isObject(row) ? decrypt(row, passphrase, `${member}[${at}]`) : row);
+    const path = `${member}[${at}]`;
+    const count = isObject(row) ? Object.keys(row).length : 0;
+    if (count > MAX_MEMBERS)
+      throw unreadable(message("BACKUP_ROW_TOO_WIDE", { path, count, most: MAX_MEMBERS }));
+    decrypted.push(isObject(row) ? await decrypt(row, open, path) : row);
   }
   return decrypted;
 }

@@ -464,6 +464,8 @@ export const MESSAGES = {
   BACKUP_ORIGIN_INVALID: '"created" and "databaseId" of this backup must be text',
   BACKUP_REVISION_INVALID: '"revision" of this backup must be a whole number',
   BACKUP_ENTRY_NAMELESS: '"{identifier}" is missing or empty',
+  BACKUP_ENTRY_CLEAR_SECRETS:
+    'has "secrets" in the clear, which an archive with sealed secrets must not have: they could have been added to it',
   BACKUP_ENTRY_SECRETS: '"secrets" must be an object with texts, numbers, true or false',
   BACKUP_ENTRY_NAMES: '"sealed" and "omitted" must be lists of names',
   BACKUP_MEMBER_INVALID: '"{name}" must be {form}',
@@ -483,6 +485,8 @@ export const MESSAGES = {
     "the site {name} has its address; to use that site in its place, map the names: {old}={name}",
   SITE_WITHOUT_TOKEN:
     "it is paused: set its token, compare (site compare), and resume it (site set paused=false)",
+  SITE_NOT_COMPARED:
+    "it is observed: compare it (site compare), then adopt its values or sync Mooring's, and let it follow (site set mode=follow)",
   SITE_KEYS_EXCLUDED: "the site's own values of {keys} are unknown: these settings are excluded",
   SITE_HAS_NO_TOKEN: "the site has no token: set it (site set token)",
   WEBHOOK_WITHOUT_ADDRESS: "it is disabled, because the address is not known",
@@ -501,9 +505,11 @@ export const MESSAGES = {
   SEALING_COST_REFUSED:
     "the sealed secrets require scrypt with n={n}, r={r}, p={p}: accepted are n from {least} to {most} (a power of two), r=8, p from 1 to {parallel}, and n times p of at most {most}",
   SEALING_INCOMPLETE: "the sealed secrets are incomplete: the salt, nonce or text is too short",
+  PASSPHRASE_TOO_LONG: "the passphrase has more than {most} characters",
   PASSPHRASE_TOO_SHORT: "a passphrase must have at least {least} characters",
   PASSPHRASE_WRONG:
     "the sealed secrets cannot be opened: the passphrase is wrong, or the document was changed after it was written",
+  BACKUP_ROW_TOO_WIDE: "{path} has {count} members; a row has at most {most}",
   BACKUP_NOT_JSON: "invalid JSON: line {line}, column {column}: {reason}",
   BACKUP_TOO_LARGE: "this backup has {bytes} bytes; the limit is {most} ({mebibytes} MiB)",
   BACKUP_NOT_ARRAY: '"{name}" in this backup must be an array',

@@ -220,7 +220,7 @@ function resultOf(
     site === undefined ? item : `overrides.${nameOf(site)}`,
   );
   const differs = changedNames(before, mount, { nameOf, given: new Set(names) });
-  return { name, outcome: "changed", note, differs };
+  return { name, outcome: "changed", note, differs, isGuess: given.length > 0 };
 }
 
 /**

@@ -16,10 +16,11 @@ import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { MASK } from "../settings/value.ts";
-import { type SiteInput, withInput } from "./input.ts";
+import { createTicks } from "../ticks.ts";
+import { type SiteInput, sentSecrets, withInput } from "./input.ts";
 import type { EffectsOnRecords } from "./record-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
-import { NEW_SITE, type Site, type SiteMode } from "./site.ts";
+import { followsTooEarly, NEW_SITE, NEW_STATE, type Site, type SiteMode } from "./site.ts";
 import { createSiteNames, type SiteNames } from "./site-names.ts";
 
 /** Maximum number of sites of an import: that of sites. */
@@ -28,7 +29,7 @@ const MAX_SITES = 1_000;
 export interface SitePartDeps {
   readonly registry: Pick<
     SiteRegistry,
-    "sites" | "load" | "insert" | "update" | "clearError" | "names"
+    "sites" | "state" | "load" | "insert" | "update" | "clearError" | "names"
   >;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   /** Reports whether a setting is a secret. */
@@ -57,6 +58,8 @@ export function createSitePart(deps: SitePartDeps): SitePart {
   const { registry } = deps;
   /** Sites that an import creates. */
   const created = new WeakMap<ImportContext, Site[]>();
+  /** Ids of the sites of an import, by the names of their entries; without those that it skips. */
+  const imported = new WeakMap<ImportContext, Map<string, string>>();
   const names: SitePart["names"] = (context) => {
     const known = registry.names();
     const planned = (context === undefined ? undefined : created.get(context)) ?? [];
@@ -67,7 +70,8 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     kind: "store",
     name: "sites",
     exportScope: "sites:read",
-    importScope: "sites:manage",
+    // As CreateSite and UpdateSite: values and mounts of Mooring are sent to the address of a site.
+    importScopes: ["sites:manage", "settings:reveal", "mounts:reveal"],
     most: MAX_SITES,
     names,
     export: async ({ grant, names: asked, withSecrets }) => {
@@ -84,21 +88,32 @@ export function createSitePart(deps: SitePartDeps): SitePart {
       await mapWriteError(registry.load());
       const planned: Site[] = [];
       created.set(context, planned);
+      const ids = new Map<string, string>();
+      imported.set(context, ids);
       const results: EntryResult[] = [];
+      const ticks = createTicks(context.signal);
       for (const entry of entries) {
+        if (ticks.isDue()) await ticks.next();
         const plan = planSite(entry, context, planned);
         results.push(plan.result);
         const { site, before } = plan;
-        if (site === undefined || before !== undefined) continue;
+        if (site === undefined) continue;
+        ids.set(entry.name, site.id);
+        if (before !== undefined) continue;
         planned.push(site);
         if (context.dryRun) continue;
+        context.signal?.throwIfAborted();
         const { origin } = context.caller;
         const { url, mode } = site;
         const audit = [doneEntry(origin, deps.now(), [site.name], { url, mode })];
         const isDone = await registry.insert(Object.freeze({ ...site, paused: true }), audit);
-        if (isDone) continue;
+        if (isDone) {
+          context.onStored?.(site.name);
+          continue;
+        }
         // Another call has just taken the name or the address.
         planned.pop();
+        ids.delete(entry.name);
         results[results.length - 1] = entryResult(entry.name, "skipped", {
           note: message("SITE_EXISTS", { name: site.name }),
         });
@@ -106,21 +121,28 @@ export function createSitePart(deps: SitePartDeps): SitePart {
       return results;
     },
     complete: async ({ entries = [] }, context) => {
-      for (const entry of entries) await update(entry, context);
+      const ticks = createTicks(context.signal);
+      for (const entry of entries) {
+        if (ticks.isDue()) await ticks.next();
+        await update(entry, context);
+      }
     },
   };
 
   /** Changes an existing site, and resumes one that this import has created. */
   async function update(entry: ArchiveEntry, context: ImportContext): Promise<void> {
+    const id = imported.get(context)?.get(entry.name);
     let isDone: boolean | undefined;
     while (isDone === undefined) {
+      context.signal?.throwIfAborted();
       await mapWriteError(registry.load());
-      const { site, before } = planSite(entry, context, []);
-      if (site === undefined || before === undefined) return;
-      const changed = changedMembers(before, site);
+      const { site, before, changed } = planSite(entry, context, []);
+      // A site that another call has created under this name is not changed.
+      if (site === undefined || before === undefined || before.id !== id) return;
       if (changed.length === 0) return;
       const audit = [doneEntry(context.caller.origin, deps.now(), [site.name], { changed })];
       isDone = await registry.update(site, audit, before);
+      if (isDone === true) context.onStored?.(site.name);
       if (isDone === true && changed.some((name) => ACCESS.has(name)))
         await registry.clearError(site.id);
     }
@@ -137,10 +159,15 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     readonly site?: Site;
     /** Undefined: it is new. */
     readonly before?: Site | undefined;
+    /** Names of the changed members. */
+    readonly changed: readonly string[];
   } {
     const { siteNames, pauseSites } = context.choices;
+    // As in exports: only the permanent token reads secrets of sites.
+    const { isRoot } = context.caller.grant;
     const skip = (note: Text, isLoss = true) => ({
       result: entryResult(entry.name, "skipped", { note, isLoss }),
+      changed: [],
     });
     const name = siteNames.get(entry.name) ?? entry.name;
     const before = registry.sites().find((site) => site.name === name);
@@ -168,6 +195,7 @@ export function createSitePart(deps: SitePartDeps): SitePart {
           maxValueBytes: deps.maxValueBytes,
           // Keys of the server and of settings of the same archive are not known yet.
           keys: new Set(Object.keys(input.overrides ?? {})),
+          mayRedirect: (key) => isRoot || !deps.isSecret(key),
         },
       );
     } catch (error) {
@@ -175,6 +203,11 @@ export function createSitePart(deps: SitePartDeps): SitePart {
       throw error;
     }
     if (hasNoToken) site = Object.freeze({ ...site, token: "" });
+    // The permanent token restores a site as it was; others compare it first, as in calls.
+    const isEarly =
+      !(isRoot && before === undefined) &&
+      followsTooEarly(before, site, before === undefined ? NEW_STATE : registry.state(before.id));
+    if (isEarly) site = Object.freeze({ ...site, mode: base.mode });
     const others = [...registry.sites(), ...planned].filter(({ id }) => id !== site.id);
     const address = addressOf(site.url);
     const same = others.find(({ url }) => addressOf(url) === address);
@@ -182,16 +215,21 @@ export function createSitePart(deps: SitePartDeps): SitePart {
       return skip(message("SITE_ADDRESS_TAKEN_IN_IMPORT", { name: same.name, old: entry.name }));
     if (before === undefined && others.length >= MAX_SITES)
       return skip(message("TOO_MANY_SITES", { most: MAX_SITES }));
-    const changed = before === undefined ? [] : changedMembers(before, site);
+    // A sent secret counts as changed for a caller who may not read the stored one.
+    const sent = before === undefined || isRoot ? [] : sentSecrets(before, input, deps.isSecret);
+    const changed = before === undefined ? [] : changedMembers(before, site, sent);
     const outcome = before === undefined ? "created" : changed.length > 0 ? "changed" : "unchanged";
     return {
       site,
       before,
+      changed,
       result: entryResult(entry.name, outcome, {
         differs: changed.map((member) => MEMBER_NAMES[member] ?? member),
         missing,
+        leftOut: isEarly ? ["mode"] : [],
         effects: effectsOf(before, site),
-        note: noteOf(name === entry.name ? "" : name, hasNoToken, excluded),
+        isGuess: sent.length > 0,
+        note: noteOf(name === entry.name ? "" : name, { hasNoToken, isEarly, excluded }),
       }),
     };
   }
@@ -310,10 +348,22 @@ function readEntry(
 }
 
 /** @param name another name than in the archive; empty: the same. */
-function noteOf(name: string, hasNoToken: boolean, excluded: readonly string[]): Text {
+function noteOf(
+  name: string,
+  {
+    hasNoToken,
+    isEarly,
+    excluded,
+  }: {
+    readonly hasNoToken: boolean;
+    readonly isEarly: boolean;
+    readonly excluded: readonly string[];
+  },
+): Text {
   const notes = [
     ...(name === "" ? [] : [message("SITE_CREATED_AS", { name })]),
     ...(hasNoToken ? [message("SITE_WITHOUT_TOKEN")] : []),
+    ...(isEarly ? [message("SITE_NOT_COMPARED")] : []),
     ...(excluded.length > 0 ? [message("SITE_KEYS_EXCLUDED", { keys: excluded.join(", ") })] : []),
   ];
   const [first = "", ...rest] = notes;

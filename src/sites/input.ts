@@ -32,6 +32,8 @@ export interface KnownKeys {
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   /** Keys of Mooring and of the site. */
   readonly keys: ReadonlySet<string>;
+  /** Reports whether another address may get a kept value: it is open, or the caller may read it. */
+  readonly mayRedirect: (key: string) => boolean;
 }
 
 const MAX_PATTERNS = 200;
@@ -65,7 +67,13 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   const urlProblem = checkUrl(next.url);
   report("url", urlProblem);
   report("token", checkToken(next.token));
-  if (urlProblem === undefined) report("token", keptTokenProblem(site, input, next.url));
+  if (urlProblem === undefined) {
+    report("token", keptTokenProblem(site, input, next.url));
+    if (next.url !== site.url)
+      for (const key of keptKeys(site, input))
+        if (!known.mayRedirect(key))
+          report(`overrides[${key}]`, message("KEPT_SECRET_REDIRECTED", { by: "url" }));
+  }
   report("ca", checkAuthority(next.ca));
   if (next.pin !== "" && !/^[0-9a-f]{64}$/.test(next.pin))
     report("certificate_sha256", message("FINGERPRINT_INVALID"));
@@ -93,10 +101,39 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   return next;
 }
 
+/**
+ * Members with secrets that an input sends to a site that has them. For a caller who may not read
+ * them, they count as changed, so that the reply does not show whether a guess was right.
+ */
+export function sentSecrets(
+  site: Site,
+  { token, overrides = {} }: SiteInput,
+  isSecret: (key: string) => boolean,
+): ("token" | "overrides")[] {
+  const isSent = (key: string): boolean =>
+    isSecret(key) &&
+    overrides[key] !== MASK &&
+    (ownValue(site.overrides, key) ?? "") !== "" &&
+    overrides[key] !== "";
+  return [
+    ...(token !== undefined && site.token !== "" ? (["token"] as const) : []),
+    ...(Object.keys(overrides).some(isSent) ? (["overrides"] as const) : []),
+  ];
+}
+
 /** Problem of another address that would get the stored token. */
 function keptTokenProblem({ url, token }: Site, input: SiteInput, next: string): Text | undefined {
   if (token === "" || next === url || input.token !== undefined) return undefined;
   return message("KEPT_SECRET_REDIRECTED", { by: "url" });
+}
+
+/** Keys whose values on the site stay as they are. */
+function keptKeys({ overrides }: Site, input: SiteInput): readonly string[] {
+  return Object.keys(overrides).filter(
+    (key) =>
+      overrides[key] !== "" &&
+      (input.overrides === undefined || ownValue(input.overrides, key) === MASK),
+  );
 }
 
 function unmasked(

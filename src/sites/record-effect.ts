@@ -19,6 +19,8 @@ export interface RecordResult {
   readonly leftOut?: readonly string[];
   /** Effects on running servers. Default: none. */
   readonly effects?: readonly Effect[];
+  /** Whether the caller sent values for secrets that it may not read. Default: false. */
+  readonly isGuess?: boolean;
 }
 
 /** Effects of changes of sites on the records of one kind. */

@@ -271,10 +271,20 @@ function entriesOf(site: string, events: readonly SiteEvent[]): AuditEntry[] {
   });
 }
 
-/** Members of a site that differ, without their values, which may be secret. */
-export function changedMembers(before: Site, after: Site): readonly string[] {
+/**
+ * Members of a site that differ, without their values, which may be secret.
+ *
+ * @param sent members that count as different. Their order is that of the others, which would reveal them.
+ */
+export function changedMembers(
+  before: Site,
+  after: Site,
+  sent: readonly (keyof Site)[] = [],
+): readonly string[] {
   const names = Object.keys(after) as (keyof Site)[];
-  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  return names.filter(
+    (name) => sent.includes(name) || JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
 }
 
 /**

@@ -118,7 +118,8 @@ export function siteImpl(
         name,
         inputFromProto(site),
         originOf(context),
-        { dryRun },
+        // As in exports: only the permanent token reads secrets of sites.
+        { dryRun, reveals: grantOf(context).isRoot },
       );
       return create(UpdateSiteResponseSchema, {
         site: showIn(context)(view),

@@ -11,7 +11,7 @@ import type { SettingDefinition } from "../settings/definition.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failure.ts";
-import { checkKeys, type SiteInput, withInput } from "./input.ts";
+import { checkKeys, type SiteInput, sentSecrets, withInput } from "./input.ts";
 import type { KindOfSites, KindResult, RecordResult } from "./record-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
 import { type Adoption, adoptValues } from "./settings/adoption.ts";
@@ -19,7 +19,15 @@ import type { Comparison } from "./settings/compare.ts";
 import type { Pushed } from "./settings/push.ts";
 import type { Round } from "./settings/round.ts";
 import type { SettingSync } from "./settings/sync.ts";
-import { errorOf, NEW_SITE, NEW_STATE, type Site, type SiteState, type SiteView } from "./site.ts";
+import {
+  errorOf,
+  followsTooEarly,
+  NEW_SITE,
+  NEW_STATE,
+  type Site,
+  type SiteState,
+  type SiteView,
+} from "./site.ts";
 import type { SiteEvent, StoredSiteEvent } from "./store.ts";
 
 /** Result of a sync, or of its dry run. */
@@ -52,7 +60,11 @@ export interface SiteService {
     name: string,
     input: SiteInput,
     origin: AuditOrigin,
-    options?: { readonly dryRun?: boolean },
+    options?: {
+      readonly dryRun?: boolean;
+      /** Whether the caller may read secrets of the site, and so send them elsewhere. Default: true. */
+      readonly reveals?: boolean;
+    },
   ): Promise<{ readonly view: SiteView; readonly records: readonly KindResult[] }>;
   /**
    * Removes a site; its server is unchanged. Records that name it stay on their other sites, or on
@@ -136,10 +148,12 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   });
   const keysOf = ({ known }: SiteState): ReadonlySet<string> =>
     new Set([...Array.from(ledger.snapshot().of(SETTINGS).items(), ({ key }) => key), ...known]);
-  const known = (state: SiteState) => ({
+  const isSecret = (key: string): boolean => ledger.snapshot().get(SETTINGS, key)?.secret === true;
+  const known = (state: SiteState, reveals = true) => ({
     definitionOf: deps.definitionOf,
     maxValueBytes: deps.maxValueBytes,
     keys: keysOf(state),
+    mayRedirect: (key: string) => reveals || !isSecret(key),
   });
   const namedOf = (site: Site, keys: readonly string[]): readonly string[] => {
     if (keys.length > 0) checkKeys(keys, keysOf(registry.state(site.id)));
@@ -189,7 +203,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
         input,
         known(NEW_STATE),
       );
-      if (site.mode === "follow") throw tooEarly(site);
+      if (followsTooEarly(undefined, site, NEW_STATE)) throw tooEarly(site);
       const { url, mode } = site;
       if (!(await registry.insert(site, [noted(origin, site, { url, mode })]))) throw taken(site);
       try {
@@ -202,19 +216,20 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       }
       return viewOf(site);
     },
-    update: async (name, input, origin, { dryRun = false } = {}) => {
+    update: async (name, input, origin, options = {}) => {
+      const { dryRun = false, reveals } = options;
       const before = registry.byName(name);
       const state = registry.state(before.id);
-      const site = withInput(before, input, known(state));
-      if (site.mode === "follow" && before.mode !== "follow" && state.appliedRevision === 0)
-        throw tooEarly(site);
-      const changed = changedMembers(before, site);
+      const site = withInput(before, input, known(state, reveals));
+      if (followsTooEarly(before, site, state)) throw tooEarly(site);
+      const sent = reveals === false ? sentSecrets(before, input, isSecret) : [];
+      const changed = changedMembers(before, site, sent);
       const records = deps.kinds.flatMap((each) => withKind(each, each.affected(before, site)));
       if (dryRun) return { view: { ...viewOf(before), site }, records };
       const isDone = await registry.update(site, [noted(origin, site, { changed })], before);
       if (isDone === undefined) {
         await registry.load();
-        return service.update(name, input, origin);
+        return service.update(name, input, origin, options);
       }
       if (!isDone) throw taken(site);
       const isReached = site.url !== before.url || site.token !== before.token;

@@ -49,6 +49,20 @@ export const NEW_SITE: Site = Object.freeze({
   created: 0,
 });
 
+/**
+ * Reports whether a change would make a site follow whose values were neither adopted nor replaced:
+ * Mooring's values would be written there without a comparison.
+ *
+ * @param before undefined: a new site.
+ */
+export function followsTooEarly(
+  before: Site | undefined,
+  after: Site,
+  { appliedRevision }: Pick<SiteState, "appliedRevision">,
+): boolean {
+  return after.mode === "follow" && before?.mode !== "follow" && appliedRevision === 0;
+}
+
 /** Kind of server, as far as it can be determined. */
 export type SiteKind = "openlist" | "alist" | "unknown";
 

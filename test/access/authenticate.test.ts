@@ -105,7 +105,9 @@ describe("admission", () => {
       const before = performance.now();
       await access.admit(call);
       expect(call.actor).toBe("ann");
-      expect(call.principal).toEqual(new Admission(reader, "right", expect.any(Number) as never));
+      expect(call.principal).toEqual(
+        new Admission(reader, "right", expect.any(Number) as never, expect.anything()),
+      );
       const { at, until, tokenId } = call.principal as Admission;
       expect([at >= before, until, tokenId]).toEqual([true, 500, "id"]);
       expect(identity.fresh).toHaveBeenCalledOnce();

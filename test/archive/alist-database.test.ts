@@ -14,7 +14,9 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 const cipher = createPassphraseCipher(() => Buffer.alloc(0));
 const read = async (path: string, table?: string) =>
-  settingsOf(await readSource(readServerDatabase(path, table), "", PARTS, cipher));
+  settingsOf(
+    await readSource(readServerDatabase(path, table), { passphrase: "", parts: PARTS }, cipher),
+  );
 
 /** The table as the reference server's ORM creates it. */
 const columns =

@@ -12,6 +12,7 @@ import {
 import {
   type ArchiveEntry,
   type ArchivePart,
+  type EntryResult,
   entryResult,
   type LedgerPart,
   type StorePart,
@@ -105,7 +106,7 @@ function openHarbour(
     kind: "store",
     name,
     exportScope: "sites:read",
-    importScope: "sites:manage",
+    importScopes: ["sites:manage"],
     most: 3,
     export: async ({ names }) => ({
       entries: [...stored.values()].filter(
@@ -113,9 +114,17 @@ function openHarbour(
       ),
       leftOut: ["the old pier"],
     }),
-    write: async ({ entries = [] }, { dryRun }) => {
+    write: async ({ entries = [] }, { dryRun, onStored }) => {
       check(name, dryRun);
-      return put(dryRun ? new Map(stored) : stored, entries);
+      const results: EntryResult[] = [];
+      for (const each of entries) {
+        await undefined;
+        const error = fails(`pier ${each.name}`, dryRun);
+        if (error !== undefined) throw error;
+        results.push(...put(dryRun ? new Map(stored) : stored, [each]));
+        onStored?.(each.name);
+      }
+      return results;
     },
   });
   const parts: readonly ArchivePart<Ledger>[] = [
@@ -124,7 +133,13 @@ function openHarbour(
       complete: async () => check("complete piers", false),
     },
     ledgerPart("boats", { revealScope: "settings:reveal" }),
-    ledgerPart("buoys", { importScope: "mounts:write", refusesLimits: true }),
+    ledgerPart("buoys", { importScopes: ["mounts:write"], refusesLimits: true }),
+    ledgerPart("keys", {
+      decide: async (_draft, { entries = [] }, { dryRun }) => {
+        check("keys", dryRun);
+        return entries.map(({ name }) => entryResult(name, "changed", { endsCaller: true }));
+      },
+    }),
     storePart("captains", new Map()),
   ];
   const harbour: Harbour = {
@@ -182,10 +197,11 @@ describe("an export", () => {
       "piers",
       "boats",
       "buoys",
+      "keys",
       "captains",
     ]);
     expect(document).toMatchObject({
-      counts: { piers: 1, boats: 0, buoys: 0, captains: 0 },
+      counts: { piers: 1, boats: 0, buoys: 0, keys: 0, captains: 0 },
       leftOut: [
         { part: "piers", names: ["the old pier"] },
         { part: "captains", names: ["the old pier"] },
@@ -225,6 +241,16 @@ describe("an export", () => {
     expect(names.message).toContain("exactly one part");
     const unknown = await failureOf(() => archive.export(ROOT, { ...exports, only: ["boat"] }));
     expect(unknown.message).toContain('Did you mean "boats"');
+  });
+
+  test("is not sent when the right of its caller has ended during the seal", async () => {
+    const { archive } = openHarbour();
+    const secrets = { mode: "seal", passphrase: "long enough" } as const;
+    const renew = async (): Promise<void> => {
+      throw new ServiceError(Code.Unauthenticated, "the token was revoked");
+    };
+    const failure = await failureOf(() => archive.export(ROOT, { ...exports, secrets, renew }));
+    expect(failure.code).toBe(Code.Unauthenticated);
   });
 });
 
@@ -299,6 +325,86 @@ describe("an import", () => {
       expect(new Set(again.results.map(({ outcome }) => outcome))).toEqual(new Set(["unchanged"]));
     },
   );
+
+  test.each([
+    ["before it is read", 1, []],
+    ["after it was read", 2, []],
+    ["before it is planned", 3, []],
+    [
+      "before the first part is written",
+      6,
+      ["plan piers", "plan boats", "plan buoys", "plan captains"],
+    ],
+  ])("writes nothing when the right of its caller ends %s", async (_when, ended, log) => {
+    const harbour = openHarbour();
+    let reviews = 0;
+    const renew = async (): Promise<void> => {
+      reviews += 1;
+      if (reviews === ended) throw new ServiceError(Code.Unauthenticated, "the token was revoked");
+    };
+    const caller = { ...root, renew };
+    const failure = await failureOf(() => harbour.archive.import(whole, caller, imports));
+    expect([failure.code, failure.message]).toEqual([
+      Code.Unauthenticated,
+      "the token was revoked",
+    ]);
+    expect([harbour.log.slice(0, 4), harbour.revision, harbour.piers.size]).toEqual([log, 0, 0]);
+  });
+
+  test("names what is stored when the right of its caller ends between two parts", async () => {
+    let isRevoked = false;
+    const harbour = openHarbour((part, dryRun) => {
+      if (part === "buoys" && !dryRun) isRevoked = true;
+      return undefined;
+    });
+    const renew = async (): Promise<void> => {
+      if (isRevoked) throw new ServiceError(Code.Unauthenticated, "the token was revoked");
+    };
+    const failure = await failureOf(() =>
+      harbour.archive.import(whole, { ...root, renew }, imports),
+    );
+    expect(failure.code).toBe(Code.Unauthenticated);
+    expect(failure.message).toContain("after piers, boats, buoys were stored, and before captains");
+  });
+
+  test("of another permanent token is completed, although it ends the right of its caller", async () => {
+    let isReplaced = false;
+    const harbour = openHarbour((part, dryRun) => {
+      if (part === "keys" && !dryRun) isReplaced = true;
+      return undefined;
+    });
+    const renew = async (): Promise<void> => {
+      if (isReplaced) throw new ServiceError(Code.Unauthenticated, "the token was reset");
+    };
+    const document = { ...whole, keys: [{ name: "token" }] };
+    await harbour.archive.import(document, { ...root, renew }, imports);
+    expect(harbour.log.slice(-3)).toEqual(["keys", "captains", "complete piers"]);
+  });
+
+  test("ends with its call between two parts", async () => {
+    const leaving = new AbortController();
+    const harbour = openHarbour((part, dryRun) => {
+      if (part === "piers" && !dryRun) leaving.abort(new ServiceError(Code.Canceled, "left"));
+      return undefined;
+    });
+    const { signal } = leaving;
+    const failure = await failureOf(() =>
+      harbour.archive.import(whole, root, { ...imports, signal }),
+    );
+    expect(failure.message).toContain("after piers were stored, and before boats");
+    expect(harbour.revision).toBe(0);
+  });
+
+  test("that fails between two entries of a part names those that are stored", async () => {
+    const harbour = openHarbour((part, dryRun) =>
+      part === "pier south" && !dryRun ? unavailable("the database is away") : undefined,
+    );
+    const document = { ...whole, piers: ["north", "south", "west"].map((name) => ({ name })) };
+    const failure = await failureOf(() => harbour.archive.import(document, root, imports));
+    expect(failure.message).toContain(
+      "after piers (north) were stored, and before piers, boats, buoys, captains: repeat it",
+    );
+  });
 
   test("skips parts that the caller may not import, with their numbers, and lists nobody keeps", async () => {
     const { archive, log } = openHarbour();

@@ -247,6 +247,42 @@ describe("a sealed archive", async () => {
   });
 });
 
+describe("a sealed archive that was edited", () => {
+  /** Changes an entry of a part. */
+  const edited = async (
+    part: string,
+    change: (entry: Record<string, unknown>) => object,
+  ): Promise<string> => {
+    const lost = { ...site, missing: ["overrides/aria2_secret"] };
+    const text = await write({ mode: "seal", passphrase }, [title, secret], [lost]);
+    const document = JSON.parse(text) as Record<string, Record<string, unknown>[]>;
+    const [first = {}, ...rest] = document[part] ?? [];
+    return JSON.stringify({ ...document, [part]: [change(first), ...rest] });
+  };
+
+  test.each<[string, string, object]>([
+    ["beside a sealed secret", "sites", { secrets: { "config/address": "https://evil.example" } }],
+    ["in an entry without any", "settings", { secrets: { value: "evil" } }],
+  ])("is refused if it has secrets in the clear %s", async (_where, part, more) => {
+    const text = await edited(part, (before) => ({ ...before, ...more }));
+    for (const given of [passphrase, ""]) {
+      const failure = await failureOf(() => read(text, given));
+      expect(failure.message).toContain(`${part}[0]`);
+      expect(failure.message).toContain("in the clear");
+    }
+  });
+
+  test.each([
+    ["added", ["overrides/aria2_secret", "overrides/qbittorrent_url"]],
+    ["removed", []],
+  ])("is refused if a missing secret was %s", async (_change, omitted) => {
+    expect(await read(await edited("sites", (before) => before), passphrase)).toHaveLength(2);
+    const text = await edited("sites", (before) => ({ ...before, omitted }));
+    const failure = await failureOf(() => read(text, passphrase));
+    expect(failure.message).toContain("changed after it was written");
+  });
+});
+
 describe("a document of another form", () => {
   const base = { format: "mooring-archive", version: 1, settings: [] };
   test.each([

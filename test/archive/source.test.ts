@@ -5,9 +5,10 @@ import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
+import { readSource } from "../../src/archive/source.ts";
 import { encrypt } from "./page-encryption.ts";
 import { failureOf, setting } from "./setting.ts";
-import { readText as readSourceText, settingsOf } from "./text.ts";
+import { PARTS, readText as readSourceText, settingsOf } from "./text.ts";
 
 const cipher = createPassphraseCipher(randomBytes);
 const readText = (text: string, passphrase = "") => readSourceText(text, passphrase, cipher);
@@ -151,4 +152,51 @@ describe("the kind of a backup", () => {
     const large = " ".repeat(32 * 1024 * 1024 + 1);
     expect((await failureOf(() => readText(large))).message).toMatch(/32 MiB/);
   });
+});
+
+describe("before anything is decrypted", () => {
+  const page = (rows: readonly object[]): string =>
+    JSON.stringify({ encrypted: encrypt('"encrypted"', "right"), settings: rows });
+
+  test("the parts are accepted, with their numbers of entries", async () => {
+    const accepts = (part: string, count: number): boolean => {
+      throw new Error(`${part} ${count}`);
+    };
+    const options = { passphrase: "wrong", parts: PARTS, accepts };
+    const text = page([{ key: "a" }, { key: "b" }]);
+    await expect(readSource(JSON.parse(text), options, cipher)).rejects.toThrow("settings 2");
+    const sealed = {
+      format: "mooring-archive",
+      version: 1,
+      sealed: {},
+      sites: [{ name: "home", sealed: ["token"] }],
+    };
+    await expect(readSource(sealed, options, cipher)).rejects.toThrow("sites 1");
+  });
+
+  test("a part that is not accepted stays encrypted", async () => {
+    const value = encrypt('"secret"', "right");
+    const options = { passphrase: "right", parts: PARTS, accepts: () => false };
+    const { given } = await readSource(JSON.parse(page([{ value }])), options, cipher);
+    expect(given.get("settings")?.rows).toEqual([{ value }]);
+  });
+
+  test("rows with too many members and a long proof are refused", async () => {
+    const wide = Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`m${at}`, "x"]));
+    const failure = await failureOf(() => readText(page([wide]), "right"));
+    expect(failure.message).toContain("settings[0] has 201 members");
+    const long = { encrypted: "A".repeat(1_001), settings: [{ key: "a" }] };
+    expect((await failureOf(() => readValue(long, "right"))).message).toContain('"encrypted"');
+  });
+});
+
+test("decryption ends with its caller", async () => {
+  const value = encrypt(`"${"x".repeat(4_000)}"`, "right");
+  const rows = Array.from({ length: 2_000 }, (_, at) => ({ key: `k${at}`, value, help: value }));
+  const controller = new AbortController();
+  const file = { encrypted: encrypt('"encrypted"', "right"), settings: rows };
+  const options = { passphrase: "right", parts: PARTS, signal: controller.signal };
+  const read = readSource(file, options, cipher);
+  setImmediate(() => controller.abort(new Error("the client ended the call")));
+  await expect(read).rejects.toThrow("the client ended the call");
 });

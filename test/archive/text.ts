@@ -24,7 +24,7 @@ export async function readText(
   passphrase: string,
   cipher: PassphraseCipher,
 ): Promise<Source> {
-  return readSource(parseBackupJson(text), passphrase, PARTS, cipher);
+  return readSource(parseBackupJson(text), { passphrase, parts: PARTS }, cipher);
 }
 
 /** Settings of a source. */

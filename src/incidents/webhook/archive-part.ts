@@ -1,6 +1,7 @@
 import { readMembers, timeMember } from "../../archive/member.ts";
 import {
   type ArchiveEntry,
+  authorOf,
   chosenOf,
   type EntryResult,
   entryResult,
@@ -14,7 +15,7 @@ import { message, type Text } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import type { IncidentClass } from "../incident.ts";
-import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
+import { changedMembers, type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
 import { newKey } from "./send.ts";
 import { MAX_WEBHOOKS } from "./service.ts";
@@ -37,7 +38,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
     kind: "store",
     name: "webhooks",
     exportScope: "webhooks:manage",
-    importScope: "webhooks:manage",
+    importScopes: ["webhooks:manage"],
     most: MAX_WEBHOOKS,
     export: async ({ grant, names, withSecrets }) => {
       await mapWriteError(registry.load());
@@ -55,6 +56,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
       const results: EntryResult[] = [];
       let added = 0;
       for (const entry of entries) {
+        context.signal?.throwIfAborted();
         const plan = planWebhook(entry, context, context.dryRun ? added : 0);
         const { before, webhook } = plan;
         if (webhook !== undefined && before === undefined) added += 1;
@@ -81,7 +83,10 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
       const audit = [doneEntry(origin, deps.now(), [webhook.name], { changed: [...changed] })];
       const how = before === undefined ? "add" : "update";
       const done = await mapWriteError(registry[how](webhook, audit));
-      if (done === "stored") return result;
+      if (done === "stored") {
+        context.onStored?.(webhook.name);
+        return result;
+      }
       if (done === "taken")
         return entryResult(entry.name, "skipped", {
           note: message("WEBHOOK_EXISTS", { name: entry.name }),
@@ -133,7 +138,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
       ...(secret !== undefined && { secret: String(secret) }),
     };
     const createdAt = members.time("created") ?? deps.now();
-    const createdBy = members.text("createdBy") || context.caller.origin.actor;
+    const createdBy = authorOf(members, "createdBy", context.caller);
     const problem = members.problem();
     if (problem !== undefined) return skip(problem);
     try {
@@ -142,7 +147,14 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
         input,
         names,
       );
-      const differs = before === undefined ? [] : differing(before, webhook);
+      // As in exports: only the permanent token reads addresses and keys.
+      const { isRoot: reveals } = context.caller.grant;
+      const differs =
+        before === undefined
+          ? []
+          : changedMembers(before, webhook, { input, reveals }).map((name) =>
+              name === "siteIds" ? "sites" : name,
+            );
       const outcome =
         before === undefined ? "created" : differs.length > 0 ? "changed" : "unchanged";
       const missing = before === undefined ? entry.missing : [];
@@ -150,6 +162,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
         differs,
         missing,
         leftOut: unknown.map((name) => `sites.${name}`),
+        isGuess: before !== undefined && !reveals && (url !== undefined || secret !== undefined),
         note: isAddressless
           ? message("WEBHOOK_WITHOUT_ADDRESS")
           : first === undefined
@@ -173,13 +186,6 @@ const NEW_WEBHOOK = {
   language: "en",
   disabled: false,
 } as const;
-
-function differing(before: Webhook, after: Webhook): string[] {
-  const names = Object.keys(after) as (keyof Webhook)[];
-  return names
-    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-    .map((name) => (name === "siteIds" ? "sites" : name));
-}
 
 function toEntry(webhook: Webhook, nameOf: SiteNames["nameOf"], isShown: boolean): ArchiveEntry {
   const { name, url, secret, classes, withoutUnknown, siteIds, language, disabled } = webhook;

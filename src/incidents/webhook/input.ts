@@ -60,6 +60,27 @@ export function wantsClass(
   return kind === "unknown" && !withoutUnknown;
 }
 
+/** Members of a webhook that differ after a change. */
+export function changedMembers(
+  before: Webhook,
+  after: Webhook,
+  {
+    input,
+    reveals,
+  }: {
+    readonly input: WebhookInput;
+    /** Whether the caller may read address and key. Otherwise, sent ones count as changed. */
+    readonly reveals: boolean;
+  },
+): (keyof Webhook)[] {
+  const names = Object.keys(after) as (keyof Webhook)[];
+  return names.filter(
+    (name) =>
+      JSON.stringify(before[name]) !== JSON.stringify(after[name]) ||
+      (!reveals && (name === "url" || name === "secret") && input[name] !== undefined),
+  );
+}
+
 /** Problem of another address for signatures with the same key. */
 function redirectionProblem({ url }: Webhook, input: WebhookInput): Message | undefined {
   if (url === "" || input.url === undefined || input.secret !== undefined) return undefined;

@@ -20,6 +20,7 @@ import {
   UpdateWebhookResponseSchema,
   type WebhookService as WebhookServiceDesc,
 } from "../../../gen/mooring/v1/webhook_service_pb.js";
+import { grantOf } from "../../access/grant.ts";
 import { originOf } from "../../audit/entry.ts";
 import { invalid } from "../../messages/error.ts";
 import type { Language, Translate } from "../../messages/language.ts";
@@ -58,7 +59,10 @@ export function webhookImpl(
       return create(CreateWebhookResponseSchema, { webhook: toProto(made), secret: made.secret });
     },
     updateWebhook: async ({ name, webhook }, context) => {
-      const changed = await webhooks.update(name, inputFromProto(webhook), originOf(context));
+      // As in exports: only the permanent token reads addresses and keys.
+      const { isRoot: reveals } = grantOf(context);
+      const input = inputFromProto(webhook);
+      const changed = await webhooks.update(name, input, originOf(context), { reveals });
       return create(UpdateWebhookResponseSchema, { webhook: toProto(changed) });
     },
     deleteWebhook: async ({ name }, context) => {

@@ -5,7 +5,7 @@ import { message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
-import { type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
+import { changedMembers, type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
 import { newKey, type Send, signedHeaders } from "./send.ts";
 
@@ -31,7 +31,13 @@ export interface WebhookService {
   /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; FAILED_PRECONDITION beyond 20. */
   create(input: WebhookInput, origin: AuditOrigin): Promise<Webhook>;
   /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS. */
-  update(name: string, input: WebhookInput, origin: AuditOrigin): Promise<Webhook>;
+  update(
+    name: string,
+    input: WebhookInput,
+    origin: AuditOrigin,
+    /** Whether the caller may read address and key. Default: true. */
+    options?: { readonly reveals?: boolean },
+  ): Promise<Webhook>;
   /** @throws NOT_FOUND. */
   delete(name: string, origin: AuditOrigin): Promise<void>;
   /** Sends a test now, once. @throws NOT_FOUND; FAILED_PRECONDITION; RESOURCE_EXHAUSTED during another one. */
@@ -139,16 +145,17 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       await put("add", webhook, origin, ["name", "url", "secret"]);
       return webhook;
     },
-    update: async (name, input, origin) => {
+    update: async (name, input, origin, { reveals = true } = {}) => {
       const before = await get(name);
       const { secret, ...rest } = input;
-      const after = withWebhookInput(before, secret === "" ? rest : input, await deps.readSites());
-      const names = Object.keys(after) as (keyof Webhook)[];
-      const isOther = (each: keyof Webhook): boolean =>
-        JSON.stringify(before[each]) !== JSON.stringify(after[each]);
-      const changed = names.filter(isOther);
+      const given = secret === "" ? rest : input;
+      const after = withWebhookInput(before, given, await deps.readSites());
+      const changed = changedMembers(before, after, { input: given, reveals });
       if (changed.length === 0) return before;
-      return (await put("update", after, origin, changed)) ?? service.update(name, input, origin);
+      return (
+        (await put("update", after, origin, changed)) ??
+        service.update(name, input, origin, { reveals })
+      );
     },
     delete: async (name, origin) => {
       const { id } = await get(name);

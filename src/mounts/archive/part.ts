@@ -63,7 +63,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     server: { member: "storages", recognizes: (row) => "mount_path" in row },
     exportScope: "mounts:read",
     revealScope: "mounts:reveal",
-    importScope: "mounts:write",
+    importScopes: ["mounts:write"],
     refusesLimits: true,
     most: MAX_ROWS,
     export: async ({ grant, names, withSecrets }) => {
@@ -115,13 +115,15 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     const results = await decideWithEffects(deps.running(), (_draft, mounts) => save(mounts))(
       draft,
     );
-    return results.map(({ name, outcome, note, differs, leftOut = [], effects = [] }) => {
+    return results.map(({ name, outcome, note, differs, isGuess = false, ...rest }) => {
+      const { leftOut = [], effects = [] } = rest;
       const mount = outcome === "skipped" ? undefined : draft.get(MOUNTS, name);
       return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
         note,
         differs,
         leftOut,
         effects,
+        isGuess,
         missing: mount === undefined ? [] : missingFields(mount, names),
       });
     });
@@ -206,12 +208,16 @@ async function saveAll(
   }
 }
 
-/** Reports whether a mount that a file declares has all values of an input: nothing is to be saved. */
+/**
+ * Reports whether a mount that a file declares has all values of an input: nothing is to be saved.
+ * Sent secrets differ for a caller who may not read them.
+ */
 function isSameManaged(before: Mount | undefined, input: MountInput, rules: SaveRules): boolean {
   if (before === undefined || rules.managedBy(input.name) === undefined) return false;
-  const { mount, violations } = withMountInput(before, input, { ...rules, field: "" });
+  const { mount, violations, given } = withMountInput(before, input, { ...rules, field: "" });
   return (
     violations.length === 0 &&
+    (rules.reveals || given.length === 0) &&
     changedNames(before, mount, { nameOf: rules.sites.nameOf }).length === 0
   );
 }

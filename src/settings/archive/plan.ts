@@ -79,8 +79,9 @@ export async function planSettings(
       return entryResult(key, "skipped", { note: problem });
     }
     changes.push(kept);
-    if (current === undefined) return entryResult(key, "created");
-    return entryResult(key, "changed", { differs, isGuess: isHidden });
+    const endsCaller = key === TOKEN_KEY;
+    if (current === undefined) return entryResult(key, "created", { endsCaller });
+    return entryResult(key, "changed", { differs, isGuess: isHidden, endsCaller });
   };
   for (const setting of settings) {
     if (ticks.isDue()) await ticks.next();

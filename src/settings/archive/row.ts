@@ -1,6 +1,6 @@
-import { decryptText, withoutJson } from "../../archive/page-encryption.ts";
+import { type OpenText, openMember, withoutJson } from "../../archive/page-encryption.ts";
 import type { ArchiveEntry, GivenEntries } from "../../archive/part.ts";
-import { LIMITS, unreadable } from "../../archive/readable.ts";
+import { LIMITS } from "../../archive/readable.ts";
 import { isObject } from "../../files/json-source.ts";
 import { invalid, type Violation } from "../../messages/error.ts";
 import { message, type Text } from "../../messages/message.ts";
@@ -87,25 +87,19 @@ const TEXT_MEMBERS = ["key", "value", "help", "type", "options"] as const;
 const NUMBER_MEMBERS = ["group", "flag"] as const;
 
 /** Decrypts a setting of an encrypted backup of the web page of AList or OpenList. */
-export function decryptSetting(
+export async function decryptSetting(
   setting: Readonly<Record<string, unknown>>,
-  passphrase: string,
+  open: OpenText,
   path: string,
-): Record<string, unknown> {
-  const decrypt = (name: string): unknown => {
-    const value = setting[name];
-    if (typeof value !== "string" || value === "") return value;
-    const text = decryptText(value, passphrase);
-    if (text === undefined) throw unreadable(message("BACKUP_VALUE_DAMAGED", { path, name }));
-    return text;
+): Promise<Record<string, unknown>> {
+  const decrypted: Record<string, unknown> = {};
+  const decrypt = async (name: string, read: (text: string) => unknown): Promise<void> => {
+    const text = await openMember(setting[name], open, { path, name });
+    decrypted[name] = text === undefined ? setting[name] : read(text);
   };
-  const texts = TEXT_MEMBERS.map((name) => [name, mapText(decrypt(name), withoutJson)]);
-  const numbers = NUMBER_MEMBERS.map((name) => [name, mapText(decrypt(name), toNumber)]);
-  return Object.fromEntries([...texts, ...numbers]);
-}
-
-function mapText(value: unknown, map: (text: string) => unknown): unknown {
-  return typeof value === "string" ? map(value) : value;
+  for (const name of TEXT_MEMBERS) await decrypt(name, withoutJson);
+  for (const name of NUMBER_MEMBERS) await decrypt(name, toNumber);
+  return decrypted;
 }
 
 /** Number as JSON, or as text from an older page; other values are rejected later. */
