@@ -97,6 +97,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sync",
   ],
   incidents: [
+    "access/grant.ts",
     "archive",
     "audit",
     "database",
