@@ -13,8 +13,8 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { toConnectError } from "../gateway/application-error.ts";
 import { encodeOnce } from "../gateway/encoded.ts";
-import { toConnectError } from "../gateway/report.ts";
 import type { LoadedGrpcJs } from "../transport/grpc-js.ts";
 import type { AnswerReflection } from "./reflection.ts";
 

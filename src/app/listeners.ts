@@ -8,7 +8,7 @@ import type { Call } from "../gateway/call.ts";
 import { restGateway } from "../gateway/gateway.ts";
 import { createGrpcHandler } from "../gateway/grpc.ts";
 import type { Method } from "../gateway/method.ts";
-import type { CallObserver } from "../gateway/report.ts";
+import type { CallObserver } from "../gateway/observer.ts";
 import { ERROR_DOMAIN } from "../messages/error.ts";
 import type { Localize } from "../messages/localize.ts";
 import type { Logger } from "../telemetry/log.ts";

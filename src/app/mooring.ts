@@ -2,7 +2,8 @@ import { auditRefusals, publicMethods, readToken, requirementOf } from "../acces
 import { TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";
-import { type CallObserver, countStreams, reportInterceptor, tellAll } from "../gateway/report.ts";
+import { type CallObserver, countStreams, tellAll } from "../gateway/observer.ts";
+import { reportInterceptor } from "../gateway/report.ts";
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
 import { SETTINGS } from "../settings/kind.ts";

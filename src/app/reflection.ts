@@ -18,9 +18,9 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { toConnectError } from "../gateway/application-error.ts";
 import { encodeOnce } from "../gateway/encoded.ts";
 import type { Method } from "../gateway/method.ts";
-import { toConnectError } from "../gateway/report.ts";
 
 /** Contract that reflection describes. */
 interface Contract {

@@ -13,6 +13,7 @@ import { BadRequest, discardRest, readBody } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import type { RequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
+import { toConnectError } from "./application-error.ts";
 import { type Coding, DEFLATE, decompressionFor, GZIP } from "./coding.ts";
 import { type Encoded, encode, encodeOnce } from "./encoded.ts";
 import { type Connection, type Exchange, ExchangeCall, serve } from "./exchange.ts";
@@ -21,7 +22,6 @@ import { failureTrailers } from "./grpc-status.ts";
 import { frame, PREFIX_LENGTH, unwrap } from "./length-prefix.ts";
 import { isRead, type Method } from "./method.ts";
 import { complete, type Gateway, type GatewayOptions } from "./options.ts";
-import { toConnectError } from "./report.ts";
 import type { MethodSettings, RouterOptions } from "./settings.ts";
 import { nodeSink, type StreamReply } from "./stream.ts";
 

@@ -1,49 +1,8 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { isApplicationError, toConnectError } from "./application-error.ts";
 import { type Call, type CallInfo, callKey } from "./call.ts";
-
-/** Report of a finished call. */
-export interface CallReport {
-  readonly desc: DescMethod;
-  readonly call: CallInfo;
-  /** Duration, in milliseconds. */
-  readonly duration: number;
-  /** Its error; undefined when it succeeded. */
-  readonly error: ConnectError | undefined;
-}
-
-/** Observer of calls. */
-export interface CallObserver {
-  /** A call has begun; `ended` follows. */
-  started?(desc: DescMethod, call: CallInfo): void;
-  ended(report: CallReport): void;
-}
-
-/** Combines observers. */
-export function tellAll(observers: readonly CallObserver[]): Required<CallObserver> {
-  return {
-    started: (desc, call) => {
-      for (const { started } of observers) started?.(desc, call);
-    },
-    ended: (report) => {
-      for (const { ended } of observers) ended(report);
-    },
-  };
-}
-
-/** Counts the open streams. */
-export function countStreams(): CallObserver & { count(): number } {
-  let open = 0;
-  return {
-    count: () => open,
-    started: ({ methodKind }) => {
-      if (methodKind === "server_streaming") open += 1;
-    },
-    ended: ({ desc }) => {
-      if (desc.methodKind === "server_streaming") open -= 1;
-    },
-  };
-}
+import type { CallObserver } from "./observer.ts";
 
 /** Adds details to an error before it is sent; returns the error to send. */
 type Localize = (error: ConnectError, request: AnyRequest) => unknown;
@@ -171,26 +130,4 @@ function observed<T>(
       },
     }),
   };
-}
-
-/** Message of an error that is masked for clients. */
-const MASKED = "internal error";
-
-/** An error of the application that defines its form for clients. */
-export interface ApplicationError extends Error {
-  toConnectError(): ConnectError;
-}
-
-function isApplicationError(error: unknown): error is ApplicationError {
-  return error instanceof Error && "toConnectError" in error;
-}
-
-/**
- * Converts any thrown value to an error for clients. An ApplicationError converts itself; an
- * unknown error is masked, with its cause kept for the log.
- */
-export function toConnectError(error: unknown): ConnectError {
-  if (error instanceof ConnectError) return error;
-  if (isApplicationError(error)) return error.toConnectError();
-  return new ConnectError(MASKED, Code.Internal, undefined, undefined, error);
 }

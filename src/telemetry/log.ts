@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { type DestinationStream, type Logger, pino } from "pino";
-import type { CallReport } from "../gateway/report.ts";
+import type { CallReport } from "../gateway/observer.ts";
 
 export type { Logger };
 

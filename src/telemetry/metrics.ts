@@ -9,7 +9,7 @@ import {
   Registry,
 } from "prom-client";
 import type { CallTransport } from "../gateway/call.ts";
-import type { CallObserver } from "../gateway/report.ts";
+import type { CallObserver } from "../gateway/observer.ts";
 
 /** Upper bounds of the histograms, in seconds. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];

@@ -10,7 +10,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { CallObserver } from "../gateway/report.ts";
+import type { CallObserver } from "../gateway/observer.ts";
 
 /** Spans of calls, sent by OTLP. */
 export interface Tracing {

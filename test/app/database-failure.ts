@@ -5,8 +5,8 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished } from "vitest";
 import { servedServices } from "../../src/app/routes.ts";
+import { toConnectError } from "../../src/gateway/application-error.ts";
 import { isRead } from "../../src/gateway/method.ts";
-import { toConnectError } from "../../src/gateway/report.ts";
 import { startStandIn } from "../sites/stand-in.ts";
 import { type LocalServices, startLocalServices } from "./local-services.ts";
 

@@ -18,7 +18,7 @@ import {
   StatusService,
 } from "../../gen/mooring/v1/status_service_pb.js";
 import { encodedReflection } from "../../src/app/reflection.ts";
-import type { CallReport } from "../../src/gateway/report.ts";
+import type { CallReport } from "../../src/gateway/observer.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { serveRoutes } from "./serve-routes.ts";
 import { type Failure, WireFailure } from "./transport/transport.ts";
