@@ -23,6 +23,8 @@ export const SCOPES = [
   "rules:read",
   "rules:write",
   "rules:reveal",
+  "users:read",
+  "users:write",
   "incidents:read",
   "incidents:acknowledge",
   "webhooks:manage",
@@ -41,6 +43,7 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   "mounts:reveal": ["mounts:read"],
   "rules:write": ["rules:read"],
   "rules:reveal": ["rules:read"],
+  "users:write": ["users:read"],
   "incidents:acknowledge": ["incidents:read"],
 };
 

@@ -87,6 +87,7 @@ const ACCESS = "mooring.v1.AccessService";
 const AUDIT = "mooring.v1.AuditService";
 const SITES = "mooring.v1.SiteService";
 const MOUNTS = "mooring.v1.MountService";
+const USERS = "mooring.v1.UserService";
 const INCIDENTS = "mooring.v1.IncidentService";
 const WEBHOOKS = "mooring.v1.WebhookService";
 const SITE = { query: { name: "harbour" } };
@@ -124,6 +125,11 @@ export const examples: Readonly<Record<string, CallExample>> = {
   [`${MOUNTS}.TestMounts`]: { body: { names: ["films"] } },
   [`${MOUNTS}.AdoptMounts`]: { body: { site: "harbour", dry_run: true } },
   [`${MOUNTS}.ExportMounts`]: { body: { site: "" } },
+  [`${USERS}.ListUsers`]: { query: { site: "harbour" } },
+  [`${USERS}.CompareUsers`]: { query: { from: "harbour", to: "hut" } },
+  [`${USERS}.CopyUsers`]: {
+    body: { from: "harbour", to: "hut", names: ["ann"], random_passwords: true, dry_run: true },
+  },
   [`${INCIDENTS}.GetIncident`]: { query: { id: "Zm9vYmFyYmF6" } },
   [`${INCIDENTS}.AcknowledgeIncident`]: { body: { id: "Zm9vYmFyYmF6", note: "cookie ordered" } },
   [`${WEBHOOKS}.CreateWebhook`]: {

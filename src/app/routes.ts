@@ -11,6 +11,7 @@ import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { UserService } from "../../gen/mooring/v1/user_service_pb.js";
 import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { type AccessManager, accessImpl } from "../access/rpc.ts";
 import type { Archive } from "../archive/archive.ts";
@@ -32,6 +33,8 @@ import { publicImpl } from "../settings/public-rpc.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { type WatchSource, watchImpl } from "../settings/watch-rpc.ts";
 import { type SiteSource, siteImpl } from "../sites/rpc.ts";
+import { userImpl } from "../users/rpc.ts";
+import type { UserService as Users } from "../users/service.ts";
 import type { HealthStatus } from "./health.ts";
 import { type StatusService as Statuses, statusImpl } from "./status.ts";
 
@@ -43,6 +46,7 @@ export interface Services
     MountSource,
     HistoryServices {
   readonly webhooks: Webhooks;
+  readonly users: Users;
   readonly drivers: Drivers;
   readonly archive: Archive;
   readonly status: Statuses;
@@ -58,6 +62,7 @@ export const servedServices = [
   BackupService,
   SiteService,
   MountService,
+  UserService,
   IncidentService,
   WebhookService,
   AccessService,
@@ -91,6 +96,7 @@ export function createRoutes(
     serve(BackupService, backupImpl(archive, audit, translations, services.pendingSites));
     serve(SiteService, siteImpl(services, translations));
     serve(MountService, mountImpl(services, audit, translations));
+    serve(UserService, userImpl(services.users, translations));
     serve(IncidentService, incidentImpl(services, translations));
     serve(WebhookService, webhookImpl(services, translations));
     serve(AccessService, accessImpl(access));

@@ -16,7 +16,7 @@ import type { SiteTimes } from "../sites/sites.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { randomPassword } from "../users/password.ts";
-import { createUserService, type UserService } from "../users/service.ts";
+import { createUserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { type ArchiveParts, openArchive } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
@@ -48,7 +48,6 @@ export interface RunningServices extends Services {
   /** The upstream. */
   readonly upstream: Upstream | undefined;
   readonly ledger: Ledger;
-  readonly users: UserService;
   /** What servers have and Mooring does not manage. */
   readonly servers: ServerService;
   /** Open incidents by class. */

@@ -64,9 +64,18 @@ export const flags = {
     value: "DURATION",
     help: "Time that the old token stays valid; default 24h, 0: none",
   },
+  "password-file": {
+    value: "PATH",
+    help: "File with the password of all new users; - is standard input",
+  },
+  "passwords-file": {
+    value: "PATH",
+    help: "File with lines NAME:PASSWORD; - is standard input",
+  },
   "passphrase-file": { value: "PATH", help: "File with the passphrase" },
   "pause-sites": { help: "Create sites paused: nothing is written to their servers" },
   print: { help: "Print the address without starting a browser" },
+  "random-passwords": { help: "Give each new user a random password, printed once" },
   reason: { value: "TEXT", help: "Reason for the history" },
   reveal: { help: "Show the values of secret settings and items" },
   scopes: { value: "LIST", help: "Rights of the token, such as settings:read,history:read" },
@@ -82,6 +91,7 @@ export const flags = {
   to: { value: "DB", help: "Copy to this empty database" },
   "token-id": { value: "ID", help: "Only calls with the token of this id" },
   until: { value: "TIME", help: "End time, exclusive; as --since" },
+  update: { value: "NAME", repeats: true, help: "Existing user that is replaced" },
   "url-file": { value: "PATH", help: "File with the address; - is standard input" },
   yes: { short: "y", help: "Do not ask for confirmation" },
 } as const satisfies Record<string, FlagDefinition>;

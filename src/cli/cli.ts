@@ -18,6 +18,7 @@ import { setCommand, unsetCommand } from "./command/save.ts";
 import { siteCommand } from "./command/site.ts";
 import { healthCommand, statusCommand } from "./command/status.ts";
 import { tokenCommand } from "./command/token.ts";
+import { userCommand } from "./command/user.ts";
 import { watchCommand } from "./command/watch.ts";
 import { webhookCommand } from "./command/webhook.ts";
 import { actionNamed, type Command, missingArgument, usagesOf } from "./command.ts";
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   importCommand,
   siteCommand,
   mountCommand,
+  userCommand,
   incidentCommand,
   webhookCommand,
   tokenCommand,

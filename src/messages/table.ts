@@ -632,6 +632,7 @@ export const MESSAGES = {
   USER_FOLDER_UNCHECKED: "whether the folder {path} exists there is unknown",
   USER_LEFT_DISABLED:
     "it was created and stays disabled, because the refusal of logins by LDAP was not stored: {reason}",
+  USER_MAY_EXIST: "whether it was created is unknown: {reason}",
   USER_COPY_ENDED: "the call ended before",
   RULE_USERS_MISSING:
     "it names the users {names}, who do not exist there: without them the rule would admit others",

@@ -44,7 +44,7 @@ import type { Comparison, SyncStatus } from "./settings/compare.ts";
 import type { SiteView } from "./site.ts";
 import { countsOf, errorOf, type SiteMode } from "./site.ts";
 import { stateOfSite } from "./site-state.ts";
-import { MOUNT_ACTION } from "./store.ts";
+import { MOUNT_ACTION, USER_ACTION } from "./store.ts";
 
 /** State shown by the messages in addition to the sites. */
 export interface SiteSource {
@@ -169,8 +169,12 @@ export function siteImpl(
       if (before < 0n) throw invalid([{ field: "before", description: message("BEFORE_INVALID") }]);
       const from = before === 0n ? undefined : Number(before);
       const all = await source.sites.log(name, limit, from);
-      const seesMounts = grantOf(context).has("mounts:read");
-      const entries = all.filter(({ action }) => seesMounts || action !== MOUNT_ACTION);
+      const { has } = grantOf(context);
+      const entries = all.filter(
+        ({ action }) =>
+          (action !== MOUNT_ACTION || has("mounts:read")) &&
+          (action !== USER_ACTION || has("users:read")),
+      );
       const say = sayIn(context);
       return create(ListSiteLogResponseSchema, {
         entries: entries.map(({ seq, time, revision, keys, result, ...rest }) =>

@@ -114,7 +114,10 @@ async function createOnce(
   } catch (error) {
     if (!(error instanceof SiteFailure) || !isUncertain(error)) throw error;
     const there = await client.list().catch(() => undefined);
-    if (there?.users.some(({ name }) => name === user.name) !== true) throw error;
+    const reason = error.text;
+    if (there === undefined)
+      throw new SiteFailure(error.kind, message("USER_MAY_EXIST", { reason }));
+    if (!there.users.some(({ name }) => name === user.name)) throw error;
   }
 }
 

@@ -28,19 +28,24 @@ export async function readPages<T>(
   const list = path.replace(/^\/api\//, "");
   for (let page = 1; ; page += 1) {
     const data = await call("GET", `${path}?page=${page}&per_page=${PAGE}`);
-    const { content, total } = (data ?? {}) as {
-      readonly content?: unknown;
-      readonly total?: unknown;
-    };
-    const found = content ?? [];
-    if (!Array.isArray(found) || !found.every(isRow) || !Number.isSafeInteger(total ?? 0))
+    const { content, total } = pageOf(data);
+    if (!Array.isArray(content) || !content.every(isRow) || !Number.isSafeInteger(total))
       throw new SiteFailure("foreign", message("LIST_INVALID", { list }));
     const before = rows.size;
-    for (const row of found) rows.set(idOf(row), row);
-    const count = Math.max(rows.size, Number(total ?? 0));
+    for (const row of content) rows.set(idOf(row), row);
+    const count = Math.max(rows.size, Number(total));
     if (count > most)
       throw new SiteFailure("too_large", message("LIST_TOO_LONG", { list, count, most }));
     // A server without pages repeats its whole list.
-    if (rows.size === before || rows.size >= Number(total ?? 0)) return [...rows.values()];
+    if (rows.size === before || rows.size >= Number(total)) return [...rows.values()];
   }
+}
+
+/** An empty list may be null. */
+function pageOf(data: unknown): { readonly content: unknown; readonly total: unknown } {
+  const { content, total } = (data ?? {}) as {
+    readonly content?: unknown;
+    readonly total?: unknown;
+  };
+  return { content: content === null ? [] : content, total };
 }

@@ -144,6 +144,7 @@ test("each scope includes the scope that it requires, and no other", () => {
     "mounts:reveal": "mounts:read",
     "rules:write": "rules:read",
     "rules:reveal": "rules:read",
+    "users:write": "users:read",
     "incidents:acknowledge": "incidents:read",
   });
 });

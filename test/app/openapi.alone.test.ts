@@ -219,6 +219,9 @@ describe("the example of each operation", () => {
       "POST /api/admin/site/create": 503,
       "GET /api/admin/site/get": 404,
       "GET /api/admin/site/log": 404,
+      "GET /api/admin/site/user/list": 404,
+      "GET /api/admin/site/user/compare": 404,
+      "POST /api/admin/site/user/copy": 404,
       ...Object.fromEntries(
         ["delete", "resend", "test", "update"].map((name) => [
           `POST /api/admin/webhook/${name}`,

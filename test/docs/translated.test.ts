@@ -17,6 +17,7 @@ const REQUIRED = [
   "upgrading",
   "postgres",
   "access",
+  "users",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 

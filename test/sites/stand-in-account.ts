@@ -30,17 +30,9 @@ export function createRights(sessions: Sessions, permanent: () => string): Right
 /** Routes of sessions and users. */
 export function accountRoutes(
   sessions: Sessions,
-  { asUser, asAdmin }: Rights,
+  { asUser }: Pick<Rights, "asUser">,
 ): Record<string, Route> {
   return {
-    "POST /api/admin/user/update": asAdmin(async (request, response) => {
-      const body = ((await json(request)) ?? {}) as Record<string, unknown>;
-      const user = sessions.users.get(String(body["username"]));
-      if (user && typeof body["password"] === "string" && body["password"] !== "")
-        sessions.changePassword(user, body["password"]);
-      if (user && typeof body["role"] === "number") user.role = body["role"];
-      envelope(response, { code: 200, message: "success" });
-    }),
     "POST /api/auth/login": async (request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, unknown>;
       const [name, password] = [String(body["username"]), String(body["password"])];

@@ -19,6 +19,7 @@ import {
   rowsOf,
   type SettingsOfSite,
 } from "./stand-in-setting.ts";
+import { createUsersOfSite, type UsersOfSite, userRoutes } from "./stand-in-user.ts";
 
 /** Behavior of the site in addition to its API. */
 export type Mode =
@@ -70,6 +71,8 @@ export interface StandIn {
   readonly settings: SettingsOfSite;
   readonly sessions: Sessions;
   readonly rules: RulesOfSite;
+  /** Users, roles and shares. */
+  readonly users: UsersOfSite;
   readonly files: Files;
   mode: Mode | undefined;
   /** Awaited before a list is sent, and before and after a save is stored. */
@@ -119,6 +122,8 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     maxDevices: options.maxDevices ?? 0,
   });
   const rules = createRulesOfSite(manner);
+  const form = { manner, roleAsArray: options.roleAsArray ?? false };
+  const users = createUsersOfSite(form);
   const files: Files = new Map([["/hello.txt", Buffer.from("hello from the site")]]);
   const counts = new Map<string, number>();
   let server: Server | undefined;
@@ -290,10 +295,13 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
         data: { content, total: folder.length },
       });
     }),
-    ...accountRoutes(sessions, { asUser, asAdmin }),
     ...ruleRoutes(rules, { manner, asAdmin }),
+    ...accountRoutes(sessions, { asUser }),
+    ...userRoutes(users, { form, sessions, asAdmin }),
     "POST /api/fs/get": asUser(async (_user, request, response) => {
       const body = ((await json(request)) ?? {}) as Record<string, unknown>;
+      if (users.missing.has(String(body["path"])))
+        return envelope(response, { code: 500, message: "failed get obj: object not found" });
       const host = request.headers["x-forwarded-host"] ?? request.headers.host ?? "";
       const scheme = request.headers["x-forwarded-proto"] ?? (options.tls ? "https" : "http");
       const raw_url = `${scheme}://${host}${basePath}/d${encodeURI(String(body["path"]))}?sign=s`;
@@ -373,6 +381,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     settings,
     sessions,
     rules,
+    users,
     files,
     mode: undefined,
     hold: undefined,

@@ -9,6 +9,7 @@ import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
+import { UserService } from "../../gen/mooring/v1/user_service_pb.js";
 import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { TOKEN } from "./service.ts";
 
@@ -20,6 +21,7 @@ const services = {
   backup: BackupService,
   mounts: MountService,
   incidents: IncidentService,
+  users: UserService,
   webhooks: WebhookService,
   status: StatusService,
 } as const;

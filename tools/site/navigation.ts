@@ -42,7 +42,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     "compatibility",
     "changelog",
   ],
-  data: ["settings", "drivers", "mounts", "incidents"],
+  data: ["settings", "drivers", "mounts", "incidents", "users"],
   developers: ["calls", "errors", "languages", "rest-contract"],
 };
 
@@ -68,6 +68,7 @@ const WORDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     access: "Access",
     backup: "Backup and restore",
     upgrading: "Upgrading",
+    users: "Users of servers",
     postgres: "Many instances (PostgreSQL)",
     audit: "Audit",
     metrics: "Metrics and alerts",
@@ -111,6 +112,7 @@ const WORDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     access: "令牌与权限",
     backup: "备份与恢复",
     upgrading: "升级",
+    users: "服务器的用户",
     postgres: "多个实例（PostgreSQL）",
     audit: "审计",
     metrics: "指标与告警",

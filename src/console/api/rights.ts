@@ -17,6 +17,8 @@ export type Need =
   | `mounts:${"read" | "write" | "reveal"}`
   | `rules:${"read" | "write" | "reveal"}`
   | `incidents:${"read" | "acknowledge"}`
+  | "users:read"
+  | "users:write"
   | "webhooks:manage"
   | "drivers:read"
   | "tokens:manage"

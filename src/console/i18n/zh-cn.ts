@@ -443,6 +443,8 @@ export const zhCn: Messages = {
   "scope.sites:manage":
     "检查和移除站点；另有 settings:reveal 时还可同步，再有 mounts:reveal 时还可添加和修改",
   "scope.sites:read": "查看跟随的站点及其记录",
+  "scope.users:read": "查看服务器的用户，不含密码",
+  "scope.users:write": "把用户从一台服务器复制到另一台；包含 users:read",
   "scope.webhooks:manage": "管理事件通知的接收方，查看已发送的通知",
   "scope.tokens:manage": "创建、轮换和吊销令牌，且不超出自身权限",
 

@@ -168,6 +168,8 @@ const SCOPES: readonly (readonly [Scope, boolean])[] = [
   ["rules:reveal", true],
   ["incidents:read", false],
   ["incidents:acknowledge", false],
+  ["users:read", false],
+  ["users:write", false],
   ["webhooks:manage", false],
   ["tokens:manage", false],
   ["audit:read", false],

@@ -161,15 +161,15 @@ describe("rights", () => {
     (await front.call("GET", "/api/admin/setting/list?group=1", { token })).code;
 
   test("a user who is made an ordinary one loses the admin's rights at once", async () => {
-    front.site.sessions.users.set("bob", {
-      name: "bob",
-      password: "bob-password",
-      role: 2,
-      disabled: false,
-    });
+    const user = { name: "bob", password: "bob-password", role: 2, disabled: false };
+    front.site.sessions.users.set("bob", user);
+    const { id } = front.site.users.add({ username: "bob", role: 2 });
     const bob = await front.login("bob", "bob-password");
     expect(await list(bob)).toBe(200);
-    const body = { username: "bob", role: 0 };
+    front.site.users.hold = () => {
+      user.role = 0;
+    };
+    const body = { id, username: "bob", role: 2 };
     const token = await front.login();
     expect((await front.call("POST", "/api/admin/user/update", { token, body })).code).toBe(200);
     expect(await list(bob)).toBe(403);

@@ -9,6 +9,7 @@ import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../../gen/mooring/v1/status_service_pb.js";
+import { UserService } from "../../../gen/mooring/v1/user_service_pb.js";
 import { WebhookService } from "../../../gen/mooring/v1/webhook_service_pb.js";
 
 /**
@@ -34,6 +35,7 @@ const { method: backup } = BackupService;
 const { method: audit } = AuditService;
 const { method: access } = AccessService;
 const { method: site } = SiteService;
+const { method: user } = UserService;
 const { method: mount } = MountService;
 const { method: incident } = IncidentService;
 const { method: webhook } = WebhookService;
@@ -139,5 +141,8 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [site.syncSite, post(`${SITE}/sync`, "*", "*")],
   [site.listSiteLog, get(`${SITE}/log`, "*")],
   [site.watchSites, get(`${SITE}/watch`, "*")],
+  [user.listUsers, get(`${SITE}/user/list`, "users")],
+  [user.compareUsers, get(`${SITE}/user/compare`, "differences")],
+  [user.copyUsers, post(`${SITE}/user/copy`, "*", "*")],
   [status.getStatus, get("/api/admin/status", "*")],
 ]);

@@ -43,6 +43,8 @@ export const tokensTexts = {
   "scope.sites:manage":
     "check and remove sites; with settings:reveal also sync, with mounts:reveal too add and change them",
   "scope.sites:read": "followed sites and their logs",
+  "scope.users:read": "users of servers, without passwords",
+  "scope.users:write": "copy users from one server to another; includes users:read",
   "scope.webhooks:manage": "webhooks for incidents and their deliveries",
   "scope.tokens:manage": "create, rotate and revoke tokens, with at most its own scopes",
 
