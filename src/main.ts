@@ -14,7 +14,10 @@ enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/mooring"));
 
 const [, , first = "serve", ...rest] = process.argv;
 
-if (first === "serve" || first.startsWith("-")) {
+if (first === "--check-backup-process") {
+  // A part of the service: see src/app/check-process.ts.
+  await (await import("./app/check-process.ts")).runCheckProcess();
+} else if (first === "serve" || first.startsWith("-")) {
   const { serve } = await import("./app/serve.ts");
   await serve(first === "serve" ? rest : process.argv.slice(2));
 } else {
@@ -28,6 +31,7 @@ if (first === "serve" || first.startsWith("-")) {
       copy: async (...of) => (await import("./app/database.ts")).databases.copy(...of),
       check: async (of) => (await import("./app/database.ts")).databases.check(of),
     },
+    async (...of) => (await import("./app/check-process.ts")).checkInProcess(...of),
   );
   process.exitCode = await runCli(world);
 }

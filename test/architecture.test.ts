@@ -34,6 +34,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "history/pending-site.ts",
     "messages",
   ],
+  // Stored backups, their schedule and their places.
+  backups: [
+    "access/grant.ts",
+    "archive",
+    "audit",
+    "config/backup.ts",
+    "config/complaint.ts",
+    "files",
+    "history/pending-site.ts",
+    "messages",
+  ],
   access: ["archive", "audit", "database", "files", "messages", "gateway"],
   ledger: ["access", "audit", "database", "messages", "secrets", "transport/body.ts"],
   // Revisions of all kinds of records: lists, differences, restores.
@@ -134,6 +145,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   console: ["client"],
   // Files that a command reads or checks itself.
   cli: [
+    "backups/check.ts",
     "client",
     "config",
     "files",

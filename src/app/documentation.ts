@@ -166,6 +166,14 @@ export const examples: Readonly<Record<string, CallExample>> = {
   [`${SETTINGS}.GetRevision`]: { query: { revision: "1" } },
   [`${SETTINGS}.DiffRevisions`]: { query: { from: "1", to: "1" } },
   [`${SETTINGS}.Rollback`]: { body: { to: "1", dry_run: true } },
+  [`${BACKUP}.CreateBackup`]: { body: { passphrase: "a long passphrase", download: true } },
+  [`${BACKUP}.CheckBackup`]: {
+    body: { name: "mooring-backup-20260102T030405678Z-4f1c6d2e.json" },
+  },
+  [`${BACKUP}.RestoreBackup`]: {
+    body: { name: "mooring-backup-20260102T030405678Z-4f1c6d2e.json", dry_run: true },
+  },
+  [`${BACKUP}.PruneBackups`]: { body: { dry_run: true } },
   [`${BACKUP}.ExportArchive`]: { body: { secrets: "SECRETS_MODE_OMIT" } },
   [`${BACKUP}.ImportArchive`]: {
     body: {

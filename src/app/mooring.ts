@@ -42,6 +42,8 @@ export interface MooringDeps {
   readonly siteTimes?: ServicesDeps["siteTimes"];
   /** Other intervals for the background work on mounts; undefined: those of the program. */
   readonly mountTimes?: ServicesDeps["mountTimes"];
+  /** Other interval for the schedule of backups; undefined: that of the program. */
+  readonly backupInterval?: ServicesDeps["backupInterval"];
   /** Cost of scrypt of sealed backups; undefined: that of the program. */
   readonly passphraseCost?: ServicesDeps["passphraseCost"];
   /** The program's version, such as `v0.1.0`. */

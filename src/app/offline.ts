@@ -8,8 +8,11 @@ import { createChange } from "../access/change.ts";
 import { openAccessRegistry } from "../access/registry.ts";
 import type { Archive } from "../archive/archive.ts";
 import { chosenOf } from "../archive/part.ts";
-import { backupImpl } from "../archive/rpc.ts";
+import { archiveImpl } from "../archive/rpc.ts";
 import { auditImpl } from "../audit/rpc.ts";
+import { backupsImpl } from "../backups/rpc.ts";
+import { NO_SCHEDULE } from "../backups/schedule.ts";
+import { createBackupService } from "../backups/service.ts";
 import type { Offline } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../drivers/catalogue.ts";
@@ -29,6 +32,7 @@ import { openArchive } from "./archive.ts";
 import { openAudit } from "./audit.ts";
 import { openExistingStore } from "./database.ts";
 import { offlineSites, openOfflineMounts, readOfflineDrivers } from "./offline-mounts.ts";
+import { createProcessCheck } from "./process-check.ts";
 import { type SettingServices, startSettingServices } from "./settings.ts";
 import { programVersion } from "./version.ts";
 
@@ -72,6 +76,17 @@ export async function openOffline(config: Config): Promise<Offline> {
     });
     await sites.load();
     const archive = await openOfflineArchive(config, { store, services, sites, drivers });
+    // A target belongs to the service.
+    const backups = createBackupService({
+      archive,
+      target: undefined,
+      passphrase: undefined,
+      keep: {},
+      check: createProcessCheck(config),
+      lease: { take: async () => async () => undefined },
+      databaseId: () => store.databaseId,
+      now: Date.now,
+    });
     return {
       transport: createRouterTransport(
         (router) => {
@@ -79,7 +94,10 @@ export async function openOffline(config: Config): Promise<Offline> {
             ...settingImpl(settings, audit),
             ...historyImpl({ ...history, pendingSites: () => [] }),
           });
-          router.service(BackupService, backupImpl(archive, audit));
+          router.service(BackupService, {
+            ...archiveImpl(archive, audit),
+            ...backupsImpl(backups, () => NO_SCHEDULE, audit),
+          });
           router.service(AuditService, auditImpl(audit));
         },
         { router: { interceptors: [asCli] } },
@@ -97,7 +115,7 @@ export async function openOffline(config: Config): Promise<Offline> {
 }
 
 /** Archives of a database that nothing serves: no server gets anything before the next start. */
-async function openOfflineArchive(
+export async function openOfflineArchive(
   config: Config,
   {
     store,

@@ -27,8 +27,10 @@ const MANY_VALUES = 40_000;
  */
 const DOCUMENT_VALUES = 400_000;
 /** Rows of a document, for the error of too many values, by request. */
+const DOCUMENT_ROWS = ": a document has at most 10,000 mounts and 20,000 settings";
 const ROWS: Readonly<Record<string, string>> = {
-  ImportArchiveRequest: ": a document has at most 10,000 mounts and 20,000 settings",
+  ImportArchiveRequest: DOCUMENT_ROWS,
+  RestoreBackupRequest: DOCUMENT_ROWS,
 };
 /** Fields of a request with the values of one driver's items. */
 const ITEM_FIELDS = new Set(["values", "text_values"]);

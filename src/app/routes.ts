@@ -15,10 +15,13 @@ import { UserService } from "../../gen/mooring/v1/user_service_pb.js";
 import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
 import { type AccessManager, accessImpl } from "../access/rpc.ts";
 import type { Archive } from "../archive/archive.ts";
-import { backupImpl } from "../archive/rpc.ts";
+import { archiveImpl } from "../archive/rpc.ts";
 import type { AuditService as Audit } from "../audit/audit.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { auditImpl } from "../audit/rpc.ts";
+import { backupsImpl } from "../backups/rpc.ts";
+import type { ScheduleState } from "../backups/schedule.ts";
+import type { BackupService as Backups } from "../backups/service.ts";
 import type { DriverService as Drivers } from "../drivers/driver.ts";
 import { driverImpl } from "../drivers/rpc.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
@@ -49,6 +52,8 @@ export interface Services
   readonly users: Users;
   readonly drivers: Drivers;
   readonly archive: Archive;
+  readonly backups: Backups;
+  readonly backupState: () => ScheduleState;
   readonly status: Statuses;
   readonly access: AccessManager;
   readonly audit: Audit & Recorder;
@@ -80,7 +85,7 @@ export function createRoutes(
   health?: HealthStatus,
   translations = createTranslations(),
 ) {
-  const { access, archive, audit, drivers, publicReads, settings } = services;
+  const { access, archive, audit, drivers, pendingSites, publicReads, settings } = services;
   const { watchSettings, watchPublicSettings } = watchImpl(services, translations);
   return (router: ConnectRouter): void => {
     // The router's own types accept an implementation with missing methods.
@@ -93,7 +98,10 @@ export function createRoutes(
       ...historyImpl(services, translations),
       watchSettings,
     });
-    serve(BackupService, backupImpl(archive, audit, translations, services.pendingSites));
+    serve(BackupService, {
+      ...archiveImpl(archive, audit, translations, pendingSites),
+      ...backupsImpl(services.backups, services.backupState, audit, translations, pendingSites),
+    });
     serve(SiteService, siteImpl(services, translations));
     serve(MountService, mountImpl(services, audit, translations));
     serve(UserService, userImpl(services.users, translations));

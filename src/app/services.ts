@@ -20,6 +20,7 @@ import { createUserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { type ArchiveParts, openArchive } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
+import { openBackups } from "./backups.ts";
 import { openStore } from "./database.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
@@ -32,6 +33,8 @@ export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "com
   readonly commonLog: Logger;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: ArchiveParts["passphraseCost"];
+  /** Other interval for the schedule of backups, in milliseconds; undefined: that of the program. */
+  readonly backupInterval?: number | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
   readonly siteTimes?: SiteTimes | undefined;
   /** Timings of mounts and incidents. */
@@ -152,6 +155,34 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   opened.defer(audit.close);
   const checkpoints = keepAudit(config, { store, log });
   opened.defer(checkpoints.stop);
+  const archive = openArchive(config, {
+    services,
+    sites: sites.registry,
+    effects: [mounts.onSites],
+    mounts: {
+      list: async (grant, names) =>
+        names.length === 0
+          ? mounts.list(grant)
+          : names.map((name) => mounts.get(mounts.nameOf(name, grant), grant)),
+      running: mounts.running,
+      managedBy: mounts.declaredBy,
+    },
+    webhooks: incidents.targets,
+    access: archivePart,
+    driverOf,
+    driverNames: () => drivers.current().names,
+    databaseId: () => store.databaseId,
+    passphraseCost: deps.passphraseCost,
+    version,
+  });
+  const { backups, ...backupWork } = await openBackups(config, {
+    archive,
+    leases: store.sites,
+    databaseId: () => store.databaseId,
+    log,
+    interval: deps.backupInterval,
+  });
+  opened.defer(backupWork.stop);
   const running = opened.move();
   return {
     ...services,
@@ -173,26 +204,9 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     driverOf,
     incidentCounts: incidents.counts,
     access: manager,
-    archive: openArchive(config, {
-      services,
-      sites: sites.registry,
-      effects: [mounts.onSites],
-      mounts: {
-        list: async (grant, names) =>
-          names.length === 0
-            ? mounts.list(grant)
-            : names.map((name) => mounts.get(mounts.nameOf(name, grant), grant)),
-        running: mounts.running,
-        managedBy: mounts.declaredBy,
-      },
-      webhooks: incidents.targets,
-      access: archivePart,
-      driverOf,
-      driverNames: () => drivers.current().names,
-      databaseId: () => store.databaseId,
-      passphraseCost: deps.passphraseCost,
-      version,
-    }),
+    archive,
+    backups,
+    backupState: backupWork.schedule,
     audit,
     checkpoints,
     isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,

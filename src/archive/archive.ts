@@ -51,6 +51,8 @@ export interface ExportOptions {
   readonly names: readonly string[];
   /** Whether values that belong to one server are included, such as its permanent token. */
   readonly includeServerOwn: boolean;
+  /** Whether it is a backup: it also has what servers have, and a digest of its entries. */
+  readonly isBackup?: boolean;
   /** Cancels a seal that waits. */
   readonly signal?: AbortSignal | undefined;
   /** Checks the right of the caller after the seal. Default: it lasts. @throws UNAUTHENTICATED. */
@@ -63,6 +65,8 @@ export interface ImportOptions extends ImportChoices {
   /** Names of the parts. Empty: all that the source has. */
   readonly only: readonly string[];
   readonly dryRun: boolean;
+  /** Whether it is a restore: servers get back what this service does not manage. */
+  readonly isRestore?: boolean;
   /** Cancels an import that waits. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -126,7 +130,10 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
     MOST_WAITING,
     () => new ServiceError(Code.ResourceExhausted, message("IMPORTS_BUSY")),
   );
-  const chosenParts = (only: readonly string[]): readonly ArchivePart<Draft>[] => {
+  const chosenParts = (
+    only: readonly string[],
+    withServers: boolean,
+  ): readonly ArchivePart<Draft>[] => {
     const names = parts.map(({ name }) => name);
     for (const name of only)
       if (!names.includes(name))
@@ -139,12 +146,15 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
             }),
           },
         ]);
-    return only.length === 0 ? parts : parts.filter(({ name }) => only.includes(name));
+    return only.length === 0
+      ? parts.filter(({ isOfServers = false }) => withServers || !isOfServers)
+      : parts.filter(({ name }) => only.includes(name));
   };
   return {
     parts: parts.map(({ name }) => name),
-    export: async (grant, { secrets, only, names, includeServerOwn, signal, renew }) => {
-      const chosen = chosenParts(only);
+    export: async (grant, options) => {
+      const { secrets, only, names, includeServerOwn, isBackup = false, signal, renew } = options;
+      const chosen = chosenParts(only, isBackup);
       if (names.length > 0 && chosen.length !== 1)
         throw invalid([{ field: "names", description: message("NAMES_NEED_ONE_PART") }]);
       const revision = deps.revision();
@@ -161,30 +171,42 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         const { revealScope = scope } = rest;
         if (withSecrets && revealScope !== undefined && !grant.has(revealScope))
           throw denied(message("SCOPE_MISSING", { scope: revealScope }));
-        const found = await rest.export({ grant, names, includeServerOwn, withSecrets });
+        signal?.throwIfAborted();
+        const found = await rest.export({ grant, names, includeServerOwn, withSecrets, signal });
         sections.push({ part, identifier, entries: found.entries });
-        const { leftOut: left = [] } = found;
+        const { leftOut: left = [], failed = [] } = found;
         if (left.length > 0) leftOut.push({ part, names: left });
+        for (const { name, reason } of failed) leftOut.push({ part, names: [name], reason });
       }
       const { version: mooring } = deps;
       const origin = { mooring, databaseId: deps.databaseId(), revision, time: deps.now() };
       const own = signal === undefined ? cipher : cipher.until(signal);
-      const document = await writeArchive({ origin, sections, leftOut }, secrets, own);
+      const document = await writeArchive(
+        { origin, sections, leftOut, hasDigest: isBackup },
+        secrets,
+        own,
+      );
       // A seal waits for others: the right may have ended meanwhile.
       await renew?.();
       return document;
     },
-    import: async (value, caller, { passphrase, only, dryRun, signal, ...choices }) => {
+    import: async (value, caller, importOptions) => {
+      const { passphrase, only, dryRun, isRestore = false, signal, ...choices } = importOptions;
       const { renew = async () => undefined } = caller;
       const end = await turns.take(0, signal);
       try {
         await renew();
-        const chosen = chosenParts(only);
+        const chosen = chosenParts(only, isRestore);
         const refusals = new Map(chosen.map((part) => [part.name, refusalOf(part, caller)]));
+        /** Number of entries of parts of the source that are not chosen. */
+        const notChosen = new Map<string, number>();
         /** Checked before secrets are decrypted. */
         const accepts = (name: string, count: number): boolean => {
           const part = chosen.find((each) => each.name === name);
-          if (part === undefined) return false;
+          if (part === undefined) {
+            if (count > 0) notChosen.set(name, count);
+            return false;
+          }
           if (count > part.most)
             throw unreadable(message("BACKUP_TOO_MANY", { part: name, count, most: part.most }));
           const refusal = refusals.get(name);
@@ -208,6 +230,9 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         if (only.length > 0 && !only.some((name) => given.has(name)))
           throw unreadable(message("BACKUP_WITHOUT_PARTS", { parts: only.join(", ") }));
         const planned: Planned<Draft>[] = [];
+        if (only.length === 0)
+          for (const [part, count] of notChosen)
+            skipped.push({ part, count, reason: message("PART_OF_RESTORES") });
         for (const part of chosen) {
           const entries = given.get(part.name);
           if (entries === undefined) continue;

@@ -37,6 +37,8 @@ export interface Origin {
   readonly databaseId: string;
   /** Revision of the ledger. */
   readonly revision: number;
+  /** SHA-256 of all entries, in hexadecimal. Absent: entries may be edited. Backups have it. */
+  readonly digest?: string;
 }
 
 /** Part or entries that an export leaves out. */
@@ -46,6 +48,8 @@ export interface LeftOut {
   readonly scope?: string;
   /** Names of entries. */
   readonly names?: readonly string[];
+  /** Reason, such as that a server does not answer. Absent: values of one server only. */
+  readonly reason?: string;
 }
 
 /** Entries of a part. */
@@ -74,6 +78,7 @@ const OWN_MEMBERS = new Set([
   "mooring",
   "databaseId",
   "revision",
+  "digest",
   "secrets",
   "counts",
   "leftOut",
@@ -83,12 +88,16 @@ const OWN_MEMBERS = new Set([
 /** Values of the secrets by part, entry and name. */
 type Sealed = Record<string, Record<string, Record<string, SecretValue>>>;
 
-/** @throws INVALID_ARGUMENT when the passphrase is too short. */
+/**
+ * @param archive.hasDigest adds a digest of all entries, which the sealed secrets authenticate.
+ * @throws INVALID_ARGUMENT when the passphrase is too short.
+ */
 export async function writeArchive(
   {
     origin: { time, ...origin },
     sections,
     leftOut,
+    hasDigest = false,
   }: {
     readonly origin: Pick<Origin, "mooring" | "databaseId" | "revision"> & {
       /** Milliseconds since 1970 UTC. */
@@ -96,16 +105,11 @@ export async function writeArchive(
     };
     readonly sections: readonly Section[];
     readonly leftOut: readonly LeftOut[];
+    readonly hasDigest?: boolean;
   },
   secrets: SecretsMode,
   cipher: PassphraseCipher,
 ): Promise<ArchiveDocument> {
-  const header: Origin = {
-    format: FORMAT,
-    version: VERSION,
-    created: new Date(time).toISOString(),
-    ...origin,
-  };
   const ticks = createTicks();
   const parts: Record<string, unknown[]> = {};
   for (const { part, identifier, entries } of sections) {
@@ -116,6 +120,13 @@ export async function writeArchive(
       written.push(entryToJson(entry, identifier, secrets.mode));
     }
   }
+  const header: Origin = {
+    format: FORMAT,
+    version: VERSION,
+    created: new Date(time).toISOString(),
+    ...origin,
+    ...(hasDigest && { digest: await digestOf(parts) }),
+  };
   return {
     ...header,
     secrets: FORMS[secrets.mode],
@@ -149,6 +160,30 @@ async function sealSecrets(
     }
   }
   return cipher.seal(passphrase, JSON.stringify(sealed), bound.text());
+}
+
+/** Digest of all entries of all parts, whatever the order of the parts and the layout of the file. */
+async function digestOf(parts: Readonly<Record<string, readonly unknown[]>>): Promise<string> {
+  const ticks = createTicks();
+  const digest = createHash("sha256");
+  for (const part of Object.keys(parts).sort())
+    for (const entry of parts[part] ?? []) {
+      if (ticks.isDue()) await ticks.next();
+      digest.update(sortedJson([part, entry]));
+    }
+  return digest.digest("hex");
+}
+
+/** @throws INVALID_ARGUMENT when entries are not those that were written. */
+async function checkDigest(
+  { digest }: Origin,
+  document: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  if (digest === undefined) return;
+  const parts = Object.fromEntries(
+    partsOf(document).map((name) => [name, document[name] as readonly unknown[]]),
+  );
+  if ((await digestOf(parts)) !== digest) throw unreadable(message("BACKUP_DAMAGED"));
 }
 
 function entryToJson(
@@ -257,6 +292,7 @@ export async function readArchive(
   }
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
+  await checkDigest(origin, document);
   const secrets =
     sealed === undefined || passphrase === "" || !isOpened
       ? undefined
@@ -389,7 +425,7 @@ async function openSecrets(
 }
 
 function readOrigin(document: Readonly<Record<string, unknown>>): Origin {
-  const { version, created = "", mooring = "", databaseId = "", revision = 0 } = document;
+  const { version, created = "", mooring = "", databaseId = "", revision = 0, digest } = document;
   if (typeof version !== "number" || !Number.isInteger(version) || version < 1)
     throw unreadable(message("BACKUP_VERSION_INVALID"));
   if (version > VERSION)
@@ -397,7 +433,8 @@ function readOrigin(document: Readonly<Record<string, unknown>>): Origin {
   if (![created, mooring, databaseId].every((text) => typeof text === "string"))
     throw unreadable(message("BACKUP_ORIGIN_INVALID"));
   if (!Number.isSafeInteger(revision)) throw unreadable(message("BACKUP_REVISION_INVALID"));
-  return { format: FORMAT, version, created, mooring, databaseId, revision } as Origin;
+  const origin = { format: FORMAT, version, created, mooring, databaseId, revision };
+  return (digest === undefined ? origin : { ...origin, digest }) as Origin;
 }
 
 function readSealed(given: unknown): SealedText {

@@ -42,6 +42,8 @@ export interface ExportRequest {
   readonly includeServerOwn: boolean;
   /** Whether values of secrets are written; otherwise they are only named. */
   readonly withSecrets: boolean;
+  /** Cancels the export. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ExportedPart {
@@ -49,6 +51,8 @@ export interface ExportedPart {
   readonly entries: readonly ArchiveEntry[];
   /** Names of entries that are left out although the caller can read them. */
   readonly leftOut?: readonly string[];
+  /** Names of entries that could not be read, with the reason. */
+  readonly failed?: readonly { readonly name: string; readonly reason: string }[];
 }
 
 /**
@@ -146,6 +150,8 @@ interface CommonPart {
   readonly refusesLimits?: boolean;
   /** Maximum number of entries. */
   readonly most: number;
+  /** Whether it calls servers: only backups and restores have it, and calls that name it. */
+  readonly isOfServers?: true;
   export(request: ExportRequest): Promise<ExportedPart>;
 }
 

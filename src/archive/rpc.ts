@@ -8,6 +8,7 @@ import {
   type ImportArchiveRequest,
   ImportArchiveResponseSchema,
   SecretsMode as SecretsModeProto,
+  type SkippedPart as SkippedPartMessage,
   SkippedPartSchema,
 } from "../../gen/mooring/v1/backup_service_pb.js";
 import { grantOf, whileAllowed } from "../access/grant.ts";
@@ -20,20 +21,20 @@ import { createTranslations, type Language, type Translate } from "../messages/l
 import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
-import type { Archive, ImportOptions, PartResult } from "./archive.ts";
+import type { Archive, ImportOptions, PartResult, SkippedPart } from "./archive.ts";
 import type { SecretsMode } from "./document.ts";
 
 /**
- * Implements BackupService.
+ * Implements the archives of BackupService.
  *
  * @param audit records exports, and counts dry runs with values for masked secrets.
  */
-export function backupImpl(
+export function archiveImpl(
   archive: Archive,
   audit: Pick<Recorder, "record" | "note">,
   translations: (language: Language) => Translate = createTranslations(),
   pendingSites: PendingSites = () => [],
-): ServiceImpl<typeof BackupServiceDesc> {
+): Pick<ServiceImpl<typeof BackupServiceDesc>, "exportArchive" | "importArchive"> {
   const sayIn = createSayIn(translations);
   const pending = createPendingReply(pendingSites, sayIn);
   return {
@@ -72,31 +73,33 @@ export function backupImpl(
         const caller = { grant: grantOf(context), origin: originOf(context, reason), renew };
         return archive.import(document, caller, options);
       });
-      if (dryRun) noteGuesses(results, context);
+      if (dryRun) noteGuesses(audit, results, context);
       const say = sayIn(context);
       return create(ImportArchiveResponseSchema, {
         revision: BigInt(revision),
         results: results.map((result) => resultToProto(result, say)),
-        skipped: skipped.map(({ part, count, reason: why }) =>
-          create(SkippedPartSchema, { part, count, reason: say(why) }),
-        ),
+        skipped: skipped.map((part) => skippedToProto(part, say)),
         pendingSites: dryRun ? [] : pending(context),
       });
     },
   };
+}
 
-  /** Dry runs with guessed values could reveal secrets. */
-  function noteGuesses(results: readonly PartResult[], context: HandlerContext): void {
-    const subjects = results.flatMap(({ name, isGuess = false }) => (isGuess ? [name] : []));
-    if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
-  }
+/** Dry runs with guessed values could reveal secrets: they are counted in the audit. */
+export function noteGuesses(
+  audit: Pick<Recorder, "note">,
+  results: readonly PartResult[],
+  context: HandlerContext,
+): void {
+  const subjects = results.flatMap(({ name, isGuess = false }) => (isGuess ? [name] : []));
+  if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
 }
 
 /** Maximum length of a passphrase, in characters. */
 const MAX_PASSPHRASE = 1_024;
 
 /** @throws INVALID_ARGUMENT: each value of a backup is decrypted with the whole passphrase. */
-function checkPassphrase(passphrase: string): void {
+export function checkPassphrase(passphrase: string): void {
   // A character has at most two code units; the rest of a long text is not split.
   if ([...passphrase.slice(0, 2 * MAX_PASSPHRASE + 1)].length > MAX_PASSPHRASE)
     throw invalid([
@@ -118,7 +121,22 @@ function modeOf(secrets: SecretsModeProto, passphrase: string): SecretsMode {
   }
 }
 
-function optionsOf(request: ImportArchiveRequest): ImportOptions {
+/** Members that requests of imports and restores share. */
+type ImportRequest = Pick<
+  ImportArchiveRequest,
+  | "passphrase"
+  | "only"
+  | "dryRun"
+  | "skipInvalid"
+  | "includeServerOwn"
+  | "pauseSites"
+  | "allowSharedCredential"
+  | "siteNames"
+  | "sites"
+>;
+
+/** Options of an import. @throws INVALID_ARGUMENT. */
+export function optionsOf(request: ImportRequest): ImportOptions {
   const { passphrase, only, dryRun, skipInvalid, includeServerOwn, pauseSites } = request;
   return {
     passphrase,
@@ -141,7 +159,14 @@ function sitesOf(sites: ImportArchiveRequest["sites"]): ImportOptions["sites"] {
   return all ? "all" : names;
 }
 
-function resultToProto(result: PartResult, say: (text: Text) => string): ArchiveResult {
+export function skippedToProto(
+  { part, count, reason }: SkippedPart,
+  say: (text: Text) => string,
+): SkippedPartMessage {
+  return create(SkippedPartSchema, { part, count, reason: say(reason) });
+}
+
+export function resultToProto(result: PartResult, say: (text: Text) => string): ArchiveResult {
   const { part, name, outcome, note, differs, leftOut, missing, effects, isLoss } = result;
   return create(ArchiveResultSchema, {
     part,

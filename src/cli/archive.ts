@@ -18,7 +18,7 @@ import { confirmed } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
 import { existsAlready, writeNewFile } from "./file.ts";
 import { readSites } from "./mount.ts";
-import { printableJson } from "./output.ts";
+import { type Output, printableJson } from "./output.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "./secret.ts";
 import { noticePending } from "./setting-table.ts";
 
@@ -41,6 +41,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   sites: "site",
   webhooks: "webhook",
   principals: "principal",
+  servers: "server",
 };
 
 /** Time limit in milliseconds of an import: it is planned and written. */
@@ -99,7 +100,7 @@ function readMode(args: Arguments): keyof typeof MODES {
 }
 
 /** Fails early, before a passphrase is typed; the write checks again. */
-async function checkFree(path: string): Promise<void> {
+export async function checkFree(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined) throw existsAlready(path);
 }
@@ -126,9 +127,9 @@ async function writeSummary(
     const summary = { file, revision: String(revision), counts, secrets: mode, leftOut };
     return output.write(`${JSON.stringify(summary, undefined, 2)}\n`);
   }
-  const parts = Object.entries(counts).map(([part, count]) => counted(count, NOUNS[part] ?? part));
+  const parts = Object.entries(counts).map(([part, count]) => ({ part, count }));
   await output.value(
-    `exported ${parts.join(", ")} of revision ${String(revision)} to ${file}; ${FATE[mode]}\n`,
+    `exported ${countsText(parts)} of revision ${String(revision)} to ${file}; ${FATE[mode]}\n`,
   );
   for (const { part, scope, names = [] } of leftOut)
     notice(
@@ -137,6 +138,13 @@ async function writeSummary(
         : `not in the archive: ${part}, because the token lacks the scope ${scope}`,
     );
   if (lost > 0) notice(`${counted(lost, "secret")} omitted: only the permanent token reads them`);
+}
+
+/** Numbers of entries of parts, such as `2 sites, 41 settings`. */
+export function countsText(
+  counts: readonly { readonly part: string; readonly count: number }[],
+): string {
+  return counts.map(({ part, count }) => counted(count, NOUNS[part] ?? part)).join(", ");
 }
 
 /** Number of secrets that are only named. */
@@ -151,17 +159,35 @@ export async function importArchive(
   file: string,
   only: readonly string[],
 ): Promise<void> {
-  const { args, world, output } = run;
+  const request = { ...(await readImportFile(run, file, only)), ...readImportChoices(run, only) };
+  const client = await run.connectTo(BackupService);
+  const reply = await confirmed(run, (dryRun) =>
+    client.importArchive({ ...request, dryRun }, patienceOf(run)),
+  );
+  await (run.args.is("json")
+    ? run.output.json(ImportArchiveResponseSchema, reply)
+    : writeReport(run, reply));
+  endImport(run, reply);
+}
+
+/** Document of a file, with its passphrase. */
+export async function readImportFile(
+  { args, world }: CommandRun,
+  file: string,
+  only: readonly string[],
+): Promise<{ readonly document: JsonObject; readonly passphrase: string }> {
   const given = givenPassphrase(args, world);
   // Imported on demand: it loads SQLite, which no other client command needs.
   const { readBackupFile } = await import("./backup-file.ts");
   const backup = await readBackupFile({ file, only, table: args.text("table") }, world);
   const passphrase = given ?? (backup.isSealed ? await askPassphrase(world) : undefined);
-  const client = await run.connectTo(BackupService);
-  const request = {
+  return { document: backup.document, passphrase: passphrase ?? "" };
+}
+
+/** Members of the request of an import or a restore that flags choose. */
+export function readImportChoices({ args }: CommandRun, only: readonly string[]) {
+  return {
     ...readSiteChoice(args),
-    document: backup.document,
-    passphrase: passphrase ?? "",
     only: [...only],
     skipInvalid: args.is("skip-invalid"),
     includeServerOwn: args.is("include-server-own"),
@@ -169,14 +195,16 @@ export async function importArchive(
     pauseSites: args.is("pause-sites"),
     reason: args.text("reason") ?? "",
   };
-  const patience = args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
-  const reply = await confirmed(run, (dryRun) =>
-    client.importArchive({ ...request, dryRun }, patience),
-  );
-  await (args.is("json")
-    ? output.json(ImportArchiveResponseSchema, reply)
-    : writeReport(run, reply));
-  if (!args.is("dry-run")) tellOfToken(run, reply);
+}
+
+/** Time limit of an import, if no flag sets another one. */
+export function patienceOf({ args }: CommandRun): { readonly timeoutMs?: number } {
+  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
+}
+
+/** Notices after an import. @throws CliFailure (refused) when something is not kept. */
+export function endImport(run: CommandRun, reply: ImportReply): void {
+  if (!run.args.is("dry-run")) tellOfToken(run, reply);
   tellOfServerOwn(run, reply);
   noticePending(run, reply.pendingSites);
   refuseLosses(run, reply);
@@ -198,11 +226,19 @@ function readSiteChoice(args: Arguments) {
   return { siteNames, ...(names.length > 0 && { sites: readSites(names.join(",")) }) };
 }
 
+/** Members of the replies of imports and restores. */
+export type ImportReply = Pick<
+  ImportArchiveResponse,
+  "results" | "skipped" | "revision" | "pendingSites"
+>;
+
 const OUTCOMES = ["created", "changed", "unchanged", "skipped"] as const;
 
-async function writeReport(
+/** @param isPlan nothing was changed. @param to default: standard output. */
+export async function writeReport(
   { args, output, notice }: CommandRun,
-  { results, skipped, revision }: ImportArchiveResponse,
+  { results, skipped, revision }: ImportReply,
+  { isPlan = args.is("dry-run"), to = output }: { isPlan?: boolean; to?: Output } = {},
 ): Promise<void> {
   const shown = results.filter(
     ({ outcome, note, missing }) => outcome !== "unchanged" || note !== "" || missing.length > 0,
@@ -212,7 +248,7 @@ async function writeReport(
     ...skipped.map(({ part, count, reason }) => [part, `${count}`, "skipped", reason]),
   ];
   if (rows.length > 0)
-    await output.table(
+    await to.table(
       [
         { title: "PART" },
         { title: "NAME" },
@@ -225,8 +261,8 @@ async function writeReport(
     (word) => `${results.filter(({ outcome }) => outcome === word).length} ${word}`,
   );
   const isChange = results.some(({ outcome }) => outcome === "created" || outcome === "changed");
-  const begin = args.is("dry-run") ? "dry run at" : isChange ? "imported," : "nothing changed,";
-  await output.write(`${begin} revision ${revision}: ${counts.join(", ")}\n`);
+  const begin = isPlan ? "dry run at" : isChange ? "imported," : "nothing changed,";
+  await to.write(`${begin} revision ${revision}: ${counts.join(", ")}\n`);
   if (args.is("dry-run")) notice("nothing was changed");
 }
 
@@ -246,13 +282,13 @@ function noteOf({ note, differs, missing, leftOut, part }: ArchiveResult): strin
 /** Key of the setting that holds the permanent admin token. */
 const TOKEN_KEY = "token";
 
-function tellOfToken({ notice }: CommandRun, { results }: ImportArchiveResponse): void {
+function tellOfToken({ notice }: CommandRun, { results }: ImportReply): void {
   const token = results.find(({ part, name }) => part === "settings" && name === TOKEN_KEY);
   if (token?.outcome === "changed" || token?.outcome === "created")
     notice("the admin token is now that of the backup; the old one is refused");
 }
 
-function tellOfServerOwn({ args, notice }: CommandRun, { results }: ImportArchiveResponse): void {
+function tellOfServerOwn({ args, notice }: CommandRun, { results }: ImportReply): void {
   const own = results.flatMap(({ part, name, outcome }) =>
     part === "settings" && outcome === "skipped" && SERVER_OWN_KEYS.has(name) ? [name] : [],
   );
@@ -261,7 +297,7 @@ function tellOfServerOwn({ args, notice }: CommandRun, { results }: ImportArchiv
 }
 
 /** Exits with 4 when something of the source is not kept, unless that is accepted. */
-function refuseLosses({ args }: CommandRun, { results, skipped }: ImportArchiveResponse): void {
+function refuseLosses({ args }: CommandRun, { results, skipped }: ImportReply): void {
   if (args.is("accept-loss")) return;
   const lossy = results.filter(({ isLoss }) => isLoss).map(({ part, name }) => `${part} ${name}`);
   const parts = skipped.map(({ part, count }) => `${part} (${count})`);

@@ -4,8 +4,9 @@ import { suggestion } from "../suggestion.ts";
 import { type FlagName, flagSynopsis, flags, readArguments, sharedFlags } from "./argument.ts";
 import { explainCall } from "./call-failure.ts";
 import { whoamiCommand } from "./command/access.ts";
+import { exportCommand, importCommand } from "./command/archive.ts";
 import { auditCommand } from "./command/audit.ts";
-import { exportCommand, importCommand } from "./command/backup.ts";
+import { backupCommand } from "./command/backup.ts";
 import { databaseCommand } from "./command/database.ts";
 import { docsCommand } from "./command/docs.ts";
 import { diffCommand, historyCommand } from "./command/history.ts";
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   rollbackCommand,
   exportCommand,
   importCommand,
+  backupCommand,
   siteCommand,
   mountCommand,
   userCommand,

@@ -19,7 +19,7 @@ export interface Source {
  *
  * @throws CliFailure when it can't be read or is larger than the limit.
  */
-async function readBytes(source: Source, world: World): Promise<Buffer> {
+export async function readBytes(source: Source, world: World): Promise<Buffer> {
   const { path, limit } = source;
   const name = nameOf(path);
   try {

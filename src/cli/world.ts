@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Transport } from "@connectrpc/connect";
+import type { CheckedBackup } from "../backups/check.ts";
 import type { Config, Environment } from "../config/config.ts";
 import type { Database } from "../config/database.ts";
 
@@ -59,6 +60,9 @@ export interface Databases {
   check(database: Database): Promise<readonly string[]>;
 }
 
+/** Checks a backup as a restore into an empty service would read it. */
+export type CheckBackupFile = (content: Uint8Array, passphrase: string) => Promise<CheckedBackup>;
+
 /** Access of a command to the outside. */
 export interface World {
   /** The command line after `mooring`, the command's name first. */
@@ -71,6 +75,7 @@ export interface World {
   readonly stderr: OutputStream;
   readonly openOffline: OpenOffline;
   readonly databases: Databases;
+  readonly checkBackup: CheckBackupFile;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** From 0 to below 1. */
@@ -84,7 +89,11 @@ export interface World {
 }
 
 /** Creates the world of this process. */
-export function processWorld(openOffline: OpenOffline, databases: Databases): World {
+export function processWorld(
+  openOffline: OpenOffline,
+  databases: Databases,
+  checkBackup: CheckBackupFile,
+): World {
   return {
     args: process.argv.slice(2),
     env: process.env,
@@ -94,6 +103,7 @@ export function processWorld(openOffline: OpenOffline, databases: Databases): Wo
     stderr: process.stderr,
     openOffline,
     databases,
+    checkBackup,
     now: Date.now,
     random: Math.random,
     pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),

@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
 import { nearest } from "../suggestion.ts";
 import { type Address, formatAddress } from "../transport/listen.ts";
+import type { BackupPlace, Keep } from "./backup.ts";
 import { quote } from "./complaint.ts";
 import { type Database, inMemory } from "./database.ts";
 import {
@@ -93,6 +94,19 @@ export interface Config {
   readonly probeIntervalMs: number;
   /** Permitted targets of notifications. */
   readonly webhookTargets: "public" | "any";
+  /** Place of backups; undefined: none are kept. */
+  readonly backupDir: BackupPlace | undefined;
+  /** Cron expression; undefined: backups are made by calls only. */
+  readonly backupSchedule: string | undefined;
+  readonly backupKeep: Keep;
+  /** Secret. */
+  readonly backupPassphrase: string | undefined;
+  /** Access key id of S3, or user of WebDAV. */
+  readonly backupUser: string | undefined;
+  /** Secret access key of S3, or password of WebDAV. Secret. */
+  readonly backupPassword: string | undefined;
+  readonly backupS3Endpoint: string | undefined;
+  readonly backupS3Region: string;
   readonly console: "on" | "off";
   readonly workers: number;
 }
@@ -176,6 +190,8 @@ const secretFiles = [
   ["adminToken", "adminTokenFile"],
   ["secretKeys", "secretKeyFile"],
   ["upstreamToken", "upstreamTokenFile"],
+  ["backupPassphrase", "backupPassphraseFile"],
+  ["backupPassword", "backupPasswordFile"],
 ] as const;
 
 /** Replaces each named secret file by its content. @returns problems. */
@@ -227,6 +243,8 @@ function configOf({
   adminTokenFile,
   secretKeyFile,
   upstreamTokenFile,
+  backupPassphraseFile,
+  backupPasswordFile,
   tlsCertificate,
   tlsKey,
   tlsClientAuthorities,
@@ -297,12 +315,41 @@ function contradictions({
       `MOORING_MAX_BODY (${maxBody} bytes) is larger than half of MOORING_MAX_BUFFERED ` +
         `(${maxBuffered} bytes), which one client may hold: such a body would always be refused`,
     );
+  problems.push(...backupProblems(sizes));
   for (const [smaller, larger] of nestedSizes) {
     if ((sizes[smaller] ?? 0) > (sizes[larger] ?? Number.POSITIVE_INFINITY)) {
       const names = [smaller, larger].map((name) => definitions[name].variable);
       problems.push(`${names.join(" is larger than ")}, which is its upper limit`);
     }
   }
+  return problems;
+}
+
+/** Minimum length of a passphrase that seals, in characters. */
+const MIN_PASSPHRASE = 8;
+
+function backupProblems({
+  backupDir,
+  backupSchedule,
+  backupPassphrase,
+  backupUser,
+  backupPassword,
+}: Partial<Values>): string[] {
+  const problems: string[] = [];
+  if (backupSchedule !== undefined && backupDir === undefined)
+    problems.push("MOORING_BACKUP_SCHEDULE needs MOORING_BACKUP_DIR, the place of the backups");
+  if (backupSchedule !== undefined && backupPassphrase === undefined)
+    problems.push(
+      "MOORING_BACKUP_SCHEDULE needs MOORING_BACKUP_PASSPHRASE_FILE, a file with the passphrase that seals the secrets",
+    );
+  if (backupPassphrase !== undefined && [...backupPassphrase].length < MIN_PASSPHRASE)
+    problems.push(`the passphrase of backups has fewer than ${MIN_PASSPHRASE} characters`);
+  if (backupDir?.kind === "s3" && (backupUser === undefined || backupPassword === undefined))
+    problems.push(
+      "MOORING_BACKUP_DIR in S3 needs MOORING_BACKUP_USER and MOORING_BACKUP_PASSWORD_FILE, the access key",
+    );
+  if ((backupUser === undefined) !== (backupPassword === undefined) && backupDir?.kind !== "s3")
+    problems.push("MOORING_BACKUP_USER and MOORING_BACKUP_PASSWORD_FILE go together: give both");
   return problems;
 }
 

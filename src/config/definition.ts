@@ -1,8 +1,9 @@
 // Longer than other files: one table for the parser, the help and the documentation.
 
 import { address, proxyList, serverUrl, showServerUrl } from "./address.ts";
+import { backupPlace, keepCounts, showBackupPlace } from "./backup.ts";
 import { database, showDatabase } from "./database.ts";
-import { adminToken, otherToken, secretKeys } from "./secret.ts";
+import { adminToken, anySecret, otherToken, secretKeys } from "./secret.ts";
 import type { Parsed, Parser } from "./value.ts";
 import {
   byteCount,
@@ -13,6 +14,7 @@ import {
   origins,
   path,
   probeInterval,
+  shortText,
   showOrigins,
   wholeNumber,
   workerCount,
@@ -386,6 +388,75 @@ export const definitions = {
     parse: choice("public", "any"),
     default: "public",
     help: "Allowed targets of webhooks: `public` addresses, or `any`, which includes loopback and private networks.",
+  },
+  backupDir: {
+    variable: "MOORING_BACKUP_DIR",
+    placeholder: "PLACE",
+    parse: backupPlace,
+    show: showBackupPlace,
+    otherwise: "no backups are kept",
+    help: "Place of backups: a folder, `s3://BUCKET/PREFIX`, or the `https://` address of a WebDAV folder.",
+  },
+  backupSchedule: {
+    variable: "MOORING_BACKUP_SCHEDULE",
+    placeholder: "CRON",
+    parse: shortText,
+    otherwise: "backups are made by calls only",
+    help: "Times of backups as a cron expression, such as `30 3 * * *`, in the time zone of the service (`TZ`). One of several processes makes each backup; one that was missed is made at the start.",
+  },
+  backupKeep: {
+    variable: "MOORING_BACKUP_KEEP",
+    placeholder: "COUNTS",
+    parse: keepCounts,
+    default: "daily=7,weekly=4,monthly=12",
+    help: "Numbers of kept backups: `last`, and the newest of each of the last `hourly`, `daily`, `weekly`, `monthly` and `yearly` periods. Older ones are removed after each backup.",
+  },
+  backupPassphrase: {
+    variable: "MOORING_BACKUP_PASSPHRASE",
+    placeholder: "TEXT",
+    parse: anySecret,
+    secret: true,
+    help: "Passphrase that seals backups, at least 8 characters. Keep a copy elsewhere: without it no secret can be restored.",
+  },
+  backupPassphraseFile: {
+    variable: "MOORING_BACKUP_PASSPHRASE_FILE",
+    placeholder: "PATH",
+    parse: path,
+    help: "File with that passphrase, instead of `MOORING_BACKUP_PASSPHRASE`. One of them is required for a schedule.",
+  },
+  backupUser: {
+    variable: "MOORING_BACKUP_USER",
+    placeholder: "NAME",
+    parse: shortText,
+    help: "Access key id of S3, or user of WebDAV.",
+  },
+  backupPassword: {
+    variable: "MOORING_BACKUP_PASSWORD",
+    placeholder: "TEXT",
+    parse: anySecret,
+    secret: true,
+    help: "Secret access key of S3, or password of WebDAV.",
+  },
+  backupPasswordFile: {
+    variable: "MOORING_BACKUP_PASSWORD_FILE",
+    placeholder: "PATH",
+    parse: path,
+    help: "File with that key or password, instead of `MOORING_BACKUP_PASSWORD`.",
+  },
+  backupS3Endpoint: {
+    variable: "MOORING_BACKUP_S3_ENDPOINT",
+    placeholder: "URL",
+    parse: serverUrl,
+    show: showServerUrl,
+    otherwise: "that of AWS in the region",
+    help: "Address of a server with the S3 protocol, such as `https://minio.example:9000`; buckets are the first part of its paths.",
+  },
+  backupS3Region: {
+    variable: "MOORING_BACKUP_S3_REGION",
+    placeholder: "NAME",
+    parse: shortText,
+    default: "us-east-1",
+    help: "Region of S3.",
   },
   console: {
     variable: "MOORING_CONSOLE",

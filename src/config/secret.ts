@@ -33,6 +33,12 @@ export const otherToken: Parser<string> = (text) =>
           "contains a space or a character that is not allowed in a header, or has more than 1024 characters",
       };
 
+/** A passphrase or password: 1 to 1,024 characters without control characters. */
+export const anySecret: Parser<string> = (text) =>
+  /^\P{Cc}{1,1024}$/u.test(text)
+    ? { value: text }
+    : { complaint: "has a control character, or more than 1024 characters" };
+
 const maxKeys = 16;
 
 /**

@@ -43,6 +43,12 @@ export const path: Parser<string> = (text, { cwd }) => {
   return { value: resolve(cwd, text) };
 };
 
+/** A text of at most 1,024 characters without control characters. */
+export const shortText: Parser<string> = (text) =>
+  /^\P{Cc}{1,1024}$/u.test(text)
+    ? { value: text }
+    : { complaint: "has a control character, or more than 1024 characters" };
+
 /** Names separated by commas, in their order; white space around a name is removed. */
 export const nameList: Parser<readonly string[]> = (text) => {
   const names = text.split(",").map((name) => name.trim());

@@ -476,6 +476,22 @@ export const MESSAGES = {
   ARCHIVE_PART_UNKNOWN: "an archive has no part {name}.{hint}",
   ENTRY_NOT_FOUND: "there is no entry {name}.{hint}",
   NAMES_NEED_ONE_PART: "{field} requires exactly one part in only",
+  BACKUP_DAMAGED: "the backup is damaged: its entries are not those that were written",
+  BACKUP_COUNTS_DIFFER: "the backup is damaged: {part} has {found} entries in place of {count}",
+  BACKUP_NOT_ARCHIVE: "the file is not a backup of this program",
+  BACKUP_NOT_FOUND: "there is no backup {name}: mooring backup list shows them",
+  BACKUP_TARGET_MISSING:
+    "the service has no place for backups: set MOORING_BACKUP_DIR, or write one to a file with mooring backup create --output FILE",
+  BACKUP_PASSPHRASE_MISSING:
+    "a backup is sealed with a passphrase: set MOORING_BACKUP_PASSPHRASE_FILE of the service, or give one",
+  BACKUP_BUSY: "another backup or restore is running: retry when it has ended",
+  BACKUP_TARGET_FAILED: "{place} does not work as a place for backups: {reason}",
+  BACKUP_CHECK_FAILED: "the check of the backup ended without a result: {reason}",
+  BACKUP_NOT_RESTORABLE: "the new backup cannot be restored, and is not kept: {reason}",
+  BACKUP_LATE: "no process has made the backup that was due at {time}",
+  BACKUP_READ_BACK: "the file that was read back from {place} is not the one that was written",
+  BACKUP_NAME_OR_DOCUMENT: "give either name or document",
+  PART_OF_RESTORES: "an import calls no server: mooring backup restore brings it back",
   IMPORTS_BUSY: "too many imports are waiting: retry in a few seconds",
   IMPORT_INCOMPLETE:
     "the import failed after {done} were stored, and before {left}: repeat it to complete it. The cause: {problem}",

@@ -49,6 +49,7 @@ const CHANGES: ReadonlySet<DescMethod> = new Set<DescMethod>([
   setting.deleteSetting,
   setting.rollback,
   BackupService.method.importArchive,
+  BackupService.method.restoreBackup,
   setting.setAria2,
   setting.setQbittorrent,
 ]);

@@ -10,7 +10,14 @@ const limit = createBodyLimit({ maxBody: MAX_BODY, maxValue: 2 ** 20 });
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
 /** Requests that have values of many settings or mounts. */
-const LARGE = ["CreateSite", "ImportArchive", "SaveMounts", "SaveSettings", "UpdateSite"];
+const LARGE = [
+  "CreateSite",
+  "ImportArchive",
+  "RestoreBackup",
+  "SaveMounts",
+  "SaveSettings",
+  "UpdateSite",
+];
 
 /** Requests with the values of one driver's items. */
 const ITEMS = ["ValidateDriverConfig"];
@@ -88,7 +95,7 @@ describe("the number of values of a request", () => {
     methods.flatMap((method) => (limits(method).values === most ? [method.name] : [])).sort();
 
   test("is 400,000 with a document of rows, and 100,000 with other JSON documents", () => {
-    expect(namesWith(400_000)).toEqual(["ImportArchive"]);
+    expect(namesWith(400_000)).toEqual(["ImportArchive", "RestoreBackup"]);
     expect(namesWith(100_000)).toEqual(["SaveMounts"]);
   });
 
@@ -98,13 +105,13 @@ describe("the number of values of a request", () => {
 
   test("is 40,000 for settings and overrides of sites, and 2,500 otherwise", () => {
     expect(namesWith(40_000)).toEqual(["CreateSite", "SaveSettings", "UpdateSite"]);
-    expect(namesWith(2_500).length).toBe(methods.length - 6);
+    expect(namesWith(2_500).length).toBe(methods.length - 7);
   });
 
   test("is limited beside the length of a text, except in a document", () => {
     const wide = createMessageLimits({ maxValue: 2 ** 20 });
     for (const method of methods) {
-      const isDocument = ["ImportArchive"].includes(method.name);
+      const isDocument = ["ImportArchive", "RestoreBackup"].includes(method.name);
       const hasItems = ["SaveMounts", ...ITEMS].includes(method.name);
       expect(limits(method).text).toBe(
         isDocument ? Number.POSITIVE_INFINITY : hasItems ? 2 ** 21 : 2 ** 18,

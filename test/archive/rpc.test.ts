@@ -6,12 +6,12 @@ import {
   ExportArchiveRequestSchema,
 } from "../../gen/mooring/v1/backup_service_pb.js";
 import type { Archive } from "../../src/archive/archive.ts";
-import { backupImpl } from "../../src/archive/rpc.ts";
+import { archiveImpl } from "../../src/archive/rpc.ts";
 
 test("exports that are recorded together are answered in a tick each", async () => {
   const recorded = Promise.withResolvers<void>();
   const archive = { export: async () => ({ counts: {} }) } as unknown as Archive;
-  const { exportArchive } = backupImpl(archive, {
+  const { exportArchive } = archiveImpl(archive, {
     record: () => recorded.promise,
     note: () => {},
   });

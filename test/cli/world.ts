@@ -1,4 +1,5 @@
 import { PassThrough, Writable } from "node:stream";
+import { checkInProcess } from "../../src/app/check-process.ts";
 import { databases } from "../../src/app/database.ts";
 import { openOffline } from "../../src/app/offline.ts";
 import { runCli } from "../../src/cli/cli.ts";
@@ -53,6 +54,7 @@ export function start(args: readonly string[], options: RunOptions = {}) {
     stderr: collector(err, terminal, onPrompt),
     openOffline,
     databases,
+    checkBackup: checkInProcess,
     now: Date.now,
     random: () => 0.5,
     pause: async () => undefined,

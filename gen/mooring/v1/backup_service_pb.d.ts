@@ -7,6 +7,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { SiteChoice } from "./site_choice_pb.js";
 import type { PendingSite } from "./setting_pb.js";
 import type { Effect } from "./effect_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file mooring/v1/backup_service.proto.
@@ -325,6 +326,578 @@ export declare type SkippedPart = Message<"mooring.v1.SkippedPart"> & {
 export declare const SkippedPartSchema: GenMessage<SkippedPart>;
 
 /**
+ * Backup in the target of the service.
+ *
+ * @generated from message mooring.v1.Backup
+ */
+export declare type Backup = Message<"mooring.v1.Backup"> & {
+  /**
+   * Name of its file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Time of its creation.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * Size in bytes.
+   *
+   * @generated from field: int64 size = 3;
+   */
+  size: bigint;
+
+  /**
+   * Id of the database that it was made of.
+   *
+   * @generated from field: string database_id = 4;
+   */
+  databaseId: string;
+
+  /**
+   * Whether it was made of this service's database. Others are listed, and never removed.
+   *
+   * @generated from field: bool own = 5;
+   */
+  own: boolean;
+};
+
+/**
+ * Describes the message mooring.v1.Backup.
+ * Use `create(BackupSchema)` to create a new message.
+ */
+export declare const BackupSchema: GenMessage<Backup>;
+
+/**
+ * Part, or entries of a part, that a backup does not have.
+ *
+ * @generated from message mooring.v1.BackupOmission
+ */
+export declare type BackupOmission = Message<"mooring.v1.BackupOmission"> & {
+  /**
+   * Name of the part.
+   *
+   * @generated from field: string part = 1;
+   */
+  part: string;
+
+  /**
+   * Names of the entries. Empty: the whole part.
+   *
+   * @generated from field: repeated string names = 2;
+   */
+  names: string[];
+
+  /**
+   * Scope that the token lacks. Empty: another reason.
+   *
+   * @generated from field: string scope = 3;
+   */
+  scope: string;
+
+  /**
+   * Reason, such as that a server does not answer. Empty: it belongs to this service only.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.BackupOmission.
+ * Use `create(BackupOmissionSchema)` to create a new message.
+ */
+export declare const BackupOmissionSchema: GenMessage<BackupOmission>;
+
+/**
+ * Number of entries of a part of a backup.
+ *
+ * @generated from message mooring.v1.BackupCount
+ */
+export declare type BackupCount = Message<"mooring.v1.BackupCount"> & {
+  /**
+   * Name of the part.
+   *
+   * @generated from field: string part = 1;
+   */
+  part: string;
+
+  /**
+   * Number of its entries.
+   *
+   * @generated from field: int32 count = 2;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message mooring.v1.BackupCount.
+ * Use `create(BackupCountSchema)` to create a new message.
+ */
+export declare const BackupCountSchema: GenMessage<BackupCount>;
+
+/**
+ * Request of CreateBackup.
+ *
+ * @generated from message mooring.v1.CreateBackupRequest
+ */
+export declare type CreateBackupRequest = Message<"mooring.v1.CreateBackupRequest"> & {
+  /**
+   * Passphrase, at least 8 characters. Empty: that of the service. In the target of the service, one
+   * of the caller is for the permanent token alone.
+   *
+   * @generated from field: string passphrase = 1;
+   */
+  passphrase: string;
+
+  /**
+   * Return the backup instead of storing it.
+   *
+   * @generated from field: bool download = 2;
+   */
+  download: boolean;
+
+  /**
+   * Include values that belong to this service: `token`, `version` and `index_progress`. Only for the
+   * permanent token.
+   *
+   * @generated from field: bool include_server_own = 3;
+   */
+  includeServerOwn: boolean;
+};
+
+/**
+ * Describes the message mooring.v1.CreateBackupRequest.
+ * Use `create(CreateBackupRequestSchema)` to create a new message.
+ */
+export declare const CreateBackupRequestSchema: GenMessage<CreateBackupRequest>;
+
+/**
+ * Reply of CreateBackup.
+ *
+ * @generated from message mooring.v1.CreateBackupResponse
+ */
+export declare type CreateBackupResponse = Message<"mooring.v1.CreateBackupResponse"> & {
+  /**
+   * The stored backup. Absent with `download`.
+   *
+   * @generated from field: mooring.v1.Backup backup = 1;
+   */
+  backup?: Backup | undefined;
+
+  /**
+   * The backup itself, with `download`.
+   *
+   * @generated from field: google.protobuf.Struct document = 2;
+   */
+  document?: JsonObject | undefined;
+
+  /**
+   * Numbers of entries.
+   *
+   * @generated from field: repeated mooring.v1.BackupCount counts = 3;
+   */
+  counts: BackupCount[];
+
+  /**
+   * What the backup does not have.
+   *
+   * @generated from field: repeated mooring.v1.BackupOmission omissions = 4;
+   */
+  omissions: BackupOmission[];
+
+  /**
+   * Older backups that were removed after it, by `MOORING_BACKUP_KEEP`.
+   *
+   * @generated from field: repeated mooring.v1.Backup removed = 5;
+   */
+  removed: Backup[];
+
+  /**
+   * Revision of the settings and mounts in it.
+   *
+   * @generated from field: int64 revision = 6;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message mooring.v1.CreateBackupResponse.
+ * Use `create(CreateBackupResponseSchema)` to create a new message.
+ */
+export declare const CreateBackupResponseSchema: GenMessage<CreateBackupResponse>;
+
+/**
+ * Request of ListBackups.
+ *
+ * @generated from message mooring.v1.ListBackupsRequest
+ */
+export declare type ListBackupsRequest = Message<"mooring.v1.ListBackupsRequest"> & {
+};
+
+/**
+ * Describes the message mooring.v1.ListBackupsRequest.
+ * Use `create(ListBackupsRequestSchema)` to create a new message.
+ */
+export declare const ListBackupsRequestSchema: GenMessage<ListBackupsRequest>;
+
+/**
+ * Reply of ListBackups.
+ *
+ * @generated from message mooring.v1.ListBackupsResponse
+ */
+export declare type ListBackupsResponse = Message<"mooring.v1.ListBackupsResponse"> & {
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated mooring.v1.Backup backups = 1;
+   */
+  backups: Backup[];
+
+  /**
+   * Place of the backups, without credentials.
+   *
+   * @generated from field: string target = 2;
+   */
+  target: string;
+
+  /**
+   * Cron expression of the schedule. Empty: none.
+   *
+   * @generated from field: string schedule = 3;
+   */
+  schedule: string;
+
+  /**
+   * Time zone of the schedule, such as `Europe/Berlin`.
+   *
+   * @generated from field: string time_zone = 4;
+   */
+  timeZone: string;
+
+  /**
+   * What the service keeps, such as `daily=7,weekly=4,monthly=12`.
+   *
+   * @generated from field: string keep = 5;
+   */
+  keep: string;
+
+  /**
+   * Time of the next scheduled backup. Absent: none.
+   *
+   * @generated from field: google.protobuf.Timestamp next_time = 6;
+   */
+  nextTime?: Timestamp | undefined;
+
+  /**
+   * Reason of the failure of the last scheduled backup, in the language of the call. Empty: none.
+   *
+   * @generated from field: string problem = 7;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message mooring.v1.ListBackupsResponse.
+ * Use `create(ListBackupsResponseSchema)` to create a new message.
+ */
+export declare const ListBackupsResponseSchema: GenMessage<ListBackupsResponse>;
+
+/**
+ * Request of CheckBackup.
+ *
+ * @generated from message mooring.v1.CheckBackupRequest
+ */
+export declare type CheckBackupRequest = Message<"mooring.v1.CheckBackupRequest"> & {
+  /**
+   * Name of the backup.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Passphrase of the backup. Empty: that of the service.
+   *
+   * @generated from field: string passphrase = 2;
+   */
+  passphrase: string;
+};
+
+/**
+ * Describes the message mooring.v1.CheckBackupRequest.
+ * Use `create(CheckBackupRequestSchema)` to create a new message.
+ */
+export declare const CheckBackupRequestSchema: GenMessage<CheckBackupRequest>;
+
+/**
+ * Reply of CheckBackup.
+ *
+ * @generated from message mooring.v1.CheckBackupResponse
+ */
+export declare type CheckBackupResponse = Message<"mooring.v1.CheckBackupResponse"> & {
+  /**
+   * The backup.
+   *
+   * @generated from field: mooring.v1.Backup backup = 1;
+   */
+  backup?: Backup | undefined;
+
+  /**
+   * Reason for which it cannot be restored, in the language of the call. Empty: it is good.
+   *
+   * @generated from field: string problem = 2;
+   */
+  problem: string;
+
+  /**
+   * Numbers of entries.
+   *
+   * @generated from field: repeated mooring.v1.BackupCount counts = 3;
+   */
+  counts: BackupCount[];
+
+  /**
+   * What the backup does not have.
+   *
+   * @generated from field: repeated mooring.v1.BackupOmission omissions = 4;
+   */
+  omissions: BackupOmission[];
+
+  /**
+   * Entries that a restore into an empty service would not bring back as they were.
+   *
+   * @generated from field: repeated mooring.v1.ArchiveResult losses = 5;
+   */
+  losses: ArchiveResult[];
+
+  /**
+   * Revision of the settings and mounts in it.
+   *
+   * @generated from field: int64 revision = 6;
+   */
+  revision: bigint;
+
+  /**
+   * Version of the program that wrote it.
+   *
+   * @generated from field: string version = 7;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message mooring.v1.CheckBackupResponse.
+ * Use `create(CheckBackupResponseSchema)` to create a new message.
+ */
+export declare const CheckBackupResponseSchema: GenMessage<CheckBackupResponse>;
+
+/**
+ * Request of RestoreBackup: the name of a backup, or a document.
+ *
+ * @generated from message mooring.v1.RestoreBackupRequest
+ */
+export declare type RestoreBackupRequest = Message<"mooring.v1.RestoreBackupRequest"> & {
+  /**
+   * Name of a backup in the target of the service.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The JSON document of a backup, of an export, or of a server's web page.
+   *
+   * @generated from field: google.protobuf.Struct document = 2;
+   */
+  document?: JsonObject | undefined;
+
+  /**
+   * Passphrase of the backup. Empty: that of the service for backups of its target.
+   *
+   * @generated from field: string passphrase = 3;
+   */
+  passphrase: string;
+
+  /**
+   * Parts: settings, mounts, sites, webhooks, principals, servers. Empty: all of the backup.
+   *
+   * @generated from field: repeated string only = 4;
+   */
+  only: string[];
+
+  /**
+   * Change nothing; return what would change.
+   *
+   * @generated from field: bool dry_run = 5;
+   */
+  dryRun: boolean;
+
+  /**
+   * Leave out settings with invalid values, instead of refusing the backup.
+   *
+   * @generated from field: bool skip_invalid = 6;
+   */
+  skipInvalid: boolean;
+
+  /**
+   * Reason for the history, at most 500 characters.
+   *
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
+
+  /**
+   * Restore also values that belong to one server: `token`, `version` and `index_progress`.
+   *
+   * @generated from field: bool include_server_own = 8;
+   */
+  includeServerOwn: boolean;
+
+  /**
+   * Restore mounts although several sites share a credential that can be used once.
+   *
+   * @generated from field: bool allow_shared_credential = 9;
+   */
+  allowSharedCredential: boolean;
+
+  /**
+   * Names of sites here, by their names in the backup.
+   *
+   * @generated from field: map<string, string> site_names = 10;
+   */
+  siteNames: { [key: string]: string };
+
+  /**
+   * Create sites paused: nothing is written to their servers until they are resumed.
+   *
+   * @generated from field: bool pause_sites = 11;
+   */
+  pauseSites: boolean;
+
+  /**
+   * Sites of mounts of documents that name none. Required when there are several sites.
+   *
+   * @generated from field: mooring.v1.SiteChoice sites = 12;
+   */
+  sites?: SiteChoice | undefined;
+};
+
+/**
+ * Describes the message mooring.v1.RestoreBackupRequest.
+ * Use `create(RestoreBackupRequestSchema)` to create a new message.
+ */
+export declare const RestoreBackupRequestSchema: GenMessage<RestoreBackupRequest>;
+
+/**
+ * Reply of RestoreBackup.
+ *
+ * @generated from message mooring.v1.RestoreBackupResponse
+ */
+export declare type RestoreBackupResponse = Message<"mooring.v1.RestoreBackupResponse"> & {
+  /**
+   * The revision afterwards, or the newest with dry_run.
+   *
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+
+  /**
+   * Result for each entry, or with dry_run the expected result.
+   *
+   * @generated from field: repeated mooring.v1.ArchiveResult results = 2;
+   */
+  results: ArchiveResult[];
+
+  /**
+   * Parts of the backup that are not restored.
+   *
+   * @generated from field: repeated mooring.v1.SkippedPart skipped = 3;
+   */
+  skipped: SkippedPart[];
+
+  /**
+   * Sites that follow and do not get the change now, for callers with `sites:read`. They get it when
+   * they answer again, or are resumed.
+   *
+   * @generated from field: repeated mooring.v1.PendingSite pending_sites = 4;
+   */
+  pendingSites: PendingSite[];
+
+  /**
+   * What the backup itself does not have.
+   *
+   * @generated from field: repeated mooring.v1.BackupOmission omissions = 5;
+   */
+  omissions: BackupOmission[];
+};
+
+/**
+ * Describes the message mooring.v1.RestoreBackupResponse.
+ * Use `create(RestoreBackupResponseSchema)` to create a new message.
+ */
+export declare const RestoreBackupResponseSchema: GenMessage<RestoreBackupResponse>;
+
+/**
+ * Request of PruneBackups.
+ *
+ * @generated from message mooring.v1.PruneBackupsRequest
+ */
+export declare type PruneBackupsRequest = Message<"mooring.v1.PruneBackupsRequest"> & {
+  /**
+   * Remove nothing; return what would be removed.
+   *
+   * @generated from field: bool dry_run = 1;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message mooring.v1.PruneBackupsRequest.
+ * Use `create(PruneBackupsRequestSchema)` to create a new message.
+ */
+export declare const PruneBackupsRequestSchema: GenMessage<PruneBackupsRequest>;
+
+/**
+ * Reply of PruneBackups.
+ *
+ * @generated from message mooring.v1.PruneBackupsResponse
+ */
+export declare type PruneBackupsResponse = Message<"mooring.v1.PruneBackupsResponse"> & {
+  /**
+   * Removed backups, newest first; with dry_run those that would be removed.
+   *
+   * @generated from field: repeated mooring.v1.Backup removed = 1;
+   */
+  removed: Backup[];
+
+  /**
+   * Kept backups of this service, newest first.
+   *
+   * @generated from field: repeated mooring.v1.Backup kept = 2;
+   */
+  kept: Backup[];
+
+  /**
+   * Files that have the name of a backup of this service and are none: they are left alone.
+   *
+   * @generated from field: repeated string unknown = 3;
+   */
+  unknown: string[];
+};
+
+/**
+ * Describes the message mooring.v1.PruneBackupsResponse.
+ * Use `create(PruneBackupsResponseSchema)` to create a new message.
+ */
+export declare const PruneBackupsResponseSchema: GenMessage<PruneBackupsResponse>;
+
+/**
  * Treatment of secret values in an archive.
  *
  * @generated from enum mooring.v1.SecretsMode
@@ -365,7 +938,9 @@ export enum SecretsMode {
 export declare const SecretsModeSchema: GenEnum<SecretsMode>;
 
 /**
- * Archives of the whole site: settings, mounts, sites, webhooks, and principals with their tokens.
+ * Archives and backups of the whole site: settings, mounts, sites, webhooks, and principals with their
+ * tokens. A backup is a sealed archive that also has what the servers of the sites have and the service
+ * does not manage, such as their users.
  *
  * @generated from service mooring.v1.BackupService
  */
@@ -396,6 +971,63 @@ export declare const BackupService: GenService<{
     methodKind: "unary";
     input: typeof ImportArchiveRequestSchema;
     output: typeof ImportArchiveResponseSchema;
+  },
+  /**
+   * CreateBackup writes a backup to the target of the service (`MOORING_BACKUP_DIR`). It is written to
+   * a temporary name, read back and opened before it counts. With `download` it is returned instead,
+   * with what the caller may export. FAILED_PRECONDITION: the service has no target, or no passphrase.
+   * RESOURCE_EXHAUSTED: another backup or restore is running.
+   *
+   * @generated from rpc mooring.v1.BackupService.CreateBackup
+   */
+  createBackup: {
+    methodKind: "unary";
+    input: typeof CreateBackupRequestSchema;
+    output: typeof CreateBackupResponseSchema;
+  },
+  /**
+   * ListBackups returns the backups of the target, newest first, and the state of the schedule.
+   *
+   * @generated from rpc mooring.v1.BackupService.ListBackups
+   */
+  listBackups: {
+    methodKind: "unary";
+    input: typeof ListBackupsRequestSchema;
+    output: typeof ListBackupsResponseSchema;
+  },
+  /**
+   * CheckBackup opens a backup of the target as a restore into an empty service would, and compares
+   * the numbers of entries. Nothing is changed. NOT_FOUND: the target has no such backup.
+   *
+   * @generated from rpc mooring.v1.BackupService.CheckBackup
+   */
+  checkBackup: {
+    methodKind: "unary";
+    input: typeof CheckBackupRequestSchema;
+    output: typeof CheckBackupResponseSchema;
+  },
+  /**
+   * RestoreBackup brings the service, and what it does not manage on servers, back to a backup. It is
+   * an import of everything in it: what the backup lacks is not removed. The same call completes one
+   * that has failed in between. NOT_FOUND: the target has no such backup.
+   *
+   * @generated from rpc mooring.v1.BackupService.RestoreBackup
+   */
+  restoreBackup: {
+    methodKind: "unary";
+    input: typeof RestoreBackupRequestSchema;
+    output: typeof RestoreBackupResponseSchema;
+  },
+  /**
+   * PruneBackups removes backups of this service that `MOORING_BACKUP_KEEP` does not keep. The newest
+   * good one, and files that are not backups of this service, are never removed.
+   *
+   * @generated from rpc mooring.v1.BackupService.PruneBackups
+   */
+  pruneBackups: {
+    methodKind: "unary";
+    input: typeof PruneBackupsRequestSchema;
+    output: typeof PruneBackupsResponseSchema;
   },
 }>;
 

@@ -1,0 +1,89 @@
+// The check of a backup in a process of its own: reading and planning a whole site takes seconds and
+// much memory, which the service needs for its calls.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { constants, setPriority } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import type { CheckContent, CheckedBackup } from "../backups/check.ts";
+import type { Config } from "../config/config.ts";
+import { unavailable } from "../messages/error.ts";
+import { message, reviveText } from "../messages/message.ts";
+
+/** Argument of the program that runs `runCheckProcess`; `src/main.ts` has it too. */
+const CHECK_ARGUMENT = "--check-backup-process";
+
+/** Members of the configuration that decide what can be restored. */
+const NEEDED = [
+  "family",
+  "driversDir",
+  "driversEnabled",
+  "maxValue",
+  "maxCustomSettings",
+  "maxSettings",
+  "maxPublicSettings",
+] as const;
+/** The part of the configuration that a check needs. */
+export type CheckConfig = Pick<Config, (typeof NEEDED)[number]>;
+
+/** Time limit of a check, in milliseconds. */
+const LIMIT = 300_000;
+/** Maximum size of its result, in bytes. */
+const MAX_RESULT = 16 * 1024 * 1024;
+
+/** The program: built, or its source. */
+const MAIN = ["../main.js", "../main.ts"]
+  .map((name) => join(import.meta.dirname, name))
+  .find((path) => existsSync(path));
+
+/** Checks backups in a process of its own with the drivers and bounds of the service. */
+export function createProcessCheck(config: CheckConfig): CheckContent {
+  const needed = Object.fromEntries(NEEDED.map((name) => [name, config[name]]));
+  return async (content, passphrase, signal) => {
+    const child = spawn(process.execPath, [MAIN ?? "", CHECK_ARGUMENT], {
+      // The secrets of the service are in its environment.
+      env: Object.fromEntries(
+        Object.entries(process.env).filter(([name]) => !name.startsWith("MOORING_")),
+      ),
+      stdio: ["pipe", "pipe", "ignore"],
+      signal,
+      timeout: LIMIT,
+      killSignal: "SIGKILL",
+    });
+    const ended = once(child, "close");
+    // It must not take the time of calls.
+    if (child.pid !== undefined) lowerPriority(child.pid);
+    child.stdin.on("error", () => undefined);
+    child.stdin.write(`${JSON.stringify({ needed, passphrase })}\n`);
+    child.stdin.end(content);
+    const failed = (reason: string, cause?: unknown) =>
+      unavailable(message("BACKUP_CHECK_FAILED", { reason }), cause);
+    try {
+      const [result, [code]] = await Promise.all([read(child.stdout), ended]);
+      if (code !== 0) throw failed(`exit code ${code}`);
+      return JSON.parse(result.toString("utf8"), reviveText) as CheckedBackup;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof Error && error.message.startsWith("exit")
+        ? error
+        : failed(error instanceof Error ? error.message : String(error), error);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  };
+}
+
+async function read(stream: NodeJS.ReadableStream): Promise<Buffer> {
+  const result = await buffer(stream);
+  if (result.length > MAX_RESULT) throw new Error(`more than ${MAX_RESULT} bytes`);
+  return result;
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended, or the system refuses it.
+  }
+}

@@ -1,0 +1,75 @@
+// The commands export and import.
+
+import { exportArchive, importArchive, readOnly } from "../archive.ts";
+import type { Command } from "../command.ts";
+
+export const exportCommand: Command = {
+  name: "export",
+  usage: [
+    "export [FILE] [--only PARTS] [--secrets MODE] [--passphrase-file PATH] [--force]",
+    "export [FILE] [--include-server-own]",
+  ],
+  summary: "Write an archive of the whole site",
+  details: [
+    "Writes settings, mounts, sites, webhooks, and principals with the definitions of",
+    "their tokens to FILE, atomically and readable only by its owner, or to standard",
+    "output. Secrets are omitted, sealed with a passphrase (from --passphrase-file or",
+    "MOORING_PASSPHRASE, otherwise typed), or written in the clear. import reads the",
+    "file. The admin token of this service is left out unless --include-server-own is",
+    "given.",
+  ],
+  flags: ["force", "include-server-own", "only", "passphrase-file", "secrets"],
+  offline: true,
+  positionals: [0, 1],
+  run: async (run) => {
+    const [file = "-"] = run.args.positionals;
+    await exportArchive(run, {
+      file: file === "-" ? undefined : file,
+      only: readOnly(run.args),
+      names: [],
+    });
+  },
+};
+
+export const importCommand: Command = {
+  name: "import",
+  usage: [
+    "import FILE [--only PARTS] [--site OLD=NEW] [--dry-run] [--yes] [--accept-loss]",
+    "import FILE [--passphrase-file PATH] [--skip-invalid] [--include-server-own]",
+    "import FILE [--pause-sites] [--allow-shared-credential] [--table NAME]",
+  ],
+  summary: "Import an archive, or the settings and mounts of an AList or OpenList server",
+  details: [
+    "FILE is a file of export, a backup file of the AList or OpenList web page (plain",
+    "or encrypted), the SQLite database of such a server with any table prefix, or a",
+    "list of its settings or storages (storages.json, sqlite3 -json); - is JSON on",
+    "standard input. Settings and mounts become one revision; what the file lacks is",
+    "not removed. --site OLD=NEW maps the name of a site, and --site NAMES chooses the",
+    "sites of mounts whose source names none. --skip-invalid skips invalid settings",
+    "instead of refusing all. The passphrase comes from --passphrase-file or",
+    "MOORING_PASSPHRASE, otherwise it is typed. token, version and index_progress are",
+    "skipped unless --include-server-own is given. An import that removes, disables or",
+    "remounts something on a running server, or begins to write to one, asks first. It",
+    "exits with 4 when something of the file is not kept.",
+  ],
+  flags: [
+    "accept-loss",
+    "allow-shared-credential",
+    "dry-run",
+    "include-server-own",
+    "only",
+    "passphrase-file",
+    "pause-sites",
+    "reason",
+    "site",
+    "skip-invalid",
+    "table",
+    "yes",
+  ],
+  offline: true,
+  positionals: [1, 1],
+  run: async (run) => {
+    const [file = ""] = run.args.positionals;
+    await importArchive(run, file, readOnly(run.args));
+  },
+};
