@@ -45,6 +45,28 @@ export function endingTokens(
     .sort((one, other) => one.until - other.until);
 }
 
+/** Minimum lifetime of a token whose end is an incident: shorter ones are meant to end. */
+const LONG_LIFE = 7 * DAY;
+
+/**
+ * Tokens that expire soon or have expired, were made for at least a week, and were neither replaced
+ * nor revoked; the earliest first.
+ */
+export function unrenewedTokens(
+  registry: Pick<AccessRegistry, "tokens" | "principalOf" | "now">,
+): readonly EndingToken[] {
+  const now = registry.now();
+  return [...registry.tokens()]
+    .flatMap((token): EndingToken[] => {
+      const { id, createdAt, expiresAt, revokedAt } = token;
+      const principal = registry.principalOf(token);
+      if (expiresAt === null || revokedAt !== null || !endsSoon(token, now)) return [];
+      if (expiresAt - createdAt < LONG_LIFE || (principal?.disabledAt ?? null) !== null) return [];
+      return [{ principal: principal?.name ?? "", tokenId: id, until: expiresAt }];
+    })
+    .sort((one, other) => one.until - other.until);
+}
+
 export interface EndingNoticeDeps {
   readonly store: JobSlots;
   readonly ending: () => readonly EndingToken[];

@@ -11,7 +11,7 @@ import {
 import { message } from "../messages/message.ts";
 import { type Page, type PageRequest, type Place, pageOf } from "../messages/page.ts";
 import type { AccessCaller, Change } from "./change.ts";
-import { type EndingToken, endingTokens, endsSoon } from "./ending.ts";
+import { type EndingToken, endingTokens, endsSoon, unrenewedTokens } from "./ending.ts";
 import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
 import { checkName, checkPrincipalCount, newPrincipal } from "./principal.ts";
 import type { AccessRegistry } from "./registry.ts";
@@ -59,6 +59,8 @@ export interface TokenService {
   tokens(query: TokenQuery): Promise<Page<TokenView>>;
   /** Tokens that expire soon, the earliest first. */
   endingTokens(): readonly EndingToken[];
+  /** Tokens whose end is an incident. */
+  unrenewedTokens(): readonly EndingToken[];
   /** Creates the principal if it does not exist. */
   createToken(input: TokenInput, caller: AccessCaller): Promise<NewTokenView>;
   rotateToken(input: RotateInput, caller: AccessCaller): Promise<NewTokenView>;
@@ -80,6 +82,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
   return {
     tokens: (query) => listTokens(deps, newestFirst(), query),
     endingTokens: () => endingTokens(deps.registry),
+    unrenewedTokens: () => unrenewedTokens(deps.registry),
     createToken: (input, caller) => createToken(deps, input, caller),
     rotateToken: (input, caller) => rotateToken(deps, input, caller),
     revokeToken: (id, caller) => revokeToken(deps, id, caller),

@@ -19,6 +19,7 @@ import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
 import { createMountSync, type MountRoundListener } from "../mounts/site/sync.ts";
 import { createSealer } from "../secrets/sealer.ts";
+import { errorOf } from "../sites/site.ts";
 import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
 import { createBatches } from "../sync/batch.ts";
@@ -51,6 +52,10 @@ export interface MountTimes {
   readonly read?: number;
   /** Polling interval of a stream of incidents. */
   readonly watch?: number;
+  /** Time for which notifications of one cause are collected. */
+  readonly digest?: number;
+  /** Time without an answer after which a site is down. */
+  readonly down?: number;
   /** Pauses between attempts of a notification. */
   readonly pauses?: readonly number[];
 }
@@ -97,6 +102,9 @@ export async function openMounts(
     mountAt: view.nameAt,
     lister,
     listings: registry,
+    siteFailure: (site) =>
+      errorOf({ state: sites.registry.state(site.id), records: [mounts.onSites.ofSite(site)] }),
+    siteReachedAt: ({ id }) => sites.registry.state(id).reachedAt,
     rowsOf: async ({ id }) => (await sync.read(id)).rows,
     record: (site, row, error) => sync.record(site.id, row, error, classify),
     probeInterval: probeIntervalMs,
@@ -121,6 +129,8 @@ export async function openMounts(
     times: {
       ...(times.tick !== undefined && { beat: times.tick }),
       ...(times.watch !== undefined && { look: times.watch }),
+      ...(times.digest !== undefined && { digest: times.digest }),
+      ...(times.down !== undefined && { down: times.down }),
       ...(times.pauses !== undefined && { pauses: times.pauses }),
     },
   });

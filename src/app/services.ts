@@ -149,6 +149,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     now: Date.now,
     randomPassword,
   });
+  incidents.watchTokens(manager.unrenewedTokens);
   const kinds = createKinds([services.kind, mounts.kind]);
   const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
@@ -199,7 +200,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     siteName: incidents.siteName,
     siteNames: registry.names,
     readSites: () => readSiteNames(registry),
-    mountAt: incidents.mountAt,
+    placeOf: incidents.placeOf,
     coverage: (siteId) => ({ ...mounts.looked(siteId), interval: config.probeIntervalMs }),
     driverOf,
     incidentCounts: incidents.counts,

@@ -236,6 +236,10 @@ interface AuditHeadTable {
 /** Incident: a mount of a site that fails or failed. Times are milliseconds since 1970 UTC. */
 interface IncidentTable {
   id: string;
+  /** `mount`, `site`, `token` or `backup`. */
+  subject: string;
+  /** Id of a token, or name of a backup target; else empty. */
+  name: string;
   site_id: string;
   mount_path: string;
   driver: string;
@@ -258,6 +262,9 @@ interface IncidentTable {
 interface WebhookTable {
   id: string;
   name: string;
+  format: string;
+  /** Sealed JSON. */
+  options: string;
   /** Sealed, as `secret`. */
   url: string;
   secret: string;
@@ -276,6 +283,8 @@ interface WebhookDeliveryTable {
   webhook_id: string;
   incident_id: string;
   type: string;
+  /** Incidents of one cause are sent together; empty: alone. */
+  cause: string;
   body: string;
   created_at: number;
   state: string;

@@ -80,6 +80,8 @@ function newIncident(
 ): StoredIncident {
   return {
     id,
+    subject: "mount",
+    name: "",
     siteId,
     mountPath: path,
     ...shown,

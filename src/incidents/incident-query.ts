@@ -1,6 +1,7 @@
 import type { Transaction } from "kysely";
 import type { Database, IncidentRow } from "../database/schema.ts";
-import type { IncidentClass, IncidentSource } from "./incident.ts";
+import { textFromColumn, textToColumn } from "../messages/message.ts";
+import type { IncidentClass, IncidentSource, IncidentSubject } from "./incident.ts";
 import type { IncidentStore, StoredIncident } from "./store.ts";
 import type { IncidentTables } from "./tables-query.ts";
 import { addDeliveries } from "./webhook/delivery-query.ts";
@@ -17,10 +18,12 @@ export function incidentQueries({
   lockRows,
 }: IncidentTables): Pick<IncidentStore, "list" | "get" | "write" | "acknowledge"> {
   return {
-    list: ({ ids, siteId, mountPath, open, before, limit }) =>
+    list: ({ ids, subject, name, siteId, mountPath, open, before, limit }) =>
       attempt(async () => {
         let query = db.selectFrom("incident").selectAll();
         if (ids !== undefined) query = query.where("id", "in", ids);
+        if (subject !== undefined) query = query.where("subject", "=", subject);
+        if (name !== undefined) query = query.where("name", "=", name);
         if (siteId !== undefined) query = query.where("site_id", "=", siteId);
         if (mountPath !== undefined) query = query.where("mount_path", "=", mountPath);
         if (open !== undefined) query = query.where("closed_at", open ? "=" : ">", 0);
@@ -47,7 +50,7 @@ export function incidentQueries({
           .executeTakeFirst();
         return row && incidentFromRow(row);
       }),
-    write: (incidents, deliveries) =>
+    write: (incidents, deliveries, join) =>
       writing(async (trx) => {
         for (const incident of incidents) {
           const row = incidentToRow(incident);
@@ -58,7 +61,7 @@ export function incidentQueries({
             .onConflict((conflict) => conflict.column("id").doUpdateSet(rest))
             .execute();
         }
-        await addDeliveries(trx, deliveries, lockRows);
+        await addDeliveries(trx, deliveries, { lockRows, join });
       }),
     acknowledge: ({ id, changedAt, acknowledgedAt, acknowledgedBy, note }, deliveries, audit) =>
       writing(async (trx) => {
@@ -70,7 +73,7 @@ export function incidentQueries({
           .where("closed_at", "=", 0)
           .executeTakeFirst();
         if (numUpdatedRows === 0n) return false;
-        await addDeliveries(trx, deliveries, lockRows);
+        await addDeliveries(trx, deliveries, { lockRows });
         await append(trx, audit);
         return true;
       }),
@@ -107,12 +110,14 @@ async function trimIncidents(trx: Transaction<Database>): Promise<void> {
 function incidentFromRow(row: IncidentRow): StoredIncident {
   return {
     id: row.id,
+    subject: row.subject as IncidentSubject,
+    name: row.name,
     siteId: row.site_id,
     mountPath: row.mount_path,
     driver: row.driver,
     class: row.class as IncidentClass,
     source: row.source as IncidentSource,
-    message: row.message,
+    message: textFromColumn(row.message),
     openedAt: row.opened_at,
     changedAt: row.changed_at,
     closedAt: row.closed_at,
@@ -126,12 +131,14 @@ function incidentFromRow(row: IncidentRow): StoredIncident {
 function incidentToRow(incident: StoredIncident): IncidentRow {
   return {
     id: incident.id,
+    subject: incident.subject,
+    name: incident.name,
     site_id: incident.siteId,
     mount_path: incident.mountPath,
     driver: incident.driver,
     class: incident.class,
     source: incident.source,
-    message: incident.message,
+    message: textToColumn(incident.message),
     opened_at: incident.openedAt,
     changed_at: incident.changedAt,
     closed_at: incident.closedAt,

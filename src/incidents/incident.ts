@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ConfigItem, DriverInfo } from "../drivers/driver-info.ts";
-import { type Message, message } from "../messages/message.ts";
+import { type Message, message, type Text } from "../messages/message.ts";
 import { itemKind } from "../mounts/site/item-kind.ts";
 
 /**
@@ -25,12 +25,20 @@ export const CLASSES = [
 export type IncidentClass = (typeof CLASSES)[number];
 
 /**
- * Source of an incident: the mount's status in the server's list, a listing by Mooring, or the
- * expiry of a token.
+ * Source of an incident: the mount's status in the server's list, a listing by Mooring, the expiry
+ * of a token, calls to a site, or a backup.
  */
-const SOURCES = ["status", "probe", "expiry"] as const;
+const SOURCES = ["status", "probe", "expiry", "contact", "backup"] as const;
 
 export type IncidentSource = (typeof SOURCES)[number];
+
+/**
+ * Subject of an incident: a mount of a site, a site, a token (one of Mooring, or that of a site), or
+ * the backups to a target.
+ */
+export const SUBJECTS = ["mount", "site", "token", "backup"] as const;
+
+export type IncidentSubject = (typeof SUBJECTS)[number];
 
 /** Report of one source about a mount. */
 interface Signal {
@@ -45,16 +53,23 @@ interface Signal {
 
 export type Signals = Readonly<Partial<Record<IncidentSource, Signal>>>;
 
-/** Failure of a site's mount, open or closed. Times are milliseconds since 1970 UTC. */
+/** Failure, open or closed. Times are milliseconds since 1970 UTC. */
 export interface Incident {
   readonly id: string;
+  readonly subject: IncidentSubject;
+  /** Id of a token of Mooring, or name of the target of backups; else empty. */
+  readonly name: string;
+  /** Empty: the incident belongs to no site. */
   readonly siteId: string;
-  /** Path on the site. Site and path identify the mount, which may be unknown to Mooring. */
+  /**
+   * Path on the site; empty: the subject is no mount. Site and path identify the mount, which may be
+   * unknown to Mooring.
+   */
   readonly mountPath: string;
   readonly driver: string;
   readonly class: IncidentClass;
   readonly source: IncidentSource;
-  readonly message: string;
+  readonly message: Text;
   readonly openedAt: number;
   /** Time of the last change of class, source or message. */
   readonly changedAt: number;
@@ -216,6 +231,51 @@ export function remedyOf(
       ? message("DO_ENABLE_THERE")
       : message("DO_SYNC_MOUNT", { site, name: mount });
   return message("DO_THEN", { remedy: actionOf(kind), next });
+}
+
+/** Place of an incident, by the names that people use. */
+export interface IncidentPlace {
+  readonly site: string;
+  /** Name of Mooring's mount at this place; undefined: only the site has it. */
+  readonly mount: string | undefined;
+  /** Name of the token's principal, or of the target of backups. */
+  readonly name: string;
+}
+
+/** Advice for a user about an incident. */
+export function adviceOf(incident: Incident, { site, mount }: IncidentPlace): Message {
+  switch (incident.subject) {
+    case "mount":
+      return remedyOf(incident.class, { site, mount });
+    case "site":
+      return incident.class === "credential"
+        ? message("DO_REPLACE_SITE_TOKEN", { site })
+        : message("DO_CHECK_SITE", { site });
+    case "token":
+      return incident.siteId === ""
+        ? message("DO_ROTATE_TOKEN", { id: incident.name })
+        : message("DO_REPLACE_SITE_TOKEN", { site });
+    case "backup":
+      return message("DO_CHECK_BACKUP");
+  }
+}
+
+/** Problem of an incident in a few words. */
+export function titleOf(incident: Incident, { site, name }: IncidentPlace): Message {
+  switch (incident.subject) {
+    case "mount":
+      return message("MOUNT_FAILS", { site, mount: incident.mountPath });
+    case "site":
+      return message(incident.class === "credential" ? "SITE_TOKEN_REFUSED" : "SITE_FAILS", {
+        site,
+      });
+    case "token":
+      return incident.siteId === ""
+        ? message("OWN_TOKEN_ENDS", { name: name || incident.name })
+        : message("SITE_TOKEN_ENDS", { site });
+    case "backup":
+      return message("BACKUP_FAILS", { name });
+  }
 }
 
 /** Items of a driver that may have to be replaced: credentials, for classes that are about them. */

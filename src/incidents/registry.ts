@@ -9,7 +9,7 @@ import { type Change, changeOf, type Place } from "./change.ts";
 import { type Incident, type IncidentEvent, type Observation, observe } from "./incident.ts";
 import { MAX_OPEN, MAX_OPEN_OF_SITE, type MountSignals, OpenIncidents } from "./open-incidents.ts";
 import { createSiteOrder } from "./site-order.ts";
-import type { IncidentStore, StoredDelivery, StoredIncident } from "./store.ts";
+import type { IncidentStore, JoinDeliveries, StoredDelivery, StoredIncident } from "./store.ts";
 import { tokenEnd } from "./token-end.ts";
 
 /** Incidents of a transaction. */
@@ -22,6 +22,7 @@ export interface IncidentRegistryDeps {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** The notifications of a change, stored in the same transaction. */
   readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
+  readonly join: JoinDeliveries;
   /** Called after each stored change. */
   readonly onChange: (event: IncidentEvent, incident: Incident) => void;
   /** Called when failing mounts of a site begin to be without incidents, with their number. */
@@ -93,7 +94,9 @@ export function createIncidentRegistry(deps: IncidentRegistryDeps): IncidentRegi
   };
   return {
     load: () =>
-      order.ofAll(async () => known.reset(await store.list({ open: true, limit: MAX_OPEN }))),
+      order.ofAll(async () =>
+        known.reset(await store.list({ open: true, subject: "mount", limit: MAX_OPEN })),
+      ),
     listed: (site, rows) =>
       order.ofSite(site.id, async () => {
         const byPath = new Map<string, StorageRow>();
@@ -158,7 +161,12 @@ async function inParts<T>(
 async function commitChanges(
   changes: readonly Change[],
   known: OpenIncidents,
-  { store, announce, onChange }: Pick<IncidentRegistryDeps, "store" | "announce" | "onChange">,
+  {
+    store,
+    announce,
+    join,
+    onChange,
+  }: Pick<IncidentRegistryDeps, "store" | "announce" | "join" | "onChange">,
 ): Promise<void> {
   const events: { readonly event: IncidentEvent; readonly incident: StoredIncident }[] = [];
   for (const { event, next } of changes) {
@@ -174,6 +182,7 @@ async function commitChanges(
     await store.write(
       writes,
       events.flatMap(({ event, incident }) => announce(event, incident)),
+      join,
     );
   for (const { siteId, path, next } of changes) known.set(siteId, path, next);
   for (const { event, incident } of events) onChange(event, incident);

@@ -6,6 +6,7 @@ import {
   type Incident as IncidentMessage,
   IncidentSchema,
   IncidentSource as SourceProto,
+  IncidentSubject as SubjectProto,
 } from "../../gen/mooring/v1/incident_pb.js";
 import {
   AcknowledgeIncidentResponseSchema,
@@ -27,11 +28,14 @@ import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import { type Coverage, coverageText } from "./coverage.ts";
 import {
+  adviceOf,
   type Incident,
   type IncidentClass,
+  type IncidentPlace,
   type IncidentSource,
+  type IncidentSubject,
   itemsToReplace,
-  remedyOf,
+  titleOf,
 } from "./incident.ts";
 import type { IncidentService, WatchedIncident, WatchedIncidents } from "./service.ts";
 
@@ -44,8 +48,7 @@ export interface IncidentSite {
   driverOf(name: string): DriverInfo | undefined;
   /** Coverage of the mounts of a site; undefined: of all sites. */
   coverage(siteId: string | undefined): Coverage;
-  /** Name of Mooring's mount at a path of a site; undefined: only the site has it. */
-  mountAt(siteId: string, path: string): string | undefined;
+  placeOf(incident: Incident): IncidentPlace;
 }
 
 /** Implements IncidentService. */
@@ -70,18 +73,17 @@ export function incidentImpl(
   const showOf = memoize((language: Language) => {
     const translate = translations(language);
     const say = (text: Text): string => textIn(text, translate);
-    return ({ incident, site, driver }: WatchedIncident): IncidentMessage =>
-      incidentToProto(incident, {
-        site,
-        action: say(
-          remedyOf(incident.class, {
-            site,
-            mount: source.mountAt(incident.siteId, incident.mountPath),
-          }),
-        ),
+    return ({ incident, site, driver }: WatchedIncident): IncidentMessage => {
+      const place = { ...source.placeOf(incident), site };
+      return incidentToProto(incident, {
+        place,
+        title: say(titleOf(incident, place)),
+        message: say(incident.message),
+        action: say(adviceOf(incident, place)),
         driver:
           driver === undefined || language === "en" ? driver : driverTranslation(language)(driver),
       });
+    };
   });
   const viewIn = memoize((language: Language) =>
     createView<WatchedIncidents, WatchedIncident, WatchIncidentsResponse>(
@@ -150,6 +152,15 @@ const SOURCE_VALUES: Readonly<Record<IncidentSource, SourceProto>> = {
   status: SourceProto.STATUS,
   probe: SourceProto.PROBE,
   expiry: SourceProto.EXPIRY,
+  contact: SourceProto.CONTACT,
+  backup: SourceProto.BACKUP,
+};
+
+const SUBJECT_VALUES: Readonly<Record<IncidentSubject, SubjectProto>> = {
+  mount: SubjectProto.MOUNT,
+  site: SubjectProto.SITE,
+  token: SubjectProto.TOKEN,
+  backup: SubjectProto.BACKUP,
 };
 
 /** Maximum number of mounts that a coverage names. */
@@ -182,20 +193,27 @@ function coverageToProto(
 function incidentToProto(
   incident: Incident,
   {
-    site,
+    place,
+    title,
+    message,
     action,
     driver,
   }: {
-    readonly site: string;
+    readonly place: IncidentPlace;
+    readonly title: string;
+    readonly message: string;
     readonly action: string;
     readonly driver: DriverInfo | undefined;
   },
 ): IncidentMessage {
   const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
-  const { id, mountPath, message, acknowledgedBy, note } = incident;
+  const { id, mountPath, acknowledgedBy, note } = incident;
   return create(IncidentSchema, {
     id,
-    site,
+    subject: SUBJECT_VALUES[incident.subject],
+    name: place.name,
+    title,
+    site: place.site,
     mountPath,
     driver: incident.driver,
     message,

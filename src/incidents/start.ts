@@ -10,13 +10,26 @@ import { startPeriodic } from "../periodic.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
-import { CLASSES, type Incident, type IncidentClass, type IncidentEvent } from "./incident.ts";
+import { type Conditions, createConditions } from "./condition.ts";
+import {
+  CLASSES,
+  type Incident,
+  type IncidentClass,
+  type IncidentEvent,
+  type IncidentPlace,
+} from "./incident.ts";
 import { MAX_OPEN } from "./open-incidents.ts";
 import { createProbes, type ProbeDeps } from "./probe.ts";
 import { createIncidentRegistry, keyOf } from "./registry.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
 import type { IncidentStore, StoredDelivery } from "./store.ts";
-import { createAnnounce, createDeliverer } from "./webhook/deliver.ts";
+import {
+  createWatchCondition,
+  type EndingToken,
+  type WatchConditionDeps,
+} from "./watch-condition.ts";
+import { createAnnounce } from "./webhook/announce.ts";
+import { createDeliverer } from "./webhook/deliver.ts";
 import { createWebhookRegistry, type WebhookRegistry } from "./webhook/registry.ts";
 import { type Send, sendOnce } from "./webhook/send.ts";
 import { createWebhookService, type WebhookService } from "./webhook/service.ts";
@@ -47,6 +60,10 @@ export interface IncidentsDeps {
   readonly lister: Pick<Lister, "isFree" | "list">;
   /** Results of listings, by probes and by users. */
   readonly listings: Pick<MountRegistry, "listings" | "onListing">;
+  /** Why a site can't be read; undefined: it can, or was not read yet. */
+  readonly siteFailure: WatchConditionDeps["failureOf"];
+  /** Time of the last answer of a site. */
+  readonly siteReachedAt: WatchConditionDeps["reachedAt"];
   /** Reads the rows of a site now. */
   readonly rowsOf: ProbeDeps["rowsOf"];
   /** Stores the result of a probe. */
@@ -66,7 +83,15 @@ export interface IncidentsDeps {
   readonly onError: (error: unknown) => void;
   /** Other intervals for tests. */
   readonly times?:
-    | { readonly beat?: number; readonly look?: number; readonly pauses?: readonly number[] }
+    | {
+        readonly beat?: number;
+        readonly look?: number;
+        readonly pauses?: readonly number[];
+        /** Time for which notifications of one cause are collected. */
+        readonly digest?: number;
+        /** Time without an answer after which a site is down. */
+        readonly down?: number;
+      }
     | undefined;
 }
 
@@ -88,7 +113,15 @@ export interface Incidents {
   /** Processes a list of a site's mounts. */
   listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
   siteName(siteId: string): string;
-  mountAt(siteId: string, path: string): string | undefined;
+  placeOf(incident: Incident): IncidentPlace;
+  /**
+   * Opens, changes or closes the incident of a backup (or of a site or token), in any process.
+   *
+   * @param condition undefined: it works.
+   */
+  report: Conditions["report"];
+  /** Sets the reader of tokens of Mooring that end soon or have ended. */
+  watchTokens(read: () => readonly EndingToken[]): void;
   endStreams(): void;
   close(): Promise<void>;
 }
@@ -103,13 +136,32 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   };
   // Hexadecimal: an argument of a command must not begin with a hyphen.
   const newId = (): string => randomBytes(9).toString("hex");
-  const siteName = (siteId: string): string => sites.byId(siteId)?.name ?? REMOVED_SITE;
+  const siteName = (siteId: string): string =>
+    siteId === "" ? "" : (sites.byId(siteId)?.name ?? REMOVED_SITE);
+  /** Tokens of Mooring, known once the access to it is open. */
+  let tokens: () => readonly EndingToken[] = () => [];
+  const tokenName = (id: string): string => {
+    const principal = tokens().find(({ tokenId }) => tokenId === id)?.principal;
+    return principal === undefined ? id : `${principal} (${id})`;
+  };
   const targets = createWebhookRegistry({
     store,
     sealer: deps.sealer,
     onClosed: (name, error) => onError(new Error(`webhook ${name}`, { cause: error })),
   });
-  const announce = createAnnounce({ ...deps, webhooks: targets.all, siteName, newId });
+  const placeOf = (incident: Incident): IncidentPlace => ({
+    site: siteName(incident.siteId),
+    mount:
+      incident.mountPath === "" ? undefined : deps.mountAt(incident.siteId, incident.mountPath),
+    name: incident.subject === "token" ? tokenName(incident.name) : incident.name,
+  });
+  const { announce, join } = createAnnounce({
+    ...deps,
+    webhooks: targets.all,
+    placeOf,
+    newId,
+    digestWindow: deps.times?.digest,
+  });
   const service = createIncidentService({
     store,
     now,
@@ -119,21 +171,34 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     stopping: ending.signal,
     look: deps.times?.look,
   });
+  const onChange = (event: IncidentEvent, incident: Incident): void => {
+    deps.onChange(event, siteName(incident.siteId), incident);
+    service.changed();
+    statusChanged();
+  };
   const registry = createIncidentRegistry({
     store,
     now,
     newId,
     announce,
+    join,
     driverOf: deps.driverOf,
-    onChange: (event, incident) => {
-      deps.onChange(event, siteName(incident.siteId), incident);
-      service.changed();
-      statusChanged();
-    },
+    onChange,
     onLeftOut: deps.onLeftOut,
   });
   deps.listings.onListing(async (siteId, path, listing) => {
     if (await leading()) await registry.probed(siteId, path, listing);
+  });
+  const conditions = createConditions({ store, now, newId, announce, join, onChange });
+  const watching = createWatchCondition({
+    store,
+    report: conditions.report,
+    sites: sites.sites,
+    failureOf: deps.siteFailure,
+    reachedAt: deps.siteReachedAt,
+    tokens: () => tokens(),
+    now,
+    down: deps.times?.down,
   });
   const probes = createProbes({
     interval: deps.probeInterval,
@@ -146,8 +211,8 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     random: deps.random,
     onError,
   });
-  const send: Send = (url, body, headers) =>
-    sendOnce(url, body, headers, { allowPrivate: deps.allowPrivate });
+  const send: Send = (request, reply) =>
+    sendOnce(request, { ...reply, allowPrivate: deps.allowPrivate });
   const deliverer = createDeliverer({
     store,
     send,
@@ -172,6 +237,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   const leading = async (): Promise<boolean> => {
     if (!isLeader()) {
       loading = undefined;
+      watching.reset();
       return false;
     }
     loading ??= registry.load();
@@ -192,7 +258,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   /** Open incidents by site and path, as another process has stored them. */
   let others = new Map<string, Incident>();
   const readOthers = async (): Promise<void> => {
-    const open = await store.list({ open: true, limit: MAX_OPEN });
+    const open = await store.list({ open: true, subject: "mount", limit: MAX_OPEN });
     const versions = (all: Iterable<Incident>): string =>
       JSON.stringify(Array.from(all, ({ id, changedAt }) => [id, changedAt]));
     const isSame = versions(open) === versions(others.values());
@@ -208,6 +274,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       forgotten = now();
       await store.forget(now() - KEPT);
     }
+    await watching.run();
     inBackground(deliverer.run());
     inBackground(probes.run());
   };
@@ -222,6 +289,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       send,
       now,
       newId,
+      translations: deps.translations,
       readSites: () => readSiteNames(sites),
     }),
     counts: () => {
@@ -241,7 +309,11 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       probes.listed(site, rows);
     },
     siteName,
-    mountAt: deps.mountAt,
+    placeOf,
+    report: conditions.report,
+    watchTokens: (read) => {
+      tokens = read;
+    },
     endStreams: () => ending.abort(),
     close: async () => {
       ending.abort();

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../audit/store.ts";
 import type { Text } from "../messages/message.ts";
-import type { Incident, Signals } from "./incident.ts";
+import type { Incident, IncidentSubject, Signals } from "./incident.ts";
 
 /** Incident with the reports of its sources. */
 export interface StoredIncident extends Incident {
@@ -10,6 +10,8 @@ export interface StoredIncident extends Incident {
 /** Filter for incidents; absent members match all. */
 export interface IncidentFilter {
   readonly ids?: readonly string[] | undefined;
+  readonly subject?: IncidentSubject | undefined;
+  readonly name?: string | undefined;
   readonly siteId?: string | undefined;
   readonly mountPath?: string | undefined;
   readonly open?: boolean | undefined;
@@ -22,6 +24,9 @@ export interface IncidentFilter {
 export interface StoredWebhook {
   readonly id: string;
   readonly name: string;
+  readonly format: string;
+  /** Sealed JSON: the options of the format. */
+  readonly options: string;
   /** Sealed: addresses of chat services contain their key. */
   readonly url: string;
   /** Sealed. The key of the signature, as `whsec_` and base64. */
@@ -45,7 +50,11 @@ export interface StoredDelivery {
   readonly incidentId: string;
   /** Such as `incident.opened`. */
   readonly type: string;
-  /** Signed and sent JSON text. */
+  /**
+   * Notifications of one cause within a few seconds are sent as one. Empty: it is sent alone.
+   */
+  readonly cause: string;
+  /** Event as JSON text, from which the format of the webhook makes the sent text. */
   readonly body: string;
   readonly createdAt: number;
   readonly state: DeliveryState;
@@ -57,6 +66,16 @@ export interface StoredDelivery {
   /** Error of the last attempt; empty: none. */
   readonly error: Text;
 }
+
+/**
+ * Adds a notification to one of the same webhook and cause that is not sent yet.
+ *
+ * @returns undefined: `waiting` is being sent, so that `added` is sent by itself.
+ */
+export type JoinDeliveries = (
+  waiting: StoredDelivery,
+  added: StoredDelivery,
+) => StoredDelivery | undefined;
 
 /** Result of adding or changing a webhook. */
 export type WebhookPut = "stored" | "taken" | "gone" | "changed";
@@ -70,7 +89,11 @@ export interface IncidentStore {
    * Writes incidents and their notifications in one transaction. The acknowledgement of an existing
    * incident is not changed; notifications of deleted webhooks are not written.
    */
-  write(incidents: readonly StoredIncident[], deliveries: readonly StoredDelivery[]): Promise<void>;
+  write(
+    incidents: readonly StoredIncident[],
+    deliveries: readonly StoredDelivery[],
+    join?: JoinDeliveries,
+  ): Promise<void>;
   /**
    * Writes only the acknowledgement of an incident: the process that follows sites writes the other
    * members.

@@ -239,6 +239,12 @@ export const MESSAGES = {
   DO_COMPARE_CONFIGURATION:
     "A value of the mount is wrong: compare its paths and names with the provider's.",
   DO_READ_LOG: "Read the message and the log of the site, which has details.",
+  DO_REPLACE_SITE_TOKEN:
+    'Give Mooring a token that the site accepts: "mooring site set {site} --site-token-file PATH", or Edit in the console.',
+  DO_ROTATE_TOKEN:
+    'Create its successor and give it to the program that uses it: "mooring token rotate {id}". If it has ended, create a new one and revoke this one: "mooring token revoke {id}".',
+  DO_CHECK_BACKUP:
+    "Remove the cause that the message names, and make a backup: the incident closes with it.",
   DO_THEN: "{remedy} {next}",
   DO_SYNC_MOUNT:
     'To mount it again: "mooring mount sync {site} {name}", or Mount again in the console.',
@@ -255,6 +261,19 @@ export const MESSAGES = {
   DO_LIST_RULES: 'To list them with their causes: "mooring rule list --site {site}".',
   DO_SYNC_OR_ADOPT:
     'Write the values of Mooring to the site ("mooring mount sync {site} {name}"), or adopt those of the site ("mooring mount adopt {site} {name}").',
+  MOUNT_FAILS: "{mount} on {site} does not work",
+  SITE_FAILS: "{site} cannot be reached",
+  SITE_TOKEN_REFUSED: "{site} refuses the token of Mooring",
+  SITE_TOKEN_ENDS: "The token of {site} expires",
+  OWN_TOKEN_ENDS: "The token {name} expires",
+  TOKEN_ENDS: "it expires in {days} days or less, at {time}",
+  TOKEN_HAS_ENDED: "it has expired at {time}",
+  BACKUP_FAILS: "The backup to {name} failed",
+  INCIDENT_RESOLVED: "Resolved: {title}",
+  INCIDENT_ACKNOWLEDGED: "Acknowledged: {title}",
+  INCIDENT_CHANGED: "Changed: {title}",
+  INCIDENTS_TOGETHER: "{site}: {count} incidents ({class})",
+  INCIDENTS_RESOLVED: "{site}: {count} incidents are resolved ({class})",
   NO_INCIDENTS: "There are no open incidents.",
   NO_MOUNTS_ON_SITES: "No site has a mount.",
   MOUNTS_FAIL: "Mounts that do not work ({count}): {names}.",
@@ -288,6 +307,22 @@ export const MESSAGES = {
     "{field} must have 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or digit",
   TEXT_TOO_LONG: "{field} must have at most {most} characters",
   WEBHOOK_URL_INVALID: "{field} must be an address that begins with https:// or http://",
+  NTFY_TOPIC_MISSING:
+    "{field} must end with the topic: 1 to 64 letters, digits, _ and -, such as https://ntfy.sh/TOPIC",
+  TELEGRAM_TOKEN_INVALID: "{field} must be the token of a bot, as BotFather gives it: 123456:ABC…",
+  TELEGRAM_CHAT_INVALID: "{field} must be the number of a chat, or @ and the name of a channel",
+  DISCORD_URL_INVALID:
+    "{field} must be the address of a webhook: https://discord.com/api/webhooks/…/…",
+  BARK_KEY_INVALID: "{field} must be the key of the device, which the Bark app shows",
+  TEMPLATE_MISSING: "{field} is missing: give a Mustache template of the body",
+  TEMPLATE_INVALID: "{field} is not a valid Mustache template: {reason}",
+  TEMPLATE_TOO_DEEP: "{field} must have at most {most} sections inside each other",
+  CONTENT_TYPE_INVALID: "{field} must be a media type such as application/json",
+  TOO_MANY_HEADERS: "{field} must be at most {most} headers",
+  HEADERS_INVALID:
+    "{field} must have names and ASCII values of HTTP headers; those of the connection, Content-Type and webhook-… are not allowed",
+  WEBHOOK_TEST_TITLE: "Test of the webhook {name}",
+  WEBHOOK_TEST_TEXT: "Notifications of incidents arrive here.",
   WEBHOOK_URL_WITH_USER:
     "{field} must have no user name and no password: give a key in its path or query",
   WEBHOOK_SECRET_INVALID: "{field} must be whsec_ followed by base64, or empty to generate a key",
@@ -298,6 +333,7 @@ export const MESSAGES = {
   VALUE_UNKNOWN: "{field} must be one of {names}",
   ADDRESS_NOT_PUBLIC: "{host} is not a public address: set MOORING_WEBHOOK_TARGETS=any to allow it",
   DELIVERY_REDIRECTED: "HTTP {status}: redirects are not followed, give the final address",
+  DELIVERY_REFUSED: "HTTP {status}: {reason}",
   DELIVERY_TIMEOUT: "no reply within {seconds} s",
   DELIVERY_FAILED: "the request failed ({code})",
   DELIVERY_BROKEN: "the request failed",

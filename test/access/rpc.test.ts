@@ -55,6 +55,7 @@ function served(view: TokenView = VIEW, principal: StoredPrincipal = PRINCIPAL) 
     rotateToken: vi.fn(async () => ({ ...view, text: "mrg_" })),
     revokeToken: vi.fn(async () => view),
     endingTokens: () => [],
+    unrenewedTokens: () => [],
     endOf: vi.fn((id: string) => (id === TOKEN.id ? 9_000 : undefined)),
   } satisfies AccessManager;
   return { access, rpc: accessImpl(access) };

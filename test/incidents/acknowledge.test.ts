@@ -39,6 +39,7 @@ function openRegistry() {
     newId: () => "id",
     driverOf: () => undefined,
     announce,
+    join: () => undefined,
     onChange: () => undefined,
     onLeftOut: () => undefined,
   });

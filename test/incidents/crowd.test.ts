@@ -44,6 +44,7 @@ function start() {
     },
     driverOf: () => undefined,
     announce: () => [],
+    join: () => undefined,
     onChange: () => undefined,
     onLeftOut: ({ name }, count) => leftOut.push([name, count]),
   });

@@ -14,6 +14,8 @@ export interface IncidentPlace {
 
 const incident = (id: string, changes: Partial<StoredIncident> = {}): StoredIncident => ({
   id,
+  subject: "mount",
+  name: "",
   siteId: "s",
   mountPath: `/${id}`,
   driver: "S3",
@@ -33,6 +35,8 @@ const incident = (id: string, changes: Partial<StoredIncident> = {}): StoredInci
 export const storedWebhook = (id: string, changes: Partial<StoredWebhook> = {}): StoredWebhook => ({
   id,
   name: `name ${id}`,
+  format: "standard",
+  options: "{}",
   url: "u",
   secret: "s",
   classes: '["quota"]',
@@ -52,6 +56,7 @@ export const storedDelivery = (
   webhookId: "w",
   incidentId: "i",
   type: "incident.opened",
+  cause: "",
   body: "{}",
   createdAt: 7,
   state: "waiting",

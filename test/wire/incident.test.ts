@@ -19,7 +19,7 @@ const site = startedForAll(startStandIn);
 const service = startedForAll(() =>
   startService({
     env: { MOORING_WEBHOOK_TARGETS: "any", MOORING_SECRET_KEY: "ab".repeat(32) },
-    mountTimes: { tick: 30, read: 30, watch: 30, pauses: [50, 50] },
+    mountTimes: { tick: 30, read: 30, watch: 30, digest: 0, pauses: [50, 50] },
   }),
 );
 const admin = startedForAll(() => as(service.port));
@@ -228,7 +228,7 @@ describe("an incident", () => {
     const second = await startService({
       folder: service.folder,
       env: { MOORING_SECRET_KEY: "ab".repeat(32), MOORING_WEBHOOK_TARGETS: "any" },
-      mountTimes: { tick: 30, read: 30 },
+      mountTimes: { tick: 30, read: 30, digest: 0 },
     });
     const { incidents } = await as(second.port).incidents.listIncidents({});
     expect(incidents.map(({ mountPath }) => mountPath)).toEqual(["/bad"]);

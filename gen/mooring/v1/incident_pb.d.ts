@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_mooring_v1_incident: GenFile;
 
 /**
- * Failure of a mount on a site, open or closed.
+ * Failure of a mount, a site, a token or a backup, open or closed.
  *
  * @generated from message mooring.v1.Incident
  */
@@ -25,14 +25,14 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
   id: string;
 
   /**
-   * Name of the site.
+   * Name of the site. Empty: it belongs to no site.
    *
    * @generated from field: string site = 2;
    */
   site: string;
 
   /**
-   * Path of the mount on the site.
+   * Path of the mount on the site. Empty: the subject is no mount.
    *
    * @generated from field: string mount_path = 3;
    */
@@ -128,6 +128,28 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
    * @generated from field: string note = 16;
    */
   note: string;
+
+  /**
+   * Kind of what fails.
+   *
+   * @generated from field: mooring.v1.IncidentSubject subject = 17;
+   */
+  subject: IncidentSubject;
+
+  /**
+   * Principal and id of a token of Mooring, or name of the target of backups. Empty: another
+   * subject.
+   *
+   * @generated from field: string name = 18;
+   */
+  name: string;
+
+  /**
+   * What fails, in the language of the call.
+   *
+   * @generated from field: string title = 19;
+   */
+  title: string;
 };
 
 /**
@@ -171,8 +193,7 @@ export declare type IncidentItem = Message<"mooring.v1.IncidentItem"> & {
 export declare const IncidentItemSchema: GenMessage<IncidentItem>;
 
 /**
- * Target of notifications. It receives HTTP POST requests with a JSON body,
- * signed as Standard Webhooks 1.0 defines.
+ * Target of notifications. It receives HTTP requests in the format of a service.
  *
  * @generated from message mooring.v1.Webhook
  */
@@ -242,6 +263,41 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
    * @generated from field: bool without_unknown = 9;
    */
   withoutUnknown: boolean;
+
+  /**
+   * Format of the requests.
+   *
+   * @generated from field: mooring.v1.WebhookFormat format = 10;
+   */
+  format: WebhookFormat;
+
+  /**
+   * Telegram: the chat.
+   *
+   * @generated from field: string chat = 11;
+   */
+  chat: string;
+
+  /**
+   * Format `template`: the body.
+   *
+   * @generated from field: mooring.v1.WebhookTemplate template = 12;
+   */
+  template?: WebhookTemplate | undefined;
+
+  /**
+   * Whether a token is stored.
+   *
+   * @generated from field: bool has_token = 13;
+   */
+  hasToken: boolean;
+
+  /**
+   * Names of the further headers; their values are secret.
+   *
+   * @generated from field: repeated string header_names = 14;
+   */
+  headerNames: string[];
 };
 
 /**
@@ -249,6 +305,62 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
  * Use `create(WebhookSchema)` to create a new message.
  */
 export declare const WebhookSchema: GenMessage<Webhook>;
+
+/**
+ * Request of a webhook of the format `template`.
+ *
+ * @generated from message mooring.v1.WebhookTemplate
+ */
+export declare type WebhookTemplate = Message<"mooring.v1.WebhookTemplate"> & {
+  /**
+   * Mustache template of the body, with the members of `data`, `type`, `timestamp`, and `json` (the
+   * event as JSON). `{{name}}` is escaped for JSON, forms, HTML or XML by `content_type`. At most
+   * 4,000 characters, and three sections inside each other.
+   *
+   * @generated from field: string body = 1;
+   */
+  body: string;
+
+  /**
+   * Content-Type of the request. Empty: application/json.
+   *
+   * @generated from field: string content_type = 2;
+   */
+  contentType: string;
+
+  /**
+   * POST, PUT or PATCH. Empty: POST.
+   *
+   * @generated from field: string method = 3;
+   */
+  method: string;
+};
+
+/**
+ * Describes the message mooring.v1.WebhookTemplate.
+ * Use `create(WebhookTemplateSchema)` to create a new message.
+ */
+export declare const WebhookTemplateSchema: GenMessage<WebhookTemplate>;
+
+/**
+ * Further headers of the requests of a webhook.
+ *
+ * @generated from message mooring.v1.WebhookHeaders
+ */
+export declare type WebhookHeaders = Message<"mooring.v1.WebhookHeaders"> & {
+  /**
+   * Values by their names, at most 20; they are secret.
+   *
+   * @generated from field: map<string, string> values = 1;
+   */
+  values: { [key: string]: string };
+};
+
+/**
+ * Describes the message mooring.v1.WebhookHeaders.
+ * Use `create(WebhookHeadersSchema)` to create a new message.
+ */
+export declare const WebhookHeadersSchema: GenMessage<WebhookHeaders>;
 
 /**
  * Webhook to create, or changes of one. Absent fields stay unchanged.
@@ -264,7 +376,7 @@ export declare type WebhookInput = Message<"mooring.v1.WebhookInput"> & {
   name?: string | undefined;
 
   /**
-   * Address, `https://` or `http://`.
+   * Address, `https://` or `http://`. Telegram and Bark: that of the service by default.
    *
    * @generated from field: optional string url = 2;
    */
@@ -305,6 +417,41 @@ export declare type WebhookInput = Message<"mooring.v1.WebhookInput"> & {
    * @generated from field: optional bool disabled = 7;
    */
   disabled?: boolean | undefined;
+
+  /**
+   * Format of the requests. Absent at creation: `standard`.
+   *
+   * @generated from field: optional mooring.v1.WebhookFormat format = 8;
+   */
+  format?: WebhookFormat | undefined;
+
+  /**
+   * Token of a Telegram bot, key of a Bark device, or access token of ntfy.
+   *
+   * @generated from field: optional string token = 9;
+   */
+  token?: string | undefined;
+
+  /**
+   * Telegram: number of a chat, or `@` and the name of a channel.
+   *
+   * @generated from field: optional string chat = 10;
+   */
+  chat?: string | undefined;
+
+  /**
+   * Format `template`: the body.
+   *
+   * @generated from field: mooring.v1.WebhookTemplate template = 11;
+   */
+  template?: WebhookTemplate | undefined;
+
+  /**
+   * Format `template`: further headers, which replace the former ones.
+   *
+   * @generated from field: mooring.v1.WebhookHeaders headers = 12;
+   */
+  headers?: WebhookHeaders | undefined;
 };
 
 /**
@@ -389,15 +536,15 @@ export declare type WebhookDelivery = Message<"mooring.v1.WebhookDelivery"> & {
   incident: string;
 
   /**
-   * `incident.opened`, `incident.changed`, `incident.acknowledged`,
-   * `incident.closed` or `test`.
+   * `incident.opened`, `incident.changed`, `incident.acknowledged`, `incident.closed`,
+   * `incidents.opened` or `incidents.closed` (several of one cause), or `test`.
    *
    * @generated from field: string type = 4;
    */
   type: string;
 
   /**
-   * Body, as signed and sent.
+   * Event as JSON: the body of the format `standard`. Other formats are made of it when it is sent.
    *
    * @generated from field: string body = 5;
    */
@@ -451,6 +598,53 @@ export declare type WebhookDelivery = Message<"mooring.v1.WebhookDelivery"> & {
  * Use `create(WebhookDeliverySchema)` to create a new message.
  */
 export declare const WebhookDeliverySchema: GenMessage<WebhookDelivery>;
+
+/**
+ * Kind of what fails.
+ *
+ * @generated from enum mooring.v1.IncidentSubject
+ */
+export enum IncidentSubject {
+  /**
+   * Unspecified.
+   *
+   * @generated from enum value: INCIDENT_SUBJECT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A mount of a site.
+   *
+   * @generated from enum value: INCIDENT_SUBJECT_MOUNT = 1;
+   */
+  MOUNT = 1,
+
+  /**
+   * A site: it cannot be reached, or refuses the token.
+   *
+   * @generated from enum value: INCIDENT_SUBJECT_SITE = 2;
+   */
+  SITE = 2,
+
+  /**
+   * A token that expires: one of Mooring, or that of a site.
+   *
+   * @generated from enum value: INCIDENT_SUBJECT_TOKEN = 3;
+   */
+  TOKEN = 3,
+
+  /**
+   * Backups.
+   *
+   * @generated from enum value: INCIDENT_SUBJECT_BACKUP = 4;
+   */
+  BACKUP = 4,
+}
+
+/**
+ * Describes the enum mooring.v1.IncidentSubject.
+ */
+export declare const IncidentSubjectSchema: GenEnum<IncidentSubject>;
 
 /**
  * Kind of an incident's cause.
@@ -553,12 +747,94 @@ export enum IncidentSource {
    * @generated from enum value: INCIDENT_SOURCE_EXPIRY = 3;
    */
   EXPIRY = 3,
+
+  /**
+   * Calls to the site.
+   *
+   * @generated from enum value: INCIDENT_SOURCE_CONTACT = 4;
+   */
+  CONTACT = 4,
+
+  /**
+   * A backup.
+   *
+   * @generated from enum value: INCIDENT_SOURCE_BACKUP = 5;
+   */
+  BACKUP = 5,
 }
 
 /**
  * Describes the enum mooring.v1.IncidentSource.
  */
 export declare const IncidentSourceSchema: GenEnum<IncidentSource>;
+
+/**
+ * Format of the requests to the target of a webhook.
+ *
+ * @generated from enum mooring.v1.WebhookFormat
+ */
+export enum WebhookFormat {
+  /**
+   * Unspecified: `standard`.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The event as JSON, signed as Standard Webhooks 1.0 defines.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_STANDARD = 1;
+   */
+  STANDARD = 1,
+
+  /**
+   * ntfy. `url` ends with the topic; `token` is an access token.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_NTFY = 2;
+   */
+  NTFY = 2,
+
+  /**
+   * Telegram. `token` is that of the bot; `chat` is required.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_TELEGRAM = 3;
+   */
+  TELEGRAM = 3,
+
+  /**
+   * Discord.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_DISCORD = 4;
+   */
+  DISCORD = 4,
+
+  /**
+   * Slack, Mattermost or Rocket.Chat.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_SLACK = 5;
+   */
+  SLACK = 5,
+
+  /**
+   * Bark. `token` is the key of the device.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_BARK = 6;
+   */
+  BARK = 6,
+
+  /**
+   * A body of one's own, signed as `standard` is.
+   *
+   * @generated from enum value: WEBHOOK_FORMAT_TEMPLATE = 7;
+   */
+  TEMPLATE = 7,
+}
+
+/**
+ * Describes the enum mooring.v1.WebhookFormat.
+ */
+export declare const WebhookFormatSchema: GenEnum<WebhookFormat>;
 
 /**
  * State of a delivery.

@@ -52,7 +52,7 @@ export declare const ListWebhooksResponseSchema: GenMessage<ListWebhooksResponse
  */
 export declare type CreateWebhookRequest = Message<"mooring.v1.CreateWebhookRequest"> & {
   /**
-   * The webhook: name and url at least.
+   * The webhook: name, and url unless its format has a default.
    *
    * @generated from field: mooring.v1.WebhookInput webhook = 1;
    */
@@ -79,7 +79,7 @@ export declare type CreateWebhookResponse = Message<"mooring.v1.CreateWebhookRes
   webhook?: Webhook | undefined;
 
   /**
-   * Key of its signatures.
+   * Key of its signatures. Empty: its format is not signed.
    *
    * @generated from field: string secret = 2;
    */

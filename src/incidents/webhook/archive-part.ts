@@ -1,4 +1,4 @@
-import { readMembers, timeMember } from "../../archive/member.ts";
+import { type Members, readMembers, timeMember } from "../../archive/member.ts";
 import {
   type ArchiveEntry,
   authorOf,
@@ -15,9 +15,16 @@ import { message, type Text } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import type { IncidentClass } from "../incident.ts";
-import { changedMembers, type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
+import type { WebhookFormat } from "./format/formats.ts";
+import {
+  changedMembers,
+  NO_OPTIONS,
+  newWebhook,
+  type Webhook,
+  type WebhookInput,
+  withWebhookInput,
+} from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
-import { newKey } from "./send.ts";
 import { MAX_WEBHOOKS } from "./service.ts";
 
 export interface WebhookPartDeps {
@@ -116,6 +123,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
       return skip(message("TOO_MANY_WEBHOOKS", { most: MAX_WEBHOOKS }));
     const names = deps.siteNames(context);
     const members = readMembers(entry.content);
+    const options = optionsOf(members, entry);
     const asked = members.texts("sites").map((name) => context.choices.siteNames.get(name) ?? name);
     const unknown = asked.filter((name) => names.idOf(name) === undefined);
     const [first] = unknown;
@@ -128,6 +136,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
     const isAddressless = before === undefined && url === undefined;
     const input: WebhookInput = {
       name: entry.name,
+      ...options,
       classes: members.texts("classes") as readonly IncidentClass[],
       withoutUnknown: members.flag("withoutUnknown"),
       language: members.text("language") || "en",
@@ -143,7 +152,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
     if (problem !== undefined) return skip(problem);
     try {
       const webhook = withWebhookInput(
-        before ?? { ...NEW_WEBHOOK, id: deps.newId(), secret: newKey(), createdAt, createdBy },
+        before ?? newWebhook(deps.newId(), createdAt, createdBy),
         input,
         names,
       );
@@ -177,24 +186,46 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
   }
 }
 
-const NEW_WEBHOOK = {
-  name: "",
-  url: "",
-  classes: [],
-  withoutUnknown: false,
-  siteIds: [],
-  language: "en",
-  disabled: false,
-} as const;
+/** Prefix of the names of secrets that are values of headers. */
+const HEADER = "header.";
+
+/** Format of an entry with its options. Absent secrets of an existing webhook stay unchanged. */
+function optionsOf(members: Members, { secrets }: ArchiveEntry): WebhookInput {
+  const token = ownValue(secrets, "token");
+  const headers = Object.entries(secrets).filter(([name]) => name.startsWith(HEADER));
+  return {
+    format: (members.text("format") || "standard") as WebhookFormat,
+    chat: members.text("chat"),
+    template: members.text("template"),
+    contentType: members.text("contentType") || NO_OPTIONS.contentType,
+    method: members.text("method") || NO_OPTIONS.method,
+    ...(token !== undefined && { token: String(token) }),
+    ...(headers.length > 0 && {
+      headers: Object.fromEntries(
+        headers.map(([name, value]) => [name.slice(HEADER.length), String(value)]),
+      ),
+    }),
+  };
+}
 
 function toEntry(webhook: Webhook, nameOf: SiteNames["nameOf"], isShown: boolean): ArchiveEntry {
   const { name, url, secret, classes, withoutUnknown, siteIds, language, disabled } = webhook;
-  const { createdAt, createdBy } = webhook;
-  const secrets = { url, secret };
+  const { createdAt, createdBy, format, token, chat, template, contentType, method } = webhook;
+  const secrets = {
+    url,
+    secret,
+    ...(token !== "" && { token }),
+    ...Object.fromEntries(
+      Object.entries(webhook.headers).map(([header, value]) => [`${HEADER}${header}`, value]),
+    ),
+  };
   return {
     name,
     content: {
+      format,
       target: new URL(url).origin,
+      ...(chat !== "" && { chat }),
+      ...(template !== "" && { template, contentType, method }),
       classes,
       withoutUnknown,
       sites: siteIds.map((id) => nameOf(id) || id),

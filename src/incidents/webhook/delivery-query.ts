@@ -2,7 +2,7 @@ import { sql, type Transaction } from "kysely";
 import type { LockRows } from "../../database/row-lock.ts";
 import type { Database, WebhookDeliveryRow } from "../../database/schema.ts";
 import { textFromColumn, textToColumn } from "../../messages/message.ts";
-import type { DeliveryState, IncidentStore, StoredDelivery } from "../store.ts";
+import type { DeliveryState, IncidentStore, JoinDeliveries, StoredDelivery } from "../store.ts";
 import type { IncidentTables } from "../tables-query.ts";
 import { lockWebhooks } from "./query.ts";
 
@@ -106,13 +106,44 @@ export function deliveryQueries({
 export async function addDeliveries(
   trx: Transaction<Database>,
   deliveries: readonly StoredDelivery[],
-  lockRows: LockRows,
+  {
+    lockRows,
+    join = () => undefined,
+  }: { readonly lockRows: LockRows; readonly join?: JoinDeliveries | undefined },
 ): Promise<void> {
   const ids = [...new Set(deliveries.map(({ webhookId }) => webhookId))];
   const known = await lockWebhooks(trx, ids, lockRows);
-  for (const delivery of deliveries)
-    if (known.has(delivery.webhookId))
+  for (const delivery of deliveries) {
+    if (!known.has(delivery.webhookId)) continue;
+    const waiting = await waitingWith(trx, delivery);
+    const joined = waiting && join(waiting, delivery);
+    if (joined === undefined) {
       await trx.insertInto("webhook_delivery").values(deliveryToRow(delivery)).execute();
+      continue;
+    }
+    const { id, ...rest } = deliveryToRow(joined);
+    await trx.updateTable("webhook_delivery").set(rest).where("id", "=", id).execute();
+  }
+}
+
+/** The newest unsent delivery of the same webhook and cause. */
+async function waitingWith(
+  trx: Transaction<Database>,
+  { webhookId, cause }: StoredDelivery,
+): Promise<StoredDelivery | undefined> {
+  if (cause === "") return undefined;
+  const row = await trx
+    .selectFrom("webhook_delivery")
+    .selectAll()
+    .where("webhook_id", "=", webhookId)
+    .where("state", "=", "waiting")
+    .where("attempts", "=", 0)
+    .where("cause", "=", cause)
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row && deliveryFromRow(row);
 }
 
 /** Deletes finished deliveries from before a time, and the oldest above the maximum number. */
@@ -152,6 +183,7 @@ function deliveryFromRow(row: WebhookDeliveryRow): StoredDelivery {
     webhookId: row.webhook_id,
     incidentId: row.incident_id,
     type: row.type,
+    cause: row.cause,
     body: row.body,
     createdAt: row.created_at,
     state: row.state as DeliveryState,

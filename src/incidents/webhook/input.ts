@@ -2,7 +2,9 @@ import { invalid, type Violation } from "../../messages/error.ts";
 import { type Message, message, problemAt } from "../../messages/message.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
-import { keyProblem } from "./send.ts";
+import type { FormatOptions } from "./format/format.ts";
+import { FORMAT_OF, FORMATS, type WebhookFormat } from "./format/formats.ts";
+import { keyProblem, newKey } from "./send.ts";
 
 /** Languages of notifications. */
 const WEBHOOK_LANGUAGES = ["en", "zh-CN"] as const;
@@ -12,11 +14,12 @@ const MAX_URL = 2_000;
 const MAX_SITES = 200;
 
 /** Target of notifications. Frozen. */
-export interface Webhook {
+export interface Webhook extends FormatOptions {
   /** Never changes. */
   readonly id: string;
   /** 1 to 64 letters, digits, `.`, `_` and `-`. Unique. */
   readonly name: string;
+  readonly format: WebhookFormat;
   readonly url: string;
   /** Key of the signatures: `whsec_` and base64. */
   readonly secret: string;
@@ -37,6 +40,8 @@ export interface Webhook {
 export type WebhookInput = {
   readonly [M in
     | "name"
+    | "format"
+    | keyof FormatOptions
     | "url"
     | "secret"
     | "classes"
@@ -60,6 +65,12 @@ export function wantsClass(
   return kind === "unknown" && !withoutUnknown;
 }
 
+const SECRETS = ["url", "secret", "token", "headers"] as const;
+
+function isSecret(name: string): name is (typeof SECRETS)[number] {
+  return SECRETS.some((each) => each === name);
+}
+
 /** Members of a webhook that differ after a change. */
 export function changedMembers(
   before: Webhook,
@@ -69,7 +80,7 @@ export function changedMembers(
     reveals,
   }: {
     readonly input: WebhookInput;
-    /** Whether the caller may read address and key. Otherwise, sent ones count as changed. */
+    /** Whether the caller may read address, keys and headers. Otherwise, sent ones count as changed. */
     readonly reveals: boolean;
   },
 ): (keyof Webhook)[] {
@@ -77,21 +88,61 @@ export function changedMembers(
   return names.filter(
     (name) =>
       JSON.stringify(before[name]) !== JSON.stringify(after[name]) ||
-      (!reveals && (name === "url" || name === "secret") && input[name] !== undefined),
+      (!reveals && isSecret(name) && input[name] !== undefined),
   );
 }
 
-/** Problem of another address for signatures with the same key. */
-function redirectionProblem({ url }: Webhook, input: WebhookInput): Message | undefined {
-  if (url === "" || input.url === undefined || input.secret !== undefined) return undefined;
-  const next = URL.parse(input.url);
-  return next === null || next.origin === URL.parse(url)?.origin
-    ? undefined
-    : message("KEPT_SECRET_REDIRECTED", { by: "url" });
+/** A webhook before the input of its creator. */
+export function newWebhook(id: string, createdAt: number, createdBy: string): Webhook {
+  return {
+    id,
+    name: "",
+    format: "standard",
+    url: "",
+    secret: newKey(),
+    ...NO_OPTIONS,
+    classes: [],
+    withoutUnknown: false,
+    siteIds: [],
+    language: "en",
+    disabled: false,
+    createdAt,
+    createdBy,
+  };
+}
+
+/** Options of a webhook whose format has none. */
+export const NO_OPTIONS: FormatOptions = {
+  token: "",
+  chat: "",
+  template: "",
+  contentType: "application/json",
+  method: "POST",
+  headers: {},
+};
+
+/**
+ * Secrets that the client has to give again, because the webhook would send them to another address:
+ * the client may not know them.
+ */
+function redirectionProblems(
+  before: Webhook,
+  next: Webhook,
+  input: WebhookInput,
+): (readonly [field: string, problem: Message])[] {
+  if (before.url === "" || URL.parse(next.url)?.origin === URL.parse(before.url)?.origin) return [];
+  const again = message("KEPT_SECRET_REDIRECTED", { by: "url" });
+  const isKept = {
+    secret: FORMAT_OF[next.format].isSigned && input.secret === undefined,
+    token: next.token !== "" && input.token === undefined,
+    headers: Object.keys(next.headers).length > 0 && input.headers === undefined,
+  };
+  return Object.entries(isKept).flatMap(([field, kept]) => (kept ? [[field, again] as const] : []));
 }
 
 /**
- * Applies a client's input to a webhook.
+ * Applies a client's input to a webhook. A disabled one may lack what its format needs, as after an
+ * import without secrets.
  *
  * @throws INVALID_ARGUMENT with every violation; none has an address or a key.
  */
@@ -104,11 +155,22 @@ export function withWebhookInput(
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
   const siteIds = siteNames?.map((name) => sites.idOf(name) ?? "") ?? webhook.siteIds;
-  const next: Webhook = Object.freeze({ ...webhook, ...given, siteIds });
-  const problems: [field: string, problem: Message | undefined][] = [
+  const merged: Webhook = { ...webhook, ...given, siteIds };
+  const format = FORMAT_OF[merged.format];
+  const url = merged.url === "" ? (format?.defaultUrl ?? "") : merged.url;
+  const next: Webhook = Object.freeze({ ...merged, url });
+  const problems: (readonly [field: string, problem: Message | undefined])[] = [
     ["name", NAME.test(next.name) ? undefined : message("NAME_INVALID")],
     ["url", urlProblem(next.url)],
-    ["secret", keyProblem(next.secret) ?? redirectionProblem(webhook, input)],
+    ["secret", keyProblem(next.secret)],
+    [
+      "format",
+      FORMATS.includes(next.format)
+        ? undefined
+        : message("VALUE_UNKNOWN", { names: FORMATS.join(", ") }),
+    ],
+    ...(next.disabled || urlProblem(next.url) !== undefined ? [] : (format?.problems(next) ?? [])),
+    ...redirectionProblems(webhook, next, input),
     [
       "classes",
       next.classes.every((each) => CLASSES.includes(each))

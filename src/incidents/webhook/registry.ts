@@ -2,6 +2,8 @@ import type { AuditEntry } from "../../audit/store.ts";
 import type { Sealer } from "../../secrets/sealer.ts";
 import type { IncidentClass } from "../incident.ts";
 import type { IncidentStore, StoredWebhook, WebhookPut } from "../store.ts";
+import type { FormatOptions } from "./format/format.ts";
+import type { WebhookFormat } from "./format/formats.ts";
 import type { Webhook } from "./input.ts";
 
 /** Webhooks of the store in memory, with decrypted secrets. */
@@ -37,11 +39,13 @@ export function createWebhookRegistry({
   const closed = new Set<string>();
   const openRow = (row: StoredWebhook): Webhook | undefined => {
     try {
-      const { url, secret, classes, sites, ...rest } = row;
+      const { url, secret, options, format, classes, sites, ...rest } = row;
       return Object.freeze({
         ...rest,
         url: sealer.open(keyOf(row.id, "url"), url),
         secret: sealer.open(keyOf(row.id, "secret"), secret),
+        format: format as WebhookFormat,
+        ...(JSON.parse(sealer.open(keyOf(row.id, "options"), options)) as FormatOptions),
         ...readClasses(classes),
         siteIds: JSON.parse(sites) as string[],
       });
@@ -64,7 +68,7 @@ export function createWebhookRegistry({
       }
       webhooks = next;
       for (const { row, open } of next.values())
-        if (sealer.needsReseal(row.url) || sealer.needsReseal(row.secret))
+        if ([row.url, row.secret, row.options].some(sealer.needsReseal))
           await registry.update(open, []);
     },
     all: () => [...webhooks.values()].map(({ open }) => open),
@@ -83,17 +87,20 @@ export function createWebhookRegistry({
 
   async function put(
     webhook: Webhook,
-    options: Parameters<IncidentStore["putWebhook"]>[1],
+    change: Parameters<IncidentStore["putWebhook"]>[1],
   ): Promise<WebhookPut> {
-    const { url, secret, classes, withoutUnknown, siteIds, ...rest } = webhook;
+    const { url, secret, classes, withoutUnknown, siteIds, ...others } = webhook;
+    const { token, chat, template, contentType, method, headers, ...rest } = others;
+    const options: FormatOptions = { token, chat, template, contentType, method, headers };
     const row: StoredWebhook = {
       ...rest,
+      options: sealer.seal(keyOf(webhook.id, "options"), JSON.stringify(options)),
       url: sealer.seal(keyOf(webhook.id, "url"), url),
       secret: sealer.seal(keyOf(webhook.id, "secret"), secret),
       classes: JSON.stringify(withoutUnknown ? [...classes, WITHOUT_UNKNOWN] : classes),
       sites: JSON.stringify(siteIds),
     };
-    const result = await store.putWebhook(row, options);
+    const result = await store.putWebhook(row, change);
     if (result === "stored") webhooks.set(webhook.id, { row, open: Object.freeze(webhook) });
     return result;
   }
@@ -111,6 +118,6 @@ function readClasses(stored: string): Pick<Webhook, "classes" | "withoutUnknown"
 }
 
 /** Context of a sealed secret, which cannot be decrypted in another one. */
-function keyOf(id: string, member: "url" | "secret"): string {
+function keyOf(id: string, member: "url" | "secret" | "options"): string {
   return `webhook/${id}/${member}`;
 }

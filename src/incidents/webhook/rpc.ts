@@ -4,6 +4,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type IncidentClass as ClassProto,
   type WebhookDelivery as DeliveryMessage,
+  WebhookFormat as FormatProto,
   WebhookDeliveryState as StateProto,
   WebhookDeliverySchema,
   type WebhookInput as WebhookInputMessage,
@@ -30,7 +31,8 @@ import { pageLimit, placeOf, tokenOf } from "../../messages/page.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
 import { CLASS_VALUES } from "../rpc.ts";
 import type { DeliveryState } from "../store.ts";
-import type { Webhook, WebhookInput } from "./input.ts";
+import { FORMAT_OF, FORMATS, type WebhookFormat } from "./format/formats.ts";
+import { NO_OPTIONS, type Webhook, type WebhookInput } from "./input.ts";
 import type { NamedDelivery, WebhookService } from "./service.ts";
 
 /** Implements WebhookService. */
@@ -56,7 +58,8 @@ export function webhookImpl(
       create(ListWebhooksResponseSchema, { webhooks: (await webhooks.list()).map(toProto) }),
     createWebhook: async ({ webhook }, context) => {
       const made = await webhooks.create(inputFromProto(webhook), originOf(context));
-      return create(CreateWebhookResponseSchema, { webhook: toProto(made), secret: made.secret });
+      const secret = FORMAT_OF[made.format].isSigned ? made.secret : "";
+      return create(CreateWebhookResponseSchema, { webhook: toProto(made), secret });
     },
     updateWebhook: async ({ name, webhook }, context) => {
       // As in exports: only the permanent token reads addresses and keys.
@@ -111,7 +114,36 @@ function inputFromProto(input: WebhookInputMessage | undefined): WebhookInput {
     classes: input.classes?.classes.map(classFromProto),
     withoutUnknown: input.classes?.withoutUnknown,
     sites: input.sites?.names,
+    format: input.format === undefined ? undefined : formatFromProto(input.format),
+    token: input.token,
+    chat: input.chat,
+    headers: input.headers?.values,
+    ...(input.template && {
+      template: input.template.body,
+      contentType: input.template.contentType || NO_OPTIONS.contentType,
+      method: input.template.method || NO_OPTIONS.method,
+    }),
   };
+}
+
+const FORMAT_VALUES: Readonly<Record<WebhookFormat, FormatProto>> = {
+  standard: FormatProto.STANDARD,
+  ntfy: FormatProto.NTFY,
+  telegram: FormatProto.TELEGRAM,
+  discord: FormatProto.DISCORD,
+  slack: FormatProto.SLACK,
+  bark: FormatProto.BARK,
+  template: FormatProto.TEMPLATE,
+};
+
+function formatFromProto(value: FormatProto): WebhookFormat {
+  if (value === FormatProto.UNSPECIFIED) return "standard";
+  const found = FORMATS.find((each) => FORMAT_VALUES[each] === value);
+  if (found !== undefined) return found;
+  const names = FORMATS.map((each) => `WEBHOOK_FORMAT_${each.toUpperCase()}`).join(", ");
+  throw invalid([
+    { field: "format", description: message("VALUE_UNKNOWN", { field: "format", names }) },
+  ]);
 }
 
 function classFromProto(value: ClassProto): IncidentClass {
@@ -140,6 +172,17 @@ function webhookToProto(webhook: Webhook, siteName: (siteId: string) => string):
     target: new URL(webhook.url).origin,
     classes: webhook.classes.map((each) => CLASS_VALUES[each]),
     createTime: timestampFromMs(webhook.createdAt),
+    format: FORMAT_VALUES[webhook.format],
+    chat: webhook.chat,
+    hasToken: webhook.token !== "",
+    headerNames: Object.keys(webhook.headers),
+    ...(webhook.template !== "" && {
+      template: {
+        body: webhook.template,
+        contentType: webhook.contentType,
+        method: webhook.method,
+      },
+    }),
   });
 }
 

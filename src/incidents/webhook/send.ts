@@ -5,6 +5,8 @@ import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { type Message, message, type Text } from "../../messages/message.ts";
+import { plainMessage } from "../../sync/failure.ts";
+import type { WebhookRequest } from "./format/format.ts";
 
 /** Time limit of one attempt, from the DNS look-up to the headers of the reply, in milliseconds. */
 const LIMIT = 15_000;
@@ -17,14 +19,17 @@ export interface Attempt {
   readonly error: Text;
 }
 
-/** Posts a message once; never rejects. */
-export type Send = (
-  url: string,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-) => Promise<Attempt>;
+/** Sends a message once; never rejects. */
+export type Send = (outgoing: WebhookRequest, options?: SendReply) => Promise<Attempt>;
 
-export interface SendOptions {
+export interface SendReply {
+  /** Members of a JSON reply that explain a refusal. */
+  readonly reasonIn?: readonly string[];
+  /** Texts that must not be shown. */
+  readonly secrets?: readonly string[];
+}
+
+export interface SendOptions extends SendReply {
   /** Allows loopback, private, link-local and other addresses that are not public. */
   readonly allowPrivate: boolean;
   /** Milliseconds; 15 s by default. */
@@ -32,17 +37,15 @@ export interface SendOptions {
 }
 
 /**
- * Posts a message once. Redirects are not followed, and the reply's body is not read. Never
- * rejects.
+ * Sends a message once. Redirects are not followed. Of a reply, only the reason of a refusal is
+ * read (`reasonIn`), from at most 4 kB. Never rejects.
  *
  * The address is checked after the name was resolved, and the connection is opened to the checked
  * address, which prevents DNS rebinding.
  */
 export async function sendOnce(
-  url: string,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-  { allowPrivate, limit = LIMIT }: SendOptions,
+  { url, method, headers, body }: WebhookRequest,
+  { allowPrivate, limit = LIMIT, reasonIn = [], secrets = [] }: SendOptions,
 ): Promise<Attempt> {
   const target = new URL(url);
   const host = target.hostname.replace(/^\[|\]$/g, "");
@@ -54,13 +57,12 @@ export async function sendOnce(
   const open = target.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise<Attempt>((settle) => {
     const request = open(target, {
-      method: "POST",
+      method,
       agent: false,
       signal,
       lookup: allowPrivate ? undefined : publicLookup,
       headers: {
         ...headers,
-        "content-type": "application/json",
         "content-length": Buffer.byteLength(body),
         "user-agent": "mooring",
       },
@@ -68,8 +70,18 @@ export async function sendOnce(
     const answer = (response: IncomingMessage): void => {
       const status = response.statusCode ?? 0;
       response.on("error", () => undefined);
-      response.destroy();
-      settle({ status, error: status >= 200 && status < 300 ? "" : statusError(status) });
+      if (status >= 200 && status < 300) {
+        response.destroy();
+        settle({ status, error: "" });
+        return;
+      }
+      void reasonOfReply(response, { reasonIn, secrets }).then((reason) =>
+        settle({
+          status,
+          error:
+            reason === "" ? statusError(status) : message("DELIVERY_REFUSED", { status, reason }),
+        }),
+      );
     };
     request.on("response", answer);
     // Without a listener for a protocol upgrade, Node closes the connection without an event.
@@ -85,6 +97,32 @@ export async function sendOnce(
     });
     request.end(body);
   }).finally(() => clearTimeout(timer));
+}
+
+/** Maximum number of bytes of a reply that are read. */
+const MAX_REPLY = 4_096;
+const MAX_REASON = 200;
+
+/** Reason of a refusal in a JSON reply, without secrets. Never rejects. */
+async function reasonOfReply(
+  response: IncomingMessage,
+  { reasonIn, secrets }: Required<SendReply>,
+): Promise<string> {
+  try {
+    if (reasonIn.length === 0) return "";
+    let text = "";
+    for await (const part of response.setEncoding("utf8")) {
+      text += part;
+      if (text.length > MAX_REPLY) return "";
+    }
+    const reply = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
+    const reason = reasonIn.map((name) => reply?.[name]).find((each) => typeof each === "string");
+    return plainMessage(String(reason ?? ""), secrets).slice(0, MAX_REASON);
+  } catch {
+    return "";
+  } finally {
+    response.destroy();
+  }
 }
 
 /** Global unicast addresses of IPv6 (RFC 4291, section 2.4, as IANA assigns them). */

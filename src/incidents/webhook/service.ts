@@ -1,13 +1,21 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../../audit/entry.ts";
 import { failedPrecondition, notFound, ServiceError } from "../../messages/error.ts";
+import type { Language, Translate } from "../../messages/language.ts";
 import { message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
-import { changedMembers, type Webhook, type WebhookInput, withWebhookInput } from "./input.ts";
+import { sendTo } from "./deliver.ts";
+import {
+  changedMembers,
+  newWebhook,
+  type Webhook,
+  type WebhookInput,
+  withWebhookInput,
+} from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
-import { newKey, type Send, signedHeaders } from "./send.ts";
+import type { Send } from "./send.ts";
 
 /** Maximum number of webhooks. */
 export const MAX_WEBHOOKS = 20;
@@ -20,6 +28,7 @@ export interface WebhookServiceDeps {
   readonly readSites: () => Promise<SiteNames>;
   readonly now: () => number;
   readonly newId: () => string;
+  readonly translations: (language: Language) => Translate;
 }
 
 /** A delivery with the name of its webhook. */
@@ -96,12 +105,10 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         Code.ResourceExhausted,
         message("WEBHOOK_BUSY", { name: webhook.name }),
       );
-    const { id, body } = delivery;
-    const headers = signedHeaders(webhook.secret, { id, time: now(), body });
     sending.add(webhook.id);
-    const { status, error } = await deps
-      .send(webhook.url, body, headers)
-      .finally(() => sending.delete(webhook.id));
+    const { status, error } = await sendTo(webhook, delivery, { send: deps.send, now }).finally(
+      () => sending.delete(webhook.id),
+    );
     const done = await store.changeDelivery(
       delivery,
       (stored) => ({
@@ -114,7 +121,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           : // A planned attempt is still made.
             stored.nextTry === 0 && { state: "failed" }),
       }),
-      [doneEntry(origin, now(), [webhook.name], { delivery: id, status })],
+      [doneEntry(origin, now(), [webhook.name], { delivery: delivery.id, status })],
     );
     return { ...done, webhook: webhook.name };
   };
@@ -127,19 +134,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       await registry.load();
       if (registry.all().length >= MAX_WEBHOOKS)
         throw failedPrecondition(message("TOO_MANY_WEBHOOKS", { most: MAX_WEBHOOKS }));
-      const empty: Webhook = {
-        id: deps.newId(),
-        name: "",
-        url: "",
-        secret: newKey(),
-        classes: [],
-        withoutUnknown: false,
-        siteIds: [],
-        language: "en",
-        disabled: false,
-        createdAt: now(),
-        createdBy: origin.actor,
-      };
+      const empty = newWebhook(deps.newId(), now(), origin.actor);
       const { secret, ...rest } = input;
       const webhook = withWebhookInput(empty, secret === "" ? rest : input, await deps.readSites());
       await put("add", webhook, origin, ["name", "url", "secret"]);
@@ -164,12 +159,18 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     test: async (name, origin) => {
       const webhook = await get(name);
       const time = new Date(now()).toISOString();
-      const data = { webhook: name };
+      const translate = deps.translations(webhook.language as Language);
+      const data = {
+        title: message("WEBHOOK_TEST_TITLE", { name }).in(translate),
+        text: message("WEBHOOK_TEST_TEXT").in(translate),
+        webhook: name,
+      };
       const delivery: StoredDelivery = {
         id: deps.newId(),
         webhookId: webhook.id,
         incidentId: "",
         type: "test",
+        cause: "",
         body: JSON.stringify({ type: "test", timestamp: time, data }),
         createdAt: now(),
         state: "waiting",

@@ -1,7 +1,8 @@
 import { Webhook as Verifier } from "standardwebhooks";
 import { beforeEach, expect, test } from "vitest";
 import type { StoredDelivery } from "../../../src/incidents/store.ts";
-import { createDeliverer, type OpenWebhook } from "../../../src/incidents/webhook/deliver.ts";
+import { createDeliverer } from "../../../src/incidents/webhook/deliver.ts";
+import { newWebhook, type Webhook } from "../../../src/incidents/webhook/input.ts";
 import { type Attempt, newKey } from "../../../src/incidents/webhook/send.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { startedForEach } from "../../started.ts";
@@ -17,6 +18,8 @@ beforeEach(async () => {
       {
         id,
         name: id,
+        format: "standard",
+        options: "{}",
         url: "",
         secret: "",
         classes: "[]",
@@ -35,6 +38,7 @@ const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDeli
   webhookId: "a",
   incidentId: "i",
   type: "incident.opened",
+  cause: "",
   body: `{"id":"${id}"}`,
   createdAt: 1,
   state: "waiting",
@@ -47,15 +51,20 @@ const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDeli
 
 function desk(
   answer: (url: string) => Attempt | Promise<Attempt>,
-  webhooks: Partial<Record<string, Partial<OpenWebhook>>> = {},
+  webhooks: Partial<Record<string, Partial<Webhook>>> = {},
 ) {
   const sent: { url: string; body: string; headers: Readonly<Record<string, string>> }[] = [];
   const disabled: string[] = [];
   const clock = { now: Date.now() };
   const deliverer = createDeliverer({
     store: store.incidents,
-    webhook: (id) => ({ id, url: `http://${id}`, secret: key, disabled: false, ...webhooks[id] }),
-    send: async (url, body, headers) => {
+    webhook: (id) => ({
+      ...newWebhook(id, 1, "admin"),
+      url: `http://${id}`,
+      secret: key,
+      ...webhooks[id],
+    }),
+    send: async ({ url, body, headers }) => {
       sent.push({ url, body, headers });
       return answer(url);
     },

@@ -55,10 +55,17 @@ describe("a signature", () => {
   });
 });
 
+const post = (url: string, headers: Readonly<Record<string, string>> = {}) => ({
+  url,
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: "{}",
+});
+
 describe("an attempt", () => {
   test("is one request with the body and the headers", async () => {
     const headers = { "webhook-id": "a" };
-    expect(await sendOnce(`${url}/204?key=1`, "{}", headers, { allowPrivate })).toEqual({
+    expect(await sendOnce(post(`${url}/204?key=1`, headers), { allowPrivate })).toEqual({
       status: 204,
       error: "",
     });
@@ -76,7 +83,7 @@ describe("an attempt", () => {
     [302, expect.sentence(/^HTTP 302: redirects are not followed, give the final address$/)],
   ])("that is answered with %i", async (status, error) => {
     const before = seen.length;
-    const result = await sendOnce(`${url}/${status}`, "{}", {}, { allowPrivate });
+    const result = await sendOnce(post(`${url}/${status}`), { allowPrivate });
     expect(result).toEqual({ status, error });
     expect(seen.length).toBe(before + 1);
   });
@@ -93,19 +100,19 @@ describe("an attempt", () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
-    const sent = await sendOnce(`http://127.0.0.1:${port}/`, "{}", {}, { allowPrivate });
+    const sent = await sendOnce(post(`http://127.0.0.1:${port}/`), { allowPrivate });
     expect(sent).toEqual({ status: 101, error: "HTTP 101" });
   });
 
   test("ends without a reply, and its error has no address", async () => {
-    const hang = await sendOnce(`${url}/hang`, "{}", {}, { allowPrivate, limit: 50 });
+    const hang = await sendOnce(post(`${url}/hang`), { allowPrivate, limit: 50 });
     expect(hang).toEqual({ status: 0, error: expect.sentence(/^no reply within 0\.05 s$/) });
-    const cut = await sendOnce(`${url}/cut`, "{}", {}, { allowPrivate });
+    const cut = await sendOnce(post(`${url}/cut`), { allowPrivate });
     expect(cut).toEqual({
       status: 0,
       error: expect.sentence(/^the request failed \(ECONNRESET\)$/),
     });
-    const none = await sendOnce("http://name.invalid/key", "{}", {}, { allowPrivate });
+    const none = await sendOnce(post("http://name.invalid/key"), { allowPrivate });
     expect(none.status).toBe(0);
     expect(none.error).not.toContain("key");
   });
@@ -164,7 +171,7 @@ describe("addresses that are not public", () => {
     const before = seen.length;
     const { port } = new URL(url);
     const target = origin === "" ? url : `${origin}:${port}`;
-    const result = await sendOnce(`${target}/204`, "{}", {}, { allowPrivate: false });
+    const result = await sendOnce(post(`${target}/204`), { allowPrivate: false });
     expect(result.status).toBe(0);
     expect(result.error).sentence(/not a public address|ENOTFOUND/);
     expect(seen.length).toBe(before);

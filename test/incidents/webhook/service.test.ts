@@ -13,6 +13,7 @@ import { siteNames } from "../../sites/names.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 
+const translations = () => (text: string) => text;
 const newPath = temporaryPaths();
 const origin = {
   actor: "admin",
@@ -33,12 +34,13 @@ test("a hanging target has one message in progress over all calls, and blocks no
       sealer: createSealer([]),
       onClosed: () => undefined,
     }),
-    send: (url) =>
+    send: ({ url }) =>
       url.includes("hangs")
         ? new Promise((resolve) => hanging.push(resolve))
         : Promise.resolve({ status: 204, error: "" }),
     now: () => 1,
     readSites: async () => siteNames(),
+    translations,
     newId: () => {
       ids += 1;
       return `id-${ids}`;
@@ -79,6 +81,7 @@ test("a resent message keeps an attempt that another process stores meanwhile, a
     now: () => 1,
     readSites: async () => siteNames(),
     newId: () => "id",
+    translations,
   });
   await webhooks.create({ name: "hook", url: "https://a.example/", secret: "" }, origin);
   const waiting: StoredDelivery = {
@@ -86,6 +89,7 @@ test("a resent message keeps an attempt that another process stores meanwhile, a
     webhookId: "id",
     incidentId: "i",
     type: "incident.opened",
+    cause: "",
     body: "{}",
     createdAt: 1,
     state: "waiting",
@@ -120,6 +124,7 @@ const serviceOn = (incidents: typeof store.incidents) =>
     now: () => 1,
     readSites: async () => siteNames(),
     newId: () => "id",
+    translations,
   });
 
 test("a change keeps what another process changed between the read and the write", async () => {
