@@ -7,6 +7,7 @@ import {
   type Webhook,
   type WebhookDelivery,
   WebhookDeliveryState,
+  WebhookFormat,
 } from "../../gen/mooring/v1/incident_pb.js";
 import { quote } from "../config/complaint.ts";
 import { suggestion } from "../suggestion.ts";
@@ -56,7 +57,7 @@ export async function writeIncidents(
     [
       { title: "ID" },
       { title: "SITE" },
-      { title: "MOUNT", flexible: true },
+      { title: "SUBJECT", flexible: true },
       { title: "CLASS" },
       { title: "SINCE" },
       { title: "STATE" },
@@ -65,7 +66,7 @@ export async function writeIncidents(
     incidents.map((incident) => [
       incident.id,
       incident.site,
-      incident.mountPath,
+      incident.mountPath || incident.title,
       className(incident.class),
       timeOf(incident.openTime),
       stateOf(incident),
@@ -77,6 +78,7 @@ export async function writeIncidents(
 /** Prints one incident with what to do. */
 export async function writeIncident(output: Output, incident: Incident): Promise<void> {
   const rows: [string, string][] = [
+    ["what", incident.title],
     ["site", incident.site],
     ["mount", incident.mountPath],
     ["driver", incident.driver],
@@ -109,14 +111,16 @@ export async function writeWebhooks(output: Output, webhooks: readonly Webhook[]
   await output.table(
     [
       { title: "NAME" },
+      { title: "FORMAT" },
       { title: "TARGET", flexible: true },
       { title: "CLASSES" },
       { title: "SITES", flexible: true },
       { title: "LANGUAGE" },
       { title: "STATE" },
     ],
-    webhooks.map(({ name, target, classes, withoutUnknown, sites, language, disabled }) => [
+    webhooks.map(({ name, format, target, classes, withoutUnknown, sites, language, disabled }) => [
       name,
+      (WebhookFormat[format] ?? "").toLowerCase(),
       target,
       classes.length === 0
         ? "all"

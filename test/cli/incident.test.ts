@@ -48,7 +48,7 @@ const webhook = (...args: string[]) => service.cli(["webhook", ...args]);
 
 test("incidents are listed, shown and acknowledged", async () => {
   const list = await incident("list");
-  expect(list.out).toMatch(/^ID +SITE +MOUNT +CLASS +SINCE +STATE +MESSAGE$/m);
+  expect(list.out).toMatch(/^ID +SITE +SUBJECT +CLASS +SINCE +STATE +MESSAGE$/m);
   expect(list.out).toMatch(/one +\/films +credential .* open +invalid_grant/);
   const [{ id }] = JSON.parse((await incident("list", "--json")).out).incidents;
   // As an argument it must not look like a flag.
@@ -73,7 +73,7 @@ test("webhooks are added, tested, changed and removed", async () => {
   const added = await webhook("add", "chat", "--url-file", urlFile, ...classes);
   expect(added.out).toMatch(/^whsec_\S+\n$/);
   expect((await webhook("list")).out).toMatch(
-    /^chat +http:\/\/127.0.0.1:\d+ +credential,quota +all +en +enabled$/m,
+    /^chat +standard +http:\/\/127.0.0.1:\d+ +credential,quota +all +en +enabled$/m,
   );
   expect(await webhook("test", "chat")).toMatchObject({
     code: 0,
@@ -96,7 +96,7 @@ test("webhooks are added, tested, changed and removed", async () => {
   expect((await webhook("resend", id)).out).toBe(`${id}: delivered (HTTP 204)\n`);
   const changes = ["--disabled", "true", "--classes", "all", "--site", "one"];
   const set = await webhook("set", "chat", ...changes);
-  expect(set.out).toMatch(/^chat +\S+ +all +one +en +disabled$/m);
+  expect(set.out).toMatch(/^chat +standard +\S+ +all +one +en +disabled$/m);
   expect((await webhook("test", "chat")).err).toContain("is disabled: enable it first");
   expect(await webhook("remove", "chat", "--yes")).toMatchObject({
     code: 0,
@@ -112,4 +112,56 @@ test("invalid commands are reported", async () => {
   );
   expect((await webhook("set", "x", "--disabled", "yes")).err).toContain("true or false");
   expect((await incident("lst")).err).toContain("did you mean incident list?");
+});
+
+test("webhooks of services are created with their token from a file, which is not shown", async () => {
+  const token = "123456789:AAE-abcdefghijklmnopqrstuvwxyz012345";
+  const tokenFile = join(service.folder, "bot-token");
+  await writeFile(tokenFile, `${token}\n`);
+  const made = await webhook(
+    "create",
+    "phone",
+    "--format",
+    "telegram",
+    "--chat",
+    "-1001234567890",
+    "--service-token-file",
+    tokenFile,
+  );
+  expect(made).toMatchObject({
+    code: 0,
+    err: expect.stringContaining("mooring webhook test phone"),
+  });
+  expect(made.out).toMatch(/^phone +telegram +https:\/\/api\.telegram\.org +all/m);
+  const listed = await webhook("list", "--json");
+  expect(listed.out).toMatch(/"format": ?"WEBHOOK_FORMAT_TELEGRAM"/);
+  expect(made.out + made.err + listed.out).not.toContain(token);
+  expect((await webhook("remove", "phone", "--yes")).code).toBe(0);
+});
+
+test("a template is created with its content type and headers", async () => {
+  const template = join(service.folder, "template");
+  const headers = join(service.folder, "headers");
+  await writeFile(template, '{"content":"{{title}}"}');
+  await writeFile(headers, "X-Key: secret-value\n");
+  const files = ["--template-file", template, "--headers-file", headers, "--url-file", urlFile];
+  expect((await webhook("add", "own", "--format", "template", ...files)).code).toBe(0);
+  const listed = (await webhook("list", "--json")).out;
+  expect(listed).toContain("X-Key");
+  expect(listed).not.toContain("secret-value");
+  status = 200;
+  expect((await webhook("test", "own")).out).toMatch(/^own: delivered/);
+  await webhook("remove", "own", "--yes");
+});
+
+test.each([
+  [["--format", "telegrm"], /did you mean telegram\?/],
+  [["--format", "telegram"], /the token of the bot is missing.*--service-token-file/],
+  [["--format", "bark"], /the key of the device is missing/],
+  [["--format", "slack"], /the address of the webhook is missing.*--url-file/],
+  [["--content-type", "text/plain"], /go with --template-file/],
+])("a webhook with %j says what is missing", async (args, expected) => {
+  const failed = await webhook("create", "x", ...args);
+  expect(failed.code).toBe(2);
+  expect(failed.err).toMatch(expected);
 });

@@ -1,5 +1,9 @@
 import { create } from "@bufbuild/protobuf";
-import { WebhookDeliveryState, WebhookInputSchema } from "../../../gen/mooring/v1/incident_pb.js";
+import {
+  WebhookDeliveryState,
+  WebhookFormat,
+  WebhookInputSchema,
+} from "../../../gen/mooring/v1/incident_pb.js";
 import {
   CreateWebhookResponseSchema,
   ListWebhookDeliveriesResponseSchema,
@@ -9,6 +13,8 @@ import {
   UpdateWebhookResponseSchema,
   WebhookService,
 } from "../../../gen/mooring/v1/webhook_service_pb.js";
+import { quote } from "../../config/complaint.ts";
+import { suggestion } from "../../suggestion.ts";
 import type { FlagName } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
@@ -18,12 +24,25 @@ import { limitOf, readPages } from "../pages.ts";
 import { askHidden, canAsk, confirm } from "../prompt.ts";
 
 const input: readonly FlagName[] = [
-  ...(["classes", "disabled", "language", "site", "secret-file", "url-file"] as const),
+  "chat",
+  "classes",
+  "content-type",
+  "disabled",
+  "format",
+  "headers-file",
+  "http-method",
+  "language",
+  "secret-file",
+  "service-token-file",
+  "site",
+  "template-file",
+  "url-file",
 ];
 const flags: readonly FlagName[] = [...input, "limit", "yes"];
 
 const actions: Readonly<Record<string, Action>> = {
   add: { count: 1, flags: input, act: add },
+  create: { count: 1, flags: input, act: add },
   list: { count: 0, flags: [], act: list },
   set: { count: 1, flags: input, act: set },
   test: { count: 1, flags: [], act: test },
@@ -37,6 +56,9 @@ export const webhookCommand: Command = {
   actions,
   usage: [
     "webhook add NAME [--url-file PATH] [--classes LIST] [--site LIST] [--language CODE]",
+    "webhook add NAME --format FORMAT [--service-token-file PATH] [--chat CHAT]",
+    "webhook add NAME --format template --template-file PATH [--content-type TYPE]",
+    "webhook create NAME ...",
     "webhook list",
     "webhook set NAME [--url-file PATH] [--classes LIST] [--site LIST] [--disabled MODE]",
     "webhook test NAME",
@@ -44,12 +66,13 @@ export const webhookCommand: Command = {
     "webhook resend ID",
     "webhook remove NAME [--yes]",
   ],
-  summary: "Send incidents to other services, with signatures",
+  summary: "Send incidents to ntfy, Telegram, Discord, Slack, Bark and others",
   details: [
-    "add prints the key of the signatures (Standard Webhooks) once. The address is read",
-    "from a file, from standard input (-), or typed; never from the command line,",
-    "because addresses of chat services are secrets. Failed messages are retried for",
-    "three days; deliveries lists them, and resend sends one again.",
+    "add (or create) prints the key of the signatures (Standard Webhooks) once. Address",
+    "and token are read from a file, from standard input (-), or typed; never from the",
+    "command line, because they are secrets. Telegram and Bark need no address. Failed",
+    "messages are retried for three days; deliveries lists them, and resend sends one",
+    "again.",
   ],
   flags,
   offline: false,
@@ -61,11 +84,15 @@ async function add(run: CommandRun, [name = ""]: readonly string[]): Promise<voi
   const { args, output, connectTo, notice } = run;
   const webhook = create(WebhookInputSchema, {
     ...(await inputOf(run)),
+    ...(await targetOf(run)),
     name,
-    url: await urlOf(run),
   });
   const reply = await (await connectTo(WebhookService)).createWebhook({ webhook });
   if (args.is("json")) return output.json(CreateWebhookResponseSchema, reply);
+  if (reply.secret === "") {
+    if (reply.webhook !== undefined) await writeWebhooks(output, [reply.webhook]);
+    return notice(`${name}: added; try it with: mooring webhook test ${name}`);
+  }
   await output.value(`${reply.secret}\n`);
   notice(`${name}: the key of its signatures; it is shown only once`);
 }
@@ -149,7 +176,19 @@ async function inputOf({ args, world }: CommandRun) {
     throw usage("--disabled must be true or false");
   const secret = args.text("secret-file");
   const language = args.text("language");
+  const format = args.text("format");
+  const token = args.text("service-token-file");
+  const chat = args.text("chat");
+  const template = await templateOf(args, world);
+  const headers = args.text("headers-file");
   return {
+    ...(format !== undefined && { format: formatOf(format) }),
+    ...(token !== undefined && { token: (await readValue(token, world)).trim() }),
+    ...(chat !== undefined && { chat }),
+    ...(template && { template }),
+    ...(headers !== undefined && {
+      headers: { values: headersOf(await readValue(headers, world)) },
+    }),
     ...(classes !== undefined && { classes: classesOf(classes) }),
     ...(sites !== undefined && { sites: { names: namesOf(sites) } }),
     ...(disabled !== undefined && { disabled: disabled === "true" }),
@@ -158,20 +197,81 @@ async function inputOf({ args, world }: CommandRun) {
   };
 }
 
+const FORMATS = Object.entries(WebhookFormat).flatMap(([name, value]) =>
+  typeof value === "number" && value > 0 ? [[name.toLowerCase(), value] as const] : [],
+);
+
+/** @throws CliFailure (usage). */
+function formatOf(text: string): WebhookFormat {
+  const found = FORMATS.find(([name]) => name === text.toLowerCase());
+  if (found !== undefined) return found[1];
+  const names = FORMATS.map(([name]) => name);
+  const hint = suggestion(text, names, `: the formats are ${names.join(", ")}`);
+  throw usage(`there is no format ${quote(text)}${hint}`);
+}
+
+async function templateOf(args: CommandRun["args"], world: CommandRun["world"]) {
+  const path = args.text("template-file");
+  if (path !== undefined)
+    return {
+      body: await readValue(path, world),
+      contentType: args.text("content-type") ?? "",
+      method: args.text("http-method") ?? "",
+    };
+  if (args.has("content-type") || args.has("http-method"))
+    throw usage("--content-type and --http-method go with --template-file");
+  return undefined;
+}
+
+/** Headers such as `X-Key: value`, one a line. @throws CliFailure (usage), which quotes no value. */
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  return Object.fromEntries(
+    lines.map((line, at) => {
+      const [, name, value] = /^([^:\s]+):\s*(.*?)\s*$/.exec(line) ?? [];
+      if (name === undefined || value === undefined)
+        throw usage(`line ${at + 1} of the headers is not NAME: VALUE`);
+      return [name, value];
+    }),
+  );
+}
+
 /** Names of a list; `all` is an empty list. */
 function namesOf(text: string): string[] {
   return text === "all" ? [] : text.split(",").map((name) => name.trim());
 }
 
-/** The address, from a file or typed; never an argument. */
-async function urlOf({ args, world }: CommandRun): Promise<string> {
-  const path = args.text("url-file");
+/** Formats with an address of their own, and the name of what they need instead. */
+const WITHOUT_ADDRESS: ReadonlyMap<string, string> = new Map([
+  ["telegram", "Token of the bot"],
+  ["bark", "Key of the device"],
+]);
+
+/** Address or token of a new webhook, from a file or typed. */
+async function targetOf(run: CommandRun) {
+  const { args } = run;
+  const what = WITHOUT_ADDRESS.get((args.text("format") ?? "").toLowerCase());
+  if (what === undefined) return { url: await urlOf(run) };
+  const url = args.has("url-file") ? { url: await urlOf(run) } : {};
+  if (args.has("service-token-file")) return url;
+  return { ...url, token: await secretOf(run, "service-token-file", what) };
+}
+
+async function urlOf(run: CommandRun): Promise<string> {
+  return secretOf(run, "url-file", "Address of the webhook");
+}
+
+/** A secret, from a file or typed; never an argument. */
+async function secretOf(
+  { args, world }: CommandRun,
+  flag: "url-file" | "service-token-file",
+  what: string,
+): Promise<string> {
+  const path = args.text(flag);
+  const name = what.charAt(0).toLowerCase() + what.slice(1);
   if (path === undefined && !canAsk(world))
-    throw usage("the address is missing: name a file with --url-file (- is standard input)");
-  const url =
-    path === undefined
-      ? await askHidden(world, "Address of the webhook")
-      : await readValue(path, world);
-  if (url.trim() === "") throw usage("the address is empty");
-  return url.trim();
+    throw usage(`the ${name} is missing: name a file with --${flag} (- is standard input)`);
+  const text = path === undefined ? await askHidden(world, what) : await readValue(path, world);
+  if (text.trim() === "") throw usage(`the ${name} is empty`);
+  return text.trim();
 }
