@@ -8,6 +8,7 @@ import { language, t } from "../i18n/language.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
 import type { ChosenSites } from "../mounts/input.ts";
 import { SiteChoice } from "../mounts/site-choice.tsx";
+import { FIELDS, type FormatChoice, FormatFields, formatInput, NO_FORMAT } from "./format.tsx";
 
 /**
  * Button and dialog for a new webhook.
@@ -39,7 +40,7 @@ function AddDialog({
   readonly onClose: () => void;
 }) {
   const name = useSignal("");
-  const url = useSignal("");
+  const target = useSignal<FormatChoice>(NO_FORMAT);
   const sites = useSignal<ChosenSites>({ all: true, names: new Set() });
   const classes = useSignal<ReadonlySet<IncidentClass>>(new Set());
   const wrong = useSignal<ReadonlyMap<string, string>>(new Map());
@@ -51,7 +52,7 @@ function AddDialog({
       const { secret } = await webhookService.createWebhook({
         webhook: {
           name: name.value.trim(),
-          url: url.value.trim(),
+          ...formatInput(target.value),
           language: language.value,
           classes: { classes: [...classes.value] },
           sites: { names: [...sites.value.names] },
@@ -64,7 +65,7 @@ function AddDialog({
         ({ field, description }) => [field.replace(/^webhook\./, ""), description] as const,
       );
       wrong.value = new Map(at);
-      const isShown = at.length > 0 && at.every(([field]) => ["name", "url"].includes(field));
+      const isShown = at.length > 0 && at.every(([field]) => FIELDS.includes(field));
       failure.value = isShown ? "" : message || t("state.offline");
     } finally {
       busy.value = false;
@@ -89,13 +90,11 @@ function AddDialog({
             name.value = text;
           }}
         />
-        <Field
-          label={t("webhook.url")}
-          hint={t("webhook.urlHint")}
-          wrong={wrong.value.get("url")}
-          value={url.value}
-          onChange={(text) => {
-            url.value = text;
+        <FormatFields
+          value={target.value}
+          wrong={wrong.value}
+          onChange={(choice) => {
+            target.value = choice;
           }}
         />
         <SiteChoice

@@ -20,6 +20,7 @@ import type { MessageKey } from "../i18n/messages.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { AddWebhook } from "./add.tsx";
+import { formatName } from "./format.tsx";
 import "./webhooks.css";
 
 addMessages(pagesTexts, webhooksTexts);
@@ -82,7 +83,7 @@ function OneWebhook({
   readonly webhook: Webhook;
   readonly onChange: () => void;
 }) {
-  const { name, target, classes, sites, disabled } = webhook;
+  const { name, format, target, classes, sites, disabled } = webhook;
   const isAsked = useSignal(false);
   const isOpen = useSignal(false);
   const busy = useSignal(false);
@@ -123,7 +124,7 @@ function OneWebhook({
         <div>
           <strong>{name}</strong> {disabled && <span class="badge">{t("mount.disabled")}</span>}
           <p class="quiet small">
-            <code>{target}</code> · {scope.join(" · ")}
+            {formatName(format)} · <code>{target}</code> · {scope.join(" · ")}
           </p>
         </div>
         <div class="ways">

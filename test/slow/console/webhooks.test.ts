@@ -54,3 +54,23 @@ test("webhooks are created, tested, sent again, disabled and deleted", async () 
     await new Promise((resolve) => target.close(resolve));
   }
 });
+
+test("a webhook of a service asks for what the service needs, and its token is not shown again", async () => {
+  const page = await console.enter("webhooks");
+  await page.getByRole("button", { name: "Add a webhook" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("phone");
+  await dialog.getByLabel("Service").selectOption("Telegram");
+  expect(await dialog.getByLabel("Address").count()).toBe(0);
+  await dialog.getByLabel("Token").fill("wrong");
+  await dialog.getByRole("button", { name: "Add a webhook" }).click();
+  await dialog.locator(".wrong", { hasText: "BotFather" }).waitFor();
+  const token = "123456789:AAE-abcdefghijklmnopqrstuvwxyz012345";
+  await dialog.getByLabel("Token").fill(token);
+  await dialog.getByLabel("Chat").fill("-1001234567890");
+  await dialog.getByRole("button", { name: "Add a webhook" }).click();
+  const row = page.locator("[data-webhook=phone]");
+  await row.getByText("Telegram").waitFor();
+  expect(await page.locator("[data-secret]").count()).toBe(0);
+  expect(await page.content()).not.toContain(token);
+});
