@@ -124,6 +124,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   users: ["access", "audit", "database", "messages", "sites", "sync"],
   // What servers have and Mooring does not manage.
   servers: ["audit", "database", "messages", "sites", "sync", "users"],
+  // Files of the deployment that declare records.
+  "state-file": [
+    "access/grant.ts",
+    "archive",
+    "database/error.ts",
+    "files",
+    "messages",
+    "settings/format/registry.ts",
+  ],
   // In front of a server.
   upstream: [
     "access",

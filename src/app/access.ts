@@ -43,8 +43,8 @@ export interface AccessParts {
     readonly tryAcquireJobSlot: LedgerStore["tryAcquireJobSlot"];
     onNews(listener: () => void): void;
   };
-  /** The upstream, whose admins are admitted too. */
-  readonly upstream: Upstream | undefined;
+  /** The upstream, whose admins are admitted too; it is opened after the access. */
+  readonly upstream: Pick<Upstream, "identify"> | undefined;
   readonly throttle: Throttle;
   readonly localize: Localize;
   readonly log: Logger;

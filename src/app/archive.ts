@@ -23,6 +23,8 @@ export interface ArchiveParts {
   readonly mounts: Pick<MountPartDeps, "list" | "running" | "managedBy">;
   readonly webhooks: WebhookRegistry;
   readonly access: StorePart;
+  /** File that declares a record of a part; undefined: clients may change it. */
+  readonly declaredBy: (part: string, name: string) => string | undefined;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   readonly databaseId: () => string;
@@ -51,6 +53,7 @@ export function openArchive(
     now,
     newId,
     effects: deps.effects,
+    managedBy: (name) => deps.declaredBy("sites", name),
   });
   const { managedBy } = settings;
   const siteNames = sites.names;
@@ -70,6 +73,7 @@ export function openArchive(
       createWebhookPart({
         registry: deps.webhooks,
         siteNames,
+        managedBy: (name) => deps.declaredBy("webhooks", name),
         now,
         // Hexadecimal: an argument of a command must not begin with a hyphen.
         newId: () => randomBytes(9).toString("hex"),

@@ -4,6 +4,7 @@ import { inMemory } from "../config/database.ts";
 import { mountRules } from "../mounts/kind.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { createSiteRegistry } from "../sites/registry.ts";
+import { createDeclared } from "../state-file/declared.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { openStore } from "./database.ts";
 import { openOfflineArchive } from "./offline.ts";
@@ -20,7 +21,7 @@ export async function openEmptyArchive(
   config: Config,
 ): Promise<{ readonly archive: Archive; readonly close: () => Promise<void> }> {
   const database = { dialect: "sqlite", filename: inMemory } as const;
-  const own: Config = { ...config, database, secretKeys: [], settingsFile: undefined };
+  const own: Config = { ...config, database, secretKeys: [] };
   const store = await openStore({ database, integrityCheck: "off" }, () => undefined);
   const log = await createLogger({ level: "silent", format: "json" });
   const drivers = await readOfflineDrivers(own);
@@ -31,8 +32,10 @@ export async function openEmptyArchive(
       mountRules({ driverOf: (name) => drivers.get(name), sites: () => offlineSites([]) }),
     ],
     version: programVersion(),
+    managedBy: () => undefined,
     showToken: () => undefined,
   });
+  await services.begin();
   const sites = createSiteRegistry({
     store: store.sites,
     sealer: createSealer([]),
@@ -40,7 +43,13 @@ export async function openEmptyArchive(
   });
   await sites.load();
   return {
-    archive: await openOfflineArchive(own, { store, services, sites, drivers }),
+    archive: await openOfflineArchive(own, {
+      store,
+      services,
+      sites,
+      drivers,
+      declared: createDeclared(),
+    }),
     close: async () => {
       await services.close();
       await store.close();

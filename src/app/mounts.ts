@@ -13,7 +13,6 @@ import { message } from "../messages/message.ts";
 import { isMountChange } from "../mounts/kind.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { createMountView } from "../mounts/mount-view.ts";
-import { followMountsFile } from "../mounts/provision.ts";
 import { createMountService } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
@@ -22,6 +21,7 @@ import { createSealer } from "../secrets/sealer.ts";
 import { errorOf } from "../sites/site.ts";
 import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
+import type { Declared } from "../state-file/declared.ts";
 import { createBatches } from "../sync/batch.ts";
 import type { RecordStateStore } from "../sync/record-registry.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -39,6 +39,8 @@ export interface MountParts {
   readonly services: Pick<SettingServices, "ledger" | "feed" | "fingerprint">;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
+  /** File that declares a record of a part of archives; undefined: clients change it. */
+  readonly declaredBy: Declared["by"];
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: MountTimes | undefined;
@@ -70,8 +72,8 @@ export interface OpenMounts {
 
 /** Starts the work on the mounts of the sites, and on incidents of failing mounts. */
 export async function openMounts(
-  { secretKeys, probeIntervalMs, webhookTargets, mountsFile }: Config,
-  { sites, store, services, driverOf, driverNames, log, times = {} }: MountParts,
+  { secretKeys, probeIntervalMs, webhookTargets }: Config,
+  { sites, store, services, driverOf, driverNames, declaredBy, log, times = {} }: MountParts,
 ): Promise<OpenMounts> {
   const { ledger, feed, fingerprint } = services;
   const ending = new AbortController();
@@ -96,6 +98,7 @@ export async function openMounts(
     store: store.incidents,
     sites: sites.registry,
     isLeader: sites.sync.isLeader,
+    declaredBy: (name) => declaredBy("webhooks", name),
     driverOf,
     sealer: createSealer(secretKeys),
     translations: createTranslations(),
@@ -141,6 +144,7 @@ export async function openMounts(
     registry,
     driverOf,
     driverNames,
+    declaredBy: (name) => declaredBy("mounts", name),
     stopping: ending.signal,
     sites: sites.registry,
     view,
@@ -166,21 +170,6 @@ export async function openMounts(
     if (Object.keys(adopt).length > 0)
       await mounts.adoptContent(site, adopt, { ...WORKER, reason: `content of ${site.name}` });
   });
-  // Runs before any write to a site: an invalid file ends the start.
-  const stopFile =
-    mountsFile === undefined
-      ? undefined
-      : await followMountsFile({
-          path: mountsFile,
-          env: process.env,
-          declare: mounts.declare,
-          sites: sites.registry,
-          onApplied: (names) => log.info({ mounts: names }, "file of mounts applied"),
-          onProblems: (problems) =>
-            log.error({ problems }, "the file of mounts is invalid; nothing was changed"),
-          onError: (error) => log.error({ err: error }, "the file of mounts could not be applied"),
-        });
-  opened.defer(async () => stopFile?.());
   // Applies committed mounts to the sites immediately; after a gap of the feed, all mounts.
   const following = followFeed(feed, ending.signal, (commits) => {
     if (commits?.some(({ changes }) => changes.some(isMountChange)) === false) return;

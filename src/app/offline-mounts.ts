@@ -17,18 +17,20 @@ import type { RecordStateStore } from "../sync/record-registry.ts";
 export interface OfflineMounts {
   /** The kind, to show changes. */
   readonly kind: RecordKind;
-  /** The kind, to restore mounts: reads the file of mounts and the states on sites. */
+  /** The kind, to restore mounts: reads the states on sites. */
   restorable(): Promise<RecordKind>;
 }
 
 export function openOfflineMounts(
-  config: Pick<Config, "mountsFile">,
   store: { readonly mountStates: RecordStateStore },
   {
+    declaredBy,
     drivers,
     sites,
     snapshot,
   }: {
+    /** File that declares a mount; undefined: none. */
+    readonly declaredBy: (name: string) => string | undefined;
     readonly drivers: Pick<Catalogue, "get">;
     readonly sites: OfflineSites;
     readonly snapshot: () => Snapshot;
@@ -49,13 +51,11 @@ export function openOfflineMounts(
     }),
     restorable: async () => {
       const running = await runningSites(sites.stored, store.mountStates);
-      const managed = await namesInFile(config.mountsFile);
       return mountsKind({
         ...known,
         running: () => running,
         driverOf: (name) => drivers.get(name),
-        managedBy: (name) =>
-          managed.has(name) ? `the file of mounts ${config.mountsFile}` : undefined,
+        managedBy: declaredBy,
       });
     },
   };
@@ -105,11 +105,4 @@ async function runningSites(
   const registry = createMountRegistry(states);
   await registry.load();
   return sites.filter((site) => isRunning(site, registry.site(site.id)));
-}
-
-async function namesInFile(path: string | undefined): Promise<ReadonlySet<string>> {
-  if (path === undefined) return new Set();
-  // Imported on demand: it loads the parser of YAML.
-  const { loadMounts } = await import("../mounts/provision.ts");
-  return new Set(loadMounts(path, process.env).inputs.map(({ name }) => name));
 }

@@ -26,6 +26,7 @@ import { MOUNTS, mountRules, mountsByName } from "../mounts/kind.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { createSiteRegistry, type SiteRegistry } from "../sites/registry.ts";
+import { createDeclared, type Declared } from "../state-file/declared.ts";
 import type { Store } from "../store/stores.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { openArchive } from "./archive.ts";
@@ -34,6 +35,7 @@ import { openExistingStore } from "./database.ts";
 import { offlineSites, openOfflineMounts, readOfflineDrivers } from "./offline-mounts.ts";
 import { createProcessCheck } from "./process-check.ts";
 import { type SettingServices, startSettingServices } from "./settings.ts";
+import { readDeclared } from "./state-file.ts";
 import { programVersion } from "./version.ts";
 
 /**
@@ -48,17 +50,21 @@ export async function openOffline(config: Config): Promise<Offline> {
     const log = await createLogger({ level: "silent", format: "json" });
     const drivers = await readOfflineDrivers(config);
     const siteNames = offlineSites(await store.sites.list());
+    const declared = createDeclared();
     const services = await startSettingServices(config, {
       store,
       log,
+      managedBy: (key) => declared.by("settings", key),
       otherKinds: [mountRules({ driverOf: (name) => drivers.get(name), sites: () => siteNames })],
       version: programVersion(),
       // A database that a service has used has a token already.
       showToken: () => undefined,
     });
+    await services.begin();
     const audit = openAudit({ store, log });
     const { ledger, settings } = services;
-    const mounts = openOfflineMounts(config, store, {
+    const mounts = openOfflineMounts(store, {
+      declaredBy: (name) => declared.by("mounts", name),
       drivers,
       sites: siteNames,
       snapshot: ledger.snapshot,
@@ -75,7 +81,15 @@ export async function openOffline(config: Config): Promise<Offline> {
       onClosed: () => undefined,
     });
     await sites.load();
-    const archive = await openOfflineArchive(config, { store, services, sites, drivers });
+    const archive = await openOfflineArchive(config, {
+      store,
+      services,
+      sites,
+      drivers,
+      declared,
+    });
+    const { definitionOf } = services;
+    await readDeclared(config, { declared, parts: archive.parts, definitionOf });
     // A target belongs to the service.
     const backups = createBackupService({
       archive,
@@ -122,11 +136,13 @@ export async function openOfflineArchive(
     services,
     sites,
     drivers,
+    declared,
   }: {
     readonly store: Store;
     readonly services: SettingServices;
     readonly sites: SiteRegistry;
     readonly drivers: Catalogue;
+    readonly declared: Declared;
   },
 ): Promise<Archive> {
   const registry = await openAccessRegistry({ store: store.access, now: Date.now });
@@ -135,11 +151,11 @@ export async function openOfflineArchive(
     services,
     sites,
     effects: [],
+    declaredBy: declared.by,
     mounts: {
       list: async (_grant, names) =>
         chosenOf([...mountsByName(services.ledger.snapshot().of(MOUNTS)).values()], names),
-      // The service applies the file of mounts at its start.
-      managedBy: () => undefined,
+      managedBy: (name) => declared.by("mounts", name),
       running: () => [],
     },
     webhooks: createWebhookRegistry({

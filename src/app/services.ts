@@ -13,7 +13,9 @@ import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
 import type { SiteTimes } from "../sites/sites.ts";
+import { createDeclared } from "../state-file/declared.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { Visitor } from "../upstream/session.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { randomPassword } from "../users/password.ts";
 import { createUserService } from "../users/service.ts";
@@ -26,10 +28,12 @@ import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
 import { openRegistry, openSiteService, openSites, openUpstream, summaryOf } from "./sites.ts";
+import { followFiles } from "./state-file.ts";
 import { createStatusService } from "./status.ts";
 
 /** Dependencies of services on the process. */
-export interface ServicesDeps extends Omit<SettingServiceOptions, "store" | "commonLog"> {
+export interface ServicesDeps
+  extends Omit<SettingServiceOptions, "store" | "commonLog" | "managedBy"> {
   readonly commonLog: Logger;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: ArchiveParts["passphraseCost"];
@@ -89,9 +93,11 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const ending = new AbortController();
   const registry = await openRegistry(config, { store, log, times: deps.siteTimes });
   const driverOf = (name: string) => drivers.current().get(name);
+  const declared = createDeclared();
   const services = await startSettingServices(config, {
     ...deps,
     store,
+    managedBy: (key) => declared.by("settings", key),
     otherKinds: [mountRules({ driverOf, sites: registry.names })],
   });
   opened.defer(services.close);
@@ -110,56 +116,32 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     driverOf,
     log,
     driverNames: () => drivers.current().names,
+    declaredBy: declared.by,
     times: deps.mountTimes,
   });
   opened.defer(mountWork.close);
   opened.defer(sites.close);
-  const siteService = openSiteService(config, {
-    services,
-    sites,
-    kinds: [mounts.onSites],
-    log,
-    stopping: ending.signal,
-  });
-  await sites.start();
-  const upstream = openUpstream(config, {
-    services,
-    sites,
-    service: siteService,
-    forwardMounts: mounts.forward,
-    log,
-    times: deps.siteTimes,
-  });
-  opened.defer(() => upstream?.close());
+  // Opened last, because it begins to write to its server; the access identifies its admins.
+  let upstream: Upstream | undefined;
   const { authentication, manager, archivePart, close } = await openAccess({
     ledger,
     store,
-    upstream,
+    upstream:
+      config.upstream === undefined
+        ? undefined
+        : { identify: (...visitor) => upstream?.identify(...visitor) ?? NOT_YET },
     localize,
     log,
     throttle: createThrottle({ perMinute: config.wrongTokens }),
     endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(close);
-  const users = createUserService({
-    registry,
-    clientOf: sites.sync.clientOf,
-    store: store.sites,
-    revision: siteService.revision,
-    now: Date.now,
-    randomPassword,
-  });
   incidents.watchTokens(manager.unrenewedTokens);
-  const kinds = createKinds([services.kind, mounts.kind]);
-  const restore = createRestore({ ...services, store, kinds });
-  const audit = openAudit({ store, log });
-  opened.defer(audit.close);
-  const checkpoints = keepAudit(config, { store, log });
-  opened.defer(checkpoints.stop);
   const archive = openArchive(config, {
     services,
     sites: sites.registry,
     effects: [mounts.onSites],
+    declaredBy: declared.by,
     mounts: {
       list: async (grant, names) =>
         names.length === 0
@@ -176,6 +158,49 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     passphraseCost: deps.passphraseCost,
     version,
   });
+  // Before any write to a site: an invalid file ends the start.
+  const files = await followFiles(config, {
+    archive,
+    declared,
+    sites: registry,
+    ledger,
+    definitionOf: services.definitionOf,
+    log: commonLog,
+  });
+  opened.defer(files.close);
+  await services.begin();
+  const siteService = openSiteService(config, {
+    services,
+    sites,
+    kinds: [mounts.onSites],
+    declaredBy: (name) => declared.by("sites", name),
+    log,
+    stopping: ending.signal,
+  });
+  await sites.start();
+  upstream = openUpstream(config, {
+    services,
+    sites,
+    service: siteService,
+    forwardMounts: mounts.forward,
+    log,
+    times: deps.siteTimes,
+  });
+  opened.defer(() => upstream?.close());
+  const users = createUserService({
+    registry,
+    clientOf: sites.sync.clientOf,
+    store: store.sites,
+    revision: siteService.revision,
+    now: Date.now,
+    randomPassword,
+  });
+  const kinds = createKinds([services.kind, mounts.kind]);
+  const restore = createRestore({ ...services, store, kinds });
+  const audit = openAudit({ store, log });
+  opened.defer(audit.close);
+  const checkpoints = keepAudit(config, { store, log });
+  opened.defer(checkpoints.stop);
   const { backups, ...backupWork } = await openBackups(config, {
     archive,
     leases: store.sites,
@@ -222,6 +247,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
         await upstream?.probe();
         return summaryOf(siteService);
       },
+      files: files.note,
       watchers,
       draining,
       version,
@@ -242,3 +268,6 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     close: () => running.disposeAsync(),
   };
 }
+
+/** Answer about a visitor before the upstream is opened. */
+const NOT_YET: Visitor = { kind: "silent", words: "the service is starting" };

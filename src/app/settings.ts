@@ -16,7 +16,6 @@ import type { SettingDefinition } from "../settings/definition.ts";
 import { loadSettingDefinitions } from "../settings/definition-file.ts";
 import { settingsKind } from "../settings/history-kind.ts";
 import { settingLimits, settingRules } from "../settings/kind.ts";
-import { createManagedSettings } from "../settings/provision/managed.ts";
 import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
 import { createSettingService, type SettingService } from "../settings/setting.ts";
 import { startSettings } from "../settings/start.ts";
@@ -43,6 +42,8 @@ export interface SettingServiceOptions {
   readonly otherKinds?: readonly AnyRules[];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
+  /** File that declares a setting; undefined: clients change it. */
+  readonly managedBy: (key: string) => string | undefined;
   /** Shows the token generated at the first start: the only time that it is shown. */
   readonly showToken: (token: string) => void;
 }
@@ -58,13 +59,17 @@ export interface SettingServices {
   readonly kind: RecordKind;
   readonly publicReads: PublicService;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
+  /**
+   * Writes the settings of a start: the version and, at the first start, the token. Runs after the
+   * files of the deployment were applied: a wrong file ends the start, and a token is shown only once.
+   */
+  begin(): Promise<void>;
   /** Stops the background jobs; the store stays open. */
   close(): Promise<void>;
 }
 
 /**
- * Creates the services of settings and runs the steps of a start: seals unsealed secrets, writes
- * the version and, at the first start, the token, and applies the settings file.
+ * Creates the services of settings and seals unsealed secrets.
  *
  * @throws Error with a message for the operator.
  */
@@ -72,7 +77,7 @@ export async function startSettingServices(
   config: Config,
   options: SettingServiceOptions,
 ): Promise<SettingServices> {
-  const { store, log, commonLog = log, version, otherKinds = [], showToken } = options;
+  const { store, log, commonLog = log, version, otherKinds = [], managedBy, showToken } = options;
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
   const ledger = await createLedger({
@@ -93,19 +98,8 @@ export async function startSettingServices(
     ),
   });
   await rehashSecrets({ store, fingerprint, now: Date.now });
-  const managed = createManagedSettings({
-    path: config.settingsFile,
-    env: process.env,
-    ledger,
-    definitions,
-    onProblems: (problems) =>
-      commonLog.error({ problems }, "the settings file is invalid; nothing was changed"),
-    onError: (error) => commonLog.error({ err: error }, "the settings file could not be applied"),
-    onApplied: (keys) => commonLog.info({ keys }, "settings file applied"),
-  });
-  const rules = { managedBy: managed.managedBy, maxValueBytes: config.maxValue };
+  const rules = { managedBy, maxValueBytes: config.maxValue };
   await using opened = new AsyncDisposableStack();
-  opened.defer(managed.close);
   const { revision } = ledger.snapshot();
   const feed = createFeed({
     store,
@@ -114,14 +108,6 @@ export async function startSettingServices(
     maxLag: config.streamBuffer,
   });
   ledger.listen(feed);
-  // Before a token is made: a wrong file ends the start, and a token is shown only once.
-  await managed.start();
-  const token = await startSettings(ledger, {
-    version,
-    adminToken: config.adminToken,
-    randomBytes,
-  });
-  if (token !== undefined) showToken(token);
   const compaction = startCompaction({
     task: "compaction",
     tryAcquireJobSlot: store.tryAcquireJobSlot,
@@ -151,7 +137,7 @@ export async function startSettingServices(
     feed,
     history,
     definitionOf: (key: string) => definitionOf.get(key),
-    kind: settingsKind({ snapshot: ledger.snapshot, fingerprint, managedBy: managed.managedBy }),
+    kind: settingsKind({ snapshot: ledger.snapshot, fingerprint, managedBy }),
     publicReads: createPublicService({ ledger }),
     settings: createSettingService({
       ledger,
@@ -167,6 +153,11 @@ export async function startSettingServices(
         ),
       randomBytes,
     }),
+    begin: async () => {
+      const { adminToken } = config;
+      const token = await startSettings(ledger, { version, adminToken, randomBytes });
+      if (token !== undefined) showToken(token);
+    },
     close: () => running.disposeAsync(),
   };
 }

@@ -102,16 +102,19 @@ export function openSiteService(
     readonly sites: Sites;
     /** Kinds of records beside settings. */
     readonly kinds: readonly KindOfSites[];
+    /** File that declares a site; undefined: clients change it. */
+    readonly declaredBy: (name: string) => string | undefined;
     readonly stopping: AbortSignal;
   },
 ): SiteService {
-  const { services, sites, kinds, log, stopping } = parts;
+  const { services, sites, kinds, declaredBy, log, stopping } = parts;
   const service = serveSites({
     registry: sites.registry,
     settings: sites.settings,
     ledger: services.ledger,
     definitionOf: services.definitionOf,
     managedBy: services.settings.managedBy,
+    declaredBy,
     maxValueBytes: maxValue,
     now: Date.now,
     stopping,

@@ -18,7 +18,7 @@ import { rightsOfCaller } from "../settings/rights.ts";
 
 /** Readiness check. `problem` is undefined if it passes. */
 export interface Check {
-  readonly name: "start" | "store" | "catalogue" | "sites" | "draining";
+  readonly name: "start" | "store" | "catalogue" | "files" | "sites" | "draining";
   readonly problem?: string | undefined;
   /** Note on a problem that does not prevent serving. */
   readonly note?: string | undefined;
@@ -54,6 +54,8 @@ export interface StatusDeps {
   readonly drivers: () => number;
   /** Summary of the sites; undefined: no sites. */
   readonly sites: () => Promise<string | undefined>;
+  /** Note on files of the deployment that are invalid now; undefined: none. */
+  readonly files: () => string | undefined;
   readonly watchers: () => number;
   readonly draining: () => boolean;
   readonly version: string;
@@ -82,9 +84,12 @@ export function createStatusService(deps: StatusDeps): StatusService {
   };
   const checks = async (): Promise<readonly Check[]> => {
     const [storeProblem, sites] = await Promise.all([lookAtStore(), deps.sites()]);
+    const files = deps.files();
     return [
       { name: "store", problem: storeProblem, note: store.note() },
       { name: "catalogue", problem: drivers() > 0 ? undefined : "no driver is offered" },
+      // The last valid content applies.
+      ...(files === undefined ? [] : [{ name: "files" as const, note: files }]),
       // The state of sites does not affect readiness.
       ...(sites === undefined ? [] : [{ name: "sites" as const, note: sites }]),
       { name: "draining", problem: draining() ? "the service is stopping" : undefined },

@@ -4,6 +4,7 @@ import { denied, invalid, LocalizableError, ServiceError } from "../messages/err
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { createTicks } from "../ticks.ts";
+import { createRefusals, refuseUnknown, withoutSecretMembers } from "./declared.ts";
 import {
   type ArchiveDocument,
   type LeftOut,
@@ -161,7 +162,7 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
       const sections: Section[] = [];
       const leftOut: LeftOut[] = [];
       const withSecrets = secrets.mode !== "omit";
-      for (const { name: part, identifier = "name", exportScope: scope, ...rest } of chosen) {
+      for (const { name: part, exportScope: scope, ...rest } of chosen) {
         if (scope !== undefined && !grant.has(scope)) {
           if (only.length > 0) throw denied(message("SCOPE_MISSING", { scope }));
           leftOut.push({ part, scope });
@@ -173,7 +174,7 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
           throw denied(message("SCOPE_MISSING", { scope: revealScope }));
         signal?.throwIfAborted();
         const found = await rest.export({ grant, names, includeServerOwn, withSecrets, signal });
-        sections.push({ part, identifier, entries: found.entries });
+        sections.push({ part, entries: found.entries });
         const { leftOut: left = [], failed = [] } = found;
         if (left.length > 0) leftOut.push({ part, names: left });
         for (const { name, reason } of failed) leftOut.push({ part, names: [name], reason });
@@ -216,6 +217,8 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         const own = signal === undefined ? cipher : cipher.until(signal);
         const options = { passphrase, parts, accepts, signal };
         const { given, unread } = await readSource(value, options, own);
+        const isDeclared = choices.declared !== undefined;
+        if (isDeclared) refuseUnknown(unread, parts);
         // Reading thousands of entries takes as long as the import: other work runs in between.
         await createTicks(signal).next();
         await renew();
@@ -238,13 +241,15 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
           if (entries === undefined) continue;
           const { length: count } = entries.entries ?? entries.rows;
           const refusal = refusals.get(part.name);
-          if (refusal === undefined) planned.push({ part, given: entries });
+          if (refusal === undefined)
+            planned.push({ part, given: isDeclared ? declaredEntries(part, entries) : entries });
+          else if (isDeclared) throw refusal;
           else if (count > 0) skipped.push({ part: part.name, count, reason: refusal.text });
         }
         const run = (isDry: boolean) =>
           runImport(deps, planned, { caller, choices, signal, renew, dryRun: isDry });
         // A transaction of the ledger is written as a whole or not at all. Others are planned first.
-        const isOne = planned.every(({ part }) => part.kind === "ledger");
+        const isOne = planned.every(({ part }) => part.kind === "ledger") && !isDeclared;
         const plan = dryRun || !isOne ? await run(true) : undefined;
         return { ...(dryRun && plan !== undefined ? plan : await run(false)), skipped };
       } finally {
@@ -252,6 +257,14 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
       }
     },
   };
+}
+
+function declaredEntries<Draft>(
+  { secretMembers }: ArchivePart<Draft>,
+  given: GivenEntries,
+): GivenEntries {
+  if (given.entries === undefined) return given;
+  return { entries: withoutSecretMembers(given.entries, secretMembers) };
 }
 
 /** Reason for which the caller may not import a part. */
@@ -275,6 +288,9 @@ async function runImport<Draft>(
   { renew, ...run }: ImportContext & { readonly renew: () => Promise<void> },
 ): Promise<Omit<Imported, "skipped">> {
   const { caller, dryRun, signal } = run;
+  const problems = createRefusals();
+  const collect: typeof problems.collect =
+    run.choices.declared === undefined ? (_part, _given, work) => work() : problems.collect;
   const results: PartResult[] = [];
   const progress: Progress = { done: [], running: [], stored: new Map() };
   /** Whether the import has replaced the token of its caller, who is root. */
@@ -300,14 +316,20 @@ async function runImport<Draft>(
     for (const step of stepsOf(planned)) {
       await begin(step.names);
       if (step.kind === "store") {
-        add(step.planned, await step.part.write(step.planned.given, context));
+        const { part, planned: each } = step;
+        add(each, await collect(part, each.given, () => part.write(each.given, context)));
       } else {
         const changed = await change(
           caller,
           async (draft) => {
             const found: [Planned<Draft>, readonly EntryResult[]][] = [];
             for (const { part, planned: each } of step.parts)
-              found.push([each, await part.decide(draft, each.given, context)]);
+              found.push([
+                each,
+                await collect(part, each.given, () => part.decide(draft, each.given, context)),
+              ]);
+            // Nothing is committed. A dry run collects also what the other parts refuse.
+            if (!dryRun) problems.refuse();
             return found;
           },
           { dryRun },
@@ -318,6 +340,7 @@ async function runImport<Draft>(
       }
       progress.done.push(...step.names);
     }
+    problems.refuse();
     if (!dryRun)
       for (const { part, given } of planned)
         if (part.kind === "store" && part.complete !== undefined) {

@@ -6,6 +6,7 @@ import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { sortedJson } from "../sorted-json.ts";
 import { createTicks } from "../ticks.ts";
+import { identifierOf } from "./identifier.ts";
 import type { ArchiveEntry, SecretValue } from "./part.ts";
 import type { PassphraseCipher, SealedText } from "./passphrase.ts";
 import { LIMITS, parseBackupJson, unreadable } from "./readable.ts";
@@ -55,8 +56,6 @@ export interface LeftOut {
 /** Entries of a part. */
 export interface Section {
   readonly part: string;
-  /** Member that names an entry. */
-  readonly identifier: string;
   readonly entries: readonly ArchiveEntry[];
 }
 
@@ -112,12 +111,12 @@ export async function writeArchive(
 ): Promise<ArchiveDocument> {
   const ticks = createTicks();
   const parts: Record<string, unknown[]> = {};
-  for (const { part, identifier, entries } of sections) {
+  for (const { part, entries } of sections) {
     const written: unknown[] = [];
     parts[part] = written;
     for (const entry of entries) {
       if (ticks.isDue()) await ticks.next();
-      written.push(entryToJson(entry, identifier, secrets.mode));
+      written.push(entryToJson(entry, identifierOf(part), secrets.mode));
     }
   }
   const header: Origin = {
@@ -259,7 +258,7 @@ export async function readArchive(
     signal,
   }: {
     readonly passphrase: string;
-    readonly parts: readonly { readonly name: string; readonly identifier: string }[];
+    readonly parts: readonly { readonly name: string }[];
     readonly accepts?: Accepts;
     readonly signal?: AbortSignal | undefined;
   },
@@ -272,11 +271,10 @@ export async function readArchive(
   const violations: Violation[] = [];
   const read = new Map<string, readonly ReadEntry[]>();
   for (const name of partsOf(document)) {
-    const part = parts.find((each) => each.name === name);
-    const identifier = part?.identifier ?? "name";
     const list = document[name];
     if (!Array.isArray(list)) throw unreadable(message("BACKUP_NOT_ARRAY", { name }));
-    if (part !== undefined && accepts(name, list.length)) isOpened = true;
+    const isKnown = parts.some((each) => each.name === name);
+    if (isKnown && accepts(name, list.length)) isOpened = true;
     const entries: ReadEntry[] = [];
     for (const [at, given] of list.entries()) {
       if (ticks.isDue()) await ticks.next();
@@ -285,7 +283,8 @@ export async function readArchive(
         if (violations.length < LIMITS.violations)
           violations.push({ field, description: message("IN_BACKUP", { name: field, problem }) });
       };
-      const entry = readEntry(given, { identifier, isSealed: sealed !== undefined }, report);
+      const form = { identifier: identifierOf(name), isSealed: sealed !== undefined };
+      const entry = readEntry(given, form, report);
       if (entry !== undefined) entries.push(entry);
     }
     read.set(name, entries);

@@ -77,6 +77,20 @@ export interface ImportChoices {
   readonly sites: "all" | readonly string[] | undefined;
   /** Creates sites paused: nothing is written to their servers until they are resumed. */
   readonly pauseSites: boolean;
+  /** The entries are declared by a file. Undefined: they are those of an archive or of a server. */
+  readonly declared?: Declared | undefined;
+}
+
+/**
+ * Declared entries: each is applied as it stands, or nothing is. Values of secrets may stand among
+ * the members.
+ */
+export interface Declared {
+  /**
+   * Name of the file that this service follows, which alone changes what it declares. Undefined: a
+   * file of the caller.
+   */
+  readonly file: string | undefined;
 }
 
 /** Context of an import: one object, passed to all parts. */
@@ -133,8 +147,6 @@ export interface ServerRows {
 interface CommonPart {
   /** Name of the part, and member of the archive with its entries. */
   readonly name: string;
-  /** Member of an entry that names it. Default: `name`. */
-  readonly identifier?: string;
   /** Rows of AList and OpenList servers that the part reads too. */
   readonly server?: ServerRows;
   /** Scope that an export needs besides `backup:export`; undefined: none. */
@@ -148,6 +160,8 @@ interface CommonPart {
   readonly importScopes?: readonly string[];
   /** Whether imports by tokens with limits are refused. Default: false. */
   readonly refusesLimits?: boolean;
+  /** Members of an entry that are secrets, such as the token of a site. Default: none. */
+  readonly secretMembers?: readonly string[];
   /** Maximum number of entries. */
   readonly most: number;
   /** Whether it calls servers: only backups and restores have it, and calls that name it. */

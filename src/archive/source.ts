@@ -10,7 +10,6 @@ import { unreadable } from "./readable.ts";
 /** Members of a part that are needed to read a source. */
 export interface ReadablePart {
   readonly name: string;
-  readonly identifier?: string | undefined;
   readonly server?: ServerRows | undefined;
 }
 
@@ -49,8 +48,7 @@ export async function readSource(
 ): Promise<Source> {
   const { parts, accepts = () => true } = options;
   if (isArchive(value)) {
-    const known = parts.map(({ name, identifier = "name" }) => ({ name, identifier }));
-    const { sections, unknown } = await readArchive(value, { ...options, parts: known }, cipher);
+    const { sections, unknown } = await readArchive(value, options, cipher);
     return {
       given: new Map([...sections].map(([name, entries]) => [name, { entries }])),
       unread: unknown,

@@ -24,7 +24,9 @@ const DEFAULT_TIMEOUT = "10s";
 const DATABASE_VARIABLES = [
   "MOORING_SECRET_KEY",
   "MOORING_SECRET_KEY_FILE",
+  "MOORING_STATE_FILE",
   "MOORING_SETTINGS_FILE",
+  "MOORING_MOUNTS_FILE",
 ];
 
 export type SettingClient = Client<typeof SettingService>;

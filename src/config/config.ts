@@ -50,6 +50,8 @@ export interface Config {
   readonly family: "openlist" | "alist" | "all";
   /** Undefined: all drivers. The names are not compared with the catalogue here. */
   readonly driversEnabled: readonly string[] | undefined;
+  /** Path of the file that declares the whole site. */
+  readonly stateFile: string | undefined;
   readonly settingsFile: string | undefined;
   /** Path of the file with declared mounts. */
   readonly mountsFile: string | undefined;
@@ -278,9 +280,17 @@ function contradictions({
   tlsCertificate,
   tlsKey,
   tlsClientAuthorities,
+  stateFile,
+  settingsFile,
+  mountsFile,
   ...sizes
 }: Partial<Values>): string[] {
   const problems: string[] = [];
+  for (const [name, file] of Object.entries({ settingsFile, mountsFile }))
+    if (stateFile !== undefined && file !== undefined)
+      problems.push(
+        `MOORING_STATE_FILE and ${definitions[name as ConfigName].variable} are both set: move the content of the latter to the former, and omit it`,
+      );
   if ((tlsCertificate === undefined) !== (tlsKey === undefined))
     problems.push("MOORING_TLS_CERT_FILE and MOORING_TLS_KEY_FILE go together: give both");
   else if (tlsClientAuthorities !== undefined && tlsCertificate === undefined)

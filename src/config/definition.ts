@@ -166,17 +166,23 @@ export const definitions = {
     otherwise: "all",
     help: "Names of the offered drivers, separated by commas.",
   },
+  stateFile: {
+    variable: "MOORING_STATE_FILE",
+    placeholder: "PATH",
+    parse: path,
+    help: "YAML or JSON file that declares settings, mounts, sites, webhooks and principals; applied at each start and when the file changes. Clients cannot change what it declares.",
+  },
   settingsFile: {
     variable: "MOORING_SETTINGS_FILE",
     placeholder: "PATH",
     parse: path,
-    help: "YAML or JSON file of settings; applied at each start and when the file changes. Clients cannot change these settings.",
+    help: "YAML or JSON file of settings, a part of `MOORING_STATE_FILE`, which replaces it.",
   },
   mountsFile: {
     variable: "MOORING_MOUNTS_FILE",
     placeholder: "PATH",
     parse: path,
-    help: "YAML or JSON file of mounts; applied at each start and when the file changes. Clients cannot change these mounts.",
+    help: "YAML or JSON file of mounts, a part of `MOORING_STATE_FILE`, which replaces it.",
   },
   historyRevisions: {
     variable: "MOORING_HISTORY_REVISIONS",

@@ -53,6 +53,8 @@ export interface IncidentsDeps {
    */
   readonly isLeader: () => boolean;
   readonly sealer: Sealer;
+  /** File that declares a webhook; undefined: clients change it. */
+  readonly declaredBy: (name: string) => string | undefined;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly translations: (language: Language) => Translate;
   /** Name of Mooring's mount at a path of a site. */
@@ -287,6 +289,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       store,
       registry: targets,
       send,
+      declaredBy: deps.declaredBy,
       now,
       newId,
       translations: deps.translations,

@@ -53,6 +53,7 @@ export const MESSAGES = {
   // Drivers, settings, history and audit
   DRIVER_NOT_FOUND: "driver [{name}] not found{hint}",
   DID_YOU_MEAN: " Did you mean {names}?",
+  SETTING_UNDEFINED: "there is no such setting.{hint}",
   SETTING_NOT_FOUND: 'there is no setting "{key}"',
   SETTING_IN_USE: 'the setting "{key}" is in use; only deprecated settings (flag 3) can be deleted',
   KEPT_SECRET_REDIRECTED: "{field} is required again, because {by} changes its destination",

@@ -2,11 +2,10 @@ import { type Grant, outsideLimits } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { notFound, type ServiceError } from "../messages/error.ts";
+import { checkManaged } from "../messages/managed.ts";
 import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import { createDeclared } from "../settings/provision/managed.ts";
-import { checkManaged } from "../settings/save.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
@@ -27,13 +26,15 @@ export interface MountChangesDeps {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   readonly fingerprint: Fingerprint;
+  /** File that declares a mount; undefined: clients change it. */
+  readonly declaredBy: (name: string) => string | undefined;
 }
 
 /** Common parts of all changes of mounts: rights of the caller, rules, effects. */
 export interface MountChanges {
   readonly etagOf: MountEtag;
-  /** Mounts that a file declares. */
-  readonly declared: ReturnType<typeof createDeclared>;
+  /** File that declares a mount; undefined: clients change it. */
+  readonly declaredBy: (name: string) => string | undefined;
   isSecret(driver: string, item: string): boolean;
   /** @throws FAILED_PRECONDITION for a mount that a file declares. */
   refuseManaged(name: string): void;
@@ -56,8 +57,7 @@ export interface MountChanges {
 }
 
 export function createMountChanges(deps: MountChangesDeps): MountChanges {
-  const { ledger, view, sites, driverOf } = deps;
-  const declared = createDeclared();
+  const { ledger, view, sites, driverOf, declaredBy } = deps;
   const etagOf = createMountEtag(deps.fingerprint);
   const siteNames = () => readSiteNames(sites);
   const running = (): readonly Site[] =>
@@ -68,12 +68,12 @@ export function createMountChanges(deps: MountChangesDeps): MountChanges {
   };
   return {
     etagOf,
-    declared,
+    declaredBy,
     unknown,
     siteNames,
     running,
     isSecret: (driver, item) => isSecretItem(driverOf(driver), item),
-    refuseManaged: (name) => checkManaged(name, declared.by(name)),
+    refuseManaged: (name) => checkManaged(name, declaredBy(name)),
     readable: (grant) => [...view.all().values()].filter((mount) => isAllowed(grant, mount)),
     require: (grant, mount, name) => {
       if (mount !== undefined && isAllowed(grant, mount)) return mount;
@@ -88,7 +88,7 @@ export function createMountChanges(deps: MountChangesDeps): MountChanges {
       isTaken: false,
       sites: sites.names(),
       families: sites.sites().map(({ id, name }) => ({ id, name, kind: sites.state(id).kind })),
-      managedBy: declared.by,
+      managedBy: declaredBy,
       allows: (path) => grant.allowsPath("mount", path),
       refuse: () => {
         throw outsideLimits(grant);

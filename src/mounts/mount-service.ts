@@ -42,28 +42,10 @@ export interface MountHealth extends Omit<StatusSources, "registry"> {
   readonly isRefusal: (kind: string) => boolean;
 }
 
-/** Mounts declared by a file. */
-export interface DeclaredMounts {
-  /**
-   * Saves complete mounts as one revision: values that are not given are removed, except for those
-   * that sites refresh. Afterwards, clients can't change these mounts.
-   *
-   * @param by name of the declaring file, for messages.
-   * @param options.dryRun only checks the inputs.
-   * @throws INVALID_ARGUMENT with every violation.
-   */
-  declare(
-    inputs: readonly MountInput[],
-    origin: RevisionOrigin,
-    by: string,
-    options?: { readonly dryRun?: boolean },
-  ): Promise<void>;
-}
-
 /**
  * Rules of mounts. Failed calls to sites are UNAVAILABLE or FAILED_PRECONDITION, as for settings.
  */
-export interface MountService extends DeclaredMounts {
+export interface MountService {
   /** Mounts as the sites see them. */
   readonly onSites: KindOfSites;
   revision(): number;

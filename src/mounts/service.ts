@@ -23,7 +23,6 @@ import { type Status, type StatusSources, statusOf } from "./status.ts";
 import { createSummaries, type Summaries } from "./summary.ts";
 import { adoptMounts } from "./use-case/adopt.ts";
 import { copyMount } from "./use-case/copy.ts";
-import { declareMounts } from "./use-case/declare.ts";
 import { deleteMounts } from "./use-case/delete.ts";
 import { exportMounts } from "./use-case/export.ts";
 import { leaveSite } from "./use-case/leave.ts";
@@ -47,6 +46,8 @@ export interface MountServiceDeps {
   readonly health: MountHealth;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
+  /** File that declares a mount; undefined: clients change it. */
+  readonly declaredBy: (name: string) => string | undefined;
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
   /** Records a request that changes nothing in Mooring. */
@@ -91,7 +92,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     watch: feed.watch,
     onStatus,
     changed: () => changed(),
-    declaredBy: changes.declared.by,
+    declaredBy: changes.declaredBy,
     running: changes.running,
     kind: mountsKind({
       mounts: view.all,
@@ -99,7 +100,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
       running: changes.running,
       driverOf,
       nameOf,
-      managedBy: changes.declared.by,
+      managedBy: changes.declaredBy,
     }),
     save: saveMounts(changes),
     replace: replaceCredential(changes, sites),
@@ -107,7 +108,6 @@ export function createMountService(deps: MountServiceDeps): MountService {
     rename: renameMount(changes, deps),
     delete: deleteMounts(changes),
     export: exportMounts(changes, deps),
-    declare: declareMounts(changes, ledger),
     compare: compareMounts(changes, deps),
     sync: syncMounts(changes, { ...deps, statusOn, list }),
     test: testOfMounts(changes, { ...deps, list }),

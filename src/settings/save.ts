@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import type { Draft } from "../ledger/draft.ts";
-import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
+import { invalid, ServiceError, type Violation } from "../messages/error.ts";
+import { checkManaged } from "../messages/managed.ts";
 import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
 import type { Expectation } from "./conflict.ts";
@@ -113,17 +114,6 @@ export function redirection(key: string, secrets: readonly string[]): Text {
 
 function isGiven({ value }: SettingInput): boolean {
   return value !== undefined && value !== MASK;
-}
-
-/**
- * Rejects a change of a record that a file declares.
- *
- * @param name key or name of the record.
- * @param file that manages it; undefined: none.
- * @throws FAILED_PRECONDITION naming the file.
- */
-export function checkManaged(name: Text, file: string | undefined): void {
-  if (file !== undefined) throw failedPrecondition(message("SETTING_MANAGED", { key: name, file }));
 }
 
 function isReadonlyChange(

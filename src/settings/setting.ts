@@ -16,6 +16,7 @@ import {
   ServiceError,
   type Violation,
 } from "../messages/error.ts";
+import { checkManaged } from "../messages/managed.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import {
@@ -31,7 +32,6 @@ import { FLAG, type SettingItem, type Skipped } from "./item.ts";
 import { SETTINGS, settingNamed } from "./kind.ts";
 import type { Rights, SettingOrigin } from "./rights.ts";
 import {
-  checkManaged,
   decideSave,
   decideValue,
   isHidden,

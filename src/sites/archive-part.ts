@@ -38,6 +38,8 @@ export interface SitePartDeps {
   readonly maxValueBytes: number;
   /** Effects on the records of each kind. */
   readonly effects: readonly Pick<EffectsOnRecords, "affected">[];
+  /** File that declares a site; undefined: clients may change it. */
+  readonly managedBy: (name: string) => string | undefined;
   readonly now: () => number;
   /** A new id of a site. */
   readonly newId: () => string;
@@ -72,6 +74,7 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     exportScope: "sites:read",
     // As CreateSite and UpdateSite: values and mounts of Mooring are sent to the address of a site.
     importScopes: ["sites:manage", "settings:reveal", "mounts:reveal"],
+    secretMembers: ["token"],
     most: MAX_SITES,
     names,
     export: async ({ grant, names: asked, withSecrets }) => {
@@ -114,9 +117,10 @@ export function createSitePart(deps: SitePartDeps): SitePart {
         // Another call has just taken the name or the address.
         planned.pop();
         ids.delete(entry.name);
-        results[results.length - 1] = entryResult(entry.name, "skipped", {
-          note: message("SITE_EXISTS", { name: site.name }),
-        });
+        await mapWriteError(registry.load());
+        const again = planSite(entry, context, planned);
+        results[results.length - 1] = again.result;
+        if (again.site !== undefined) ids.set(entry.name, again.site.id);
       }
       return results;
     },
@@ -218,6 +222,8 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     // A sent secret counts as changed for a caller who may not read the stored one.
     const sent = before === undefined || isRoot ? [] : sentSecrets(before, input, deps.isSecret);
     const changed = before === undefined ? [] : changedMembers(before, site, sent);
+    const file = context.choices.declared?.file === undefined ? deps.managedBy(name) : undefined;
+    if (file !== undefined && changed.length > 0) return skip(message("MANAGED_BY_FILE", { file }));
     const outcome = before === undefined ? "created" : changed.length > 0 ? "changed" : "unchanged";
     return {
       site,

@@ -5,6 +5,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../messages/error.ts";
+import { checkManaged } from "../messages/managed.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
@@ -55,7 +56,7 @@ export interface SiteService {
   get(name: string): SiteView;
   /** Creates a site in mode `observe`. @throws INVALID_ARGUMENT; ALREADY_EXISTS; as check (nothing is stored then). */
   create(input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
-  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION for `follow` before the first adoption or sync. */
+  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION for `follow` before the first adoption or sync, and for a site that a file declares. */
   update(
     name: string,
     input: SiteInput,
@@ -70,7 +71,7 @@ export interface SiteService {
    * Removes a site; its server is unchanged. Records that name it stay on their other sites, or on
    * none.
    *
-   * @returns these records. @throws NOT_FOUND; FAILED_PRECONDITION for one that a file declares.
+   * @returns these records. @throws NOT_FOUND; FAILED_PRECONDITION for a site, or a record of it, that a file declares.
    */
   delete(
     name: string,
@@ -124,6 +125,8 @@ export interface SiteServiceDeps {
   readonly ledger: Ledger;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   readonly managedBy: (key: string) => string | undefined;
+  /** File that declares a site; undefined: clients change it. */
+  readonly declaredBy: (name: string) => string | undefined;
   /** Maximum size of a value in UTF-8 bytes. */
   readonly maxValueBytes: number;
   readonly now: () => number;
@@ -219,6 +222,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     update: async (name, input, origin, options = {}) => {
       const { dryRun = false, reveals } = options;
       const before = registry.byName(name);
+      checkManaged(name, deps.declaredBy(name));
       const state = registry.state(before.id);
       const site = withInput(before, input, known(state, reveals));
       if (followsTooEarly(before, site, state)) throw tooEarly(site);
@@ -239,6 +243,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     },
     delete: async (name, origin, { dryRun = false } = {}) => {
       const site = registry.byName(name);
+      checkManaged(name, deps.declaredBy(name));
       const planned = await leave(site, origin, true);
       if (dryRun) return planned;
       await settings.exclusive(site.id, () => registry.delete(site.id, [noted(origin, site, {})]));

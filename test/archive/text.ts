@@ -12,7 +12,6 @@ export const PARTS: readonly ReadablePart[] = [
   { name: "sites" },
   {
     name: "settings",
-    identifier: "key",
     server: { member: "settings", recognizes: (row) => "key" in row, decrypt: decryptSetting },
   },
   { name: "mounts", server: { member: "storages", recognizes: (row) => "mount_path" in row } },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { yamlSizeProblem } from "../../src/files/yaml-size.ts";
-import { parseMounts } from "../../src/mounts/provision.ts";
+import { MOUNTS_FILE } from "../../src/state-file/form.ts";
+import { parse } from "../state-file/parse.ts";
 
 test.each([
   ["numbers", `settings: [${"1,".repeat(400_000)}1]`],
@@ -24,11 +25,8 @@ test.each([
 
 test("a file of mounts with too many words has one problem", () => {
   const text = `mounts:\n${" a:\n".repeat(250_000)}`;
-  const { inputs, problems } = parseMounts(text, {
-    resolve: (value) => ({ text: value, hidden: [] }),
-    files: () => [],
-  });
-  expect(inputs).toEqual([]);
+  const { sections, problems } = parse(text, { form: MOUNTS_FILE });
+  expect(sections.size).toBe(0);
   expect(problems).toHaveLength(1);
   expect(String(problems[0]?.reason)).toMatch(/more than 150000 words/);
 });

@@ -2,18 +2,10 @@ import { writeFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SETTINGS, type SettingLimits } from "../../src/settings/kind.ts";
-import { createManagedSettings } from "../../src/settings/provision/managed.ts";
 import { failureOf } from "../archive/setting.ts";
+import { followSettings } from "../state-file/follow.ts";
 import { temporaryPaths } from "../store/folder.ts";
-import {
-  definitions,
-  importSettings,
-  type Parts,
-  restore,
-  save,
-  tester,
-  testParts,
-} from "./parts.ts";
+import { importSettings, type Parts, restore, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();
 
@@ -122,23 +114,12 @@ describe("all settings together", () => {
     const { bytes } = await emptyTotals();
     const parts = await limited({ bytes: bytes + 100 });
     const path = `${newPath()}.yaml`;
-    const declare = (text: string): Promise<void> => {
+    const declare = async (text: string): Promise<void> => {
       writeFileSync(path, `settings:\n  site_title: a\n  announcement: "${text}"\n`);
-      const managed = createManagedSettings({
-        path,
-        env: {},
-        ledger: parts.ledger,
-        definitions,
-        onProblems: () => undefined,
-        onError: () => undefined,
-        onApplied: () => undefined,
-      });
-      onTestFinished(() => managed.close());
-      return managed.start();
+      onTestFinished(await followSettings(parts, path));
     };
     const before = parts.ledger.snapshot();
-    const failure = await failureOf(() => declare("x".repeat(1_000)));
-    expect(failure.message).toContain("MOORING_MAX_SETTINGS");
+    await expect(declare("x".repeat(1_000))).rejects.toThrow("MOORING_MAX_SETTINGS");
     expect(parts.ledger.snapshot()).toBe(before);
     await declare("x");
     expect(parts.ledger.snapshot().get(SETTINGS, "announcement")?.value).toBe("x");

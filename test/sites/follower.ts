@@ -70,8 +70,10 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     store,
     log: pino({ level: "silent" }),
     version: "v1",
+    managedBy: () => undefined,
     showToken: () => undefined,
   });
+  await settings.begin();
   const events: SiteEvent[] = [];
   const onEvent: SitesDeps["onEvent"] = (_site, event) => void events.push(event);
   const sealer = createSealer(config.secretKeys);
@@ -106,6 +108,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     settings: sites.settings,
     definitionOf: settings.definitionOf,
     managedBy: () => undefined,
+    declaredBy: () => undefined,
     stopping: ending.signal,
     kinds: options.kinds ?? [],
   });

@@ -31,6 +31,8 @@ export interface WebhookPartDeps {
   readonly registry: Pick<WebhookRegistry, "load" | "all" | "add" | "update">;
   /** Names of the sites; during an import with those that it creates. */
   readonly siteNames: (context?: ImportContext) => SiteNames;
+  /** File that declares a webhook; undefined: clients may change it. */
+  readonly managedBy: (name: string) => string | undefined;
   readonly now: () => number;
   readonly newId: () => string;
 }
@@ -46,6 +48,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
     name: "webhooks",
     exportScope: "webhooks:manage",
     importScopes: ["webhooks:manage"],
+    secretMembers: ["url", "secret"],
     most: MAX_WEBHOOKS,
     export: async ({ grant, names, withSecrets }) => {
       await mapWriteError(registry.load());
@@ -94,12 +97,13 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
         context.onStored?.(webhook.name);
         return result;
       }
-      if (done === "taken")
+      await mapWriteError(registry.load());
+      // Another call has just added it: it is changed.
+      if (done === "taken" && registry.all().every(({ name }) => name !== entry.name))
         return entryResult(entry.name, "skipped", {
           note: message("WEBHOOK_EXISTS", { name: entry.name }),
         });
       // Another call has changed or deleted it meanwhile.
-      await mapWriteError(registry.load());
       if (planned.outcome === "skipped") return planned;
     }
   }
@@ -164,6 +168,10 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
           : changedMembers(before, webhook, { input, reveals }).map((name) =>
               name === "siteIds" ? "sites" : name,
             );
+      const isOwn = context.choices.declared?.file !== undefined;
+      const file = isOwn ? undefined : deps.managedBy(entry.name);
+      if (file !== undefined && differs.length > 0)
+        return skip(message("MANAGED_BY_FILE", { file }));
       const outcome =
         before === undefined ? "created" : differs.length > 0 ? "changed" : "unchanged";
       const missing = before === undefined ? entry.missing : [];

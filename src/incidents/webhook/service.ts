@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../../audit/entry.ts";
 import { failedPrecondition, notFound, ServiceError } from "../../messages/error.ts";
 import type { Language, Translate } from "../../messages/language.ts";
+import { checkManaged } from "../../messages/managed.ts";
 import { message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
@@ -24,6 +25,8 @@ export interface WebhookServiceDeps {
   readonly store: IncidentStore;
   readonly registry: WebhookRegistry;
   readonly send: Send;
+  /** File that declares a webhook; undefined: clients change it. */
+  readonly declaredBy: (name: string) => string | undefined;
   /** Names of sites, with those that another process has just created. */
   readonly readSites: () => Promise<SiteNames>;
   readonly now: () => number;
@@ -39,7 +42,7 @@ export interface WebhookService {
   list(): Promise<readonly Webhook[]>;
   /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; FAILED_PRECONDITION beyond 20. */
   create(input: WebhookInput, origin: AuditOrigin): Promise<Webhook>;
-  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS. */
+  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION if a file declares it. */
   update(
     name: string,
     input: WebhookInput,
@@ -47,7 +50,7 @@ export interface WebhookService {
     /** Whether the caller may read address and key. Default: true. */
     options?: { readonly reveals?: boolean },
   ): Promise<Webhook>;
-  /** @throws NOT_FOUND. */
+  /** @throws NOT_FOUND; FAILED_PRECONDITION if a file declares it. */
   delete(name: string, origin: AuditOrigin): Promise<void>;
   /** Sends a test now, once. @throws NOT_FOUND; FAILED_PRECONDITION; RESOURCE_EXHAUSTED during another one. */
   test(name: string, origin: AuditOrigin): Promise<NamedDelivery>;
@@ -142,6 +145,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
     update: async (name, input, origin, { reveals = true } = {}) => {
       const before = await get(name);
+      checkManaged(name, deps.declaredBy(name));
       const { secret, ...rest } = input;
       const given = secret === "" ? rest : input;
       const after = withWebhookInput(before, given, await deps.readSites());
@@ -154,6 +158,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
     delete: async (name, origin) => {
       const { id } = await get(name);
+      checkManaged(name, deps.declaredBy(name));
       await registry.delete(id, [doneEntry(origin, now(), [name], {})]);
     },
     test: async (name, origin) => {

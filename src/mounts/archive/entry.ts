@@ -113,16 +113,17 @@ export function entryToInput(
   before: Mount | undefined,
   { names, renamed }: ReadOptions,
 ): { readonly input: MountInput; readonly note: Text } | { readonly reason: Text } {
-  const { declared, secrets, problem } = checkEntry(entry);
-  if (problem !== undefined) return { reason: problem };
+  const { declared, secrets, problems } = checkEntry(entry);
+  const [first] = problems;
+  if (first !== undefined) return { reason: textOf(first) };
   const here = (site: string): string => renamed.get(site) ?? site;
   const isUnknown = (site: string): boolean => names.idOf(site) === undefined;
   const { sites, config = {}, overrides = {} } = declared;
   const asked = typeof sites === "object" ? sites.map(here) : [];
   const unknown = asked.filter(isUnknown);
-  const [first] = unknown;
-  if (first !== undefined && unknown.length === asked.length)
-    return { reason: names.problemOf(first) ?? "" };
+  const [stranger] = unknown;
+  if (stranger !== undefined && unknown.length === asked.length)
+    return { reason: names.problemOf(stranger) ?? "" };
   const places = [
     ...new Set([...Object.keys(overrides), ...secrets.map(({ site }) => site)]),
   ].filter((site) => site !== "");
@@ -166,37 +167,106 @@ export function entryToInput(
   return { input: wholeInput(input, before, names), note: notesOf(hints.slice(0, MAX_HINTS)) };
 }
 
-/** Checks the types of all members. @returns the first problem, which never quotes a value. */
+/**
+ * Input that replaces a mount by an entry that a file declares. Values that the entry only names as
+ * omitted stay as they are.
+ *
+ * @param keepsRefreshed whether values that servers refresh stay as well.
+ */
+export function declaredInput(
+  entry: ArchiveEntry,
+  before: Mount | undefined,
+  { names, keepsRefreshed }: { readonly names: SiteNames; readonly keepsRefreshed: boolean },
+): { readonly input: MountInput; readonly problems: readonly EntryProblem[] } {
+  const { declared, secrets, problems } = checkEntry(entry);
+  const { config = {}, overrides = {}, driver = "" } = declared;
+  const newer: string[] = [];
+  const lost: MissingItem[] = [];
+  const valuesOf = (values: ValueInput, site: string): ValueInput => {
+    const siteId = site === "" ? "" : (names.idOf(site) ?? "");
+    const known = site === "" ? before?.items : before?.overrides[siteId]?.items;
+    const all: Record<string, unknown> = {};
+    const set = (item: string, value: unknown): void => {
+      const now = ownValue(known, item);
+      if (value === undefined && now === undefined) lost.push({ site: siteId, item });
+      const isRefreshed =
+        keepsRefreshed && now !== undefined && itemKind(driver, item) === "learned";
+      if (isRefreshed && value !== undefined && value !== now) newer.push(item);
+      setOwn(all, item, isRefreshed ? MASK : (value ?? MASK));
+    };
+    for (const [item, value] of Object.entries(values)) set(item, value);
+    for (const secret of secrets) if (secret.site === site) set(secret.item, secret.value);
+    return all;
+  };
+  const places = new Set([
+    ...Object.keys(overrides),
+    ...secrets.flatMap(({ site }) => (site === "" ? [] : [site])),
+  ]);
+  const input: MountInput = {
+    ...declared,
+    config: valuesOf(config, ""),
+    overrides: Object.fromEntries(
+      [...places].map((site): [string, OverrideInput] => {
+        const own = ownValue(overrides, site);
+        const { path = "", config: few = {}, members = {} } = own ?? {};
+        return [site, { path, config: valuesOf(few, site), members }];
+      }),
+    ),
+    lost,
+    newer,
+  };
+  return { input: wholeInput(input, before, names), problems };
+}
+
+function textOf({ path, problem }: EntryProblem): Text {
+  if (path.length === 0) return problem;
+  return message("NAMED_PROBLEM", { name: path.join("."), problem });
+}
+
+/** Problem of an entry, by the path of its member. It never quotes a value. */
+interface EntryProblem {
+  readonly path: readonly string[];
+  readonly problem: Text;
+}
+
+/** Checks the types of all members. */
 function checkEntry({ name, content, secrets, missing }: ArchiveEntry): {
   readonly declared: MountInput;
   readonly secrets: readonly GivenSecret[];
-  readonly problem: Text | undefined;
+  readonly problems: readonly EntryProblem[];
 } {
-  const problems: Text[] = [];
+  const problems: EntryProblem[] = [];
   const declared = readDeclared(name, content, (path, problem) => {
-    const isWhole = path.length === 0;
-    problems.push(isWhole ? problem : message("NAMED_PROBLEM", { name: path.join("."), problem }));
+    problems.push({ path, problem });
   });
   const { config = {}, members = {}, overrides = {} } = declared;
-  const groups = [config, members, ...Object.values(overrides).flatMap(groupsOf)];
-  for (const [item, value] of groups.flatMap((values) => Object.entries(values)))
-    if (!["string", "number", "boolean"].includes(typeof value))
-      problems.push(
-        message("BACKUP_MEMBER_INVALID", {
-          name: item.slice(0, 64),
-          form: "a text, a number, true or false",
-        }),
-      );
+  const groups = [
+    { place: ["config"], values: config },
+    { place: ["members"], values: members },
+    ...Object.entries(overrides).flatMap(([site, own]) => [
+      { place: ["overrides", site, "config"], values: own.config },
+      { place: ["overrides", site, "members"], values: own.members },
+    ]),
+  ];
+  for (const { place, values } of groups)
+    for (const [item, value] of Object.entries(values))
+      if (!["string", "number", "boolean"].includes(typeof value))
+        problems.push({
+          path: [...place, item],
+          problem: message("BACKUP_MEMBER_INVALID", {
+            name: item.slice(0, 64),
+            form: "a text, a number, true or false",
+          }),
+        });
   const places = [...Object.keys(secrets), ...missing];
   const given = places.flatMap((place): GivenSecret[] => {
     const found = readSecretName(place);
     if (found !== undefined) return [{ ...found, value: ownValue(secrets, place) }];
-    problems.push(message("BACKUP_SECRET_UNKNOWN", { name: place.slice(0, 64) }));
+    problems.push({
+      path: ["secrets"],
+      problem: message("BACKUP_SECRET_UNKNOWN", { name: place.slice(0, 64) }),
+    });
     return [];
   });
-  return { declared, secrets: given, problem: problems[0] };
-}
-
-function groupsOf({ config, members }: OverrideInput): readonly ValueInput[] {
-  return [config, members];
+  return { declared, secrets: given, problems };
 }

@@ -15,21 +15,16 @@ import type { Site } from "../../sites/site.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks } from "../../ticks.ts";
 import { decideWithEffects } from "../effect.ts";
-import { type MountInput, withMountInput } from "../input.ts";
+import type { MountInput } from "../input.ts";
 import { MOUNTS } from "../kind.ts";
 import { type Mount, MountIndex, missingFields } from "../mount.ts";
-import {
-  changedNames,
-  decideSave,
-  notesOf,
-  type Result,
-  resultAs,
-  type SaveRules,
-} from "../save.ts";
+import { decideSave, notesOf, type Result, resultAs, type SaveRules } from "../save.ts";
 import type { SiteFamily } from "../site-family.ts";
 import { saveUsable, withNotes } from "../usable.ts";
+import { saveDeclared } from "./declared.ts";
 import { entryToInput, mountToEntry } from "./entry.ts";
 import { readRows } from "./row.ts";
+import { isSameManaged } from "./same-managed.ts";
 
 /** Maximum number of mounts of an import: that of mounts. */
 const MAX_ROWS = 10_000;
@@ -81,13 +76,14 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
       const { caller, choices, dryRun } = context;
       const names = deps.siteNames(context);
       const { grant } = caller;
+      const { declared } = choices;
       const rules: SaveRules = {
         driverOf,
         driverNames: deps.driverNames,
         etagOf: deps.etagOf,
         sites: names,
         families: deps.families(),
-        managedBy: deps.managedBy,
+        managedBy: declared?.file === undefined ? deps.managedBy : () => undefined,
         allows: (path) => grant.allowsPath("mount", path),
         refuse: () => {
           throw outsideLimits(grant);
@@ -96,14 +92,17 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
         // An archive states which sites share a credential already.
         allowShared: given.entries !== undefined || choices.allowShared,
         isTaken: false,
-        carries: true,
+        // What a file declares follows the rules of the form; other sources are taken as they are.
+        carries: declared === undefined,
+        isWhole: declared !== undefined,
         isDry: dryRun,
       };
-      return decide(draft, names, (mounts) =>
-        given.entries === undefined
-          ? saveRows(draft, given.rows, mounts, rules, context)
-          : saveEntries(draft, given.entries, mounts, rules, context),
-      );
+      return decide(draft, names, (mounts) => {
+        if (given.entries === undefined) return saveRows(draft, given.rows, mounts, rules, context);
+        return declared === undefined
+          ? saveEntries(draft, given.entries, mounts, rules, context)
+          : saveDeclared(draft, given.entries, mounts, rules, declared);
+      });
     },
   };
 
@@ -206,18 +205,4 @@ async function saveAll(
     if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
     return saveUsable(draft, inputs, mounts, rules, ({ name }) => name);
   }
-}
-
-/**
- * Reports whether a mount that a file declares has all values of an input: nothing is to be saved.
- * Sent secrets differ for a caller who may not read them.
- */
-function isSameManaged(before: Mount | undefined, input: MountInput, rules: SaveRules): boolean {
-  if (before === undefined || rules.managedBy(input.name) === undefined) return false;
-  const { mount, violations, given } = withMountInput(before, input, { ...rules, field: "" });
-  return (
-    violations.length === 0 &&
-    (rules.reveals || given.length === 0) &&
-    changedNames(before, mount, { nameOf: rules.sites.nameOf }).length === 0
-  );
 }

@@ -71,7 +71,7 @@ export function adoptMounts(
     adoptContent: async (site, content, origin) => {
       await ledger.change(origin, (draft) => {
         for (const [name, items] of Object.entries(content))
-          if (changes.declared.by(name) === undefined)
+          if (changes.declaredBy(name) === undefined)
             adoptContent(draft, { name, siteId: site.id, items });
       });
     },

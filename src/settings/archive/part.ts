@@ -1,9 +1,15 @@
-import { type ArchiveEntry, chosenOf, type LedgerPart } from "../../archive/part.ts";
+import {
+  type ArchiveEntry,
+  chosenOf,
+  type GivenEntries,
+  type LedgerPart,
+} from "../../archive/part.ts";
 import { unreadable } from "../../archive/readable.ts";
 import { createTrial, type Draft } from "../../ledger/draft.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { rejectViolations } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
+import { didYouMean } from "../../messages/nearest.ts";
 import { isRetired, type SettingItem } from "../item.ts";
 import { SETTINGS } from "../kind.ts";
 import { type Rights, rightsOf } from "../rights.ts";
@@ -33,7 +39,6 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
   return {
     kind: "ledger",
     name: "settings",
-    identifier: "key",
     server: { member: "settings", recognizes: isSettingRow, decrypt: decryptSetting },
     revealScope: "settings:reveal",
     most: MAX_SETTINGS,
@@ -53,7 +58,9 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
     },
     decide: async (draft, given, { caller, choices }) => {
       const rights = rightsOfGrant(caller.grant);
-      const rules = { ...deps, rights, hides: rights.hides };
+      const isOwn = choices.declared?.file !== undefined;
+      const managedBy = isOwn ? () => undefined : deps.managedBy;
+      const rules = { ...deps, managedBy, rights, hides: rights.hides };
       const settings = readSettings(given);
       const { maxCustomSettings = Number.POSITIVE_INFINITY } = deps;
       const most = ledger.snapshot().of(SETTINGS).size + maxCustomSettings + SPARE;
@@ -61,7 +68,8 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
       if (count > most)
         throw unreadable(message("BACKUP_TOO_MANY", { part: "settings", count, most }));
       const plan = await planOn(draft, settings, rules, choices.includeServerOwn);
-      if (!choices.skipInvalid) refuseInvalid(plan);
+      if (choices.declared !== undefined) refuseDeclared(draft, given, plan, rights);
+      else if (!choices.skipInvalid) refuseInvalid(plan);
       await decideItems(draft, plan.changes, rules);
       return plan.results;
     },
@@ -128,4 +136,30 @@ function isAllowed(draft: Draft, { key, group }: SourceSetting, rights: Rights):
 
 function refuseInvalid({ invalid }: SettingPlan): void {
   rejectViolations(invalid.map(({ key, problem }) => ({ field: key, description: problem })));
+}
+
+/**
+ * Refuses declared settings with invalid values, and those that the program does not define and that
+ * are not described as custom ones.
+ */
+function refuseDeclared(
+  draft: Draft,
+  { entries = [] }: GivenEntries,
+  { invalid }: SettingPlan,
+  rights: Rights,
+): void {
+  const problems = new Map(invalid.map(({ key, problem }) => [key, problem]));
+  const known = [...draft.keys(SETTINGS)].filter((key) => {
+    const item = draft.get(SETTINGS, key);
+    return item !== undefined && rights.canReadItem(item);
+  });
+  rejectViolations(
+    entries.flatMap(({ name, content }, at) => {
+      const isDefined = draft.get(SETTINGS, name) !== undefined || Object.hasOwn(content, "type");
+      const problem = isDefined
+        ? problems.get(name)
+        : message("SETTING_UNDEFINED", { hint: didYouMean(name, known) });
+      return problem === undefined ? [] : [{ field: `settings[${at}]`, description: problem }];
+    }),
+  );
 }

@@ -38,6 +38,7 @@ test("a hanging target has one message in progress over all calls, and blocks no
       url.includes("hangs")
         ? new Promise((resolve) => hanging.push(resolve))
         : Promise.resolve({ status: 204, error: "" }),
+    declaredBy: () => undefined,
     now: () => 1,
     readSites: async () => siteNames(),
     translations,
@@ -78,6 +79,7 @@ test("a resent message keeps an attempt that another process stores meanwhile, a
       await during();
       return { status: 500, error: "HTTP 500" };
     },
+    declaredBy: () => undefined,
     now: () => 1,
     readSites: async () => siteNames(),
     newId: () => "id",
@@ -121,6 +123,7 @@ const serviceOn = (incidents: typeof store.incidents) =>
       onClosed: () => undefined,
     }),
     send: async () => ({ status: 204, error: "" }),
+    declaredBy: () => undefined,
     now: () => 1,
     readSites: async () => siteNames(),
     newId: () => "id",

@@ -45,6 +45,7 @@ const deps: StatusDeps = {
   },
   ledger: { snapshot: () => ({}) as never },
   sites: async () => undefined,
+  files: () => undefined,
   drivers: () => 1,
   watchers: () => 0,
   draining: () => false,

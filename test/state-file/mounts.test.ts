@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { StoreError, writeFailure } from "../../src/database/error.ts";
-import { followMountsFile, parseMounts } from "../../src/mounts/provision.ts";
-import { createInterpolation } from "../../src/settings/provision/interpolation.ts";
-import { fixedSites } from "../sites/names.ts";
+import { MOUNTS_FILE } from "../../src/state-file/form.ts";
 import { as } from "../wire/access-client.ts";
 import { observe } from "../wire/following.ts";
 import { startService, type TestService } from "../wire/service.ts";
+import { followSettings } from "./follow.ts";
+import { parse } from "./parse.ts";
 
 let folder: string;
 let file: string;
@@ -102,20 +102,22 @@ test("mounts of a file are created, updated, and changed only by the file", asyn
 
 test("a change of the file while the database is unavailable is applied afterwards, and is no error of the file", async () => {
   await writeFile(file, "mounts: {}\n");
-  const declared: (readonly string[])[] = [];
-  const applied: (readonly string[])[] = [];
+  const imported: unknown[] = [];
+  const applied: (readonly string[] | undefined)[] = [];
   const errors: unknown[] = [];
   const problems: (readonly string[])[] = [];
-  const stop = await followMountsFile({
-    path: file,
-    env: {},
-    sites: fixedSites(),
-    times: { interval: 20, quiet: 5 },
-    declare: async (inputs) => {
-      declared.push(inputs.map(({ name }) => name));
-      if (declared.length === 2) throw writeFailure(new StoreError("away", "the database is away"));
+  const archive = {
+    parts: ["mounts"],
+    import: async (document: unknown) => {
+      imported.push(document);
+      if (imported.length === 2) throw writeFailure(new StoreError("away", "the database is away"));
+      return { revision: 1, results: [], skipped: [] };
     },
-    onApplied: (names) => applied.push(names),
+  };
+  const stop = await followSettings({ archive }, file, {
+    file: { form: MOUNTS_FILE, path: file },
+    times: { interval: 20, quiet: 5 },
+    onApplied: (names) => applied.push(names.get("mounts")),
     onProblems: (lines) => problems.push(lines),
     onError: (error) => errors.push(error),
   });
@@ -123,24 +125,24 @@ test("a change of the file while the database is unavailable is applied afterwar
   const mount = "{ path: /a, driver: Local, config: { root_folder_path: /x } }";
   await writeFile(file, `mounts:\n  a: ${mount}\n`);
   await expect.poll(() => applied).toEqual([[], ["a"]]);
-  expect(declared).toEqual([[], ["a"], ["a"]]);
+  expect(imported).toHaveLength(3);
   expect([errors, problems]).toMatchObject([[{ code: Code.Unavailable }], []]);
 });
 
 describe("an invalid file fails the start with the place of each error", () => {
   test.each([
-    ["mounts: [", ":1:10: this is no YAML"],
-    ["", ':1:1: "mounts:" is missing'],
-    ["mount: {}\n", ':1:1: "mounts:" is missing'],
+    ["mounts: [", ":1:10: this is not YAML"],
+    ["", ":1:1: the file is empty"],
+    ["mount: {}\n", ':1:1: there is no section "mount". Did you mean "mounts"?'],
     ["mounts:\n  a: text\n", ':2:3: "a" must be a mapping'],
     [
       "mounts:\n  a:\n    path: /a\n    driver: Lokal\n",
       ':4:5: a.driver: there is no driver "Lokal". Did you mean "Local"?',
     ],
-    ["mounts:\n  a:\n    driver: Local\n", ":2:3: path must be text"],
+    ["mounts:\n  a:\n    driver: Local\n", ":2:3: a: path must be text"],
     [
       "mounts:\n  a:\n    path: /a\n    driver: Local\n    conifg: {}\n",
-      ':5:5: a mount has no "conifg". Did you mean "config"?',
+      ':5:5: a: a mount has no "conifg". Did you mean "config"?',
     ],
     [
       "mounts:\n  a:\n    path: /a\n    driver: Local\n    config:\n      root_folder_path: 5\n",
@@ -187,35 +189,32 @@ describe("an invalid file fails the start with the place of each error", () => {
     await writeFile(file, "mounts: [");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
-    await expect(start()).rejects.toThrow("no YAML");
+    await expect(start()).rejects.toThrow("not YAML");
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("no value is quoted", () => {
-    const interpolation = createInterpolation({
+    const { problems } = parse(`mounts: { a: '\${env:SECRET}' }`, {
+      form: MOUNTS_FILE,
       env: { SECRET: "a-secret" },
-      folder,
-      readFile: () => Buffer.alloc(0),
     });
-    const { problems } = parseMounts(`mounts: { a: '\${env:SECRET}' }`, interpolation);
     expect(JSON.stringify(problems)).not.toContain("a-secret");
     expect(problems).toHaveLength(1);
   });
 
   test("an equal name is reported with its place", () => {
-    const interpolation = createInterpolation({ env: {}, folder, readFile: () => Buffer.alloc(0) });
-    const { problems } = parseMounts("mounts:\n  a: {}\n  b: {}\n  a: {}\n", interpolation);
+    const { problems } = parse("mounts:\n  a: {}\n  b: {}\n  a: {}\n", { form: MOUNTS_FILE });
     expect(problems).toContainEqual({
       line: 4,
       column: 3,
-      reason: '"a" occurs a second time here',
+      key: "a",
+      reason: "occurs a second time here",
     });
   });
 
   test("a file of any form is parsed in linear time", () => {
-    const interpolation = createInterpolation({ env: {}, folder, readFile: () => Buffer.alloc(0) });
     const names = Array.from({ length: 80_000 }, (_, at) => `n${at}: 1`);
     for (const text of [names.join("\n"), `mounts: '${"${".repeat(400_000)}'`])
-      expect(parseMounts(text, interpolation).problems).not.toEqual([]);
+      expect(parse(text, { form: MOUNTS_FILE }).problems).not.toEqual([]);
   });
 });

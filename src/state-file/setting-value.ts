@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml";
-import type { FormatName } from "../format/registry.ts";
-import type { Interpolated, Interpolation } from "./interpolation.ts";
-import { shown } from "./source.ts";
+import type { FormatName } from "../settings/format/registry.ts";
+import { shown } from "./problem.ts";
+import type { Interpolated, References } from "./reference.ts";
 
 /**
  * Conversion of a mapping or list to the value of a setting: `json` gives JSON text, `lines` one
@@ -47,12 +47,12 @@ const MAX_DEPTH = 32;
 export function settingText(
   node: Node | null,
   shape: ValueShape,
-  interpolation: Interpolation,
+  references: References,
 ): Interpolated {
   const hidden: string[] = [];
 
   const textOf = (scalar: Scalar | null): string => {
-    const { text, hidden: parts } = interpolation.resolve(scalarText(scalar));
+    const { text, hidden: parts } = references.resolve(scalarText(scalar));
     hidden.push(...parts);
     return text;
   };

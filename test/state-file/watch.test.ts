@@ -10,10 +10,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { readBoundedFile } from "../../../src/files/bounded-file.ts";
-import { watchContent } from "../../../src/files/file-watch.ts";
-import { keyOf } from "../../../src/settings/provision/managed.ts";
-import { loadProvision, type Provision } from "../../../src/settings/provision/provision.ts";
+import { watchContent } from "../../src/files/file-watch.ts";
+import { STATE_FILE } from "../../src/state-file/form.ts";
+import { loadStateFile, type StateFile } from "../../src/state-file/read.ts";
+import { deps, valuesOf } from "./parse.ts";
 
 const opened: (() => Promise<void>)[] = [];
 const folders: string[] = [];
@@ -28,26 +28,25 @@ function newFolder(): string {
   return folder;
 }
 
-const settings = new Map([["site_title", { shape: "text", check: () => undefined } as const]]);
 const title = (value: string) => `settings:\n  site_title: ${value}\n`;
-const titleOf = ({ entries, problems }: Provision) =>
-  problems[0]?.reason ?? entries[0]?.value ?? "none";
+const titleOf = (file: StateFile) =>
+  String(file.problems[0]?.reason ?? valuesOf(file)["site_title"] ?? "none");
 
 /** Watches a settings file and returns the reports one by one. */
-function follow(path: string, onChange?: (provision: Provision) => Promise<void>) {
+function follow(path: string, onChange?: (content: StateFile) => Promise<void>) {
   const seen: string[] = [];
   const errors: unknown[] = [];
   const waiting: (() => void)[] = [];
-  const load = () => loadProvision({ path, env: {}, readFile: readBoundedFile, settings });
+  const load = () => loadStateFile({ ...deps, form: STATE_FILE, path });
   const first = load();
   const close = watchContent({
     path,
     first,
     load,
-    keyOf,
-    onChange: async (provision) => {
-      await onChange?.(provision);
-      seen.push(titleOf(provision));
+    keyOf: ({ content }) => content,
+    onChange: async (content) => {
+      await onChange?.(content);
+      seen.push(titleOf(content));
       for (const wake of waiting.splice(0)) wake();
     },
     onError: (error) => {
@@ -155,8 +154,8 @@ test("an invalid file is reported with its problems", async () => {
   const path = join(newFolder(), "settings.yaml");
   writeFileSync(path, title("one"));
   const { last } = follow(path);
-  writeFileSync(path, "settings:\n  other: 1\n");
-  await last("there is no such setting.");
+  writeFileSync(path, "settings:\n  site_title:\n");
+  await last('has no value; write "" for empty text');
 });
 
 test("an unchanged file is not reported", async () => {

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
-import { type ReadBoundedFile, textOf } from "../../files/bounded-file.ts";
+import { type ReadBoundedFile, textOf } from "../files/bounded-file.ts";
 
 /** Maximum size of a referenced file, in bytes. */
 const MAX_FILE_BYTES = 64 * 1024;
 /** Maximum length of a resolved value, in UTF-16 units. */
 const MAX_VALUE = 64 * 1024;
-/** Maximum number of files referenced by a settings file. */
+/** Maximum number of files referenced by a file. */
 const MAX_FILES = 100;
 
 /**
@@ -22,14 +22,14 @@ export interface Interpolated {
   readonly hidden: readonly string[];
 }
 
-export interface Interpolation {
+export interface References {
   /** @throws Error with the problem, for display. It names the reference and quotes no value. */
   readonly resolve: (text: string) => Interpolated;
   /** Absolute paths of all files referenced so far, readable or not. */
   readonly files: () => readonly string[];
 }
 
-export interface InterpolationDeps {
+export interface ReferencesDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: ReadBoundedFile;
   /** Base folder of relative paths. */
@@ -42,7 +42,7 @@ export interface InterpolationDeps {
  * Everything else that begins with `${` is an error, so that a typing error does not become a
  * value.
  */
-export function createInterpolation({ env, readFile, folder }: InterpolationDeps): Interpolation {
+export function createReferences({ env, readFile, folder }: ReferencesDeps): References {
   const contents = new Map<string, string>();
   const referred = new Set<string>();
 
