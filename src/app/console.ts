@@ -20,6 +20,8 @@ export interface ConsoleOptions {
   readonly reference?: string;
   /** Path of logins at the upstream, relative to the console. Default: tokens only. */
   readonly login?: string;
+  /** Sources that may show the console in frames. Default: none. */
+  readonly frameAncestors?: readonly string[];
   readonly slowReaders?: StaticFolder["slowReaders"];
 }
 
@@ -31,8 +33,6 @@ const FOLDERS = ["../console", "../../dist/src/console"].map((path) =>
 /** Page for the address of the console itself. */
 const FIRST_PAGE = "/overview";
 
-const SECURITY = securityHeaders();
-
 /**
  * Fastify plugin that serves the console at `/console/`, below the plugin's prefix. The address of
  * a page returns the HTML document of that page. All other files are immutable: a changed file has
@@ -40,13 +40,15 @@ const SECURITY = securityHeaders();
  */
 export async function consolePlugin(
   fastify: FastifyInstance,
-  { folder, services = "../", reference = "", login = "", slowReaders }: ConsoleOptions = {},
+  options: ConsoleOptions = {},
 ): Promise<void> {
+  const { folder, services = "../", reference = "", login = "", slowReaders } = options;
+  const security = securityHeaders({ frameAncestors: options.frameAncestors ?? [] });
   let files: Files | undefined;
   const read = (): Files => {
     const own = `data-services="${services}" data-reference="${reference}"`;
     const places = login === "" ? own : `${own} data-login="${login}"`;
-    files ??= readConsole([folder ?? FOLDERS].flat().find(isBuilt), places);
+    files ??= readConsole([folder ?? FOLDERS].flat().find(isBuilt), places, security);
     return files;
   };
   serveStatic(fastify, {
@@ -77,7 +79,11 @@ function isBuilt(folder: string): boolean {
 }
 
 /** @throws HttpFault when the console has not been built, as in a run from source. */
-function readConsole(folder: string | undefined, places: string): Files {
+function readConsole(
+  folder: string | undefined,
+  places: string,
+  security: StaticFile["security"],
+): Files {
   if (folder === undefined)
     throw new HttpFault(503, 'the console is not built: run "npm run build", then reload');
   const names = globSync("**/*.br", { cwd: folder }).map((name) => name.slice(0, -".br".length));
@@ -85,16 +91,15 @@ function readConsole(folder: string | undefined, places: string): Files {
     names.map((name) => {
       const path = name.split(sep).join("/");
       const file = extname(name) === ".html" ? document(folder, name, places) : asset(folder, name);
-      return [`/${path}`, file];
+      return [`/${path}`, { ...file, security }];
     }),
   );
 }
 
-function asset(folder: string, name: string): StaticFile {
+function asset(folder: string, name: string): Omit<StaticFile, "security"> {
   const path = join(folder, name);
   return {
     name,
-    security: SECURITY,
     cacheControl: "public, max-age=31536000, immutable",
     tag: tagOf(readFileSync(`${path}.br`)),
     codings: ["br", "gzip"],
@@ -103,12 +108,11 @@ function asset(folder: string, name: string): StaticFile {
 }
 
 /** HTML document, sent uncompressed. @param places attributes with the paths of services. */
-function document(folder: string, name: string, places: string): StaticFile {
+function document(folder: string, name: string, places: string): Omit<StaticFile, "security"> {
   const text = readFileSync(join(folder, name), "utf8");
   const bytes = Buffer.from(text.replace("<html ", `<html ${places} `));
   return {
     name,
-    security: SECURITY,
     cacheControl: "no-cache",
     tag: tagOf(bytes),
     codings: [],

@@ -106,7 +106,12 @@ export async function createServers(
   // Links carry no token: no link to a reference that requires one.
   const reference = config.reflection === "on" ? "../reference" : "";
   if (config.console === "on")
-    await fastify.register(consolePlugin, { reference, login: loginOf(config), slowReaders });
+    await fastify.register(consolePlugin, {
+      reference,
+      login: loginOf(config),
+      frameAncestors: config.consoleFrameAncestors,
+      slowReaders,
+    });
   await fastify.register(docsPlugin, {
     slowReaders,
     below: config.upstream === undefined ? "" : OWN_PAGES,

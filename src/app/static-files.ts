@@ -149,13 +149,16 @@ export async function readCompressed(path: string, coding: Coding | undefined): 
  *
  * @param page.scripts sources of inline scripts, such as hashes.
  * @param page.trustedTypes names of policies.
+ * @param page.frameAncestors sources that may show it in frames. Empty: none.
  */
 export function securityHeaders({
   scripts = [],
   trustedTypes = "'none'",
+  frameAncestors = [],
 }: {
   readonly scripts?: readonly string[];
   readonly trustedTypes?: string;
+  readonly frameAncestors?: readonly string[];
 } = {}): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
@@ -166,7 +169,7 @@ export function securityHeaders({
     "font-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${frameAncestors.join(" ") || "'none'"}`,
     "require-trusted-types-for 'script'",
     `trusted-types ${trustedTypes}`,
   ];
@@ -177,7 +180,8 @@ export function securityHeaders({
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
+    // The header has no list of origins: with one, only the policy applies.
+    ...(frameAncestors.length === 0 && { "x-frame-options": "DENY" }),
   };
 }
 

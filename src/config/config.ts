@@ -110,6 +110,8 @@ export interface Config {
   readonly backupS3Endpoint: string | undefined;
   readonly backupS3Region: string;
   readonly console: "on" | "off";
+  /** Sources that may show the console in frames; empty: none. */
+  readonly consoleFrameAncestors: readonly string[];
   readonly workers: number;
 }
 

@@ -10,6 +10,7 @@ import {
   choice,
   duration,
   fileMode,
+  frameAncestors,
   nameList,
   origins,
   path,
@@ -470,6 +471,14 @@ export const definitions = {
     parse: choice("on", "off"),
     default: "on",
     help: "Serves the console for browsers at `/console/`: `on` or `off`.",
+  },
+  consoleFrameAncestors: {
+    variable: "MOORING_CONSOLE_FRAME_ANCESTORS",
+    placeholder: "ORIGINS",
+    parse: frameAncestors,
+    show: showOrigins,
+    default: "none",
+    help: "Pages that may show the console in a frame: `none`, `self`, or origins such as `https://panel.example.org`.",
   },
   workers: {
     variable: "MOORING_WORKERS",

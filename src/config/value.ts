@@ -189,6 +189,30 @@ export const origins: Parser<Origins> = (text) => {
   return { value: [...found] };
 };
 
+/**
+ * Sources of frame-ancestors (Content Security Policy Level 3, section 6.4.2): `none`, `self`, or
+ * origins with http or https and without wildcards, separated by commas.
+ *
+ * @returns the sources; empty: none.
+ */
+export const frameAncestors: Parser<readonly string[]> = (text) => {
+  if (text === "none") return { value: [] };
+  const found = new Set<string>();
+  for (const [index, part] of text.split(",").entries()) {
+    const source = part.trim();
+    const origin = source === "self" ? "'self'" : originOf(source);
+    // Other characters of a host would end the directive.
+    if (origin === undefined || !/^('self'|https?:\/\/[a-z0-9.[\]:-]+)$/.test(origin))
+      return {
+        complaint:
+          `has a part (number ${index + 1}) that is not an origin: write none, self, or origins such ` +
+          "as https://panel.example.org without a path or a slash at the end",
+      };
+    found.add(origin);
+  }
+  return { value: [...found] };
+};
+
 /** List of origins for display: a pasted URL may contain a password. */
 export function showOrigins(text: string): string {
   return text.replace(/\/\/.*@/s, "//…@");

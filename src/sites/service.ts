@@ -299,7 +299,12 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
   return service;
 }
 
-/** Keeps the objects of unchanged sites. @returns `before` when nothing has changed. */
+/**
+ * Sites by name, so that a renamed one is removed by its old name. Keeps the objects of unchanged
+ * sites.
+ *
+ * @returns `before` when nothing has changed.
+ */
 function readSites(
   before: WatchedSites | undefined,
   views: readonly SiteView[],
@@ -307,18 +312,18 @@ function readSites(
 ): WatchedSites {
   const items = new Map(
     views.map((view) => {
-      const old = before?.items.get(view.site.id);
+      const old = before?.items.get(view.site.name);
       const isSame =
         old?.site === view.site &&
         old.state === view.state &&
         view.records.every((each, at) => each === old.records[at]);
-      return [view.site.id, isSame ? old : view];
+      return [view.site.name, isSame ? old : view];
     }),
   );
   const isUnchanged =
     before?.snapshot === snapshot &&
     before.items.size === items.size &&
-    [...items].every(([id, view]) => before.items.get(id) === view);
+    [...items].every(([name, view]) => before.items.get(name) === view);
   return isUnchanged ? before : { items, snapshot };
 }
 

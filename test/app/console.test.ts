@@ -54,6 +54,24 @@ describe("the HTML document", () => {
     },
   );
 
+  test.each([
+    [[], "frame-ancestors 'none'", "DENY"],
+    [["'self'"], "frame-ancestors 'self'", undefined],
+    [["https://panel.example"], "frame-ancestors https://panel.example", undefined],
+  ])("is shown in frames of %j only", async (frameAncestors, directive, header) => {
+    const own = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
+    try {
+      await own.register(consolePlugin, { folder, frameAncestors });
+      for (const url of ["/console/", "/console/assets/index-1.js"]) {
+        const { headers } = await own.inject({ url });
+        expect(String(headers["content-security-policy"]).split("; ")).toContain(directive);
+        expect(headers["x-frame-options"]).toBe(header);
+      }
+    } finally {
+      await own.close();
+    }
+  });
+
   test("has a content security policy that allows only files of the console", async () => {
     const { headers } = await get("/console/");
     const policy = String(headers["content-security-policy"]).split("; ");

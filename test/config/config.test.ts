@@ -63,6 +63,7 @@ test("without flags and variables the defaults apply", () => {
     backupS3Endpoint: undefined,
     backupS3Region: "us-east-1",
     console: "on",
+    consoleFrameAncestors: [],
     workers: 1,
   });
 });

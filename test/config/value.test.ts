@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { database } from "../../src/config/database.ts";
-import { durationMs, origins } from "../../src/config/value.ts";
+import { durationMs, frameAncestors, origins } from "../../src/config/value.ts";
 
 const context = { cwd: "/srv", parallelism: 1 };
 
@@ -85,5 +85,31 @@ describe("origins", () => {
     "https:/\\a.example",
   ])("%s is refused", (text) => {
     expect(origins(text, context)).toHaveProperty("complaint");
+  });
+});
+
+describe("the pages that may show the console in frames", () => {
+  test.each([
+    ["none", []],
+    ["self", ["'self'"]],
+    ["self, https://Panel.example:443", ["'self'", "https://panel.example"]],
+    ["http://[::1]:8080", ["http://[::1]:8080"]],
+  ])("%s is parsed", (text, value) => {
+    expect(frameAncestors(text, context)).toEqual({ value });
+  });
+  test.each([
+    "*",
+    "https:",
+    "https://*.example",
+    "https://a.example/",
+    "https://a;script-src",
+    "https://a'b",
+    "data://a",
+    "https://a b",
+    "none,self",
+    "'self'",
+    "",
+  ])("%j is refused", (text) => {
+    expect(frameAncestors(text, context)).toHaveProperty("complaint");
   });
 });

@@ -43,9 +43,12 @@ describe.each(rpcTransports)("WatchSites over $name", ({ open }) => {
     expect(JSON.stringify(made)).not.toContain(site.token());
     await sites.adoptSite({ name: "one" });
     await until((event) => Number(statusOf(event)?.applied_revision) > 0);
-    await sites.deleteSite({ name: "one" });
+    await sites.updateSite({ name: "one", site: { name: "two" } });
+    const renamed = await until(({ removed }) => (removed as string[]).length > 0);
+    expect(renamed).toMatchObject({ removed: ["one"], sites: [{ name: "two" }] });
+    await sites.deleteSite({ name: "two" });
     const deleted = await until(({ removed }) => (removed as string[]).length > 0);
-    expect(deleted).toMatchObject({ removed: ["one"], sites: [] });
+    expect(deleted).toMatchObject({ removed: ["two"], sites: [] });
     ending.abort();
     transport.close();
   });

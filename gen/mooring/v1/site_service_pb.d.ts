@@ -562,7 +562,7 @@ export declare type WatchSitesResponse = Message<"mooring.v1.WatchSitesResponse"
   sites: Site[];
 
   /**
-   * Names of deleted sites.
+   * Names of deleted sites, and former names of renamed ones.
    *
    * @generated from field: repeated string removed = 2;
    */

@@ -12,11 +12,14 @@ interface FieldProps {
   readonly options?: readonly string[];
   /** Whether the field has several lines. */
   readonly lines?: boolean;
+  /** Whether the typed text is hidden. */
+  readonly secret?: boolean;
   readonly onChange: (text: string) => void;
 }
 
 /** Text field with a label above it, and a hint and the problem below. */
-export function Field({ label, hint, wrong, value, options, lines, onChange }: FieldProps) {
+export function Field(props: FieldProps) {
+  const { label, hint, wrong, value, options, lines, secret, onChange } = props;
   const id = useId();
   const common = {
     id,
@@ -33,7 +36,13 @@ export function Field({ label, hint, wrong, value, options, lines, onChange }: F
       <label class="label" for={id}>
         {label}
       </label>
-      {lines ? <textarea {...common} rows={2} /> : <input {...common} list={`${id}-options`} />}
+      {lines ? (
+        <textarea {...common} rows={2} />
+      ) : secret ? (
+        <input {...common} type="password" />
+      ) : (
+        <input {...common} list={`${id}-options`} />
+      )}
       {options && (
         <datalist id={`${id}-options`}>
           {options.map((option) => (

@@ -17,13 +17,15 @@ export interface FilterField {
   readonly choices?: readonly [any: string, ...choices: string[]];
 }
 
-/** Filters of a timeline in addition to days; they are in the address. */
+/** Filters of a list, which are in the address; of timelines also the first and the last day. */
 export function Filters(props: {
   readonly fields: readonly FilterField[];
+  readonly hasDays?: boolean;
   /** Members of the address without a field, which are also cleared. */
   readonly also?: readonly string[];
 }) {
   const { query } = place.value;
+  const { hasDays = true } = props;
   const names = [...props.fields.map(({ name }) => name), "since", "until", ...(props.also ?? [])];
   const common = (name: string) => ({
     class: "input",
@@ -52,14 +54,18 @@ export function Filters(props: {
           />
         ),
       )}
-      <span class="days">
-        {(["since", "until"] as const).map((name) => (
-          <label key={name}>
-            <span class="quiet small">{t(`history.${name}`)}</span>
-            <input {...common(name)} type="date" />
-          </label>
-        ))}
-      </span>
+      {hasDays && (
+        <span class="days">
+          {(["since", "until"] as const).map((name) => (
+            <label key={name}>
+              <span class="quiet small">
+                {t(name === "since" ? "history.since" : "history.until")}
+              </span>
+              <input {...common(name)} type="date" />
+            </label>
+          ))}
+        </span>
+      )}
       {names.some((name) => query.has(name)) && (
         <Button
           kind="bare"

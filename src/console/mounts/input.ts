@@ -1,7 +1,14 @@
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
-import { type Mount, type MountInput, MountInputSchema } from "../../../gen/mooring/v1/mount_pb.js";
+import {
+  type Mount,
+  MountContent,
+  type MountInput,
+  MountInputSchema,
+  MountOverrideSchema,
+} from "../../../gen/mooring/v1/mount_pb.js";
 import { type SiteChoice, SiteChoiceSchema } from "../../../gen/mooring/v1/site_choice_pb.js";
+import type { PairList } from "../components/pair-list.ts";
 import type { Values } from "../drivers/shown.ts";
 
 /** Replaces a secret in replies of the service. */
@@ -32,21 +39,65 @@ export function formValues(mount: Mount | undefined): Values {
   ]);
 }
 
+/** Inputs of the form, and the mount that they started from. */
+export interface Draft {
+  readonly base: Mount | undefined;
+  readonly sites: ChosenSites;
+  readonly disabled: boolean;
+  readonly content: MountContent;
+  readonly overrides: Overrides;
+  readonly values: Values;
+  /** Items whose value was typed. */
+  readonly touched: ReadonlySet<string>;
+}
+
+export function draftOf(mount: Mount | undefined): Draft {
+  return {
+    base: mount,
+    sites: chosenOf(mount?.sites),
+    disabled: mount?.disabled ?? false,
+    content: mount?.content ?? MountContent.UNSPECIFIED,
+    overrides: overridesOf(mount),
+    values: formValues(mount),
+    touched: new Set(),
+  };
+}
+
+/** Inputs that are compared as a whole. */
+const PARTS = ["sites", "disabled", "content", "overrides"] as const;
+
+/** Reports whether somebody has changed inputs of the form. */
+export function isEdited(draft: Draft): boolean {
+  const before = draftOf(draft.base);
+  return draft.touched.size > 0 || PARTS.some((part) => !isSame(draft, before, part));
+}
+
+/** The changed inputs, on a newer state of the mount. */
+export function rebased(draft: Draft, mount: Mount): Draft {
+  const [before, now] = [draftOf(draft.base), draftOf(mount)];
+  const edited = PARTS.filter((part) => !isSame(draft, before, part));
+  const typed = [...draft.touched].map((name) => [name, draft.values[name] ?? ""]);
+  return {
+    ...now,
+    ...Object.fromEntries(edited.map((part) => [part, draft[part]])),
+    values: { ...now.values, ...Object.fromEntries(typed) },
+    touched: draft.touched,
+  };
+}
+
+function isSame(one: Draft, other: Draft, part: (typeof PARTS)[number]): boolean {
+  const plain = (draft: Draft): string => {
+    if (part === "sites") return JSON.stringify([draft.sites.all, [...draft.sites.names].sort()]);
+    return JSON.stringify(part === "overrides" ? [...draft.overrides] : draft[part]);
+  };
+  return plain(one) === plain(other);
+}
+
 /** Changes of a mount by a form, in the types of the catalogue. */
 export function inputOf(
   name: string,
-  values: Values,
-  touched: ReadonlySet<string>,
+  { base, sites, disabled, content, overrides, values, touched }: Draft,
   info: DriverInfo,
-  {
-    sites,
-    disabled,
-    mount,
-  }: {
-    readonly sites: ChosenSites;
-    readonly disabled: boolean;
-    readonly mount: Mount | undefined;
-  },
 ): MountInput {
   const given = (items: readonly ConfigItem[]): JsonObject =>
     Object.fromEntries(
@@ -59,14 +110,16 @@ export function inputOf(
   return create(MountInputSchema, {
     name,
     disabled,
+    content,
+    overrides: changedOverrides(base, overrides, info),
     config: given(info.additional),
     members: given(info.common),
     ...(touched.has("mount_path") && { mountPath: values["mount_path"] ?? "" }),
-    ...(mount === undefined
+    ...(base === undefined
       ? { driver: info.config?.name ?? "", expectedEtag: "0" }
-      : { expectedEtag: mount.etag }),
+      : { expectedEtag: base.etag }),
     // The service asks for the sites of a new mount if there are several.
-    ...((mount !== undefined || sites.all || sites.names.size > 0) && {
+    ...((base !== undefined || sites.all || sites.names.size > 0) && {
       sites: create(SiteChoiceSchema, {
         names: [...sites.names],
         all: sites.all,
@@ -74,6 +127,57 @@ export function inputOf(
       }),
     }),
   });
+}
+
+/** Own values of a mount on sites, as texts by site. */
+export type Overrides = ReadonlyMap<string, OverrideTexts>;
+
+export interface OverrideTexts {
+  /** Empty: the mount's path. */
+  readonly mountPath: string;
+  readonly items: PairList;
+}
+
+/** Own values of a mount, as texts for the form. */
+export function overridesOf(mount: Mount | undefined): Overrides {
+  const entries = Object.entries(mount?.overrides ?? {});
+  return new Map(
+    entries.map(([site, { mountPath, config, members }]) => {
+      const items = Object.entries({ ...members, ...config });
+      return [site, { mountPath, items: items.map(([name, value]) => [name, String(value)]) }];
+    }),
+  );
+}
+
+/** Overrides that differ from those of the mount; an empty one removes it. */
+function changedOverrides(
+  mount: Mount | undefined,
+  overrides: Overrides,
+  info: DriverInfo,
+): MountInput["overrides"] {
+  const before = overridesOf(mount);
+  const common = new Map(info.common.map((item) => [item.name, item]));
+  const own = new Map(info.additional.map((item) => [item.name, item]));
+  const sites = new Set([...before.keys(), ...overrides.keys()]);
+  const changed = [...sites].filter(
+    (site) => JSON.stringify(before.get(site)) !== JSON.stringify(overrides.get(site)),
+  );
+  return Object.fromEntries(
+    changed.map((site) => {
+      const { mountPath = "", items = [] } = overrides.get(site) ?? {};
+      const given = items.filter(([name]) => name.trim() !== "");
+      const values = (isMember: boolean): JsonObject =>
+        Object.fromEntries(
+          given.flatMap(([name, text]): [string, JsonValue][] => {
+            if (common.has(name) !== isMember) return [];
+            const item = common.get(name) ?? own.get(name);
+            return [[name.trim(), item === undefined ? text : typed(item, text)]];
+          }),
+        );
+      const override = { mountPath, config: values(false), members: values(true) };
+      return [site, create(MountOverrideSchema, override)];
+    }),
+  );
 }
 
 /** Empty text of a number removes the value; invalid text stays text, which the service reports. */

@@ -1,23 +1,34 @@
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
-import type { Mount, MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import { type Mount, MountContent, type MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import type { PendingSite } from "../../../gen/mooring/v1/setting_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
-import { Check, Field } from "../components/field.tsx";
+import { Check, Field, ReasonField } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
-import { useCall } from "../components/use-call.ts";
 import { ItemField } from "../drivers/item-field.tsx";
-import { isShown, type Values } from "../drivers/shown.ts";
+import { isShown } from "../drivers/shown.ts";
 import { t } from "../i18n/language.ts";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { chosenOf, formValues, inputOf, itemOf, MASK, OWN_ITEMS } from "./input.ts";
+import {
+  type Draft,
+  draftOf,
+  inputOf,
+  isEdited,
+  itemOf,
+  MASK,
+  OWN_ITEMS,
+  rebased,
+} from "./input.ts";
+import { MountActions } from "./mount-actions.tsx";
 import { OnItsSites } from "./on-its-sites.tsx";
-import { ReplaceCredential } from "./replace.tsx";
+import { OverrideFields } from "./override-fields.tsx";
 import { Effects, SaveOutcome } from "./results.tsx";
 import { SiteChoice } from "./site-choice.tsx";
 
@@ -31,17 +42,25 @@ interface MountFormProps {
 
 /** Mount with its status on its sites, and the form of its driver. */
 export function MountForm({ mount, driver, info }: MountFormProps) {
+  const draft = useSignal(draftOf(mount));
   const name = useSignal(mount?.name ?? "");
-  const sites = useSignal(chosenOf(mount?.sites));
-  const disabled = useSignal(mount?.disabled ?? false);
-  const values = useSignal<Values>(formValues(mount));
-  const touched = useSignal<ReadonlySet<string>>(new Set());
+  const reason = useSignal("");
   const failure = useSignal<Failure | undefined>(undefined);
   const preview = useSignal<readonly MountResult[] | undefined>(undefined);
+  const pending = useSignal<readonly PendingSite[]>([]);
   const allowShared = useSignal(false);
   const busy = useSignal(false);
-  const asked = useSignal(false);
   const effects = useSignal<readonly Effect[]>([]);
+  const set = (change: Partial<Draft>): void => {
+    draft.value = { ...draft.peek(), ...change };
+  };
+  const { base } = draft.value;
+  const isOutdated = mount !== undefined && mount.etag !== base?.etag;
+  const edited = isEdited(draft.value);
+  // A mount that another client changes is shown, unless this form has inputs.
+  useEffect(() => {
+    if (isOutdated && !edited) draft.value = draftOf(mount);
+  }, [isOutdated, edited, mount, draft]);
   const wrong = new Map(
     failure.value?.violations.map(({ field, description }) => [itemOf(field), description]),
   );
@@ -50,10 +69,13 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
   const save = async (dryRun: boolean, isConfirmed = false): Promise<void> => {
     if (info === undefined) return;
     busy.value = true;
-    const options = { sites: sites.value, disabled: disabled.value, mount };
-    const input = inputOf(name.value.trim(), values.value, touched.value, info, options);
+    const input = inputOf(name.value.trim(), draft.value, info);
     try {
-      const request = { mounts: [input], allowSharedCredential: allowShared.value };
+      const request = {
+        mounts: [input],
+        allowSharedCredential: allowShared.value,
+        reason: reason.value.trim(),
+      };
       const planned = await mountService.saveMounts({ ...request, dryRun: true });
       failure.value = undefined;
       preview.value = planned.results;
@@ -62,8 +84,11 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
       if (effects.value.length > 0 && !isConfirmed) return;
       const reply = await mountService.saveMounts(request);
       preview.value = reply.results;
-      touched.value = new Set();
-      if (mount === undefined) go(href("mount", { name: input.name }));
+      pending.value = reply.pendingSites;
+      reason.value = "";
+      if (mount === undefined) return go(href("mount", { name: input.name }));
+      const saved = await mountService.getMount({ name: mount.name });
+      draft.value = draftOf(saved.mount);
     } catch (thrown) {
       failure.value = failureOf(thrown);
       preview.value = undefined;
@@ -71,35 +96,21 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
       busy.value = false;
     }
   };
-  const part = (title: string, list: readonly ConfigItem[]) => {
-    const items = new Map(
-      [...(info?.common ?? []), ...(info?.additional ?? [])].map((item) => [item.name, item]),
-    );
-    const shown = list.filter(
-      (item) =>
-        isShown(item, items, values.value) &&
-        (item.name === "mount_path" || !OWN_ITEMS.has(item.name)),
-    );
-    if (shown.length === 0) return null;
-    return (
-      <section class="sheet" aria-label={title}>
-        <h2 class="sheet-title">{title}</h2>
-        {shown.map((item) => (
-          <ItemField
-            key={item.name}
-            item={isKept(mount, item) ? { ...item, default: MASK } : item}
-            value={values.value[item.name]}
-            wrong={wrong.get(item.name)}
-            missing={wrong.has(item.name)}
-            onChange={(value) => {
-              values.value = { ...values.peek(), [item.name]: value };
-              touched.value = new Set(touched.peek()).add(item.name);
-            }}
-          />
-        ))}
-      </section>
-    );
-  };
+  const part = (title: string, list: readonly ConfigItem[]) => (
+    <Items
+      title={title}
+      list={list}
+      info={info}
+      draft={draft.value}
+      wrong={wrong}
+      onChange={(item, value) =>
+        set({
+          values: { ...draft.peek().values, [item]: value },
+          touched: new Set(draft.peek().touched).add(item),
+        })
+      }
+    />
+  );
   return (
     <>
       <PageHead title={mount?.name ?? t("mounts.new")}>
@@ -107,16 +118,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           <a class="button" href={href("mounts")}>
             {t("page.mounts")}
           </a>
-          {mount !== undefined && <ReplaceCredential mount={mount} info={info} />}
-          {mount !== undefined && may("mounts:write") && (
-            <Button
-              onClick={() => {
-                asked.value = true;
-              }}
-            >
-              {t("mount.delete")}
-            </Button>
-          )}
+          {mount !== undefined && <MountActions mount={mount} info={info} />}
         </div>
       </PageHead>
       <p class="behaviour quiet">{info?.label || driver}</p>
@@ -126,6 +128,12 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           {t("mount.giveMissing", {
             items: mount.missing.map((field) => field.replace(/^config\./, "")).join(", "),
           })}
+        </Notice>
+      )}
+      {isOutdated && edited && (
+        <Notice kind="warning">
+          {t("mount.outdated")}{" "}
+          <Button onClick={() => set(rebased(draft.peek(), mount))}>{t("mount.continue")}</Button>
         </Notice>
       )}
       <form
@@ -147,25 +155,45 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
             />
           )}
           <SiteChoice
-            value={sites.value}
+            value={draft.value.sites}
             all={t("mount.everySite")}
             hint={t("mount.sitesHint")}
             wrong={wrong.get("sites")}
-            onChange={(chosen) => {
-              sites.value = chosen;
-            }}
+            onChange={(sites) => set({ sites })}
           />
           <Check
             label={t("mount.isDisabled")}
-            checked={disabled.value}
-            onChange={(checked) => {
-              disabled.value = checked;
-            }}
+            checked={draft.value.disabled}
+            onChange={(disabled) => set({ disabled })}
+          />
+          <Check
+            label={t("mount.overwrites")}
+            checked={draft.value.content === MountContent.OVERWRITE}
+            onChange={(overwrites) =>
+              set({ content: overwrites ? MountContent.OVERWRITE : MountContent.ADOPT })
+            }
           />
         </section>
         {info && part(t("drivers.own"), info.additional)}
         {info && part(t("drivers.common"), info.common)}
+        {mayWrite && (
+          <OverrideFields
+            value={draft.value.overrides}
+            info={info}
+            wrong={wrong}
+            onChange={(overrides) => set({ overrides })}
+          />
+        )}
+        {mayWrite && (
+          <ReasonField
+            value={reason.value}
+            onChange={(text) => {
+              reason.value = text;
+            }}
+          />
+        )}
         <SaveOutcome failure={failure.value} results={preview.value} allowShared={allowShared} />
+        <PendingSites of={pending.value} />
         {mayWrite && (
           <div class="ways">
             <Button disabled={busy.value} onClick={() => void save(true)}>
@@ -189,32 +217,61 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
           <Effects effects={effects.value} />
         </Confirm>
       )}
-      {asked.value && mount !== undefined && (
-        <Confirm
-          title={t("mount.delete")}
-          action={t("mount.deleteNow")}
-          onAction={() =>
-            mountService.deleteMounts({ names: [mount.name] }).then(() => go(href("mounts")))
-          }
-          onClose={() => {
-            asked.value = false;
-          }}
-        >
-          {t("mount.deleteQuestion")}
-          <DeleteEffects name={mount.name} />
-        </Confirm>
-      )}
     </>
   );
 }
 
-/** Servers from which a deletion removes a mount. */
-function DeleteEffects({ name }: { readonly name: string }) {
-  const { data } = useCall(
-    (signal) => mountService.deleteMounts({ names: [name], dryRun: true }, { signal }),
-    [name],
+/** Items of the driver, or of every mount, that the current values show. */
+function Items(props: {
+  readonly title: string;
+  readonly list: readonly ConfigItem[];
+  readonly info: DriverInfo | undefined;
+  readonly draft: Draft;
+  readonly wrong: ReadonlyMap<string, string>;
+  readonly onChange: (item: string, value: string) => void;
+}) {
+  const { title, list, info, draft, wrong, onChange } = props;
+  const items = new Map(
+    [...(info?.common ?? []), ...(info?.additional ?? [])].map((item) => [item.name, item]),
   );
-  return <Effects effects={data?.results.flatMap((result) => result.effects) ?? []} />;
+  const shown = list.filter(
+    (item) =>
+      isShown(item, items, draft.values) &&
+      (item.name === "mount_path" || !OWN_ITEMS.has(item.name)),
+  );
+  if (shown.length === 0) return null;
+  return (
+    <section class="sheet" aria-label={title}>
+      <h2 class="sheet-title">{title}</h2>
+      {shown.map((item) => (
+        <ItemField
+          key={item.name}
+          item={isKept(draft.base, item) ? { ...item, default: MASK } : item}
+          value={draft.values[item.name]}
+          wrong={wrong.get(item.name)}
+          missing={wrong.has(item.name)}
+          onChange={(value) => onChange(item.name, value)}
+        />
+      ))}
+    </section>
+  );
+}
+
+/** Sites that do not get a change now. */
+function PendingSites({ of }: { readonly of: readonly PendingSite[] }) {
+  if (of.length === 0) return null;
+  return (
+    <Notice kind="warning">
+      {t("mount.pending")}
+      <ul>
+        {of.map(({ site, reason }) => (
+          <li key={site}>
+            {site}: {reason}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
 }
 
 /** Reports whether the mount has a secret for an item, which stays unless a new one is entered. */

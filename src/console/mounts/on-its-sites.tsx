@@ -83,7 +83,8 @@ function OneSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatu
   );
 }
 
-function TestOutcome({ of }: { readonly of: MountTest }) {
+/** Outcome of a test, with the first entries or the cause. */
+export function TestOutcome({ of }: { readonly of: MountTest }) {
   if (of.outcome !== "works")
     return <Notice kind={of.outcome === "disabled" ? "warning" : "wrong"}>{of.error}</Notice>;
   return (

@@ -1,25 +1,26 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
-import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
 import { problemOf } from "../api/failure.ts";
 import { followIncidents, incidentService, incidents } from "../api/incidents.ts";
-import { followMounts, mountService, mounts, mountsFailure } from "../api/mounts.ts";
+import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { Filters } from "../components/filters.tsx";
 import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
 import { useCall, useFollow } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import { href } from "../shell/location.ts";
+import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
+import { AdoptMounts } from "./adopt.tsx";
+import { ExportRows } from "./export-rows.tsx";
 import { CLASSES } from "./incident-classes.ts";
 import { MountList } from "./list.tsx";
-import { Results } from "./results.tsx";
-import { siteNames } from "./site-choice.tsx";
+import { TestMounts } from "./test-mounts.tsx";
 import "./mounts.css";
 
 addMessages(mountsTexts, pagesTexts);
@@ -40,7 +41,13 @@ export default function MountsPage() {
     <>
       <PageHead title={t("page.mounts")}>
         <div class="ways">
-          {may("mounts:write") && <AdoptMounts />}
+          {may("mounts:write", "sites:read") && <AdoptMounts />}
+          {known.size > 0 && <ExportRows names={[]} />}
+          {may("backup:import") && (
+            <a class="button" href={href("backup")}>
+              {t("mounts.import")}
+            </a>
+          )}
           {may("mounts:write", "drivers:read") && (
             <a class="button main" href={href("mount", { new: "choose" })}>
               {t("mounts.new")}
@@ -54,7 +61,37 @@ export default function MountsPage() {
           <p class="quiet">{t("mounts.about")}</p>
         </Empty>
       ) : (
-        <MountList mounts={[...known.values()]} />
+        <ShownMounts mounts={[...known.values()]} />
+      )}
+    </>
+  );
+}
+
+/** Mounts that match the filters of the address, with a test of all of them. */
+function ShownMounts({ mounts }: { readonly mounts: readonly Mount[] }) {
+  const { query } = place.value;
+  const site = query.get("site") ?? "";
+  const text = (query.get("q") ?? "").toLowerCase();
+  const shown = mounts.filter(
+    (mount) =>
+      (site === "" || mount.status.some((status) => status.site === site)) &&
+      [mount.name, mount.mountPath, mount.driver].join("\n").toLowerCase().includes(text),
+  );
+  const sites = [...new Set(mounts.flatMap(({ status }) => status.map((each) => each.site)))];
+  return (
+    <>
+      <Filters
+        hasDays={false}
+        fields={[
+          { name: "q", label: t("mounts.search") },
+          { name: "site", label: t("mount.site"), choices: [t("mount.anySite"), ...sites.sort()] },
+        ]}
+      />
+      {may("mounts:write") && shown.length > 0 && <TestMounts mounts={shown} site={site} />}
+      {shown.length === 0 ? (
+        <p class="quiet">{t("mounts.noneFound")}</p>
+      ) : (
+        <MountList mounts={shown} />
       )}
     </>
   );
@@ -138,88 +175,5 @@ function OneIncident({ of }: { readonly of: Incident }) {
       </div>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
     </li>
-  );
-}
-
-/** Adopts the mounts of a site after a preview. */
-function AdoptMounts() {
-  const isOpen = useSignal(false);
-  if (!may("sites:read")) return null;
-  return (
-    <>
-      <Button
-        onClick={() => {
-          isOpen.value = true;
-        }}
-      >
-        {t("mounts.adopt")}
-      </Button>
-      {isOpen.value && (
-        <AdoptDialog
-          onClose={() => {
-            isOpen.value = false;
-          }}
-        />
-      )}
-    </>
-  );
-}
-
-function AdoptDialog({ onClose }: { readonly onClose: () => void }) {
-  const site = useSignal("");
-  const results = useSignal<readonly MountResult[] | undefined>(undefined);
-  const wrong = useSignal("");
-  const busy = useSignal(false);
-  const { data: names = [] } = useCall(siteNames, []);
-  const act = async (dryRun: boolean): Promise<void> => {
-    busy.value = true;
-    try {
-      results.value = (await mountService.adoptMounts({ site: site.value, dryRun })).results;
-      wrong.value = "";
-      if (!dryRun) onClose();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
-  const found = results.value;
-  return (
-    <Dialog title={t("mounts.adopt")} onClose={onClose}>
-      <p class="quiet">{t("mounts.adoptAbout")}</p>
-      <label class="label" for="adopt-site">
-        {t("page.sites")}
-      </label>
-      <select
-        id="adopt-site"
-        class="input"
-        value={site.value}
-        onChange={(event) => {
-          site.value = event.currentTarget.value;
-          results.value = undefined;
-        }}
-      >
-        <option value="">{t("drivers.choose")}</option>
-        {names.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-      {found?.length === 0 && <p class="quiet">{t("mounts.same")}</p>}
-      {found !== undefined && found.length > 0 && <Results results={found} />}
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
-      <div class="ways">
-        <Button onClick={onClose}>{t("action.cancel")}</Button>
-        <Button disabled={busy.value || site.value === ""} onClick={() => void act(true)}>
-          {t("mounts.look")}
-        </Button>
-        {found?.some(({ outcome }) => outcome !== "skipped") && (
-          <Button kind="main" disabled={busy.value} onClick={() => void act(false)}>
-            {t("mounts.take")}
-          </Button>
-        )}
-      </div>
-    </Dialog>
   );
 }

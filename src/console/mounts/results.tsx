@@ -13,6 +13,7 @@ const EFFECTS: Readonly<Record<string, MessageKey>> = {
   disable: "effect.disable",
   remount: "effect.remount",
   open: "effect.open",
+  follow: "effect.follow",
 };
 
 /** List of the effects of a change on running servers. */
@@ -25,21 +26,40 @@ export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
 }
 
 /** Results of a change of mounts, or of its dry run. */
-export function Results({
-  results,
-}: {
-  readonly results: readonly Pick<
+export function Results(props: {
+  readonly results: readonly (Pick<
     MountResult,
     "name" | "outcome" | "note" | "differs" | "effects"
-  >[];
+  > &
+    Partial<Pick<MountResult, "leftOut">>)[];
+  /** Names that the user leaves out. Absent: nothing can be left out. */
+  readonly left?: ReadonlySet<string>;
+  readonly onLeft?: (names: ReadonlySet<string>) => void;
 }) {
+  const { results, left, onLeft } = props;
+  const toggle = (name: string): void => {
+    const next = new Set(left);
+    if (!next.delete(name)) next.add(name);
+    onLeft?.(next);
+  };
   return (
     <ul class="mount-results">
-      {results.map(({ name, outcome, note, differs, effects }) => (
+      {results.map(({ name, outcome, note, differs, effects, leftOut = [] }) => (
         <li key={name}>
+          {left && outcome !== "skipped" && (
+            <input
+              type="checkbox"
+              aria-label={name}
+              checked={!left.has(name)}
+              onChange={() => toggle(name)}
+            />
+          )}{" "}
           <strong>{name}</strong> {t(OUTCOMES[outcome] ?? "mount.unchanged")}
           {differs.length > 0 && <span class="quiet small"> {differs.join(", ")}</span>}
           {note !== "" && <p class="quiet small">{note}</p>}
+          {leftOut.length > 0 && (
+            <p class="wrong small">{t("mount.leftOut", { names: leftOut.join(", ") })}</p>
+          )}
           <Effects effects={effects} />
         </li>
       ))}

@@ -9,7 +9,7 @@ import {
   shareFormOf,
 } from "../../client/share-text.ts";
 import { isShown, type Values } from "../drivers/shown.ts";
-import { type ChosenSites, inputOf } from "./input.ts";
+import { type ChosenSites, draftOf, inputOf } from "./input.ts";
 
 /** Limit of the name of a mount. */
 const MAX_NAME = 64;
@@ -80,8 +80,8 @@ export function mountsOf(
       // The site of the share, of drivers for shares of any site.
       ...(form.item === "sid" && { url: share.base }),
     };
-    const options = { sites, disabled: false, mount: undefined };
-    mounts.set(name, inputOf(name, own, new Set(Object.keys(own)), info, options));
+    const touched = new Set(Object.keys(own));
+    mounts.set(name, inputOf(name, { ...draftOf(undefined), sites, values: own, touched }, info));
   }
   return {
     mounts: [...mounts.values()],

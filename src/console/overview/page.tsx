@@ -26,7 +26,8 @@ const NEWEST = 8;
 /** Overview: figures, conditions that need attention, and recent changes. */
 export default function OverviewPage() {
   const known = settings.value;
-  const version = known?.byKey.get("version")?.value;
+  const { data: status } = useCall(statusToLookAt, [connection.value === "live"]);
+  const version = status?.version;
   return (
     <>
       <PageHead title={known?.byKey.get("site_title")?.value || t("page.overview")}>
@@ -40,7 +41,7 @@ export default function OverviewPage() {
         </p>
       </PageHead>
       {may("settings:read") && <Figures />}
-      <Attention />
+      <Attention status={status} />
       {may("history:read") && <Newest />}
       {!may("root") && <OwnToken />}
     </>
@@ -122,7 +123,7 @@ function Newest() {
 const SOON = 14 * 86_400_000;
 
 /** Conditions that need attention, as far as the token's rights show them; usually none. */
-function Attention() {
+function Attention({ status }: { readonly status: ServiceStatus | undefined }) {
   const all = [...(settings.value?.byKey.values() ?? [])];
   const old = all.filter(({ flag }) => flag === 3);
   const waiting = edits.value.size;
@@ -130,7 +131,6 @@ function Attention() {
   const live = connection.value === "live";
   const { data: sites = [] } = useCall(sitesToLookAt, [live]);
   const { data: tokens = [] } = useCall(tokensThatEnd, [live]);
-  const { data: status } = useCall(statusToLookAt, [live]);
   const { problems = [], endingTokens = 0, incidents = 0 } = status ?? {};
   const own = rights.value?.end;
   const ownEnds = own !== undefined && own < Date.now() + SOON;
@@ -219,15 +219,18 @@ async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
   return tokens.filter(({ endsSoon }) => endsSoon);
 }
 
-/** Problems of the service itself, and the number of expiring tokens that are not visible. */
+type ServiceStatus = Awaited<ReturnType<typeof statusToLookAt>>;
+
+/** Version of the service, its own problems, and the number of expiring tokens that are not visible. */
 async function statusToLookAt(signal: AbortSignal) {
-  if (!may("settings:read")) return { problems: [], endingTokens: 0, incidents: 0 };
+  if (!may("settings:read")) return { version: "", problems: [], endingTokens: 0, incidents: 0 };
   const { statusService } = await import("../api/status.ts");
-  const { checks, endingTokenCount, openIncidentCount } = await statusService.getStatus(
+  const { version, checks, endingTokenCount, openIncidentCount } = await statusService.getStatus(
     {},
     { signal },
   );
   return {
+    version,
     problems: checks.filter(({ problem }) => problem !== ""),
     endingTokens: may("tokens:manage") ? 0 : endingTokenCount,
     incidents: openIncidentCount,

@@ -11,7 +11,8 @@ import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
 import { SettingLink } from "../components/change-list.tsx";
-import { ReasonField } from "../components/field.tsx";
+import { Confirm } from "../components/dialog.tsx";
+import { Check, ReasonField } from "../components/field.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { TextDiff } from "../components/text-diff.tsx";
 import { useCall } from "../components/use-call.ts";
@@ -41,12 +42,25 @@ export function SiteDifferences(props: {
   const wrong = useSignal("");
   const busy = useSignal(false);
   const results = useSignal<readonly SiteResult[]>([]);
+  const all = useSignal(false);
+  /** Settings that are left out of the next action. */
+  const left = useSignal<ReadonlySet<string>>(new Set());
+  const connects = useSignal(false);
+  const asked = useSignal<"adopt" | "sync" | undefined>(undefined);
   const { data, failure, again } = useCall(
-    (signal) => siteService.compareSite({ name }, { signal }),
-    [name, turn],
+    (signal) => siteService.compareSite({ name, all: all.value }, { signal }),
+    [name, turn, all.value],
   );
   const differing = data?.differences.filter(({ standing }) => standing === SiteStanding.DIFFERS);
-  const count = differing?.length ?? 0;
+  const keys = (differing ?? []).flatMap(({ key }) => (left.value.has(key) ? [] : [key]));
+  const count = keys.length;
+  const hasAny = (differing?.length ?? 0) > 0;
+  // Without keys, the call is about all settings, and the site can follow afterwards.
+  const chosen = count === differing?.length ? [] : keys;
+  const adopt = () =>
+    act(asOwn(siteService.adoptSite({ name, keys: chosen, reason: reason.value.trim() })));
+  const sync = () =>
+    act(siteService.syncSite({ name, keys: chosen, connectDownloaders: connects.value }));
   const act = async (action: Promise<{ readonly results: readonly SiteResult[] }>) => {
     busy.value = true;
     try {
@@ -69,10 +83,29 @@ export function SiteDifferences(props: {
       {data?.differences.length === 0 && <p class="no-change quiet">{t("site.same")}</p>}
       <ul class="changes">
         {data?.differences.map((difference) => (
-          <Difference key={difference.key} of={difference} />
+          <Difference
+            key={difference.key}
+            of={difference}
+            isChosen={!left.value.has(difference.key)}
+            onChoose={(isChosen) => {
+              const next = new Set(left.value);
+              if (isChosen) next.delete(difference.key);
+              else next.add(difference.key);
+              left.value = next;
+            }}
+          />
         ))}
       </ul>
-      {count > 0 && may("sites:manage") && (
+      <div class="block">
+        <Check
+          label={t("site.all")}
+          checked={all.value}
+          onChange={(checked) => {
+            all.value = checked;
+          }}
+        />
+      </div>
+      {hasAny && may("sites:manage") && (
         <div class="block">
           {may("settings:write") && (
             <ReasonField
@@ -85,24 +118,48 @@ export function SiteDifferences(props: {
           <div class="ways">
             {may("settings:write") && (
               <Button
-                disabled={busy.value}
-                onClick={() =>
-                  void act(asOwn(siteService.adoptSite({ name, reason: reason.value.trim() })))
-                }
+                disabled={busy.value || count === 0}
+                onClick={() => {
+                  asked.value = "adopt";
+                }}
               >
                 {t("site.adopt", { count })}
               </Button>
             )}
             {may("settings:reveal") && (
               <Button
-                disabled={busy.value}
-                onClick={() => void act(siteService.syncSite({ name }))}
+                disabled={busy.value || count === 0}
+                onClick={() => {
+                  asked.value = "sync";
+                }}
               >
                 {t("site.sync", { count })}
               </Button>
             )}
           </div>
+          {may("settings:reveal") && (
+            <Check
+              label={t("site.connectDownloaders")}
+              checked={connects.value}
+              onChange={(checked) => {
+                connects.value = checked;
+              }}
+            />
+          )}
         </div>
+      )}
+      {asked.value !== undefined && (
+        <Confirm
+          title={t(`site.${asked.value}Title`, { site: name })}
+          action={t(`site.${asked.value}`, { count })}
+          onAction={asked.value === "adopt" ? adopt : sync}
+          onClose={() => {
+            asked.value = undefined;
+          }}
+        >
+          <p>{t(`site.${asked.value}About`, { site: name })}</p>
+          <p class="mono small">{keys.join(", ")}</p>
+        </Confirm>
       )}
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
       {results.value.some(({ reason }) => reason !== "") && (
@@ -122,12 +179,25 @@ export function SiteDifferences(props: {
   );
 }
 
-function Difference({ of }: { readonly of: SiteDifference }) {
+function Difference(props: {
+  readonly of: SiteDifference;
+  readonly isChosen: boolean;
+  readonly onChoose: (isChosen: boolean) => void;
+}) {
+  const { of } = props;
   const { key, standing, secret, found, wanted, note } = of;
   const word = STANDINGS[standing];
   return (
     <li>
       <div class="change-head">
+        {standing === SiteStanding.DIFFERS && may("sites:manage") && (
+          <input
+            type="checkbox"
+            aria-label={t("site.choose", { key })}
+            checked={props.isChosen}
+            onChange={(event) => props.onChoose(event.currentTarget.checked)}
+          />
+        )}
         <strong>{labelOf({ key })}</strong>
         <SettingLink of={key} />
         {word && <span class="badge">{t(word)}</span>}

@@ -7,7 +7,7 @@ import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
-import { Failed, Notice, Skeleton } from "../components/state.tsx";
+import { Notice } from "../components/state.tsx";
 import { Fact, When } from "../components/text.tsx";
 import { useCall } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
@@ -17,6 +17,9 @@ import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
 import { SiteState } from "./list.tsx";
+import { SiteForm } from "./site-form.tsx";
+import { SiteLog } from "./site-log.tsx";
+import { SiteMounts } from "./site-mounts.tsx";
 
 addMessages(mountsTexts);
 
@@ -30,6 +33,7 @@ export function OneSite({ site }: { readonly site: Site }) {
   const { name, url, status, mode, paused, upstream } = site;
   const wrong = useSignal("");
   const asked = useSignal(false);
+  const editing = useSignal(false);
   const turn = useSignal(0);
   /** Runs an action on the site, then shows the new state. */
   const act = async (action: Promise<unknown>): Promise<void> => {
@@ -68,6 +72,13 @@ export function OneSite({ site }: { readonly site: Site }) {
           {may("sites:manage", "settings:reveal", "mounts:reveal") && (
             <>
               <Button
+                onClick={() => {
+                  editing.value = true;
+                }}
+              >
+                {t("site.edit")}
+              </Button>
+              <Button
                 onClick={() => update({ mode: follows ? SiteMode.OBSERVE : SiteMode.FOLLOW })}
               >
                 {t(follows ? "site.observe" : "site.follow")}
@@ -101,6 +112,15 @@ export function OneSite({ site }: { readonly site: Site }) {
         </Fact>
         <Fact name={t("sites.url")}>{url}</Fact>
         <Fact name={t("site.mode")}>{t(follows ? "site.follows" : "site.observed")}</Fact>
+        {site.include.length > 0 && (
+          <Fact name={t("sites.include")}>{site.include.join(", ")}</Fact>
+        )}
+        {site.exclude.length > 0 && (
+          <Fact name={t("sites.exclude")}>{site.exclude.join(", ")}</Fact>
+        )}
+        {Object.keys(site.overrides).length > 0 && (
+          <Fact name={t("site.overrides")}>{Object.keys(site.overrides).join(", ")}</Fact>
+        )}
         {status && status.version !== "" && (
           <Fact name={t("site.kind")}>{`${status.kind} ${status.version}`}</Fact>
         )}
@@ -118,11 +138,20 @@ export function OneSite({ site }: { readonly site: Site }) {
       {may("settings:read") && (
         <SiteDifferences site={site} turn={turn.value} onDone={() => (turn.value += 1)} />
       )}
+      {may("mounts:read") && <SiteMounts site={site} />}
       <SiteLog site={site} />
+      {editing.value && (
+        <SiteForm
+          site={site}
+          onClose={() => {
+            editing.value = false;
+          }}
+        />
+      )}
       {planned.value !== undefined && (
         <Confirm
           title={t("effect.title")}
-          action={t("site.follow")}
+          action={t(planned.value.input.mode === SiteMode.FOLLOW ? "site.follow" : "site.resume")}
           onAction={() => act(siteService.updateSite({ name, site: planned.value?.input ?? {} }))}
           onClose={() => {
             planned.value = undefined;
@@ -155,46 +184,4 @@ function NamingMounts({ site }: { readonly site: string }) {
     [site],
   );
   return <Results results={data?.records ?? []} />;
-}
-
-/** Number of shown entries. */
-const NEWEST = 30;
-
-/** Actions at a site, newest first. */
-function SiteLog({ site }: { readonly site: Site }) {
-  const { data, failure, again } = useCall(
-    (signal) => siteService.listSiteLog({ name: site.name, pageSize: NEWEST }, { signal }),
-    [site],
-  );
-  return (
-    <section class="sheet" aria-labelledby="site-log">
-      <h2 class="sheet-title" id="site-log">
-        {t("site.log")}
-      </h2>
-      {failure && <Failed failure={failure} retry={again} />}
-      {!data && !failure && <Skeleton rows={2} />}
-      {data?.entries.length === 0 && <p class="no-change quiet">{t("site.noLog")}</p>}
-      <ul class="sites">
-        {data?.entries.map(({ sequence, time, actor, action, keys, result }) => (
-          <li key={String(sequence)}>
-            <div>
-              <p>
-                <span class="badge">{action}</span> {result}
-              </p>
-              <p class="quiet small">{keys.join(", ")}</p>
-            </div>
-            <p class="quiet small">
-              {t("row.by", { actor })}
-              {time && (
-                <>
-                  {" · "}
-                  <When time={timestampMs(time)} />
-                </>
-              )}
-            </p>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
 }

@@ -251,3 +251,131 @@ describe("the history of mounts", () => {
     }
   });
 });
+
+describe("a mount", () => {
+  test("gets own values on a site, another name, and a copy; each with its reason", async () => {
+    const site = await startWholeSite();
+    const mounts = console.client(MountService);
+    try {
+      const sites = console.client(SiteService);
+      await sites.createSite({ site: { name: "harbour", url: site.url, token: site.token() } });
+      const input = { name: "shelf", mountPath: "/shelf", driver: "Local", sites: { all: true } };
+      await mounts.saveMounts({ mounts: [{ ...input, config: { root_folder_path: "/srv" } }] });
+      const page = await console.enter("mount?name=shelf");
+      await page.getByLabel("Site with own values").selectOption("harbour");
+      await page.getByRole("button", { name: "Add own values" }).click();
+      await page.getByLabel("Path on harbour").fill("/movies");
+      const values = page.getByRole("group", { name: "Values on harbour" });
+      await values.getByRole("button", { name: "Add a value" }).click();
+      await values.getByLabel("Name 1", { exact: true }).fill("root_folder_path");
+      await values.getByLabel("Value 1", { exact: true }).fill("/mnt/movies");
+      await values.getByRole("button", { name: "Add a value" }).click();
+      await values.getByLabel("Name 2", { exact: true }).fill("order");
+      await values.getByLabel("Value 2", { exact: true }).fill("no number");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await values.locator(".wrong", { hasText: "number" }).waitFor();
+      await values.getByLabel("Value 2", { exact: true }).fill("7");
+      await page.getByLabel("Reason").fill("Another disk there");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.locator(".mount-results", { hasText: "shelf changed" }).waitFor();
+      const { mount } = await mounts.getMount({ name: "shelf" });
+      expect(mount?.overrides["harbour"]).toMatchObject({
+        mountPath: "/movies",
+        config: { root_folder_path: "/mnt/movies" },
+        members: { order: 7 },
+      });
+      const { revisions } = await console.settings.listRevisions({ pageSize: 1 });
+      expect(revisions[0]?.reason).toBe("Another disk there");
+      await page.getByRole("button", { name: "Rename" }).click();
+      await page.getByLabel("New name").fill("");
+      await page.locator("dialog").getByRole("button", { name: "Rename" }).click();
+      await page.locator("dialog .wrong:not(:empty)").waitFor();
+      await page.getByLabel("New name").fill("cinema");
+      await page.locator("dialog").getByRole("button", { name: "Rename" }).click();
+      await page.getByRole("heading", { name: "cinema" }).waitFor();
+      await page.getByRole("button", { name: "Copy", exact: true }).click();
+      await page.getByLabel("New name").fill("series");
+      await page.getByLabel("Path of the copy").fill("/series");
+      await page.locator("dialog").getByRole("button", { name: "Copy" }).click();
+      await page.getByRole("heading", { name: "series" }).waitFor();
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Export" }).click();
+      await page.getByRole("button", { name: "Download" }).click();
+      expect((await download).suggestedFilename()).toBe("series.json");
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.locator("dialog").getByLabel("Reason").fill("Not needed");
+      await page.getByRole("button", { name: "Delete now" }).click();
+      await page.locator("[data-mount=cinema]").waitFor();
+      await page.locator("[data-mount=series]").waitFor({ state: "detached" });
+    } finally {
+      await mounts.deleteMounts({ names: ["cinema"] }).catch(() => undefined);
+      await console.client(SiteService).deleteSite({ name: "harbour" });
+      await site.stop();
+    }
+  });
+
+  test("that somebody changes meanwhile is not overwritten", async () => {
+    const mounts = console.client(MountService);
+    const input = { name: "shared", mountPath: "/shared", driver: "Local" };
+    await mounts.saveMounts({ mounts: [{ ...input, config: { root_folder_path: "/srv" } }] });
+    const page = await console.enter("mount?name=shared");
+    await page.locator("#item-root_folder_path").fill("/mine");
+    await mounts.saveMounts({ mounts: [{ name: "shared", disabled: true }] });
+    await page.getByText("Somebody has changed this mount in the meantime.").waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator(".notice.wrong").waitFor();
+    await page.getByRole("button", { name: "Continue with the newest state" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator(".mount-results", { hasText: "shared changed" }).waitFor();
+    expect((await mounts.getMount({ name: "shared" })).mount).toMatchObject({
+      disabled: true,
+      config: { root_folder_path: "/mine" },
+    });
+    await mounts.deleteMounts({ names: ["shared"] });
+  });
+
+  test("and all others are tested with progress, which can be ended", async () => {
+    const site = await startWholeSite();
+    const mounts = console.client(MountService);
+    const names = ["a", "b"];
+    try {
+      const sites = console.client(SiteService);
+      await sites.createSite({ site: { name: "harbour", url: site.url, token: site.token() } });
+      await sites.syncSite({ name: "harbour" });
+      await sites.updateSite({ name: "harbour", site: { mode: SiteMode.FOLLOW } });
+      await mounts.saveMounts({
+        mounts: names.map((name) => ({
+          name,
+          mountPath: `/${name}`,
+          driver: "Local",
+          sites: { all: true },
+          config: { root_folder_path: `/srv/${name}` },
+        })),
+      });
+      site.storages.folders.set("/a", ["one", "two"]);
+      const page = await console.enter("mounts?site=harbour");
+      await page.locator("[data-mount=b]", { hasText: "harbour: ok" }).waitFor();
+      await page.getByRole("button", { name: "Test 2 mounts" }).click();
+      await page.getByText(/^\d of 2 work\.$/).waitFor();
+      // A listing that takes long is ended by the user.
+      let release: (() => void) | undefined;
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      site.storages.hold = (call) => (call.includes("fs/list") ? held : undefined);
+      await page.getByRole("button", { name: "Test 2 mounts" }).click();
+      await page.getByRole("progressbar").waitFor();
+      await page.getByRole("button", { name: "End it" }).click();
+      await page.getByText("What was done until then stays.").waitFor();
+      release?.();
+      site.storages.hold = undefined;
+      await page.getByRole("searchbox").fill("/b");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator("[data-mount]").count()).toBe(1);
+    } finally {
+      await mounts.deleteMounts({ names }).catch(() => undefined);
+      await console.client(SiteService).deleteSite({ name: "harbour" });
+      await site.stop();
+    }
+  });
+});

@@ -1,9 +1,16 @@
 import type { Page } from "playwright-core";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { consoleTest, enterAt, tabTo, visit } from "./console.ts";
 
 const console = consoleTest();
+
+afterEach(async () => {
+  const service = console.client(SiteService);
+  const { sites } = await service.listSites({});
+  for (const { name } of sites) await service.deleteSite({ name });
+});
 
 /** Opens the form of a new site. */
 async function fillSite(page: Page, url: string): Promise<void> {
@@ -25,7 +32,7 @@ describe("sites", () => {
       await page.getByText("There are no sites.").waitFor();
       await fillSite(page, site.url);
       await addSite(page, "a-wrong-token");
-      await page.locator("dialog .wrong").waitFor();
+      await page.locator("dialog .notice.wrong, dialog .wrong:not(:empty)").first().waitFor();
       await addSite(page, site.token());
       await page.getByRole("heading", { name: "harbour" }).waitFor();
 
@@ -34,6 +41,10 @@ describe("sites", () => {
       await visit(page, "");
       await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
       await page.getByRole("button", { name: /^Adopt its/ }).click();
+      await page
+        .locator("dialog")
+        .getByRole("button", { name: /^Adopt its/ })
+        .click();
       await page.getByText("No differences: the site is up to date.").waitFor();
       await console.settings.saveSettings({
         settings: [{ key: "site_title", value: "From the console" }],
@@ -42,6 +53,8 @@ describe("sites", () => {
       await page.locator(".side.added", { hasText: "From the console" }).waitFor();
       expect(site.value("site_title")).not.toBe("From the console");
       await page.getByRole("button", { name: "Write 1 value to the site" }).click();
+      await page.locator("dialog", { hasText: "site_title" }).waitFor();
+      await page.locator("dialog").getByRole("button", { name: "Write 1 value" }).click();
       await page.getByText("No differences: the site is up to date.").waitFor();
       expect(site.value("site_title")).toBe("From the console");
 
@@ -97,6 +110,8 @@ describe("sites", () => {
       const take = page.getByRole("button", { name: /^Adopt its/ });
       await take.waitFor();
       await enterAt(page, /^Adopt its/);
+      await page.locator("dialog").waitFor();
+      await enterAt(page, /^Adopt its/);
       await page.getByText("No differences: the site is up to date.").waitFor();
       await enter("Follow");
       await enter("Pause");
@@ -104,6 +119,79 @@ describe("sites", () => {
       await enter("Remove");
       await enter("Remove now");
       await page.getByText("There are no sites.").waitFor();
+    } finally {
+      await site.stop();
+    }
+  });
+
+  test("with a replaced token are repaired: token, name, settings and own values", async () => {
+    const site = await startStandIn();
+    const dialog = (page: Page) => page.locator("dialog");
+    try {
+      const page = await console.enter("sites");
+      await fillSite(page, site.url);
+      await addSite(page, site.token());
+      await page.getByRole("heading", { name: "harbour" }).waitFor();
+      const token = "another-token-of-the-site-0123456789";
+      site.put("token", token);
+      await page.getByRole("button", { name: "Check now" }).click();
+      await page.locator(".notice.warning").waitFor();
+      await page.getByRole("button", { name: "Edit" }).click();
+      // A wrong address is refused at its field, and nothing is changed.
+      await dialog(page).getByLabel("Address").fill("ftp://nowhere");
+      await dialog(page).getByRole("button", { name: "Save" }).click();
+      await dialog(page).locator(".wrong", { hasText: "http" }).waitFor();
+      await dialog(page).getByLabel("Address").fill(site.url);
+      await dialog(page).getByLabel("Its admin token").fill(token);
+      await dialog(page).getByLabel("Name", { exact: true }).fill("pier");
+      await dialog(page).getByLabel("Excluded settings").fill("site_title, group:5");
+      await dialog(page).getByRole("button", { name: "Add a value" }).click();
+      await dialog(page).getByLabel("Name 1", { exact: true }).fill("default_page_size");
+      await dialog(page).getByLabel("Value 1", { exact: true }).fill("44");
+      await dialog(page).getByRole("button", { name: "Save" }).click();
+      await page.getByRole("heading", { name: "pier" }).waitFor();
+      await page.getByText("site_title, group:5").waitFor();
+      await page.getByRole("button", { name: "Check now" }).click();
+      await expect
+        .poll(() => page.locator(".notice.warning", { hasText: "token" }).count())
+        .toBe(0);
+      const { site: saved } = await console.client(SiteService).getSite({ name: "pier" });
+      expect(saved).toMatchObject({
+        exclude: ["site_title", "group:5"],
+        overrides: { default_page_size: "44" },
+      });
+      // A setting that is left out stays as it is.
+      await page.getByText("Own values of the site").waitFor();
+      await page.getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("button", { name: "Remove now" }).click();
+      await page.getByText("There are no sites.").waitFor();
+    } finally {
+      await site.stop();
+    }
+  });
+
+  test("get only the chosen settings", async () => {
+    const site = await startStandIn();
+    try {
+      const page = await console.enter("sites");
+      await fillSite(page, site.url);
+      await addSite(page, site.token());
+      await page.getByRole("heading", { name: "harbour" }).waitFor();
+      const settings = [
+        { key: "site_title", value: "Chosen" },
+        { key: "announcement", value: "Left out" },
+      ];
+      await console.settings.saveSettings({ settings });
+      await page.getByRole("button", { name: "Check now" }).click();
+      const write = page.getByRole("button", { name: /^Write \d+ values? to the site/ });
+      await page.getByLabel("Include announcement").waitFor();
+      const boxes = page.getByRole("checkbox", { name: /^Include / });
+      for (const box of await boxes.all())
+        if ((await box.getAttribute("aria-label")) !== "Include site_title") await box.uncheck();
+      await write.click();
+      await page.locator("dialog").getByRole("button", { name: "Write 1 value" }).click();
+      await expect.poll(() => site.value("site_title")).toBe("Chosen");
+      expect(site.value("announcement")).not.toBe("Left out");
     } finally {
       await site.stop();
     }

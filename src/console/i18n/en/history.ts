@@ -6,7 +6,6 @@ export const historyTexts = {
   "history.anySource": "Any source",
   "history.backTo": "Restore revision {revision}",
   "history.between": "From revision {from} to {to}",
-  "history.clear": "Clear",
   "history.compare": "Compare two",
   "history.compareNow": "Compare with the current state",
   "history.source": "Source",
@@ -15,7 +14,6 @@ export const historyTexts = {
   "history.oldest": "Revisions before {revision} are no longer kept.",
   "history.peer": "From",
   "history.revision": "Revision {revision}",
-  "history.since": "From date",
   "history.skipped": {
     one: "1 item cannot be restored, or not as a whole",
     other: "{count} items cannot be restored, or not as a whole",
@@ -23,6 +21,5 @@ export const historyTexts = {
   "history.swap": "Swap",
   "history.time": "Time",
   "history.undoTo": "Restore {revision}",
-  "history.until": "To date",
   "history.wentBack": "Revision {to} was restored as revision {revision}.",
 } as const satisfies Readonly<Record<string, Message>>;

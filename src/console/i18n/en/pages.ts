@@ -29,7 +29,10 @@ export const pagesTexts = {
   "editor.off": "Off",
   "editor.on": "On",
 
+  "history.clear": "Clear",
   "history.key": "Key",
+  "history.since": "From date",
+  "history.until": "To date",
 
   "json.mistake": "This is not JSON at line {line}, column {column}",
 
@@ -53,6 +56,13 @@ export const pagesTexts = {
   "number.least": "at least {min}",
   "number.most": "at most {max}",
 
+  "pairs.add": "Add a value",
+  "pairs.name": "Name {number}",
+  "pairs.nameOnly": "name",
+  "pairs.remove": "Remove value {number}",
+  "pairs.value": "Value {number}",
+  "pairs.valueOnly": "value",
+
   "reason.hint": "In a few words",
   "reason.label": "Reason",
   "reason.optional": "optional, for the history",
@@ -61,6 +71,11 @@ export const pagesTexts = {
   "review.refused": { one: "1 value is refused", other: "{count} values are refused" },
 
   "settings.filters": "Filters",
+
+  "task.end": "End it",
+  "task.ended": "Ended. What was done until then stays.",
+  "task.part": "{done} of {all} · {name}",
+  "task.progress": "Progress",
 
   "token.made": "This is the new token. The old one is no longer valid. You stay signed in here.",
   "token.question":
