@@ -6,7 +6,7 @@ import {
   PublicService,
 } from "../gen/mooring/v1/public_service_pb.js";
 import { SaveSettingsRequestSchema, SettingService } from "../gen/mooring/v1/setting_service_pb.js";
-import { NODE_FLAGS } from "../src/app/memory-settings.ts";
+import { MALLOC, NODE_FLAGS } from "../src/app/memory-settings.ts";
 import { callMethod } from "./call.ts";
 import type { Lab } from "./experiment.ts";
 import { freePort, until } from "./port.ts";
@@ -58,7 +58,7 @@ export async function startMooring(lab: Lab, options: MooringOptions = {}): Prom
   return started;
 }
 
-/** Starts the server without waiting. */
+/** Starts the server as the launchers of the archives and the image do, without waiting. */
 export async function launchMooring(lab: Lab, options: MooringOptions = {}): Promise<Mooring> {
   const port = await freePort();
   const token = options.token ?? randomBytes(32).toString("hex");
@@ -66,6 +66,7 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
     program: process.execPath,
     args: [...NODE_FLAGS, ...lab.nodeFlags, ...(options.nodeFlags ?? []), lab.server],
     environment: {
+      ...MALLOC,
       NODE_ENV: "production",
       MOORING_LISTEN: `127.0.0.1:${port}`,
       MOORING_DATA_DIR: options.folder ?? lab.stage.folder(),

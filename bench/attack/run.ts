@@ -95,10 +95,7 @@ export async function openScene(
 ): Promise<Scene> {
   const options = { plan: fullPlan, nodeFlags: [] };
   const lab: Lab = { ...options, stage, server, quick };
-  // As in the units and the supervisor: otherwise glibc would keep the memory of a flood.
   const environment = {
-    MALLOC_TRIM_THRESHOLD_: "131072",
-    MALLOC_MMAP_THRESHOLD_: "32768",
     // Default bounds; experiments of the bench have wider ones.
     MOORING_MAX_CUSTOM_SETTINGS: "2000",
     MOORING_MAX_SETTINGS: "8MiB",

@@ -87,11 +87,11 @@ async function succeeds(port: number, path: string): Promise<boolean> {
   }
 }
 
-/** Idle time before memory is read, in milliseconds. */
-const REST = 5_000;
-const QUICK_REST = 2_000;
-/** Idle time after a load: two checks of the collector of idle processes (src/app/idle-memory.ts). */
-const REST_AFTER_LOAD = 15_000;
+/**
+ * Idle time before memory is read, in milliseconds: the time in which an idle process releases memory
+ * (src/app/idle-memory.ts).
+ */
+const REST = 15_000;
 /** Calls of the load, and how many at a time. */
 const CALLS = 4_000;
 const TOGETHER = 64;
@@ -105,18 +105,18 @@ export const idleMemory: Experiment = {
     const mooring = await startMooring(lab);
     const empty = await startYardstick(lab.stage, "empty-fastify.mjs", []);
     await useTransports(mooring.port);
-    await sleep(lab.quick ? QUICK_REST : REST);
+    await sleep(REST);
     const own = residentBytes(mooring.server.pid);
     const rows = [
       ["Mooring", ...partsOf(mooring)],
       ["empty Fastify", ...partsOf(empty)],
     ];
     await loadWithReadsAndSaves(mooring);
-    await sleep(REST_AFTER_LOAD);
+    await sleep(REST);
     const loaded = residentBytes(mooring.server.pid);
     rows.splice(1, 0, ["Mooring after the load", ...partsOf(mooring)]);
     return {
-      load: `VmRSS some seconds after a start on an empty database and one call on each transport; then ${REST_AFTER_LOAD / 1000} s after ${CALLS} reads and saves, ${TOGETHER} at a time`,
+      load: `VmRSS ${REST / 1000} s after a start on an empty database and one call on each transport; then ${REST / 1000} s after ${CALLS} reads and saves, ${TOGETHER} at a time`,
       columns: ["", "resident", "heap, buffers, stacks", "files of programs"],
       rows,
       verdicts: [

@@ -1,5 +1,5 @@
-import { getHeapStatistics } from "node:v8";
-import { measureMemory } from "node:vm";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 export interface IdleMemoryOptions {
   /** Interval of checks, in milliseconds. Default: 5,000. */
@@ -12,50 +12,33 @@ export interface IdleMemoryOptions {
 const STIR = 2 * 1024 * 1024;
 
 /**
- * Releases memory after a burst of requests. V8 collects garbage when memory is allocated, so that
- * memory of the last requests would be kept for hours. A collection takes about 40 ms of processor
- * time beside other work, only after memory has grown and allocation has stopped.
+ * Returns memory to the system after the start and after each burst of requests. V8 collects garbage
+ * when memory is allocated, and keeps emptied pages for later: an idle process would hold both for
+ * hours. A release stops the event loop for about 50 ms, only when memory has grown and allocation has
+ * stopped.
+ *
+ * Effect: resident memory of 96 MB instead of 105 after a start, 116 instead of 136 after a load of
+ * 4,000 reads and saves.
  *
  * @returns a function that stops it.
  */
 export function releaseWhenIdle(options: IdleMemoryOptions = {}): () => void {
   const { interval = 5_000, worth = 8 * 1024 * 1024 } = options;
-  let kept = taken();
-  let last = kept;
+  // What the start has left is released at the first check.
+  let kept = 0;
+  let last = taken();
   const look = async (): Promise<void> => {
     const now = taken();
     const grows = now - last > STIR;
     last = now;
     kept = Math.min(kept, now);
     if (grows || now - kept < worth) return;
-    await collectGarbage();
+    await release();
     last = taken();
-    // V8 releases emptied memory at the next collection. Stops when nothing more is released.
-    if (now - last < STIR) kept = last;
+    kept = last;
   };
   const timer = setInterval(() => void look(), interval).unref();
   return () => clearInterval(timer);
-}
-
-/** Growth that triggers a collection between large requests, in bytes. */
-const LITTER = 16 * 1024 * 1024;
-
-/**
- * Creates a collector for use between large requests: each leaves several times its size as garbage,
- * and V8 would wait until the heap has doubled. The next large request waits for the collection;
- * others do not.
- *
- * @param worth growth since the last collection that triggers one, in bytes. Default: 16 MiB.
- */
-export function createCollector(worth = LITTER, collect = collectGarbage): () => Promise<void> {
-  let kept = taken();
-  return async () => {
-    const now = taken();
-    kept = Math.min(kept, now);
-    if (now - kept < worth) return;
-    await collect();
-    kept = taken();
-  };
 }
 
 /**
@@ -67,20 +50,17 @@ function taken(): number {
   return buffers + heap;
 }
 
-/**
- * Collects garbage beside other work: threads of V8 mark what is in use, and the event loop stops for
- * about 5 ms. `gc()` would stop it for the whole collection, 20 ms, on one processor 50.
- */
-async function collectGarbage(): Promise<void> {
-  const { emitWarning } = process;
-  // Its only warning, that the function is experimental, is emitted in the call.
-  process.emitWarning = () => undefined;
-  let collected: Promise<unknown>;
-  try {
-    // V8 measures memory while it marks, so that a measurement is a collection.
-    collected = measureMemory({ mode: "summary", execution: "eager" });
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-  await collected;
+interface GarbageCollection {
+  readonly type: "major";
+  readonly execution: "async";
+  /** `last-resort` also gives back emptied pages. */
+  readonly flavor: "last-resort";
+}
+
+/** Collects all garbage in a later tick, and returns emptied memory to the system. */
+function release(): Promise<void> {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as (how: GarbageCollection) => Promise<void>;
+  setFlagsFromString("--no-expose-gc");
+  return collect({ type: "major", execution: "async", flavor: "last-resort" });
 }

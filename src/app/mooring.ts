@@ -18,7 +18,6 @@ import { SlowReaders } from "../transport/slow-reader.ts";
 import { upstreamInterceptor } from "../upstream/interceptor.ts";
 import { checkInterceptor } from "./call-checks.ts";
 import { createHealth } from "./health.ts";
-import { createCollector } from "./idle-memory.ts";
 import { createServers } from "./listeners.ts";
 import { openPorts } from "./ports.ts";
 import { createRoutes, servedServices } from "./routes.ts";
@@ -116,7 +115,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     together: config.streamBufferTotal,
     patienceMs: STALLED,
   });
-  const buffered = new Buffered(config.maxBuffered, createCollector());
+  const buffered = new Buffered(config.maxBuffered);
   const { databaseId } = services;
   const servers = await createServers(config, {
     methods,

@@ -20,7 +20,6 @@ import { createPublicService, type PublicService } from "../settings/public-rpc.
 import { createSettingService, type SettingService } from "../settings/setting.ts";
 import { startSettings } from "../settings/start.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { createCollector } from "./idle-memory.ts";
 
 /** Interval of bookmarks for watchers, in milliseconds. */
 const BOOKMARK_INTERVAL = 15_000;
@@ -90,7 +89,6 @@ export async function startSettingServices(
       bytes: config.maxSettings,
       publicBytes: config.maxPublicSettings,
     }),
-    collect: createCollector(),
     onTransaction: options.onTransaction,
     now: Date.now,
     onReadFailure: throttle(REPORT_INTERVAL, (error) =>

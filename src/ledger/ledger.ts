@@ -38,8 +38,6 @@ export interface LedgerDeps {
   readonly limits?: readonly Limit[];
   /** Called after each transaction, with its duration in milliseconds. Default: no-op. */
   readonly onTransaction?: ((duration: number) => void) | undefined;
-  /** Called between large changes, to collect their garbage. Default: none. */
-  readonly collect?: () => void | Promise<void>;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Called when the database cannot be read; reads continue from memory. */
@@ -162,7 +160,6 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     snapshot: () => snapshot,
     catchUp,
     publish,
-    collect: deps.collect ?? (() => undefined),
   });
 
   const isUrgent = (change: StoredChange): boolean => codec.rules(change.kind).isUrgent(change);

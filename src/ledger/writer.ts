@@ -88,8 +88,6 @@ export interface WriterDeps {
   readonly publish: (committed: readonly Committed[]) => void;
   /** Called after each transaction, with its duration in milliseconds. */
   readonly onTransaction: (duration: number) => void;
-  /** Called after a large change, before the next change is applied. */
-  readonly collect: () => void | Promise<void>;
 }
 
 export interface Writer {
@@ -162,10 +160,9 @@ export function createWriter(deps: WriterDeps): Writer {
       for (const job of waiting.splice(0, jobs.length)) job.reject(error);
       return;
     }
-    const { settle, isLarge } = decisions;
+    const { settle } = decisions;
     waiting.splice(0, settle.length);
     for (const each of settle) each();
-    if (isLarge && waiting.length > 0) await deps.collect();
   };
 
   return {
@@ -194,8 +191,6 @@ async function latest(deps: WriterDeps, transaction: LedgerTransaction): Promise
 interface Decisions {
   /** One function per applied job; the other jobs are left to the next commit. */
   readonly settle: readonly Settle[];
-  /** Whether its memory is released before the next commit. */
-  readonly isLarge: boolean;
   readonly committed: readonly Committed[];
 }
 
@@ -333,7 +328,7 @@ async function decideAll(
     }
     if (isLarge) break;
   }
-  return { settle, isLarge, committed };
+  return { settle, committed };
 }
 
 interface Deciding {

@@ -8,15 +8,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
  */
 export class Buffered {
   readonly #max: number;
-  readonly #collect: () => unknown;
   readonly #peers = new Map<string, number>();
   #bytes = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param collect called before a large body is decoded, to collect the garbage of earlier ones. */
-  constructor(max: number, collect: () => unknown = ignore) {
+  constructor(max: number) {
     this.#max = max;
-    this.#collect = collect;
   }
 
   /** Maximum number of bytes that one peer may hold. */
@@ -48,10 +45,7 @@ export class Buffered {
 
   /** Runs work on large bodies one at a time, with an event-loop tick between two. */
   inTurn<T>(work: () => T | Promise<T>): Promise<T> {
-    const done = this.#last
-      .then(this.#collect)
-      .then(() => nextTurn())
-      .then(work);
+    const done = this.#last.then(() => nextTurn()).then(work);
     this.#last = done.catch(ignore);
     return done;
   }

@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
-import { constants, PerformanceObserver } from "node:perf_hooks";
 import { promisify } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, onTestFinished, test } from "vitest";
-import { createCollector, releaseWhenIdle } from "../../src/app/idle-memory.ts";
+import { releaseWhenIdle } from "../../src/app/idle-memory.ts";
 import { startService } from "../wire/service.ts";
 
 const MIB = 2 ** 20;
@@ -35,54 +34,6 @@ test("a process out of file descriptors continues", async () => {
   const shell = 'ulimit -n 64; exec "$0" --input-type=module --eval "$1"';
   const { stdout } = await promisify(execFile)("sh", ["-c", shell, process.execPath, program]);
   expect(stdout).toBe("EMFILE\nalive\n");
-});
-
-test("garbage between large requests is collected above a threshold", async () => {
-  let collected = 0;
-  const collect = createCollector(8 * MIB, async () => {
-    collected += 1;
-  });
-  await collect();
-  expect(collected).toBe(0);
-  const retained = Array.from({ length: 10 }, () => Buffer.alloc(MIB));
-  await collect();
-  expect(collected).toBe(1);
-  // Retained buffers are no garbage: no further collection.
-  await collect();
-  expect(collected).toBe(1);
-  expect(retained).toHaveLength(10);
-});
-
-test("garbage is collected beside other work, not in one stop of the event loop", async () => {
-  const details: { readonly kind: number; readonly flags: number }[] = [];
-  const observer = new PerformanceObserver((list) =>
-    details.push(...list.getEntries().map((entry) => Reflect.get(entry, "detail"))),
-  );
-  observer.observe({ entryTypes: ["gc"] });
-  onTestFinished(() => observer.disconnect());
-  const warnings: Error[] = [];
-  const note = (warning: Error): number => warnings.push(warning);
-  process.on("warning", note);
-  onTestFinished(() => void process.off("warning", note));
-  const collect = createCollector(0);
-  waste();
-  const littered = process.memoryUsage().arrayBuffers;
-  // V8 keeps what is allocated while it marks, and frees buffers in the background.
-  await expect
-    .poll(async () => {
-      await collect();
-      return process.memoryUsage().arrayBuffers;
-    })
-    .toBeLessThan(littered - 30 * MIB);
-  // Entries are delivered in a later tick.
-  await expect
-    .poll(() => details.map(({ kind }) => kind))
-    .toEqual(expect.arrayContaining([constants.NODE_PERFORMANCE_GC_INCREMENTAL]));
-  const forced = details.filter(
-    ({ flags }) => (flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0,
-  );
-  expect(forced).toEqual([]);
-  expect(warnings).toEqual([]);
 });
 
 test("stopped services are not retained in memory", async () => {

@@ -127,20 +127,6 @@ test("large bodies are processed one after another, with other work in between",
   expect(order.indexOf("other work")).toBeLessThan(order.indexOf("b begins"));
 });
 
-test("garbage is collected before each large body, and before no other", async () => {
-  let collections = 0;
-  const buffered = new Buffered(64 * 2 ** 20, () => {
-    collections += 1;
-  });
-  const large = { buffered, timeoutMs: 60_000, maxBytes: 2 ** 20 };
-  const reading = (size: number) =>
-    readBody({ stream: sending(size), peer: "a", hasEnded: () => true }, large, 2 ** 20, () => 0);
-  await reading(4 * 65_536);
-  expect(collections).toBe(0);
-  await Promise.all([reading(5 * 65_536), reading(5 * 65_536)]);
-  expect(collections).toBe(2);
-});
-
 test("nothing waits for the rest of a request whose stream has ended", () => {
   const stream = new PassThrough();
   stream.destroy();
