@@ -93,6 +93,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sites",
     "sync",
   ],
+  // Accounts of servers, which are copied on request.
+  users: ["access", "audit", "database", "messages", "sites", "sync"],
   rules: [
     "access",
     "archive",
@@ -106,6 +108,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "settings",
     "sites",
     "sync",
+    "users/client.ts",
   ],
   incidents: [
     "access/grant.ts",
@@ -120,8 +123,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sites",
     "sync",
   ],
-  // Accounts of servers, which are copied on request.
-  users: ["access", "audit", "database", "messages", "sites", "sync"],
   // What servers have and Mooring does not manage.
   servers: ["audit", "database", "messages", "sites", "sync", "users"],
   // Files of the deployment that declare records.

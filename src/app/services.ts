@@ -1,6 +1,7 @@
 import { createThrottle } from "../access/throttle.ts";
 import type { Checkpoints } from "../audit/checkpoint.ts";
 import type { Config } from "../config/config.ts";
+import { mapWriteError } from "../database/error.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
 import { createDriverService, openCatalogue } from "../drivers/driver.ts";
@@ -183,6 +184,8 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     sites,
     service: siteService,
     forwardMounts: mounts.forward,
+    forwardRules: async (_site, forward) => forward(),
+    audit: (entry) => mapWriteError(store.audit.append([entry])),
     log,
     times: deps.siteTimes,
   });

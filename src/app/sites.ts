@@ -143,12 +143,16 @@ export function openUpstream(
     sites,
     service,
     forwardMounts,
+    forwardRules,
+    audit,
     log,
     times,
   }: Pick<SiteParts, "services" | "log" | "times"> & {
     readonly sites: Sites;
     readonly service: SiteService;
     readonly forwardMounts: UpstreamDeps["forwardMounts"];
+    readonly forwardRules: UpstreamDeps["forwardRules"];
+    readonly audit: UpstreamDeps["audit"];
   },
 ): Upstream | undefined {
   if (url === undefined) return undefined;
@@ -163,6 +167,8 @@ export function openUpstream(
     managedBy: services.settings.managedBy,
     ...(times === undefined ? {} : { times }),
     forwardMounts,
+    forwardRules,
+    audit,
     onEvent: (site, { action, keys, result }) =>
       log.info({ site: site.name, action, keys, result }, "site"),
     onAdopted: sites.settings.releaseUpstream,

@@ -291,6 +291,27 @@ export const MESSAGES = {
   SITE_BEHIND: "revisions that are not on the site yet: {count}",
   SITE_MOUNTS: "mounts: {states}",
   SITE_RULES: "folder rules: {states}",
+  RULE_INCOMPLETE:
+    "its password is lost, so it is not sent: without the password the folder would be open",
+  RULE_PATH_TAKEN_THERE: "another rule of Mooring is at {path} on the site",
+  RULE_UNMANAGED_THERE: "the site has a rule of its own for {path}, which is not overwritten",
+  RULE_USERS_UNSUPPORTED:
+    "the server has no lists of users, so the rule is not sent: it would not restrict the folder",
+  RULE_USERS_UNREAD: "the users of the site can't be read, so the rule is not sent: {problem}",
+  RULE_USERS_UNKNOWN: "the site has no user {users}, so the rule is not sent",
+  RULE_FLAPPING:
+    "another client changes it on the site after each correction; it is no longer corrected",
+  RULE_NOT_KEPT: "the site has not kept {members}",
+  RULE_NOT_THERE: "the site has no rule for {path}",
+  DO_GIVE_PASSWORD:
+    'Give the password ("mooring rule set {name} password=-"), or remove it ("password=").',
+  DO_CREATE_USERS:
+    'Create the users on the site, or change the lists of the rule for it ("mooring rule set {name} read_users@{site}=NAMES").',
+  DO_OVERRIDE_USERS:
+    'Give the rule no users on this site ("mooring rule set {name} read_users@{site}= write_users@{site}="), or leave the site out.',
+  DO_SYNC_RULE: 'Then, or to try again now: "mooring rule sync {site} {name}".',
+  DO_SYNC_OR_ADOPT_RULE:
+    'Write the rule of Mooring to the site ("mooring rule sync {site} {name}"), or adopt that of the site ("mooring rule adopt {site} {name}").',
   NEVER: "never",
   PROBES_ARE_OFF:
     'Mooring lists none by itself (MOORING_PROBE_INTERVAL=0s): "mooring mount test --all" lists them now.',

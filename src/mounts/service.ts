@@ -7,6 +7,7 @@ import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite } from "../sites/site-choice.ts";
+import { createSummaries, type Summaries } from "../sites/summary.ts";
 import { createStateFeed } from "../state-feed.ts";
 import { createMountChanges } from "./changes.ts";
 import { effectsOfFollowing, isRunning } from "./effect.ts";
@@ -20,7 +21,6 @@ import type { Lister } from "./site/listing.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf } from "./status.ts";
-import { createSummaries, type Summaries } from "./summary.ts";
 import { adoptMounts } from "./use-case/adopt.ts";
 import { copyMount } from "./use-case/copy.ts";
 import { deleteMounts } from "./use-case/delete.ts";
@@ -156,7 +156,8 @@ function createMountSummaries(
   statusOn: (mount: Mount, site: Site) => Status,
 ): Summaries {
   return createSummaries({
-    mounts: view.all,
+    kind: "mount",
+    records: view.all,
     statusOf: statusOn,
     errorOf: (site) => {
       const { error, errorKind: kind, errorSince: since } = registry.site(site.id);

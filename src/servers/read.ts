@@ -1,7 +1,7 @@
 import type { SiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
+import { readPages } from "../sync/page.ts";
 import { createUserClient, type ServerUser, type ServerUsers } from "../users/client.ts";
-import { readPages } from "../users/page.ts";
 import type { UserList } from "../users/user.ts";
 import type { ListFailure, ListName, ServerContents, ServerRule, Share } from "./contents.ts";
 

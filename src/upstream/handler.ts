@@ -3,6 +3,7 @@ import { readToken } from "../access/authenticate.ts";
 import { errorEnvelope } from "../gateway/failure.ts";
 import { JSON_TYPE } from "../gateway/serialize.ts";
 import { sendWhole } from "../transport/whole-reply.ts";
+import { changesPeople } from "./passed-change.ts";
 import { createPassing, type PassingOptions, RESET_TOKEN, textOf } from "./passing.ts";
 import { createPathGuard, decodePath, isUnambiguous, withoutEndSlash } from "./path-guard.ts";
 
@@ -30,7 +31,7 @@ const SHARED: ReadonlySet<string> = new Set([
 ]);
 
 /** Prefixes of paths that may change rights or settings. */
-const WATCHED = ["/api/admin", "/api/auth", "/api/me"];
+const WATCHED = ["/api/admin", "/api/auth", "/api/me", "/api/share"];
 
 /**
  * Routes requests: paths of the contract are served here, all others are forwarded to the upstream. A
@@ -41,7 +42,7 @@ const WATCHED = ["/api/admin", "/api/auth", "/api/me"];
  */
 export function createUpstreamHandler(options: UpstreamHandlerOptions) {
   const { pipe, base, restPaths, servicePaths, events } = options;
-  const { passReset, passChange } = createPassing(options);
+  const { passReset, passChange, passAudited } = createPassing(options);
   /** Path as in the contract; undefined: a path of the upstream. */
   const ownPath = (path: string): string | undefined => {
     if (path === OWN_PAGES || path.startsWith(`${OWN_PAGES}/`))
@@ -72,8 +73,13 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
     else if (changesRights(method, path)) {
       const whom = path.startsWith(LOGIN) ? "refused" : "all";
       events.forget(whom);
-      void pipe.pass(request, response, () => async () => events.forget(whom));
-    } else if (method === "POST" && path === RESET_TOKEN)
+      const forget = (): void => events.forget(whom);
+      if (changesPeople(method, path))
+        void passAudited(request, response, path, forget).catch(() => response.destroy());
+      else void pipe.pass(request, response, () => async () => forget());
+    } else if (changesPeople(method, path))
+      void passAudited(request, response, path).catch(() => response.destroy());
+    else if (method === "POST" && path === RESET_TOKEN)
       void passReset(request, response).catch(() => response.destroy());
     else if (method === "POST" && path.startsWith("/api/admin/setting/") && events.isReady())
       void passChange(request, response, path, events.forwardChange).catch(() =>
@@ -81,6 +87,10 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       );
     else if (method === "POST" && path.startsWith("/api/admin/storage/"))
       void passChange(request, response, path, events.forwardMountChange).catch(() =>
+        response.destroy(),
+      );
+    else if (method === "POST" && path.startsWith("/api/admin/meta/"))
+      void passChange(request, response, path, events.forwardRuleChange).catch(() =>
         response.destroy(),
       );
     else void pipe.pass(request, response);

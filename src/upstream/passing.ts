@@ -3,6 +3,7 @@ import { readToken } from "../access/authenticate.ts";
 import { waitAtMost } from "../pause.ts";
 import type { Pipe } from "../proxy/pipe.ts";
 import type { ForwardedCall } from "./forwarding.ts";
+import { copyBody, describeChange } from "./passed-change.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** Members of the upstream for requests that pass. */
@@ -14,6 +15,8 @@ export type UpstreamEvents = Pick<
   | "adminRequest"
   | "forwardChange"
   | "forwardMountChange"
+  | "forwardRuleChange"
+  | "changePassed"
   | "tokenReset"
 >;
 
@@ -85,7 +88,34 @@ export function createPassing({ pipe, requestId, peerOf, events }: PassingOption
     }, by);
     await changed;
   };
-  return { passReset, passChange };
+  /** Passes a change of users, roles or shares, which the audit records with its admin. */
+  const passAudited = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    onReply: () => void = () => undefined,
+  ): Promise<void> => {
+    const by = await adminOf(request, path);
+    const { url = "" } = request;
+    const over = pipe.pass(request, response, () => async (reply) => {
+      onReply();
+      const change = describeChange(path, url, body());
+      if (by !== undefined) await events.changePassed(change, by, codeOf(reply));
+    });
+    const body = copyBody(request);
+    await over;
+  };
+  return { passReset, passChange, passAudited };
+}
+
+/** Code of a reply's envelope; 0: none. */
+function codeOf(body: Buffer): number {
+  try {
+    const { code } = JSON.parse(body.toString("utf8")) as { code?: unknown };
+    return typeof code === "number" ? code : 0;
+  } catch {
+    return 0;
+  }
 }
 
 function newToken(body: Buffer): string | undefined {

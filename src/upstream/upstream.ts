@@ -1,3 +1,5 @@
+import { doneEntry } from "../audit/entry.ts";
+import type { AuditEntry } from "../audit/store.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { waitAtMost } from "../pause.ts";
 import { SETTINGS } from "../settings/kind.ts";
@@ -12,9 +14,12 @@ import { type Delivery, waitForDelivery } from "./delivery.ts";
 import { createFirstContact, type FirstContact, type FirstContactDeps } from "./first-contact.ts";
 import { type ForwardedCall, forwardSettings, originOf } from "./forwarding.ts";
 import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
+import type { PassedChange } from "./passed-change.ts";
 import { createSessions, type Sessions } from "./session.ts";
 import { createUpstreamSite } from "./upstream-site.ts";
 
+/** Name of changes of users, roles and shares on the upstream's own pages, in the audit. */
+const CHANGE_METHOD = "ChangeUpstream";
 /** Connections for reading identities and the upstream's own rows. */
 const CONNECTIONS = 32;
 /** Time limit of an availability check, in milliseconds. */
@@ -24,6 +29,13 @@ const PATIENCE = 1_000;
 /** Maximum wait of a read for the upstream's own rows, in milliseconds. */
 const OWN_ROWS_LIMIT = 1_000;
 
+/** Forwards a change of records, and adopts the result as that of the origin. */
+export type ForwardRecords = (
+  site: Site,
+  forward: () => Promise<void>,
+  origin: RevisionOrigin,
+) => Promise<void>;
+
 export interface UpstreamDeps
   extends Pick<SitesDeps, "ledger" | "maxValueBytes" | "now" | "onEvent" | "times">,
     Pick<FirstContactDeps, "service" | "url" | "token" | "onAdopted" | "onNotice" | "onError"> {
@@ -31,11 +43,11 @@ export interface UpstreamDeps
   /** Name of the file that declares a setting; undefined: none. */
   readonly managedBy: (key: string) => string | undefined;
   /** Forwards a change of mounts, and adopts the result. */
-  readonly forwardMounts: (
-    site: Site,
-    forward: () => Promise<void>,
-    origin: RevisionOrigin,
-  ) => Promise<void>;
+  readonly forwardMounts: ForwardRecords;
+  /** Forwards a change of folder rules, and adopts the result. */
+  readonly forwardRules: ForwardRecords;
+  /** Records a change in the audit. */
+  readonly audit: (entry: AuditEntry) => Promise<void>;
 }
 
 /** The upstream: the one site that Mooring is in front of. */
@@ -67,6 +79,10 @@ export interface Upstream
   forwardChange(forward: () => Promise<void>, by: ForwardedCall): Promise<void>;
   /** Like forwardChange, for changes of its mounts. */
   forwardMountChange(forward: () => Promise<void>, by: ForwardedCall): Promise<void>;
+  /** Like forwardChange, for changes of its folder rules. */
+  forwardRuleChange(forward: () => Promise<void>, by: ForwardedCall): Promise<void>;
+  /** Records a change of users, roles or shares. @param code of the upstream's reply. */
+  changePassed(change: PassedChange, by: ForwardedCall, code: number): Promise<void>;
   /** Stores a new permanent token. @param by undefined: unknown. */
   tokenReset(token: string, by: ForwardedCall | undefined): Promise<void>;
   /** Makes it connect a download manager. @throws SiteFailure. */
@@ -76,7 +92,7 @@ export interface Upstream
 
 /** Contacts the upstream in the background, with retries until the first success. */
 export function startUpstream(deps: UpstreamDeps): Upstream {
-  const { sites, url, ledger, now, onError, forwardMounts } = deps;
+  const { sites, url, ledger, now, onError } = deps;
   const { patience = PATIENCE, ownRows: ownRowsAge } = deps.times ?? {};
   const { registry, settings } = sites;
   const client = createSiteClient({ url, token: "", ca: "", pin: "" }, CONNECTIONS);
@@ -105,6 +121,14 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     });
   };
   contact.start();
+  const forwardRecords =
+    (noun: string, adoptForwarded: ForwardRecords): Upstream["forwardMountChange"] =>
+    async (forward, by) => {
+      const site = upstream.find();
+      if (site === undefined) return forward();
+      const reason = `${by.call} of ${noun} at the upstream`;
+      await adoptForwarded(site, forward, { ...originOf(by), reason });
+    };
 
   return {
     isReady: () => {
@@ -133,11 +157,16 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
       if (site === undefined || registry.state(site.id).appliedRevision === 0) return forward();
       await forwardSettings({ settings, adopt, onError }, site, forward, by);
     },
-    forwardMountChange: async (forward, by) => {
-      const site = upstream.find();
-      if (site === undefined) return forward();
-      const reason = `${by.call} of mounts at the upstream`;
-      await forwardMounts(site, forward, { ...originOf(by), reason });
+    forwardMountChange: forwardRecords("mounts", deps.forwardMounts),
+    forwardRuleChange: forwardRecords("folder rules", deps.forwardRules),
+    changePassed: async ({ call, subject, detail }, by, code) => {
+      const name = upstream.find()?.name ?? "";
+      const subjects = [name, subject].filter((text) => text !== "");
+      const origin = { ...originOf(by), method: CHANGE_METHOD };
+      const entry = doneEntry(origin, now(), subjects, { call, ...detail });
+      const outcome = code === 200 ? entry.outcome : "FAILED_PRECONDITION";
+      // The upstream has made the change: it is passed on even if it cannot be recorded.
+      await deps.audit({ ...entry, outcome }).catch(onError);
     },
     tokenReset: (token, by) => upstream.setToken(token, by && originOf(by)),
     connect: async (call, body) => {

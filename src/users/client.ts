@@ -3,7 +3,7 @@ import { message } from "../messages/message.ts";
 import { sortedJson } from "../sorted-json.ts";
 import type { SiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
-import { readPages } from "./page.ts";
+import { readPages } from "../sync/page.ts";
 import {
   ADMIN,
   GENERAL,

@@ -1,6 +1,6 @@
 import { message } from "../messages/message.ts";
-import type { SiteClient } from "../sync/client.ts";
-import { SiteFailure } from "../sync/failure.ts";
+import type { SiteClient } from "./client.ts";
+import { SiteFailure } from "./failure.ts";
 
 /** Rows of a page: one reply stays far below the limit of replies. */
 const PAGE = 500;

@@ -1,56 +1,58 @@
-import type { RecordsOfSite, Site, SiteState } from "../sites/site.ts";
-import { isOnSite } from "../sites/site-choice.ts";
-import type { Mount } from "./mount.ts";
-import type { Status } from "./status.ts";
+import type { StateName } from "../sync/state.ts";
+import type { RecordsOfSite, Site, SiteState } from "./site.ts";
+import { isOnSite, type OnSites } from "./site-choice.ts";
 
-export interface SummaryDeps {
-  /** All mounts. The same object until one changes. */
-  readonly mounts: () => ReadonlyMap<string, Mount>;
-  readonly statusOf: (mount: Mount, site: Site) => Status;
-  /** Reason for which the mounts of a site can't be read. */
+export interface SummaryDeps<R extends Pick<OnSites, "siteIds">> {
+  readonly kind: RecordsOfSite["kind"];
+  /** All records. The same object until one changes. */
+  readonly records: () => ReadonlyMap<string, R>;
+  readonly statusOf: (record: R, site: Site) => { readonly state: StateName };
+  /** Reason for which the records of a site can't be read. */
   readonly errorOf: (site: Site) => RecordsOfSite["error"];
   /** State of a site's settings. The same object until it changes. */
   readonly stateOf: (siteId: string) => Pick<SiteState, "error">;
 }
 
-/** Summaries of the mounts of sites, each computed once after a change. */
+/** Summaries of the records of sites, each computed once after a change. */
 export interface Summaries {
   ofSite(site: Site): RecordsOfSite;
   /** Computes the summary of a site, or of all, again. */
   forget(siteId: string | undefined): void;
 }
 
-interface Known {
+interface Known<R> {
   readonly site: Site;
-  readonly mounts: ReadonlyMap<string, Mount>;
+  readonly records: ReadonlyMap<string, R>;
   readonly error: SiteState["error"];
   readonly summary: RecordsOfSite;
   readonly isCurrent: boolean;
 }
 
-export function createSummaries(deps: SummaryDeps): Summaries {
-  const known = new Map<string, Known>();
+export function createSummaries<R extends Pick<OnSites, "siteIds">>(
+  deps: SummaryDeps<R>,
+): Summaries {
+  const known = new Map<string, Known<R>>();
   return {
     ofSite: (site) => {
       const before = known.get(site.id);
-      const mounts = deps.mounts();
+      const records = deps.records();
       const { error } = deps.stateOf(site.id);
       const isCurrent =
         before?.isCurrent === true &&
         before.site === site &&
-        before.mounts === mounts &&
+        before.records === records &&
         before.error === error;
       if (isCurrent) return before.summary;
       const counts: Record<string, number> = {};
-      for (const mount of mounts.values()) {
-        if (!isOnSite(mount, site.id)) continue;
-        const { state } = deps.statusOf(mount, site);
+      for (const record of records.values()) {
+        if (!isOnSite(record, site.id)) continue;
+        const { state } = deps.statusOf(record, site);
         counts[state] = (counts[state] ?? 0) + 1;
       }
-      const now: RecordsOfSite = { kind: "mount", error: deps.errorOf(site), counts };
+      const now: RecordsOfSite = { kind: deps.kind, error: deps.errorOf(site), counts };
       const isSame = JSON.stringify(now) === JSON.stringify(before?.summary);
       const summary = before !== undefined && isSame ? before.summary : Object.freeze(now);
-      known.set(site.id, { site, mounts, error, summary, isCurrent: true });
+      known.set(site.id, { site, records, error, summary, isCurrent: true });
       return summary;
     },
     forget: (siteId) => {
