@@ -277,9 +277,9 @@ function looksLikeCode(word: string): boolean {
   return /^[A-Za-z0-9]{4}$/.test(normal(word));
 }
 
-/** Full-width letters and digits as ASCII. */
+/** Full-width letters and digits as ASCII. Long texts, which are no codes, stay as they are. */
 function normal(text: string): string {
-  return text.normalize("NFKC");
+  return text.length > 256 ? text : text.normalize("NFKC");
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Grant } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { RecordKind } from "../history/kind.ts";
+import { toNfc } from "../nfc.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { decideWithEffects } from "./effect.ts";
@@ -48,7 +49,7 @@ export function mountsKind({
       const mount = mounts().get(nameOf(text, grant));
       return mount !== undefined && isAllowed(grant, mount);
     },
-    storedKey: (text) => text.normalize("NFC"),
+    storedKey: toNfc,
     allows: (grant, change) => {
       if (grant.limits.length === 0) return true;
       const paths = pathsOfChange(change);

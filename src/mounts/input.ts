@@ -4,6 +4,7 @@ import { validateDriverConfig } from "../drivers/validate.ts";
 import { failedPrecondition, type Violation } from "../messages/error.ts";
 import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
+import { toNfc } from "../nfc.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { MASK } from "../settings/value.ts";
 import { type ChosenSites, chosenSites, overridesById } from "../sites/site-choice-input.ts";
@@ -56,7 +57,7 @@ const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
 
 /** @returns the problem of a mount's name; undefined: valid. */
 export function nameProblem(name: string): Message | undefined {
-  const isValid = NAME.test(name) && name === name.normalize("NFC");
+  const isValid = NAME.test(name) && name === toNfc(name);
   return isValid ? undefined : message("NAME_INVALID");
 }
 

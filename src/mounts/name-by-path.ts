@@ -2,6 +2,7 @@ import type { Grant } from "../access/grant.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { toNfc } from "../nfc.ts";
 import { pathsOf } from "../sites/site-choice.ts";
 import { cleanPath } from "../sites/site-path.ts";
 import { isAllowed, type Mount } from "./mount.ts";
@@ -19,7 +20,7 @@ export function nameByPath(
   mounts: () => ReadonlyMap<string, Mount>,
 ): (text: string, grant: Grant) => string {
   return (text, grant) => {
-    if (!text.startsWith("/")) return text.normalize("NFC");
+    if (!text.startsWith("/")) return toNfc(text);
     const all = byPath(mounts()).get(cleanPath(text)) ?? [];
     const found = all.filter((mount) => isAllowed(grant, mount));
     const [only, ...others] = found;

@@ -40,6 +40,7 @@ import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
+import { toNfc } from "../nfc.ts";
 import { MASK } from "../settings/value.ts";
 import { isOnSite, overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
@@ -210,7 +211,7 @@ export function mountImpl(
     copyMount: async ({ name, newName, mountPath, reason, allowSharedCredential }, context) => {
       const mount = await mounts.copy(
         nameIn(context, name),
-        { name: newName.normalize("NFC"), path: mountPath },
+        { name: toNfc(newName), path: mountPath },
         callerOf(context, reason),
         { allowShared: allowSharedCredential },
       );
@@ -219,7 +220,7 @@ export function mountImpl(
     renameMount: async ({ name, newName, reason }, context) => {
       const mount = await mounts.rename(
         nameIn(context, name),
-        newName.normalize("NFC"),
+        toNfc(newName),
         callerOf(context, reason),
       );
       return create(RenameMountResponseSchema, { mount: showIn(context)(mount) });

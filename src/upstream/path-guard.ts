@@ -63,7 +63,7 @@ function readingsOf(path: string): string[] {
   const readings: string[] = [];
   let current = path;
   for (let level = 0; level <= MAX_LEVELS; level += 1) {
-    const text = current.normalize("NFKC").toLowerCase();
+    const text = withPlainLetters(current).toLowerCase();
     readings.push(text);
     const end = text.search(/[\0?#]/);
     if (end >= 0) readings.push(text.slice(0, end));
@@ -72,6 +72,14 @@ function readingsOf(path: string): string[] {
     current = next;
   }
   return readings;
+}
+
+/**
+ * Replaces compatibility forms of letters, such as full-width ones. Each character by itself: no guarded
+ * path has characters that only a sequence forms, and normalization of a long path takes quadratic time.
+ */
+function withPlainLetters(path: string): string {
+  return path.replace(/[^\0-\x7f]/gu, (character) => character.normalize("NFKC"));
 }
 
 /** Significant segments of a path. */
