@@ -444,6 +444,7 @@ export const MESSAGES = {
   TEST_TOO_LATE: "not listed: the time limit of the test was reached. Test fewer mounts",
   TOO_MANY_TESTS:
     "{count} mounts on sites would be listed, and the limit is {most}: give a site, or names",
+  LISTINGS_BUSY: "too many mounts are being listed: test again in a few minutes",
   STEPS_FAILED: "{steps}: {error}",
   MOUNT_STARTING: "the site is mounting it",
   ONLY_MOUNTS_BELOW:

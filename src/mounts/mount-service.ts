@@ -111,7 +111,13 @@ export interface MountService {
   delete(names: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
   /** Plan of a sync of a site. */
   compare(site: string): Promise<readonly Result[]>;
-  sync(site: string, names: readonly string[], origin: AuditOrigin): Promise<readonly Status[]>;
+  /** @param signal ends the call before servers are called, and its listings. */
+  sync(
+    site: string,
+    names: readonly string[],
+    origin: AuditOrigin,
+    signal?: AbortSignal,
+  ): Promise<readonly Status[]>;
   /**
    * Lists mounts at their providers now.
    *

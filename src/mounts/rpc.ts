@@ -27,7 +27,7 @@ import {
   type WatchMountsResponse,
   WatchMountsResponseSchema,
 } from "../../gen/mooring/v1/mount_service_pb.js";
-import { type Grant, grantOf, ROOT, shareOf } from "../access/grant.ts";
+import { type Grant, grantOf, ROOT, shareOf, whileAllowed } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
@@ -240,16 +240,15 @@ export function mountImpl(
       return create(CompareMountsResponseSchema, { results: results.map(resultIn(context)) });
     },
     syncMounts: async ({ site, names }, context) => {
-      const status = await mounts.sync(site, named(context, names), originOf(context));
+      const status = await whileAllowed(context, () =>
+        mounts.sync(site, named(context, names), originOf(context), context.signal),
+      );
       return create(SyncMountsResponseSchema, { status: status.map(statusIn(context)) });
     },
     testMounts: async ({ names, site }, context) => {
       const say = sayIn(context);
-      const tests = await mounts.test(
-        named(context, names),
-        site,
-        callerOf(context),
-        context.signal,
+      const tests = await whileAllowed(context, () =>
+        mounts.test(named(context, names), site, callerOf(context), context.signal),
       );
       return create(TestMountsResponseSchema, {
         tests: tests.map(({ path, duration, error, remedy, entries, ...rest }) => ({

@@ -126,8 +126,9 @@ export async function testMounts(
       return reason === "";
     };
     const others = rows.map(({ mount_path: other }) => other);
-    const listed = await lister.list(site, row, others, mayBegin);
-    if (listed === undefined) return put(target, "skipped", { error: reason });
+    const listed = await lister.list(site, row, others, mayBegin, signal);
+    if (listed === undefined)
+      return put(target, "skipped", { error: reason === "" ? message("TEST_TOO_LATE") : reason });
     if (listed.outcome === "fails" && deps.isRefusal(listed.error)) refused.add(account);
     putListed(target, row, listed, now() - began);
     if (listed.outcome !== "unknown")
@@ -138,6 +139,10 @@ export async function testMounts(
   const work = async (): Promise<void> => {
     for (const [site, own] of queue)
       try {
+        if (signal.aborted) {
+          for (const target of own) put(target, "skipped", { error: message("TEST_TOO_LATE") });
+          continue;
+        }
         const rows = await deps.rowsOf(site);
         await Promise.all(own.map((target) => test(target, rows)));
       } catch (failure) {

@@ -12,6 +12,8 @@ import type { StorageRow } from "./row.ts";
 const LIMIT = 130_000;
 /** Maximum number of concurrent listings, over all sites. */
 const MAX_RUNNING = 4;
+/** Maximum number of waiting listings, over all sites: those of four full requests. */
+const MAX_WAITING = 2_000;
 /** Maximum number of entries that are read of a folder. */
 const MAX_ENTRIES = 100;
 /** Maximum number of characters of a name. */
@@ -40,12 +42,15 @@ export interface Lister {
    *
    * @param others paths of the site's other mounts.
    * @param mayBegin called before the listing begins; if it returns false, the result is `undefined`.
+   * @param signal ends the wait.
+   * @returns `unknown` at once if too many listings wait.
    */
   list(
     site: Site,
     row: StorageRow,
     others: readonly string[],
     mayBegin?: () => boolean,
+    signal?: AbortSignal,
   ): Promise<Listed | undefined>;
   /** Account of a mount at its provider: mounts with equal secrets share one. */
   accountOf(site: Site, row: StorageRow): string;
@@ -78,17 +83,37 @@ export function createLister({ driverOf, clientOf }: ListerDeps): Lister {
   const accountOf = (site: Site, row: StorageRow): string =>
     sharedAccountOf(row) ?? `${site.id}\0${row.mount_path}`;
   const running = new Set<string>();
-  const waiting: { readonly account: string; readonly begin: () => void }[] = [];
+  const waiting = new Set<{ readonly account: string; readonly begin: () => void }>();
   const isFree = (account: string): boolean => running.size < MAX_RUNNING && !running.has(account);
-  const enter = async (account: string): Promise<void> => {
-    if (isFree(account)) running.add(account);
-    else await new Promise<void>((begin) => waiting.push({ account, begin }));
+  /** @returns whether the listing may begin; false: it was aborted. */
+  const enter = (account: string, signal: AbortSignal | undefined): Promise<boolean> | boolean => {
+    if (signal?.aborted) return false;
+    if (isFree(account)) {
+      running.add(account);
+      return true;
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const next = {
+      account,
+      begin: (): void => {
+        signal?.removeEventListener("abort", abort);
+        resolve(true);
+      },
+    };
+    const abort = (): void => {
+      waiting.delete(next);
+      resolve(false);
+    };
+    waiting.add(next);
+    signal?.addEventListener("abort", abort, { once: true });
+    return promise;
   };
   const leave = (account: string): void => {
     running.delete(account);
-    for (const next of [...waiting]) {
+    for (const next of waiting) {
+      if (running.size >= MAX_RUNNING) break;
       if (!isFree(next.account)) continue;
-      waiting.splice(waiting.indexOf(next), 1);
+      waiting.delete(next);
       running.add(next.account);
       next.begin();
     }
@@ -96,9 +121,11 @@ export function createLister({ driverOf, clientOf }: ListerDeps): Lister {
   return {
     isFree: (site, row) => isFree(accountOf(site, row)),
     accountOf,
-    list: async (site, row, others, mayBegin = () => true) => {
+    list: async (site, row, others, mayBegin = () => true, signal = undefined) => {
       const account = accountOf(site, row);
-      await enter(account);
+      if (!isFree(account) && waiting.size >= MAX_WAITING)
+        return { outcome: "unknown", reason: message("LISTINGS_BUSY") };
+      if (!(await enter(account, signal))) return undefined;
       try {
         if (!mayBegin()) return undefined;
         const client = clientOf?.(site) ?? ownClientOf(site);

@@ -40,12 +40,13 @@ export function compareMounts(
 
 export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService["sync"] {
   const { view, registry, sync } = deps;
-  return async (name, names, origin) => {
+  return async (name, names, origin, signal) => {
     const site = await changes.siteNamed(name);
     const asked = askedNames(names, site, changes, view);
     const subjects = asked.slice(0, MAX_SUBJECTS).map((one) => `mount:${one}`);
     await deps.audit(doneEntry(origin, Date.now(), [name, ...subjects], {}));
     const { rows } = await onSite(sync.read(site.id));
+    signal?.throwIfAborted();
     const listings = registry.listings(site.id);
     const failing = new Set(
       rows.filter((row) => isFailing(row, listings)).map(({ mount_path: path }) => path),
@@ -59,7 +60,8 @@ export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService[
         registry.records(site.id).get(mount.name)?.status === "work",
     );
     const targets = again.map((mount) => ({ mount, site }));
-    if (targets.length > 0) await deps.list(targets, deps.stopping);
+    const ending = signal === undefined ? deps.stopping : AbortSignal.any([signal, deps.stopping]);
+    if (targets.length > 0) await deps.list(targets, ending);
     return mounts.map((mount) => deps.statusOn(mount, site));
   };
 }

@@ -61,13 +61,15 @@ export function testOfMounts(
       names.length === 0
         ? changes.readable(grant)
         : [...new Set(names)].map((name) => changes.require(grant, view.all().get(name), name));
-    const targets = asked.flatMap((mount) => {
+    const targets: Target[] = [];
+    for (const mount of asked) {
       const own = places.filter((each) => isOnSite(mount, each.id));
       if (own.length === 0 && names.length > 0 && only !== undefined)
         throw notFound(message("MOUNT_NOT_ON_SITE", { site, name: mount.name }));
-      return own.map((each) => ({ mount, site: each }));
-    });
-    checkCount(targets.length);
+      // Not all pairs of thousands of mounts and sites are built.
+      checkCount(targets.length + own.length);
+      for (const each of own) targets.push({ mount, site: each });
+    }
     const subjects = asked.slice(0, MAX_SUBJECTS).map(({ name }) => `mount:${name}`);
     const named = only === undefined ? [] : [only.name];
     await audit(doneEntry(origin, Date.now(), [...named, ...subjects], {}));

@@ -123,12 +123,15 @@ function planOn(
   });
 }
 
-/** Reports whether the caller may write a setting. A new setting has the group of the source. */
+/**
+ * Reports whether the caller may write a setting. A new one counts as ungrouped, as in a save: a group
+ * of the source would show whether a setting outside of the limits exists.
+ */
 function isAllowed(draft: Draft, { key, group }: SourceSetting, rights: Rights): boolean {
   const item = draft.get(SETTINGS, key);
   // Writing the permanent token requires the same right as reading it.
   if (rights.isMasked({ key, secret: item?.secret ?? false }) && key === TOKEN_KEY) return false;
-  if (item === undefined) return rights.canReadItem({ key, group });
+  if (item === undefined) return rights.canRead(key);
   return (
     rights.canReadItem(item) && (item.origin === "known" || rights.canReadItem({ key, group }))
   );
