@@ -76,7 +76,11 @@ export function historyImpl(
       const changes = await history.diff(Number(from), Number(to), (change) =>
         kinds.hides(grant, change),
       );
-      const visible = changes.filter((change) => kinds.canRead(grant, change));
+      // Over several revisions, equal secrets may have changed in between.
+      const isOne = to !== 0n && (to - from === 1n || from - to === 1n);
+      const visible = changes
+        .filter((change) => kinds.canRead(grant, change))
+        .map((change) => ({ ...change, isHidden: !isOne && kinds.hides(grant, change) }));
       return create(DiffRevisionsResponseSchema, {
         changes: kinds.describe(visible).map(changeToProto),
       });

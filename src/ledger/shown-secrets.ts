@@ -9,8 +9,8 @@ export interface BlindPart {
 
 /**
  * Secret parts that a change shows: those that differ, and those set by a caller who may not read
- * them, so that the history does not confirm a guess. A change without a difference shows all secret
- * parts.
+ * them, so that the history does not confirm a guess. A change without a difference, or one whose secret
+ * parts are hidden from the caller, shows all secret parts.
  *
  * @param blindOf reads the blind parts of an open part.
  */
@@ -21,7 +21,7 @@ export function shownSecrets(
   const all = [
     ...new Set([...Object.keys(change.oldHashes ?? {}), ...Object.keys(change.newHashes ?? {})]),
   ];
-  if (isVoid(change)) return all;
+  if (isVoid(change) || change.isHidden === true) return all;
   const shown = new Set([...changedSecrets(change), ...givenBlindly(change, blindOf)]);
   return all.filter((part) => shown.has(part));
 }

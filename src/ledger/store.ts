@@ -37,6 +37,8 @@ export interface StoredChange extends RecordName {
   /** Keyed hashes of the secret parts before; null: there were none. */
   readonly oldHashes: PartTexts | null;
   readonly newHashes: PartTexts | null;
+  /** Whether the caller must not learn which secret parts are equal. Default: false. */
+  readonly isHidden?: boolean;
 }
 
 /** The caller that changed records, its call, and its reason. */

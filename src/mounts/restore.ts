@@ -1,6 +1,5 @@
 import { type Grant, outsideLimits } from "../access/grant.ts";
 import type { Restored } from "../history/kind.ts";
-import { changedSecrets } from "../ledger/commit.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { failedPrecondition } from "../messages/error.ts";
@@ -10,7 +9,7 @@ import { createTicks } from "../ticks.ts";
 import { draftMounts, MOUNTS } from "./kind.ts";
 import { isAllowed, type MissingItem, type Mount, missingFields } from "./mount.ts";
 import { changedNames, findClash } from "./save.ts";
-import { placeOf, readBody } from "./stored.ts";
+import { placeOf, readBody, shownItems } from "./stored.ts";
 
 export interface RestoreRules {
   readonly grant: Grant;
@@ -47,7 +46,8 @@ export async function restoreMounts(
 
 function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): RestoredMount {
   const { key: name, oldBody, newBody } = change;
-  const secrets = changedSecrets(change).map(placeOf);
+  // Those that the history shows: others would confirm the guess of a caller who may not read them.
+  const secrets = shownItems(change).map(placeOf);
   const { sites } = rules;
   const now = draft.get(MOUNTS, name);
   // Another caller has moved it after the history was read.

@@ -169,6 +169,16 @@ describe("a token", () => {
     const document = { format: "mooring-archive", version: 1, settings: [one("new_of_77")] };
     await denied(limited.settings.saveSettings({ settings: [one("new_of_77")] }));
     await denied(limited.backup.importArchive({ only: ["settings"], document }));
+    // A setting of another group is not distinguished from one that does not exist.
+    await root.settings.saveSettings({ settings: [{ ...one("of_78"), group: 78 }] });
+    const keys = ["of_78", "new_of_77", "of_77"];
+    const { results: shown } = await limited.backup.importArchive({
+      document: { ...document, settings: keys.map(one) },
+      dryRun: true,
+    });
+    expect(shown.map(({ name: _name, ...rest }) => rest)[0]).toEqual(
+      shown.map(({ name: _name, ...rest }) => rest)[1],
+    );
     await denied(limited.settings.rollback({ to, only: ["gone_of_77"] }));
     await limited.settings.saveSettings({ settings: [{ key: "of_77", value: "w" }] });
   });

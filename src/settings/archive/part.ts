@@ -67,6 +67,9 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
       const count = settings.length;
       if (count > most)
         throw unreadable(message("BACKUP_TOO_MANY", { part: "settings", count, most }));
+      // As a save of such settings.
+      const isOutside = (setting: SourceSetting): boolean => !isAllowed(draft, setting, rights);
+      if (rights.isLimited && count > 0 && settings.every(isOutside)) rights.refuse();
       const plan = await planOn(draft, settings, rules, choices.includeServerOwn);
       if (choices.declared !== undefined) refuseDeclared(draft, given, plan, rights);
       else if (!choices.skipInvalid) refuseInvalid(plan);
