@@ -170,6 +170,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 /** Files of src that every folder may import. They import only one another. */
 const everywhere = [
   "memoize.ts",
+  "nfc.ts",
   "own-value.ts",
   "sorted-json.ts",
   "pause.ts",
