@@ -77,6 +77,7 @@ export const en = {
   "page.sites": "Sites",
   "page.tokens": "Tokens",
 
+  "page.users": "Users of a site",
   "page.webhooks": "Webhooks",
   "palette.driver": "driver",
   "palette.goals": "Destinations",

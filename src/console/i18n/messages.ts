@@ -7,6 +7,7 @@ import type { pagesTexts } from "./en/pages.ts";
 import type { settingsTexts } from "./en/settings.ts";
 import type { sitesTexts } from "./en/sites.ts";
 import type { tokensTexts } from "./en/tokens.ts";
+import type { usersTexts } from "./en/users.ts";
 import type { webhooksTexts } from "./en/webhooks.ts";
 import type { en, Message } from "./en.ts";
 
@@ -22,6 +23,7 @@ export type MessageKey =
   | keyof typeof settingsTexts
   | keyof typeof sitesTexts
   | keyof typeof tokensTexts
+  | keyof typeof usersTexts
   | keyof typeof webhooksTexts;
 /** All of it in one language. */
 export type Messages = Readonly<Record<MessageKey, Message>>;

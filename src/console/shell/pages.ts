@@ -86,6 +86,13 @@ export const pages: readonly Page[] = [
     load: () => import("../mounts/share-links-page.tsx"),
   },
   {
+    name: "users",
+    title: "page.users",
+    below: "sites",
+    needs: ["users:read"],
+    load: () => import("../users/page.tsx"),
+  },
+  {
     name: "webhooks",
     title: "page.webhooks",
     icon: "webhooks",

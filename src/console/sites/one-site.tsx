@@ -64,6 +64,11 @@ export function OneSite({ site }: { readonly site: Site }) {
           <a class="button" href={href("sites")}>
             {t("page.sites")}
           </a>
+          {may("users:read") && (
+            <a class="button" href={href("users", { site: name })}>
+              {t("site.users")}
+            </a>
+          )}
           {may("sites:manage") && (
             <Button onClick={() => void act(siteService.checkSite({ name }))}>
               {t("site.check")}

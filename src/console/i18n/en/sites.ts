@@ -58,6 +58,7 @@ export const sitesTexts = {
   "site.syncTitle": "Write settings to {site}",
   "site.tokenHint": "Empty: the token stays.",
   "site.upstream": "upstream",
+  "site.users": "Users",
   "site.waiting": "waiting",
 
   "sites.about":

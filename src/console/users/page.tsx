@@ -1,0 +1,99 @@
+import { useSignal } from "@preact/signals";
+import type { User } from "../../../gen/mooring/v1/user_pb.js";
+import { may } from "../api/rights.ts";
+import { userService } from "../api/users.ts";
+import { Failed, Skeleton } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
+import { pagesTexts } from "../i18n/en/pages.ts";
+import { usersTexts } from "../i18n/en/users.ts";
+import { addMessages, t } from "../i18n/language.ts";
+import { siteNames } from "../mounts/site-choice.tsx";
+import { href, place } from "../shell/location.ts";
+import { PageHead } from "../shell/page-head.tsx";
+import { Comparison } from "./comparison.tsx";
+
+import "./users.css";
+import "../components/field.css";
+
+addMessages(pagesTexts, usersTexts);
+
+/** Users of a site: list, comparison with another site, and copies to it. */
+export default function UsersPage() {
+  const site = place.value.query.get("site") ?? "";
+  return (
+    <>
+      <PageHead title={t("page.users")}>
+        {may("sites:read") && (
+          <a class="button" href={href("sites", { name: site })}>
+            {site}
+          </a>
+        )}
+      </PageHead>
+      <p class="behaviour quiet">{t("users.about")}</p>
+      <UsersOfSite key={site} site={site} />
+    </>
+  );
+}
+
+function UsersOfSite({ site }: { readonly site: string }) {
+  const other = useSignal("");
+  const { data: names = [] } = useCall(siteNames, []);
+  const { data, failure, again } = useCall(
+    (signal) => userService.listUsers({ site }, { signal }),
+    [site],
+  );
+  const others = names.filter((name) => name !== site);
+  return (
+    <>
+      {others.length > 0 && (
+        <p class="ways other-site">
+          <label class="label" for="other-site">
+            {t("users.compareWith")}
+          </label>
+          <select
+            id="other-site"
+            class="input"
+            value={other.value}
+            onChange={(event) => {
+              other.value = event.currentTarget.value;
+            }}
+          >
+            <option value="">{t("users.noSite")}</option>
+            {others.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </p>
+      )}
+      {other.value !== "" && <Comparison key={other.value} from={site} to={other.value} />}
+      {failure && <Failed failure={failure} retry={again} />}
+      {!data && !failure && <Skeleton rows={3} />}
+      {data && (
+        <ul class="sheet users" aria-label={t("page.users")}>
+          {data.users.map((user) => (
+            <OneUser key={user.name} user={user} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function OneUser({ user }: { readonly user: User }) {
+  const { name, basePath, roles, disabled, permissions, builtIn, ssoId } = user;
+  return (
+    <li data-user={name}>
+      <div>
+        <strong>{name}</strong> {builtIn && <span class="badge">{t("user.builtIn")}</span>}{" "}
+        {disabled && <span class="badge">{t("user.disabled")}</span>}
+        <p class="quiet small">
+          <code>{basePath}</code> · {roles.join(", ")}
+          {ssoId !== "" && ` · ${t("user.sso")}: ${ssoId}`}
+        </p>
+      </div>
+      <p class="quiet small">{permissions.join(", ") || t("user.none")}</p>
+    </li>
+  );
+}

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
+import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
+import { consoleTest } from "./console.ts";
+
+const console = consoleTest();
+let home: StandIn;
+let hut: StandIn;
+
+beforeAll(async () => {
+  [home, hut] = await Promise.all([startStandIn(), startStandIn()]);
+  const sites = console.client(SiteService);
+  for (const [name, { url, token }] of Object.entries({ home, hut }))
+    await sites.createSite({ site: { name, url, token: token() } });
+  home.users.add({ username: "ann", base_path: "/films", permission: 0b1001 });
+  home.users.add({ username: "bob", base_path: "/music" });
+  hut.users.add({ username: "bob", base_path: "/" });
+});
+
+afterAll(async () => {
+  await Promise.all([home?.stop(), hut?.stop()]);
+});
+
+describe("users of a site", () => {
+  test("are listed, compared and copied, with a password that is shown once", async () => {
+    const page = await console.enter("sites?name=home");
+    await page.getByRole("link", { name: "Users", exact: true }).click();
+    await page.locator("[data-user=ann]").getByText("/films").waitFor();
+    await page.getByLabel("Compare with").selectOption("hut");
+    await page.locator("[data-difference=ann]").getByText("missing there").waitFor();
+    await page.getByRole("button", { name: "Copy 1 user to hut…" }).click();
+    const dialog = page.locator("dialog");
+    await dialog.getByText("ann", { exact: true }).first().waitFor();
+    expect(hut.users.named("ann")).toBeUndefined();
+    await dialog.getByRole("button", { name: "Copy now" }).click();
+    const password = (await page.locator("[data-secret]").textContent()) ?? "";
+    expect(password).toBe(hut.users.named("ann")?.hidden.password);
+    // Existing users are selected by the user.
+    expect(hut.users.named("bob")?.base_path).toBe("/");
+    await page.getByLabel("Replace bob").check();
+    await page.getByRole("button", { name: "Copy 1 user to hut…" }).click();
+    await dialog.getByText(/its passkeys there/).waitFor();
+    await dialog.getByRole("button", { name: "Copy now" }).click();
+    await page.getByText("The users of both sites are equal.").waitFor();
+    expect(hut.users.named("bob")?.base_path).toBe("/music");
+  });
+});
