@@ -9,6 +9,7 @@ import type { WebhookRegistry } from "../incidents/webhook/registry.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { createMountPart, type MountPartDeps } from "../mounts/archive/part.ts";
 import { createMountEtag } from "../mounts/mount-etag.ts";
+import { createServerPart, type ServerPartDeps } from "../servers/archive-part.ts";
 import { createSettingPart } from "../settings/archive/part.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { rightsOf } from "../settings/rights.ts";
@@ -25,6 +26,8 @@ export interface ArchiveParts {
   readonly access: StorePart;
   /** File that declares a record of a part; undefined: clients may change it. */
   readonly declaredBy: (part: string, name: string) => string | undefined;
+  /** Undefined: a command on the database itself calls no server. */
+  readonly servers: ServerPartDeps["servers"];
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
   readonly databaseId: () => string;
@@ -79,6 +82,12 @@ export function openArchive(
         newId: () => randomBytes(9).toString("hex"),
       }),
       deps.access,
+      createServerPart({
+        siteNames,
+        servers: deps.servers,
+        sites: registry.sites,
+        createdBy: sites.createdBy,
+      }),
     ],
     change: ({ grant, origin }, decide, options) =>
       ledger.change({ ...origin, rights: rightsOf(grant, snapshot) }, decide, options),

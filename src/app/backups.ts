@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Cron } from "croner";
 import { keepText } from "../backups/keep.ts";
-import { type BackupSchedule, NO_SCHEDULE, startBackupSchedule } from "../backups/schedule.ts";
+import {
+  type BackupSchedule,
+  NO_SCHEDULE,
+  type ScheduleState,
+  startBackupSchedule,
+} from "../backups/schedule.ts";
 import {
   type BackupLease,
   type BackupService,
@@ -12,6 +17,8 @@ import { createFolderTarget } from "../backups/target/folder.ts";
 import type { BackupTarget } from "../backups/target/target.ts";
 import type { Config } from "../config/config.ts";
 import { createLease, type LeaseStore } from "../database/job.ts";
+import type { Conditions } from "../incidents/condition.ts";
+import { classify } from "../incidents/incident.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { createProcessCheck } from "./process-check.ts";
 
@@ -19,6 +26,8 @@ export interface BackupParts {
   readonly archive: BackupServiceDeps["archive"];
   readonly leases: LeaseStore;
   readonly databaseId: () => string;
+  /** Opens or closes the incident of the backups. */
+  readonly report: Conditions["report"];
   readonly log: Logger;
   /** Interval of checks of the schedule, in milliseconds; undefined: that of the program. */
   readonly interval?: number | undefined;
@@ -67,10 +76,31 @@ export async function openBackups(config: Config, parts: BackupParts): Promise<O
       const { place } = target;
       if (problem === "") parts.log.info({ backup: backup?.name, place }, "backup");
       else parts.log.error({ reason: String(problem), place }, "the scheduled backup failed");
+      await parts.report(
+        { subject: "backup", name: place },
+        problem === "" ? undefined : { class: classify(String(problem)), message: problem },
+      );
     },
     onError: (error) => parts.log.error({ err: error }, "failed to follow the schedule of backups"),
   });
   return { backups, schedule: schedule.state, stop: schedule.stop };
+}
+
+/** State of the backups in one line, such as `newest 3 h ago; next 2026-01-02T03:30:00.000Z`. */
+export function scheduleText({ newest, nextTime, problem }: ScheduleState, now: number): string {
+  const age = newest === undefined ? "no backup yet" : `newest ${ageText(now - newest.time)} ago`;
+  return [
+    ...(problem === "" ? [] : [`failing: ${String(problem)}`]),
+    age,
+    ...(nextTime === undefined ? [] : [`next ${new Date(nextTime).toISOString()}`]),
+  ].join("; ");
+}
+
+function ageText(ms: number): string {
+  const minutes = Math.max(0, Math.floor(ms / 60_000));
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
 }
 
 async function openTarget({

@@ -20,7 +20,7 @@ import { checkInterceptor } from "./call-checks.ts";
 import { createHealth } from "./health.ts";
 import { createServers } from "./listeners.ts";
 import { openPorts } from "./ports.ts";
-import { createRoutes, servedServices } from "./routes.ts";
+import { createRoutes, type Services, servedServices } from "./routes.ts";
 import { type ServicesDeps, startServices } from "./services.ts";
 import { figuresOf } from "./sites.ts";
 
@@ -160,6 +160,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       sites: figuresOf(services.sites),
       incidents: services.incidentCounts(),
       endingTokens: services.access.endingTokens().length,
+      backup: backupFigures(services),
       newestAudit: services.checkpoints.newest(),
       checkpoint: services.checkpoints.published(),
     }),
@@ -172,5 +173,17 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       await listeners.close(config.shutdownGraceMs);
       await services.close();
     },
+  };
+}
+
+/** Figures of the backups; undefined: the service keeps none. */
+function backupFigures({ backups, backupState }: Pick<Services, "backups" | "backupState">) {
+  if (backups.place === undefined) return undefined;
+  const { newest, duration, problem } = backupState();
+  return {
+    time: newest?.time ?? 0,
+    size: newest?.size ?? 0,
+    duration,
+    isFailing: problem !== "",
   };
 }

@@ -150,6 +150,7 @@ export async function openOfflineArchive(
   return openArchive(config, {
     services,
     sites,
+    servers: undefined,
     effects: [],
     declaredBy: declared.by,
     mounts: {

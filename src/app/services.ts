@@ -23,7 +23,7 @@ import { createUserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { type ArchiveParts, openArchive } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
-import { openBackups } from "./backups.ts";
+import { openBackups, scheduleText } from "./backups.ts";
 import { openStore } from "./database.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
@@ -138,8 +138,18 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(close);
   incidents.watchTokens(manager.unrenewedTokens);
+  const users = createUserService({
+    registry,
+    clientOf: sites.sync.clientOf,
+    store: store.sites,
+    revision: () => ledger.snapshot().revision,
+    now: Date.now,
+    randomPassword,
+  });
+  const servers = createServerService({ registry, clientOf: sites.sync.clientOf, users });
   const archive = openArchive(config, {
     services,
+    servers,
     sites: sites.registry,
     effects: [mounts.onSites],
     declaredBy: declared.by,
@@ -190,14 +200,6 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     times: deps.siteTimes,
   });
   opened.defer(() => upstream?.close());
-  const users = createUserService({
-    registry,
-    clientOf: sites.sync.clientOf,
-    store: store.sites,
-    revision: siteService.revision,
-    now: Date.now,
-    randomPassword,
-  });
   const kinds = createKinds([services.kind, mounts.kind]);
   const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
@@ -208,6 +210,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     archive,
     leases: store.sites,
     databaseId: () => store.databaseId,
+    report: incidents.report,
     log,
     interval: deps.backupInterval,
   });
@@ -220,7 +223,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     line: services.settings.line,
     sites: siteService,
     users,
-    servers: createServerService({ registry, clientOf: sites.sync.clientOf, users }),
+    servers,
     pendingSites: siteService.pending,
     mounts,
     incidents: incidents.incidents,
@@ -250,6 +253,8 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
         await upstream?.probe();
         return summaryOf(siteService);
       },
+      backups: () =>
+        backups.place === undefined ? undefined : scheduleText(backupWork.schedule(), Date.now()),
       files: files.note,
       watchers,
       draining,

@@ -54,6 +54,8 @@ export interface StatusDeps {
   readonly drivers: () => number;
   /** Summary of the sites; undefined: no sites. */
   readonly sites: () => Promise<string | undefined>;
+  /** Summary of the backups; undefined: the service keeps none. */
+  readonly backups?: (() => string | undefined) | undefined;
   /** Note on files of the deployment that are invalid now; undefined: none. */
   readonly files: () => string | undefined;
   readonly watchers: () => number;
@@ -84,14 +86,16 @@ export function createStatusService(deps: StatusDeps): StatusService {
   };
   const checks = async (): Promise<readonly Check[]> => {
     const [storeProblem, sites] = await Promise.all([lookAtStore(), deps.sites()]);
+    const backups = deps.backups?.();
     const files = deps.files();
     return [
       { name: "store", problem: storeProblem, note: store.note() },
       { name: "catalogue", problem: drivers() > 0 ? undefined : "no driver is offered" },
       // The last valid content applies.
       ...(files === undefined ? [] : [{ name: "files" as const, note: files }]),
-      // The state of sites does not affect readiness.
+      // The state of sites and backups does not affect readiness.
       ...(sites === undefined ? [] : [{ name: "sites" as const, note: sites }]),
+      ...(backups === undefined ? [] : [{ name: "backups" as const, note: backups }]),
       { name: "draining", problem: draining() ? "the service is stopping" : undefined },
     ];
   };

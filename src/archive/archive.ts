@@ -93,7 +93,7 @@ export interface Imported {
 
 /** Archives of everything that its parts have. */
 export interface Archive {
-  /** Names of the parts. */
+  /** Names of the parts, without those that call servers. */
   readonly parts: readonly string[];
   /**
    * Writes the entries that the caller may read. Parts that the caller may not export are named in the
@@ -152,7 +152,7 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
       : parts.filter(({ name }) => only.includes(name));
   };
   return {
-    parts: parts.map(({ name }) => name),
+    parts: parts.flatMap(({ name, isOfServers = false }) => (isOfServers ? [] : [name])),
     export: async (grant, options) => {
       const { secrets, only, names, includeServerOwn, isBackup = false, signal, renew } = options;
       const chosen = chosenParts(only, isBackup);

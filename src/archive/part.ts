@@ -124,6 +124,8 @@ export interface EntryResult {
   readonly isGuess?: boolean;
   /** Whether the entry replaces the permanent token, which ends the right of the import's caller. */
   readonly endsCaller?: boolean;
+  /** Generated password of a new user of a server. It is in the reply of the call only. */
+  readonly password?: string;
 }
 
 /** Rows of a kind in backups and replies of AList and OpenList servers. */

@@ -168,11 +168,13 @@ export function skippedToProto(
 
 export function resultToProto(result: PartResult, say: (text: Text) => string): ArchiveResult {
   const { part, name, outcome, note, differs, leftOut, missing, effects, isLoss } = result;
+  const { password = "" } = result;
   return create(ArchiveResultSchema, {
     part,
     name,
     outcome,
     isLoss,
+    password,
     note: say(note),
     differs: [...differs],
     leftOut: [...leftOut],

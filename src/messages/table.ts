@@ -551,6 +551,14 @@ export const MESSAGES = {
   BACKUP_READ_BACK: "the file that was read back from {place} is not the one that was written",
   BACKUP_NAME_OR_DOCUMENT: "give either name or document",
   PART_OF_RESTORES: "an import calls no server: mooring backup restore brings it back",
+  SERVERS_NEED_SERVICE:
+    "only a running service reads and writes servers: call it without --database",
+  SERVER_CONTENT_PLANNED: "created on the server where missing: {names}",
+  SERVER_CONTENT_PAUSED: "the site is paused: resume it, then restore with --only servers",
+  SERVER_CONTENT_SEALED: "it is sealed: the passphrase of the backup opens it",
+  SERVER_CONTENT_INVALID: "it has another form than backups have",
+  SERVER_CONTENT_AWAY:
+    "not restored on the server: {reason}; restore with --only servers when it answers",
   IMPORTS_BUSY: "too many imports are waiting: retry in a few seconds",
   IMPORT_INCOMPLETE:
     "the import failed after {done} were stored, and before {left}: repeat it to complete it. The cause: {problem}",

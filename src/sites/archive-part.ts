@@ -49,6 +49,8 @@ export interface SitePartDeps {
 export interface SitePart extends StorePart {
   /** Names of the sites; during an import with those that it creates. */
   names(context?: ImportContext): SiteNames;
+  /** Sites that an import creates, as they are at its end. */
+  createdBy(context: ImportContext): readonly Site[];
 }
 
 /**
@@ -77,6 +79,7 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     secretMembers: ["token"],
     most: MAX_SITES,
     names,
+    createdBy: (context) => created.get(context) ?? [],
     export: async ({ grant, names: asked, withSecrets }) => {
       await mapWriteError(registry.load());
       // A token of a server has every right there: only the permanent token reads it.

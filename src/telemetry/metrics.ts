@@ -35,10 +35,23 @@ export interface MeasuredState {
   readonly incidents: Readonly<Record<string, number>>;
   /** Number of tokens that end soon. */
   readonly endingTokens: number;
+  /** Backups; undefined: the service keeps none. */
+  readonly backup?: MeasuredBackup | undefined;
   /** The number of the audit's newest row. */
   readonly newestAudit: number;
   /** Last published checkpoint of the audit, with its hash in hexadecimal. */
   readonly checkpoint: { readonly seq: number; readonly hash: string } | undefined;
+}
+
+/** Backups of the service. */
+interface MeasuredBackup {
+  /** Time of the newest good one, in milliseconds since 1970 UTC; 0: none. */
+  readonly time: number;
+  /** Its size in bytes. */
+  readonly size: number;
+  /** Duration of the last backup of this process, in milliseconds; 0: none. */
+  readonly duration: number;
+  readonly isFailing: boolean;
 }
 
 /** Site. Only admins choose its name, so that it may be a label. */
@@ -137,6 +150,30 @@ interface LabelledGauge {
 
 const LABELLED_GAUGES: readonly LabelledGauge[] = [
   {
+    name: "mooring_backup_newest_timestamp_seconds",
+    help: "Time of the newest good backup, in seconds since 1970 UTC; 0: none.",
+    labels: [],
+    read: ofBackup(({ time }) => time / 1000),
+  },
+  {
+    name: "mooring_backup_size_bytes",
+    help: "Size of the newest good backup.",
+    labels: [],
+    read: ofBackup(({ size }) => size),
+  },
+  {
+    name: "mooring_backup_duration_seconds",
+    help: "Duration of the last backup of this process, with its check.",
+    labels: [],
+    read: ofBackup(({ duration }) => duration / 1000),
+  },
+  {
+    name: "mooring_backup_failing",
+    help: "1 if the last scheduled backup failed, or is late.",
+    labels: [],
+    read: ofBackup(({ isFailing }) => Number(isFailing)),
+  },
+  {
     name: "mooring_audit_checkpoint",
     help: "Row number of the last checkpoint of the audit; the label is its hash.",
     labels: ["hash"],
@@ -197,6 +234,10 @@ function byState(
         ([state, count]) => [{ site: site.name, state }, count] as const,
       ),
     );
+}
+
+function ofBackup(read: (backup: MeasuredBackup) => number): LabelledGauge["read"] {
+  return ({ backup }) => (backup === undefined ? [] : [[{}, read(backup)]]);
 }
 
 function ofSites(read: (site: MeasuredSite) => number): LabelledGauge["read"] {

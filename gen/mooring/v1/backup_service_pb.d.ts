@@ -283,6 +283,13 @@ export declare type ArchiveResult = Message<"mooring.v1.ArchiveResult"> & {
    * @generated from field: bool is_loss = 9;
    */
   isLoss: boolean;
+
+  /**
+   * Generated password of a user that a restore has created on a server. It is shown once.
+   *
+   * @generated from field: string password = 10;
+   */
+  password: string;
 };
 
 /**

@@ -243,6 +243,9 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
   if (args.is("json")) await output.json(RestoreBackupResponseSchema, reply);
   else await writeReport(run, reply);
   for (const effect of effects) run.notice(effectLine(effect));
+  for (const { name, password } of reply.results)
+    if (password !== "" && !args.is("json"))
+      await output.write(`new password of ${name}: ${password}\n`);
   for (const line of omissionLines(reply.omissions)) run.notice(line);
   endImport(run, reply);
 }

@@ -1,0 +1,218 @@
+import {
+  type ArchiveEntry,
+  chosenOf,
+  type EntryResult,
+  entryResult,
+  type ImportContext,
+  type StorePart,
+} from "../archive/part.ts";
+import { ServiceError } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
+import { ownValue } from "../own-value.ts";
+import type { Site } from "../sites/site.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import type { ServerContents } from "./contents.ts";
+import type { EntryResult as RestoredEntry } from "./restore.ts";
+import type { ServerService } from "./service.ts";
+
+/** Maximum number of servers of an import: that of sites. */
+const MAX_SERVERS = 1_000;
+/** Number of servers that are read at the same time. */
+const CONCURRENCY = 8;
+/** Time for reading all servers, in milliseconds: one that does not answer must not hold up the others. */
+const READING = 60_000;
+
+/** Secret of an entry: users, rules and shares of a server as JSON. */
+const CONTENTS = "contents";
+
+export interface ServerPartDeps {
+  /** Undefined: a command on the database itself calls no server. */
+  readonly servers: Pick<ServerService, "read" | "restore"> | undefined;
+  readonly sites: () => readonly Pick<Site, "name" | "paused">[];
+  /** Names of the sites, with those that an import creates. */
+  readonly siteNames: (context?: ImportContext) => SiteNames;
+  /** Sites that an import has created, as they are at its end. */
+  readonly createdBy: (context: ImportContext) => readonly Pick<Site, "name" | "paused">[];
+}
+
+/**
+ * What servers have and Mooring does not manage, in backups: one entry for each site. All of it is one
+ * sealed secret, because it has passwords of shares and personal data. A restore creates what is missing
+ * on a server, and changes nothing that exists there.
+ */
+export function createServerPart(deps: ServerPartDeps): StorePart {
+  const { servers } = deps;
+  return {
+    kind: "store",
+    name: "servers",
+    isOfServers: true,
+    exportScope: "users:read",
+    importScopes: ["users:write", "sites:manage"],
+    refusesLimits: true,
+    most: MAX_SERVERS,
+    export: async ({ grant, names, withSecrets, signal }) => {
+      const sites = chosenOf(deps.sites(), names).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      const isShown = withSecrets && grant.isRoot;
+      const failed: { readonly name: string; readonly reason: string }[] = [];
+      const entries: ArchiveEntry[] = [];
+      if (servers === undefined) {
+        const reason = String(message("SERVERS_NEED_SERVICE"));
+        return { entries, failed: sites.map(({ name }) => ({ name, reason })) };
+      }
+      const limit = new AbortController();
+      const timer = setTimeout(() => limit.abort(new Error("not read in time")), READING);
+      const until = AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]);
+      try {
+        await inGroups(sites, async ({ name }) => {
+          const read = await readServer(servers, name, until);
+          signal?.throwIfAborted();
+          if ("reason" in read) failed.push({ name, reason: read.reason });
+          else {
+            entries.push(toEntry(name, read.contents, isShown));
+            failed.push(
+              ...read.failures.map((each) => ({ ...each, name: `${name} ${each.name}` })),
+            );
+          }
+        });
+      } finally {
+        clearTimeout(timer);
+      }
+      return { entries: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)), failed };
+    },
+    write: async ({ entries = [] }, context) => {
+      const results: EntryResult[] = [];
+      for (const entry of entries) {
+        context.signal?.throwIfAborted();
+        results.push(...(await restore(entry, context)));
+      }
+      return results;
+    },
+  };
+
+  async function restore(entry: ArchiveEntry, context: ImportContext): Promise<EntryResult[]> {
+    const skip = (note: Text) => [entryResult(entry.name, "skipped", { note })];
+    const text = ownValue(entry.secrets, CONTENTS);
+    if (typeof text !== "string") return skip(message("SERVER_CONTENT_SEALED"));
+    const contents = readContents(text);
+    const name = context.choices.siteNames.get(entry.name) ?? entry.name;
+    const names = deps.siteNames(context);
+    if (contents === undefined) return skip(message("SERVER_CONTENT_INVALID"));
+    if (names.idOf(name) === undefined) return skip(names.problemOf(name) ?? "");
+    const created = deps.createdBy(context).find((site) => site.name === name);
+    const isPaused = created ?? deps.sites().find((site) => site.name === name);
+    if (isPaused?.paused === true) return skip(message("SERVER_CONTENT_PAUSED"));
+    // A site that the import creates is called when it exists.
+    const isPlanned = context.dryRun && !deps.sites().some((site) => site.name === name);
+    if (isPlanned || (servers === undefined && context.dryRun))
+      return [
+        entryResult(entry.name, "created", {
+          note: message("SERVER_CONTENT_PLANNED", { names: summaryOf(contents) }),
+        }),
+      ];
+    if (servers === undefined) return skip(message("SERVERS_NEED_SERVICE"));
+    const { origin } = context.caller;
+    const signal = context.signal ?? new AbortController().signal;
+    const passwords = { all: "", byName: {}, random: true };
+    try {
+      const restored = await servers.restore(
+        { site: entry.name, contents },
+        name,
+        { passwords, dryRun: context.dryRun },
+        { origin, signal },
+      );
+      context.onStored?.(name);
+      return restored.map((each) => toResult(entry.name, each));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return skip(message("SERVER_CONTENT_AWAY", { reason: error.text }));
+    }
+  }
+}
+
+type ReadServer =
+  | { readonly reason: string }
+  | {
+      readonly contents: ServerContents;
+      readonly failures: readonly { readonly name: string; readonly reason: string }[];
+    };
+
+async function readServer(
+  servers: Pick<ServerService, "read">,
+  site: string,
+  signal: AbortSignal,
+): Promise<ReadServer> {
+  try {
+    const { contents, failures } = await servers.read(site, { signal });
+    const failed = failures.map(({ list, reason }) => ({ name: list, reason: String(reason) }));
+    const [first] = failed;
+    if (first !== undefined && Object.keys(contents).length === 0) return { reason: first.reason };
+    return { contents, failures: failed };
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function toEntry(name: string, contents: ServerContents, isShown: boolean): ArchiveEntry {
+  return {
+    name,
+    content: {
+      family: contents.users?.family ?? "",
+      users: contents.users?.users.length ?? 0,
+      rules: contents.rules?.length ?? 0,
+      shares: contents.shares?.length ?? 0,
+    },
+    secrets: isShown ? { [CONTENTS]: JSON.stringify(contents) } : {},
+    missing: isShown ? [] : [CONTENTS],
+    isSealed: false,
+  };
+}
+
+/** @returns undefined: it is not what `toEntry` writes. */
+function readContents(text: string): ServerContents | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return undefined;
+    const { users, rules, shares } = value as Record<string, unknown>;
+    const isList = (list: unknown): boolean => list === undefined || Array.isArray(list);
+    const isUsers =
+      users === undefined ||
+      (typeof users === "object" && users !== null && Array.isArray((users as never)["users"]));
+    return isUsers && isList(rules) && isList(shares) ? (value as ServerContents) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function summaryOf({ users, rules = [], shares = [] }: ServerContents): string {
+  return [
+    `${users?.users.length ?? 0} users`,
+    `${rules.length} rules`,
+    `${shares.length} shares`,
+  ].join(", ");
+}
+
+/** Outcomes of users, rules and shares that are as they were. */
+const SAME: ReadonlySet<string> = new Set(["kept", "same", "skipped"]);
+
+function toResult(site: string, { list, name, outcome, ...rest }: RestoredEntry): EntryResult {
+  const { reason, lost, notes, password } = rest;
+  const texts = [reason, ...lost, ...notes].filter((text) => text !== "");
+  const [only] = texts;
+  const note = texts.length === 1 && only !== undefined ? only : texts.map(String).join("; ");
+  const isDone = outcome === "created" || outcome === "updated";
+  const result = entryResult(
+    `${site} ${list} ${name}`,
+    isDone ? "created" : SAME.has(outcome) ? "unchanged" : "skipped",
+    { note, isLoss: !SAME.has(outcome) && (!isDone || lost.length > 0) },
+  );
+  return password === "" ? result : { ...result, password };
+}
+
+/** Runs work on all items, a few at a time. */
+async function inGroups<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}

@@ -1,0 +1,136 @@
+// Backups beside servers, and the rights of their callers.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startWholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
+import { type As, as, give } from "./access-client.ts";
+import { startFollowed } from "./following.ts";
+import { TOKEN } from "./service.ts";
+
+const home = startedForAll(startWholeSite);
+const away = startedForAll(startWholeSite);
+const service = startedForAll(() =>
+  startFollowed(
+    { home, away },
+    {
+      env: {
+        MOORING_BACKUP_DIR: "backups",
+        MOORING_BACKUP_PASSPHRASE: "passphrase of the service",
+      },
+      siteTimes: { tick: 30, read: 60 },
+    },
+  ),
+);
+const admin = startedForAll(() => as(service.port));
+
+const opened: As[] = [];
+const withScopes = async (scopes: readonly string[], name: string, limits: string[] = []) => {
+  const { text } = await give(admin, [...scopes], limits, name);
+  const client = as(service.port, text);
+  opened.push(client);
+  return client;
+};
+afterAll(() => {
+  for (const client of opened) client.close();
+});
+
+let exporter: As;
+let importer: As;
+let reader: As;
+let limited: As;
+beforeAll(async () => {
+  exporter = await withScopes(["backup:export"], "exporter");
+  importer = await withScopes(["backup:import"], "importer");
+  reader = await withScopes(["settings:read"], "reader");
+  limited = await withScopes(["backup:export", "backup:import"], "limited", ["key:site_*"]);
+});
+beforeEach(() => rm(join(service.folder, "backups"), { recursive: true, force: true }));
+
+test("a server that does not answer is named, and the backup has the rest", async () => {
+  await away.stop();
+  const { backup, counts, omissions } = await admin.backup.createBackup({});
+  expect(backup?.own).toBe(true);
+  expect(counts).toMatchObject([
+    { part: "sites", count: 2 },
+    { part: "settings" },
+    { part: "mounts" },
+    { part: "webhooks" },
+    { part: "principals" },
+    { part: "servers", count: 1 },
+  ]);
+  expect(omissions.filter(({ part }) => part === "servers")).toMatchObject([
+    { names: ["away"], reason: expect.stringMatching(/./) },
+  ]);
+  const checked = await admin.backup.checkBackup({ name: backup?.name ?? "" });
+  expect(checked.problem).toBe("");
+  expect(checked.omissions).toEqual(omissions);
+});
+
+test("a token that may export makes, lists, checks and prunes backups", async () => {
+  const { backup } = await exporter.backup.createBackup({});
+  const { backups } = await exporter.backup.listBackups({});
+  expect(backups).toEqual([backup]);
+  const { problem } = await exporter.backup.checkBackup({ name: backup?.name ?? "" });
+  expect(problem).toBe("");
+  expect((await exporter.backup.pruneBackups({})).removed).toEqual([]);
+});
+
+/** Calls that must be refused. */
+const REFUSED: readonly [string, () => Promise<unknown>][] = [
+  [
+    "a passphrase of a caller who is not root, in the place of the service",
+    () => exporter.backup.createBackup({ passphrase: "passphrase of the caller" }),
+  ],
+  [
+    "the admin token for a caller who is not root",
+    () => exporter.backup.createBackup({ includeServerOwn: true }),
+  ],
+  [
+    "a download with the passphrase of the service",
+    () => exporter.backup.createBackup({ download: true }),
+  ],
+  [
+    "a download of secrets without the scopes to reveal them",
+    () => exporter.backup.createBackup({ download: true, passphrase: "passphrase of the caller" }),
+  ],
+  ["a restore by a token that may export", () => exporter.backup.restoreBackup({ name: "any" })],
+  ["a backup by a token that may import", () => importer.backup.createBackup({})],
+  ["a list by a token that may import", () => importer.backup.listBackups({})],
+  ["a check by a token that may import", () => importer.backup.checkBackup({ name: "any" })],
+  ["a pruning by a token that may import", () => importer.backup.pruneBackups({})],
+  ["a list by any other token", () => reader.backup.listBackups({})],
+  ["a backup by a token with limits", () => limited.backup.createBackup({})],
+  ["a list by a token with limits", () => limited.backup.listBackups({})],
+  ["a restore by a token with limits", () => limited.backup.restoreBackup({ name: "any" })],
+];
+
+test.each(REFUSED)("refused: %s", async (_what, call) => {
+  await expect(call()).rejects.toMatchObject({ code: Code.PermissionDenied });
+});
+
+test("a restore by a token restores only the parts that it may import, and names the others", async () => {
+  const { backup } = await admin.backup.createBackup({});
+  const { results, skipped } = await importer.backup.restoreBackup({
+    name: backup?.name ?? "",
+    dryRun: true,
+  });
+  expect(new Set(results.map(({ part }) => part))).toEqual(new Set(["settings"]));
+  expect(skipped.map(({ part }) => part)).toEqual(
+    expect.arrayContaining(["sites", "principals", "servers"]),
+  );
+});
+
+test("no secret and no token is in the log, in the audit or in the list", async () => {
+  await admin.backup.createBackup({});
+  const list = JSON.stringify((await admin.backup.listBackups({})).backups.map(({ name }) => name));
+  const { events } = await admin.audit.listAuditEvents({});
+  const all = `${list}${JSON.stringify(events, (_key, value) => (typeof value === "bigint" ? String(value) : value))}${service.log()}`;
+  for (const secret of ["passphrase of the service", TOKEN]) expect(all).not.toContain(secret);
+});
+
+test("a name is never a path", async () => {
+  for (const name of ["../mooring.db", "/etc/passwd", "backups/../mooring.db"])
+    await expect(admin.backup.checkBackup({ name })).rejects.toMatchObject({ code: Code.NotFound });
+});
