@@ -18,7 +18,7 @@ import { rightsOfCaller } from "../settings/rights.ts";
 
 /** Readiness check. `problem` is undefined if it passes. */
 export interface Check {
-  readonly name: "start" | "store" | "catalogue" | "files" | "sites" | "draining";
+  readonly name: "start" | "store" | "catalogue" | "files" | "sites" | "backups" | "draining";
   readonly problem?: string | undefined;
   /** Note on a problem that does not prevent serving. */
   readonly note?: string | undefined;

@@ -35,6 +35,8 @@ export interface TestServiceOptions {
   readonly siteTimes?: MooringDeps["siteTimes"];
   /** Shorter waits for actions on mounts. */
   readonly mountTimes?: MooringDeps["mountTimes"];
+  /** Interval of checks of the schedule of backups, in milliseconds. */
+  readonly backupInterval?: number;
   readonly version?: string;
   /** The folder of another test service, whose database this one shares. */
   readonly folder?: string;
@@ -60,6 +62,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
     showToken: () => {},
     siteTimes: options.siteTimes,
     mountTimes: options.mountTimes,
+    backupInterval: options.backupInterval,
   });
   const { address, grpcAddress } = mooring;
   return {
