@@ -1,13 +1,14 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import type {
   ArchiveResult,
-  ImportArchiveResponse,
+  RestoreBackupResponse,
 } from "../../../gen/mooring/v1/backup_service_pb.js";
+import type { PendingSite } from "../../../gen/mooring/v1/setting_pb.js";
 import { importDocument } from "../../client/backup-document.ts";
 import { backupService } from "../api/backup.ts";
-import { type Failure, failureOf } from "../api/failure.ts";
+import { type Failure, failureOf, memberOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
 import { Button, Icon } from "../components/button.tsx";
 import { Check, Field, ReasonField } from "../components/field.tsx";
@@ -15,7 +16,7 @@ import { mistakeOf } from "../components/json-mistake.ts";
 import { Notice } from "../components/state.tsx";
 import { number, t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
-import { Parts, partName } from "./parts.tsx";
+import { Parts, partName, RESTORED } from "./parts.tsx";
 import { Passphrase } from "./passphrase.tsx";
 
 /** Pause after a key press before the passphrase is tried, in milliseconds. */
@@ -23,11 +24,16 @@ const TRY_AFTER = 500;
 
 interface Backup {
   readonly name: string;
-  readonly document: JsonObject;
+  /** Undefined: a backup in the target of the service. */
+  readonly document: JsonObject | undefined;
 }
 
-/** Imports an archive or a backup: a preview of each entry first, then the import. */
-export function Import() {
+/**
+ * Imports an archive or a backup: a preview of each entry first, then the import.
+ *
+ * @param stored name of a backup in the target of the service.
+ */
+export function Import({ stored }: { readonly stored: Signal<string | undefined> }) {
   const backup = useSignal<Backup | undefined>(undefined);
   const passphrase = useSignal("");
   const skipInvalid = useSignal(false);
@@ -37,13 +43,13 @@ export function Import() {
   const sites = useSignal("");
   const reason = useSignal("");
   const unread = useSignal("");
-  const preview = useSignal<ImportArchiveResponse | undefined>(undefined);
-  const done = useSignal<ImportArchiveResponse | undefined>(undefined);
+  const preview = useSignal<RestoreBackupResponse | undefined>(undefined);
+  const done = useSignal<RestoreBackupResponse | undefined>(undefined);
   const failure = useSignal<Failure | undefined>(undefined);
   const busy = useSignal(false);
   const from = backup.value;
   const request = {
-    ...(from && { document: from.document }),
+    ...(from?.document ? { document: from.document } : { name: from?.name ?? "" }),
     passphrase: passphrase.value,
     skipInvalid: skipInvalid.value,
     includeServerOwn: includeServerOwn.value,
@@ -60,7 +66,7 @@ export function Import() {
     const { signal } = leaving;
     const timer = setTimeout(
       () =>
-        backupService.importArchive({ ...request, dryRun: true }, { signal }).then(
+        backupService.restoreBackup({ ...request, dryRun: true }, { signal }).then(
           (reply) => {
             preview.value = reply;
             failure.value = undefined;
@@ -77,6 +83,19 @@ export function Import() {
     };
   }, [from, passphrase.value, choices, settings.value?.revision]);
 
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const name = stored.value;
+    if (name === undefined) return;
+    done.value = undefined;
+    failure.value = undefined;
+    unread.value = "";
+    backup.value = { name, document: undefined };
+    section.current?.scrollIntoView({ block: "start" });
+    section.current?.focus({ preventScroll: true });
+    stored.value = undefined;
+  }, [stored.value]);
+
   const take = async (file: File): Promise<void> => {
     done.value = undefined;
     failure.value = undefined;
@@ -91,7 +110,7 @@ export function Import() {
     busy.value = true;
     try {
       done.value = await asOwn(
-        backupService.importArchive({ ...request, reason: reason.value.trim() }),
+        backupService.restoreBackup({ ...request, reason: reason.value.trim() }),
       );
       backup.value = undefined;
       passphrase.value = "";
@@ -107,7 +126,7 @@ export function Import() {
     ? countOf(preview.value, "created") + countOf(preview.value, "changed")
     : 0;
   return (
-    <section class="sheet block" aria-labelledby="import-title">
+    <section class="sheet block" aria-labelledby="import-title" ref={section} tabIndex={-1}>
       <div>
         <h2 id="import-title">{t("import.title")}</h2>
         <p class="quiet">{t("import.about")}</p>
@@ -146,7 +165,7 @@ export function Import() {
               pauseSites.value = checked;
             }}
           />
-          <Parts chosen={only} />
+          <Parts among={RESTORED} chosen={only} />
           <Field
             label={t("import.sites")}
             hint={t("import.sitesHint")}
@@ -186,9 +205,27 @@ export function Import() {
             </span>
           </Notice>
           <OutcomeTable result={done.value} />
+          <Pending of={done.value.pendingSites} />
         </>
       )}
     </section>
+  );
+}
+
+/** Sites that do not get the change now. */
+function Pending({ of }: { readonly of: readonly PendingSite[] }) {
+  if (of.length === 0) return null;
+  return (
+    <Notice kind="warning">
+      {t("import.pending")}
+      <ul>
+        {of.map(({ site, reason }) => (
+          <li key={site}>
+            {site}: {reason}
+          </li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 
@@ -205,7 +242,9 @@ function Refusal({ failure }: { readonly failure: Failure | undefined }) {
           <strong>{t("review.refused", { count: violations.length })}</strong>
           <ul>
             {violations.map(({ field, description }) => (
-              <li key={field}>{description}</li>
+              <li key={field}>
+                {memberOf(field)}: {description}
+              </li>
             ))}
           </ul>
         </>
@@ -304,12 +343,12 @@ type Outcome = (typeof ORDER)[number];
 /** Number of rows shown at first. */
 const MOST = 200;
 
-function countOf({ results }: ImportArchiveResponse, outcome: Outcome): number {
+function countOf({ results }: RestoreBackupResponse, outcome: Outcome): number {
   return results.filter((one) => one.outcome === outcome).length;
 }
 
 /** Outcome, or preview, of each entry. Unchanged entries are hidden at first. */
-function OutcomeTable({ result }: { readonly result: ImportArchiveResponse }) {
+function OutcomeTable({ result }: { readonly result: RestoreBackupResponse }) {
   const hidden = useSignal<readonly Outcome[]>(["unchanged"]);
   const toggle = (outcome: Outcome): void => {
     const rest = hidden.value.filter((one) => one !== outcome);

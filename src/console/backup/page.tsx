@@ -12,20 +12,23 @@ import { pagesTexts } from "../i18n/en/pages.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Import } from "./import.tsx";
-import { Parts, partName } from "./parts.tsx";
+import { EXPORTED, Parts, partName } from "./parts.tsx";
 import { Passphrase } from "./passphrase.tsx";
+import { StoredBackups } from "./stored.tsx";
 import "../components/field.css";
 import "./backup.css";
 
 addMessages(backupTexts, pagesTexts);
 
-/** Export and import of the whole site. */
+/** Backups in the target of the service, import and export of the whole site. */
 export default function BackupPage() {
+  const chosen = useSignal<string | undefined>(undefined);
   return (
     <>
       <PageHead title={t("page.backup")} />
+      {may("backup:export") && <StoredBackups chosen={chosen} />}
       {may("backup:export") && <Export />}
-      {may("backup:import") && <Import />}
+      {may("backup:import") && <Import stored={chosen} />}
     </>
   );
 }
@@ -108,7 +111,7 @@ function Export() {
             </label>
           ))}
         </fieldset>
-        <Parts chosen={only} />
+        <Parts among={EXPORTED} chosen={only} />
         {seals && <Passphrase autocomplete="new-password" value={passphrase} />}
         {mode.value === SecretsMode.CLEAR && (
           <Notice kind="warning">{t("export.clearWarning")}</Notice>

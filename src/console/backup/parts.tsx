@@ -1,29 +1,46 @@
 import type { Signal } from "@preact/signals";
 import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
 
-/** Parts of an archive, in their order. */
-export const PARTS = ["settings", "mounts", "sites", "webhooks", "principals"] as const;
+/** Names of parts for display. */
+const NAMES: Readonly<Record<string, MessageKey>> = {
+  settings: "backup.part.settings",
+  mounts: "backup.part.mounts",
+  rules: "backup.part.rules",
+  sites: "backup.part.sites",
+  webhooks: "backup.part.webhooks",
+  principals: "backup.part.principals",
+  servers: "backup.part.servers",
+};
 
-type Part = (typeof PARTS)[number];
+/** Parts of an export, in their order. */
+export const EXPORTED = ["settings", "mounts", "sites", "webhooks", "principals"];
+/** Parts that can be restored from a backup. */
+export const RESTORED = [...EXPORTED, "servers"];
 
 /** Name of a part for display; other lists of a backup have their own names. */
 export function partName(part: string): string {
-  return PARTS.some((each) => each === part) ? t(`backup.part.${part as Part}`) : part;
+  const name = NAMES[part];
+  return name === undefined ? part : t(name);
 }
 
 /** Choice of parts. @param chosen names; empty: all. */
-export function Parts({ chosen }: { readonly chosen: Signal<readonly string[]> }) {
+export function Parts(props: {
+  readonly among: readonly string[];
+  readonly chosen: Signal<readonly string[]>;
+}) {
+  const { among, chosen } = props;
   const isChosen = (part: string): boolean =>
     chosen.value.length === 0 || chosen.value.includes(part);
   const toggle = (part: string): void => {
-    const next = PARTS.filter((each) => (each === part ? !isChosen(each) : isChosen(each)));
+    const next = among.filter((each) => (each === part ? !isChosen(each) : isChosen(each)));
     // At least one part is chosen.
-    if (next.length > 0) chosen.value = next.length === PARTS.length ? [] : next;
+    if (next.length > 0) chosen.value = next.length === among.length ? [] : next;
   };
   return (
     <fieldset class="marks">
       <legend class="label">{t("backup.parts")}</legend>
-      {PARTS.map((part) => (
+      {among.map((part) => (
         <label key={part} class="check">
           <input type="checkbox" checked={isChosen(part)} onChange={() => toggle(part)} />
           <span>{partName(part)}</span>

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
+import type { IncidentClass, Webhook } from "../../../gen/mooring/v1/incident_pb.js";
 import { failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
 import { AddButton, Dialog, FormActions } from "../components/dialog.tsx";
@@ -20,9 +20,9 @@ export function AddWebhook({ onAdded }: { readonly onAdded: (secret: string) => 
     <AddButton
       label={t("webhooks.add")}
       dialog={(close) => (
-        <AddDialog
+        <WebhookDialog
           onClose={close}
-          onAdded={(secret) => {
+          onSaved={(secret) => {
             close();
             onAdded(secret);
           }}
@@ -32,33 +32,42 @@ export function AddWebhook({ onAdded }: { readonly onAdded: (secret: string) => 
   );
 }
 
-function AddDialog({
-  onAdded,
-  onClose,
-}: {
-  readonly onAdded: (secret: string) => void;
+/**
+ * Dialog for a new webhook, or for changes of one, whose address no reply contains.
+ *
+ * @param props.onSaved called with the key of the signatures of a new webhook.
+ */
+export function WebhookDialog(props: {
+  readonly webhook?: Webhook;
+  readonly onSaved: (secret: string) => void;
   readonly onClose: () => void;
 }) {
-  const name = useSignal("");
+  const { webhook, onSaved, onClose } = props;
+  const name = useSignal(webhook?.name ?? "");
+  const replaces = useSignal(webhook === undefined);
   const target = useSignal<FormatChoice>(NO_FORMAT);
-  const sites = useSignal<ChosenSites>({ all: true, names: new Set() });
-  const classes = useSignal<ReadonlySet<IncidentClass>>(new Set());
+  const known = webhook?.sites ?? [];
+  const sites = useSignal<ChosenSites>({ all: known.length === 0, names: new Set(known) });
+  const classes = useSignal<ReadonlySet<IncidentClass>>(new Set(webhook?.classes));
   const wrong = useSignal<ReadonlyMap<string, string>>(new Map());
   const failure = useSignal("");
   const busy = useSignal(false);
-  const add = async (): Promise<void> => {
+  const save = async (): Promise<void> => {
     busy.value = true;
+    const input = {
+      name: name.value.trim(),
+      ...(replaces.value && formatInput(target.value)),
+      classes: { classes: [...classes.value] },
+      sites: { names: [...sites.value.names] },
+    };
     try {
-      const { secret } = await webhookService.createWebhook({
-        webhook: {
-          name: name.value.trim(),
-          ...formatInput(target.value),
-          language: language.value,
-          classes: { classes: [...classes.value] },
-          sites: { names: [...sites.value.names] },
-        },
-      });
-      onAdded(secret);
+      if (webhook === undefined) {
+        const created = { ...input, language: language.value };
+        onSaved((await webhookService.createWebhook({ webhook: created })).secret);
+      } else {
+        await webhookService.updateWebhook({ name: webhook.name, webhook: input });
+        onSaved("");
+      }
     } catch (thrown) {
       const { violations, message } = failureOf(thrown);
       const at = violations.map(
@@ -71,14 +80,15 @@ function AddDialog({
       busy.value = false;
     }
   };
+  const title = webhook ? t("webhook.editTitle", { name: webhook.name }) : t("webhooks.add");
   return (
-    <Dialog title={t("webhooks.add")} onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form
         class="block-form"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy.value) void add();
+          if (!busy.value) void save();
         }}
       >
         <Field
@@ -90,13 +100,24 @@ function AddDialog({
             name.value = text;
           }}
         />
-        <FormatFields
-          value={target.value}
-          wrong={wrong.value}
-          onChange={(choice) => {
-            target.value = choice;
-          }}
-        />
+        {webhook !== undefined && (
+          <Check
+            label={t("webhook.replaceAddress")}
+            checked={replaces.value}
+            onChange={(checked) => {
+              replaces.value = checked;
+            }}
+          />
+        )}
+        {replaces.value && (
+          <FormatFields
+            value={target.value}
+            wrong={wrong.value}
+            onChange={(choice) => {
+              target.value = choice;
+            }}
+          />
+        )}
         <SiteChoice
           value={sites.value}
           all={t("mount.everySite")}
@@ -125,7 +146,11 @@ function AddDialog({
         <p class="wrong" role="alert">
           {failure}
         </p>
-        <FormActions label={t("webhooks.add")} busy={busy.value} onCancel={onClose} />
+        <FormActions
+          label={webhook ? t("webhook.save") : title}
+          busy={busy.value}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -19,7 +19,7 @@ import { addMessages, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { AddWebhook } from "./add.tsx";
+import { AddWebhook, WebhookDialog } from "./add.tsx";
 import { formatName } from "./format.tsx";
 import "./webhooks.css";
 
@@ -85,6 +85,7 @@ function OneWebhook({
 }) {
   const { name, format, target, classes, sites, disabled } = webhook;
   const isAsked = useSignal(false);
+  const isEdited = useSignal(false);
   const isOpen = useSignal(false);
   const busy = useSignal(false);
   const wrong = useSignal("");
@@ -143,6 +144,13 @@ function OneWebhook({
           </Button>
           <Button
             onClick={() => {
+              isEdited.value = true;
+            }}
+          >
+            {t("webhook.edit")}
+          </Button>
+          <Button
+            onClick={() => {
               isAsked.value = true;
             }}
           >
@@ -152,6 +160,18 @@ function OneWebhook({
       </div>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
       {isOpen.value && <Deliveries webhook={name} turn={turn.value} />}
+      {isEdited.value && (
+        <WebhookDialog
+          webhook={webhook}
+          onClose={() => {
+            isEdited.value = false;
+          }}
+          onSaved={() => {
+            isEdited.value = false;
+            onChange();
+          }}
+        />
+      )}
       {isAsked.value && (
         <Confirm
           title={t("webhook.delete", { name })}

@@ -1,8 +1,21 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { consoleTest, enterAt, tabTo } from "./console.ts";
 
-const console = consoleTest();
+const folder = mkdtempSync(join(tmpdir(), "mooring-backups-"));
+const PASSPHRASE = "the passphrase of the service";
+const console = consoleTest({
+  env: {
+    MOORING_BACKUP_DIR: folder,
+    MOORING_BACKUP_PASSPHRASE: PASSPHRASE,
+    MOORING_BACKUP_KEEP: "daily=1",
+  },
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
 
 async function change(key: string, value: string): Promise<void> {
@@ -43,14 +56,14 @@ describe("backup", () => {
     const page = await console.enter("backup");
     const download = async (): Promise<string> => {
       const file = page.waitForEvent("download");
-      await page.getByRole("button", { name: "Download" }).click();
+      await page.getByRole("button", { name: "Download", exact: true }).click();
       return readFile(await (await file).path(), "utf8");
     };
     expect(await download()).not.toContain("the-secret-of-s3");
     await page.getByLabel("In the clear.").check();
     expect(await download()).toContain("the-secret-of-s3");
     await page.getByLabel("Sealed with a passphrase.").check();
-    await page.getByRole("button", { name: "Download" }).click();
+    await page.getByRole("button", { name: "Download", exact: true }).click();
     await page.getByText("at least 8 characters").waitFor();
     await page.getByLabel("Passphrase", { exact: true }).fill("a passphrase");
     const sealed = await download();
@@ -98,5 +111,34 @@ describe("backup", () => {
     await page.getByRole("button", { name: "Import 1 change" }).click();
     await page.getByText("The backup is imported:").waitFor();
     expect(await saved("site_title")).toBe("Also in it");
+  });
+});
+
+describe("backups of the service", () => {
+  test("are made, checked, restored after a preview, and the old ones removed", async () => {
+    await change("site_title", "In a stored backup");
+    await change("s3_secret_access_key", "a-stored-secret");
+    const page = await console.enter("backup");
+    await page.getByRole("button", { name: "Back up now" }).click();
+    await page.getByText("The backup is made:").waitFor();
+    const rows = page.locator("section[aria-labelledby=stored-title] li", { hasText: "kB" });
+    await expect.poll(() => rows.count()).toBe(1);
+    await rows.getByRole("button", { name: "Check" }).click();
+    await page.getByText("can be restored").waitFor();
+    await change("site_title", "Changed since");
+    await change("s3_secret_access_key", "another");
+    await rows.getByRole("button", { name: "Restore" }).click();
+    await page.locator(".outcomes code", { hasText: "site_title" }).waitFor();
+    expect(await saved("site_title")).toBe("Changed since");
+    await page.getByRole("button", { name: /^Import \d+ changes?$/ }).click();
+    await page.getByText("The backup is imported:").waitFor();
+    expect(await saved("site_title")).toBe("In a stored backup");
+    expect(await saved("s3_secret_access_key")).toBe("a-stored-secret");
+    await page.getByRole("button", { name: "Remove old backups" }).click();
+    await page.getByText("No backup is older than those that are kept.").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    const file = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download a backup" }).click();
+    expect(await readFile(await (await file).path(), "utf8")).not.toContain("a-stored-secret");
   });
 });

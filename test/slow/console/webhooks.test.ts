@@ -44,6 +44,17 @@ test("webhooks are created, tested, sent again, disabled and deleted", async () 
     await row.getByText("2 attempts").waitFor();
     expect(bodies.length).toBe(2);
     expect(bodies[0]).toBe(bodies[1]);
+    await row.getByRole("button", { name: "Edit" }).click();
+    await dialog.getByLabel("Name").fill("team chat");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.locator(".wrong", { hasText: "letters" }).waitFor();
+    await dialog.getByLabel("Name").fill("chat");
+    await dialog.getByLabel("network").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await row.getByText("network").waitFor();
+    // The address stays unless it is replaced.
+    await row.getByRole("button", { name: "Send a test" }).click();
+    await expect.poll(() => bodies.length).toBe(3);
     await row.getByRole("button", { name: "Disable" }).click();
     await row.locator(".badge", { hasText: "disabled" }).waitFor();
     await row.getByRole("button", { name: "Delete" }).click();

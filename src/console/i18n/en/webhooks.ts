@@ -26,6 +26,8 @@ export const webhooksTexts = {
   "webhook.deliveries": "Deliveries",
   "webhook.disable": "Disable",
   "webhook.discordHint": "Channel settings, Integrations, Webhooks: copy the address.",
+  "webhook.edit": "Edit",
+  "webhook.editTitle": "Edit {name}",
   "webhook.enable": "Enable",
   "webhook.format": "Service",
   "webhook.key": "Key of the signatures",
@@ -34,6 +36,8 @@ export const webhooksTexts = {
   "webhook.ntfyTokenHint": "Access token; empty: none.",
   "webhook.once":
     "This key signs the messages (Standard Webhooks). It is shown only once: copy it to the target now.",
+  "webhook.replaceAddress": "Replace the address and its credentials, which are not shown",
+  "webhook.save": "Save",
   "webhook.slackHint": "Address of an incoming webhook.",
   "webhook.template": "Template",
   "webhook.templateHint":
