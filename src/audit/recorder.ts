@@ -265,7 +265,7 @@ function addName(names: Set<string>, name: string): void {
 }
 
 /** Divides names so that each part fits into a row; at least one part. */
-function inParts(names: readonly string[]): readonly (readonly string[])[] {
+export function inParts(names: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [[]];
   let length = 0;
   for (const name of names) {

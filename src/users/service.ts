@@ -1,11 +1,12 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import { inParts } from "../audit/recorder.ts";
 import { mapWriteError } from "../database/error.ts";
 import { invalid, notFound, rejectViolations, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import { mapSiteFailure } from "../sites/service.ts";
 import type { Site } from "../sites/site.ts";
-import { type SiteStore, USER_ACTION } from "../sites/store.ts";
+import { type SiteNote, type SiteStore, USER_ACTION } from "../sites/store.ts";
 import type { SiteClient } from "../sync/client.ts";
 import { createQueue } from "../sync/queue.ts";
 import { createUserClient, type ServerUsers, type UserClient } from "./client.ts";
@@ -122,7 +123,7 @@ export function createUserService(deps: UserServiceDeps): UserService {
       const passwordOf = passwordsFor(plans, options, deps.randomPassword);
       const notes = await checkFolders(plans, there, client, signal);
       if (options.dryRun) return plannedResults(plans, notes);
-      const record = (results: readonly Written[], step: string): Promise<void> =>
+      const record = (results: readonly Written[], step: "begin" | "end"): Promise<void> =>
         mapWriteError(deps.store.note([noteOf(results, { deps, site, from, origin, step })]));
       const planned = plans.filter((plan) => plan.write !== undefined);
       if (planned.length === 0) return plannedResults(plans, notes);
@@ -172,30 +173,31 @@ function noteOf(
     readonly site: Site;
     readonly from: string;
     readonly origin: AuditOrigin;
-    readonly step: string;
+    readonly step: "begin" | "end";
   },
-): Parameters<SiteStore["note"]>[0][number] {
+): SiteNote {
   const time = deps.now();
-  const namesOf = (wanted: string): string[] =>
-    results.flatMap(({ name, outcome }) => (outcome === wanted ? [name] : []));
-  const [created, updated, failed] = ["created", "updated", "failed"].map(namesOf);
-  const subjects = [site.name, ...results.map(({ name }) => `user:${name}`)];
-  const detail = { from, to: site.name, step, created, updated, failed };
-  return {
-    siteId: site.id,
-    events:
-      step === "begin"
-        ? []
-        : results.map(({ name, outcome, reason }) => ({
-            time,
-            actor: origin.actor,
-            action: USER_ACTION,
-            revision: deps.revision(),
-            keys: [`user:${name}`],
-            result: outcome === "failed" ? reason : outcome,
-          })),
-    audit: [doneEntry(origin, time, subjects, detail)],
-  };
+  const groups = Map.groupBy(results, ({ outcome }) => outcome);
+  const audit = [...groups].flatMap(([outcome, of]) =>
+    inParts(of.map(({ name }) => subjectOf(name))).map((names) => ({
+      ...doneEntry(origin, time, [site.name, ...names], { from, to: site.name, step, outcome }),
+      ...(outcome === "failed" && { outcome: "FAILED_PRECONDITION" }),
+    })),
+  );
+  const events = results.map(({ name, outcome, reason }) => ({
+    time,
+    actor: origin.actor,
+    action: USER_ACTION,
+    revision: deps.revision(),
+    keys: [subjectOf(name)],
+    result: outcome === "failed" ? reason : outcome,
+  }));
+  return { siteId: site.id, audit, events: step === "begin" ? [] : events };
+}
+
+/** Subject of a user. Servers permit line breaks in names, which separate subjects. */
+function subjectOf(name: string): string {
+  return `user:${name.replace(/\p{Cc}/gu, "\u{fffd}")}`;
 }
 
 function checkAmount(plans: readonly UserPlan[]): void {

@@ -341,13 +341,36 @@ test("the users that are written are in the audit before the first call, and wit
   };
   await copy();
   expect(before).toBe(1);
-  expect(notes.map(({ audit }) => audit[0])).toMatchObject([
-    { subjects: ["hut", "user:ann", "user:bob"], detail: { from: "home", step: "begin" } },
-    { subjects: ["hut", "user:ann", "user:bob"], detail: { created: ["ann", "bob"], failed: [] } },
+  const row = { from: "home", to: "hut", outcome: "created" };
+  expect(notes.flatMap(({ audit }) => audit)).toMatchObject([
+    { subjects: ["hut", "user:ann", "user:bob"], detail: { ...row, step: "begin" } },
+    { subjects: ["hut", "user:ann", "user:bob"], detail: { ...row, step: "end" } },
   ]);
   expect(notes.flatMap(({ events }) => events)).toMatchObject([
     { action: "user", keys: ["user:ann"], result: "created" },
     { action: "user", keys: ["user:bob"], result: "created" },
+  ]);
+});
+
+test("every user is in the audit, a hundred in a row, and a failed one in a row of its own", async () => {
+  await openSites();
+  const names = Array.from({ length: 250 }, (_, at) => `user-${at}`);
+  for (const username of names) home.users.add({ username });
+  home.users.add({ username: "line\nbreak" });
+  hut.users.hold = (name) => name === "user-7" && hut.users.add({ username: name });
+  await copy();
+  const ended = notes
+    .flatMap(({ audit }) => audit)
+    .filter(({ detail }) => detail["step"] === "end");
+  const subjects = ended.flatMap((row) => row.subjects.slice(1));
+  expect(new Set(subjects)).toEqual(
+    new Set([...names.map((name) => `user:${name}`), "user:line\ufffdbreak"]),
+  );
+  expect(ended.map((row) => [row.outcome, row.subjects.length])).toEqual([
+    ["OK", 101],
+    ["OK", 101],
+    ["OK", 51],
+    ["FAILED_PRECONDITION", 2],
   ]);
 });
 
