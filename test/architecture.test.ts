@@ -149,7 +149,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   // Above the nouns: their stores on one connection, and the process.
   store: ["access", "audit", "database", "incidents", "ledger", "sites", "sync"],
-  telemetry: ["gateway", "transport"],
+  telemetry: ["gateway", "messages/message.ts", "transport"],
   // Clients of the contract and their users.
   client: [],
   console: ["client"],

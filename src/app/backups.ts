@@ -74,12 +74,20 @@ export async function openBackups(config: Config, parts: BackupParts): Promise<O
     interval: parts.interval,
     onResult: async (problem, backup) => {
       const { place } = target;
-      if (problem === "") parts.log.info({ backup: backup?.name, place }, "backup");
-      else parts.log.error({ reason: String(problem), place }, "the scheduled backup failed");
       await parts.report(
         { subject: "backup", name: place },
         problem === "" ? undefined : { class: classify(String(problem)), message: problem },
       );
+      if (problem === "")
+        parts.log.info(
+          { backup: backup?.name, place },
+          `backup ${backup?.name ?? ""} made in ${place}`,
+        );
+      else
+        parts.log.error(
+          { reason: problem, place },
+          `the scheduled backup failed: ${String(problem)}`,
+        );
     },
     onError: (error) => parts.log.error({ err: error }, "failed to follow the schedule of backups"),
   });

@@ -76,6 +76,7 @@ export interface HealthOptions {
       readonly name: string;
       readonly problem?: string | undefined;
       readonly note?: string | undefined;
+      readonly degraded?: string | undefined;
     }[]
   >;
 }
@@ -83,7 +84,8 @@ export interface HealthOptions {
 /**
  * Fastify plugin for supervisors and load balancers, without a token: `/livez` (the process
  * answers) and `/readyz` (it can serve: 200, else 503; `?verbose` lists the checks), in plain text
- * as in Kubernetes.
+ * as in Kubernetes. While the upstream is down it is 200 with the last line `ok, degraded`: a load
+ * balancer that took the service out would also take away its console and its page for that time.
  */
 export async function healthPlugin(
   fastify: FastifyInstance,
@@ -100,14 +102,15 @@ export async function healthPlugin(
   fastify.get("/readyz", async (request: FastifyRequest, reply) => {
     const checks = await options.checks();
     const ready = checks.every(({ problem }) => problem === undefined);
-    const lines = checks.map(({ name, problem, note }) =>
-      problem === undefined
-        ? `[+] ${name}: ok${note === undefined ? "" : ` (${note})`}`
-        : `[-] ${name}: ${problem}`,
-    );
+    const lines = checks.map(({ name, problem, note, degraded }) => {
+      if (problem !== undefined) return `[-] ${name}: ${problem}`;
+      if (degraded !== undefined) return `[!] ${name}: ${degraded}`;
+      return `[+] ${name}: ok${note === undefined ? "" : ` (${note})`}`;
+    });
+    const isDegraded = checks.some(({ degraded }) => degraded !== undefined);
     const { verbose } = request.query as { readonly verbose?: string };
-    const detailed = verbose !== undefined || !ready;
-    const end = ready ? "ok" : "not ready";
+    const detailed = verbose !== undefined || !ready || isDegraded;
+    const end = ready ? (isDegraded ? "ok, degraded" : "ok") : "not ready";
     send(reply, ready ? 200 : 503, `${[...(detailed ? lines : []), end].join("\n")}\n`);
     return reply;
   });

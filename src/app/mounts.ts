@@ -114,19 +114,32 @@ export async function openMounts(
     allowPrivate: webhookTargets === "any",
     now: Date.now,
     random: Math.random,
-    onChange: (event, site, { id, mountPath: mount, driver, class: kind, message }) =>
+    onChange: (event, site, incident) => {
+      const { id, subject, mountPath: mount, driver, class: cause, message: reason } = incident;
+      const what = [mount || incident.name || subject, ...(site === "" ? [] : [`on ${site}`])];
       log[event === "opened" ? "warn" : "info"](
-        { site, mount, driver, incident: id, class: kind, event, reason: message },
-        "incident",
-      ),
+        {
+          kind: "incident",
+          event,
+          incident: id,
+          subject,
+          site,
+          mount,
+          driver,
+          class: cause,
+          reason,
+        },
+        `incident ${event}: ${what.join(" ")}: ${String(reason)}`,
+      );
+    },
     onLeftOut: ({ name: site }, mounts) =>
       log.warn({ site, mounts }, "too many failing mounts: these have no incidents"),
     onDisabled: (webhook) =>
       log.warn({ webhook }, "webhook disabled: its target answered 410 Gone"),
     onAttempt: (webhook, { id, type, state, status, attempts, error }) =>
       log[state === "failed" ? "warn" : "info"](
-        { webhook, delivery: id, type, state, status, attempts, reason: error },
-        "webhook",
+        { kind: "webhook", webhook, delivery: id, type, state, status, attempts, reason: error },
+        `webhook ${webhook}: ${type} ${state}${String(error) === "" ? "" : `: ${String(error)}`}`,
       ),
     onError: (error) => log.error({ err: error }, "failed to follow incidents"),
     times: {
@@ -217,8 +230,8 @@ function recordRounds({
   return async (site, { done }) => {
     for (const { name, path, steps, drifted, error } of done)
       log[error === "" ? "info" : "warn"](
-        { site: site.name, mount: name, path, steps, drifted, reason: error },
-        "mount",
+        { kind: "mount", site: site.name, mount: name, path, steps, drifted, reason: error },
+        `mount ${name} on ${site.name}: ${[...steps, ...(String(error) === "" ? [] : [String(error)])].join(", ") || "no change"}`,
       );
     const time = Date.now();
     const written = done.filter(({ steps }) => steps.length > 0);

@@ -13,6 +13,7 @@ import { mountRules } from "../mounts/kind.ts";
 import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
+import { errorOf } from "../sites/site.ts";
 import type { SiteTimes } from "../sites/sites.ts";
 import { createDeclared } from "../state-file/declared.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -256,6 +257,10 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
       backups: () =>
         backups.place === undefined ? undefined : scheduleText(backupWork.schedule(), Date.now()),
       files: files.note,
+      upstreamAnswers: () => {
+        const view = siteService.list().find(({ site }) => site.upstream);
+        return upstream === undefined || view === undefined ? undefined : !errorOf(view);
+      },
       watchers,
       draining,
       version,

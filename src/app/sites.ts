@@ -125,10 +125,25 @@ export function openSiteService(
   return service;
 }
 
+/** Sentence such as `site home: push of site_title, logo: ok`. */
+function siteSentence(
+  { name }: Pick<Site, "name">,
+  { action, keys, result }: Pick<SiteEvent, "action" | "keys" | "result">,
+): string {
+  const shown = keys.slice(0, MAX_KEYS).join(", ");
+  const more = keys.length > MAX_KEYS ? `, … (+${keys.length - MAX_KEYS})` : "";
+  const of = keys.length === 0 ? "" : ` of ${shown}${more}`;
+  return `site ${name}: ${action}${of}${String(result) === "" ? "" : `: ${String(result)}`}`;
+}
+
+/** Maximum number of keys in a sentence; the member `keys` has all. */
+const MAX_KEYS = 5;
+
 function logSiteEvent(log: Logger): (site: Site, event: SiteEvent) => void {
   return (site, { action, actor, revision, keys, result }) => {
     const level = action === "fight" ? "error" : TROUBLE.has(action) ? "warn" : "info";
-    log[level]({ site: site.name, action, actor, revision, keys, result }, "site");
+    const facts = { kind: "site", site: site.name, action, actor, revision, keys, result };
+    log[level](facts, siteSentence(site, { action, keys, result }));
   };
 }
 
@@ -170,7 +185,10 @@ export function openUpstream(
     forwardRules,
     audit,
     onEvent: (site, { action, keys, result }) =>
-      log.info({ site: site.name, action, keys, result }, "site"),
+      log.info(
+        { kind: "site", site: site.name, action, keys, result },
+        siteSentence(site, { action, keys, result }),
+      ),
     onAdopted: sites.settings.releaseUpstream,
     onNotice: (message) => log.info({ upstream: url }, message),
     onError: (error) => log.error({ err: error }, "failed to follow the upstream"),

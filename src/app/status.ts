@@ -18,10 +18,20 @@ import { rightsOfCaller } from "../settings/rights.ts";
 
 /** Readiness check. `problem` is undefined if it passes. */
 export interface Check {
-  readonly name: "start" | "store" | "catalogue" | "files" | "sites" | "backups" | "draining";
+  readonly name:
+    | "start"
+    | "store"
+    | "catalogue"
+    | "files"
+    | "sites"
+    | "upstream"
+    | "backups"
+    | "draining";
   readonly problem?: string | undefined;
   /** Note on a problem that does not prevent serving. */
   readonly note?: string | undefined;
+  /** Part of the service that does not work, although the rest of it serves. */
+  readonly degraded?: string | undefined;
 }
 
 /** Status of a process. */
@@ -58,6 +68,8 @@ export interface StatusDeps {
   readonly backups?: (() => string | undefined) | undefined;
   /** Note on files of the deployment that are invalid now; undefined: none. */
   readonly files: () => string | undefined;
+  /** Whether the upstream answers; undefined: there is none. Called after `sites`. */
+  readonly upstreamAnswers: () => boolean | undefined;
   readonly watchers: () => number;
   readonly draining: () => boolean;
   readonly version: string;
@@ -88,6 +100,7 @@ export function createStatusService(deps: StatusDeps): StatusService {
     const [storeProblem, sites] = await Promise.all([lookAtStore(), deps.sites()]);
     const backups = deps.backups?.();
     const files = deps.files();
+    const upstream = deps.upstreamAnswers();
     return [
       { name: "store", problem: storeProblem, note: store.note() },
       { name: "catalogue", problem: drivers() > 0 ? undefined : "no driver is offered" },
@@ -96,6 +109,14 @@ export function createStatusService(deps: StatusDeps): StatusService {
       // The state of sites and backups does not affect readiness.
       ...(sites === undefined ? [] : [{ name: "sites" as const, note: sites }]),
       ...(backups === undefined ? [] : [{ name: "backups" as const, note: backups }]),
+      ...(upstream === undefined
+        ? []
+        : [
+            {
+              name: "upstream" as const,
+              degraded: upstream ? undefined : "the upstream does not answer",
+            },
+          ]),
       { name: "draining", problem: draining() ? "the service is stopping" : undefined },
     ];
   };
@@ -173,7 +194,11 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
           tokenId,
           expireTime: timestampFromMs(until),
         })),
-        checks: checks.map(({ name, problem = "", note = "" }) => ({ name, problem, note })),
+        checks: checks.map(({ name, problem, degraded, note = "" }) => ({
+          name,
+          problem: problem ?? degraded ?? "",
+          note,
+        })),
       });
     },
   };

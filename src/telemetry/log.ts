@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { CallReport } from "../gateway/observer.ts";
+import { Message } from "../messages/message.ts";
 
 export type { Logger };
 
@@ -20,12 +21,44 @@ export async function createLogger(options: {
     level,
     base: worker === undefined ? null : { worker },
     timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { log: withSentences },
   };
   if (format === "json" || (format === "auto" && !process.stdout.isTTY))
     return pino({ ...settings, hooks: { streamWrite: escapeInJson } }, jsonOutput());
   const { default: pretty } = await import("pino-pretty");
-  const output = pretty({ ignore: "pid,hostname", sync: true });
+  const output = pretty({ ...PRETTY, sync: true });
   return pino({ ...settings, hooks: { streamWrite: escapeForPeople } }, output);
+}
+
+/** Form of the text for people: one line an event with date and time; only errors have a stack. */
+export const PRETTY = {
+  ignore: "pid,hostname",
+  singleLine: true,
+  translateTime: "SYS:yyyy-mm-dd HH:MM:ss",
+} as const;
+
+/**
+ * Members of a line with English sentences in place of messages. The id and the parameters of a
+ * message are members of their own: `reason` has `reasonId` and `reasonParameters`.
+ */
+export function withSentences(facts: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(facts).flatMap(([name, value]): [string, unknown][] => {
+      if (!(value instanceof Message))
+        return [[name, Array.isArray(value) ? value.map(withoutMessages) : value]];
+      const { id, parameters } = value;
+      const hasParameters = Object.keys(parameters).length > 0;
+      return [
+        [name, String(value)],
+        [`${name}Id`, id],
+        ...(hasParameters ? [[`${name}Parameters`, parameters] as [string, unknown]] : []),
+      ];
+    }),
+  );
+}
+
+function withoutMessages(value: unknown): unknown {
+  return value instanceof Message ? String(value) : value;
 }
 
 /** Maximum number of pending bytes while stdout is not read; further lines are dropped. */

@@ -8,8 +8,13 @@ const ready = async () => (await front.call("GET", "/@mooring/readyz?verbose")).
 
 test("readyz reports a failing upstream from the first request after its stop", async () => {
   expect(await ready()).toContain("[+] sites: ok (1: 1 ok)");
+  expect(await ready()).toContain("[+] upstream: ok");
   await front.site.stop();
   expect(await ready()).toContain("[+] sites: ok (1: 1 failing");
+  const { status, text } = await front.call("GET", "/@mooring/readyz");
+  expect(status).toBe(200);
+  expect(text).toMatch(/^\[!\] upstream: the upstream does not answer$/m);
+  expect(text).toMatch(/ok, degraded\n$/);
 });
 
 test("one request that could not be passed on marks the upstream as down", async () => {

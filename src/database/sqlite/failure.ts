@@ -39,7 +39,7 @@ function explain(code: string): [StoreFailure, string] {
       "busy",
       "is locked by another program: close it there (a backup, a database browser), then try again",
     ];
-  if (code === "SQLITE_FULL" || code === "ENOSPC" || code === "SQLITE_IOERR_SHMSIZE")
+  if (["SQLITE_FULL", "ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code))
     return ["full", "cannot grow, because its disk is full: free some space, then try again"];
   if (code.startsWith("SQLITE_READONLY") || code === "EROFS")
     return ["failed", "is read-only: give this process the right to write the file and its folder"];

@@ -7,10 +7,12 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
+  rmSync,
   statfsSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { startPeriodic } from "../../periodic.ts";
 import { type Notify, StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
@@ -150,6 +152,8 @@ export interface Place {
   check(): void;
   /** Reason for which nothing can be saved, without paths; undefined: none. */
   problem(): string | undefined;
+  /** Notes a write that failed because the disk or a quota is full. */
+  full(): void;
   close(): void;
 }
 
@@ -160,6 +164,8 @@ export interface Place {
 export function watchPlace(path: string, notify: Notify = () => undefined): Place {
   const loss = watchFiles(path);
   let told: string | undefined;
+  /** Whether the last write has found no space: a quota is not visible in the free space. */
+  let isFull = false;
   const look = (): string | undefined => {
     const lost = loss();
     if (lost === told) return lost;
@@ -181,13 +187,30 @@ export function watchPlace(path: string, notify: Notify = () => undefined): Plac
       try {
         if (look() !== undefined) return "the files of the database were deleted or replaced";
         const { bavail, bsize } = statfsSync(dirname(path));
-        return bavail * bsize < MIN_FREE ? "the disk of the database is full" : undefined;
+        if (isFull && canGrow(dirname(path))) isFull = false;
+        return isFull || bavail * bsize < MIN_FREE ? "the disk of the database is full" : undefined;
       } catch {
         return "the folder of the database cannot be read";
       }
     },
+    full: () => {
+      isFull = true;
+    },
     close: () => void job?.stop(),
   };
+}
+
+/** Reports whether a file in a folder can have the smallest space that a save needs. */
+function canGrow(folder: string): boolean {
+  const file = join(folder, `.space-${process.pid}`);
+  try {
+    writeFileSync(file, Buffer.alloc(MIN_FREE), { mode: 0o600 });
+    return true;
+  } catch (error) {
+    return !(isCode(error, "ENOSPC") || isCode(error, "EDQUOT"));
+  } finally {
+    rmSync(file, { force: true });
+  }
 }
 
 const CURE = "stop the service, put the files back or restore them from a backup, start it again";

@@ -101,7 +101,12 @@ const LARGEST = "change";
 
 /** Reports whether the log has content: the last connection to close the database removes it. */
 function isLeftOpen(path: string): boolean {
-  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  try {
+    return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  } catch (error) {
+    // The folder cannot be entered.
+    throw sqliteFailure(error, path);
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { migrate } from "../../database/migrate.ts";
 import type { Database } from "../../database/schema.ts";
 import { createSqliteDialect } from "../../database/sqlite/dialect.ts";
 import { sqliteFailure, untilUnlocked } from "../../database/sqlite/failure.ts";
-import { watchPlace } from "../../database/sqlite/file.ts";
+import { type Place, watchPlace } from "../../database/sqlite/file.ts";
 import { checkIntegrity, openSqlite, type SqliteOptions } from "../../database/sqlite/open.ts";
 import { keysOf, revisionsOf } from "../../database/sqlite/segment.ts";
 import { forgetRevisions, hasOtherHashes, rehashRows } from "../../ledger/history-query.ts";
@@ -32,12 +32,17 @@ type Db = Kysely<Database> | Transaction<Database>;
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   const handle = await openSqlite(path, options);
   const db = new Kysely<Database>({ dialect: createSqliteDialect(handle) });
+  // Begins once SQLite has made all of its files.
+  let place: Place | undefined;
   try {
     const failureOf = (error: unknown): unknown => {
       if (error instanceof StoreError) return error;
       if (!handle.open)
         return new StoreError("failed", `the database ${path} is closed: this process is stopping`);
-      return isSqliteError(error) ? sqliteFailure(error, path) : error;
+      if (!isSqliteError(error)) return error;
+      const failure = sqliteFailure(error, path);
+      if (failure.failure === "full") place?.full();
+      return failure;
     };
     const attempt = <T>(work: () => T | Promise<T>): Promise<T> =>
       untilUnlocked(work, failureOf, options.lockWait);
@@ -49,7 +54,8 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
     let unreadableSince: number | undefined;
     /** Data version of the last check of the access tables. */
     let seenAccess: number | undefined;
-    const place = watchPlace(path, options.notify);
+    const opened = watchPlace(path, options.notify);
+    place = opened;
 
     // The version is read inside the transaction, so that it belongs to the state that was read.
     const reading = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
@@ -69,7 +75,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
 
     const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
       attempt(() => {
-        place.check();
+        opened.check();
         return db.transaction().execute(work);
       });
 
@@ -80,7 +86,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
       ...createStores({
         db,
         attempt,
-        check: place.check,
+        check: opened.check,
         append: appendAudit,
         origin: facts.databaseId,
         revisionsOf,
@@ -100,14 +106,14 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
       onNews: () => undefined,
       awayFor: () => (unreadableSince === undefined ? 0 : performance.now() - unreadableSince),
       note: () => undefined,
-      problem: place.problem,
+      problem: opened.problem,
       // Every process checks data_version at each call.
       seenEverywhere: () => attempt(() => dataVersion.get()).then(() => undefined),
       load: () => reading(readState),
       delta: (after) => reading((trx) => readDelta(trx, after)),
       transact: (work) =>
         attempt(() => {
-          place.check();
+          opened.check();
           return transact(async (transaction) => {
             const version = dataVersion.get();
             const result = await work(transaction);
@@ -140,7 +146,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
         db,
         append: appendAudit,
         attempt,
-        check: place.check,
+        check: opened.check,
         changedElsewhere: () => {
           try {
             return dataVersion.get() !== seenAccess;
@@ -160,7 +166,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
         seenEverywhere: async () => undefined,
       }),
       close: async () => {
-        place.close();
+        opened.close();
         await db.destroy();
       },
     };

@@ -44,6 +44,7 @@ const deps: StatusDeps = {
     oldestRevision: async () => 1,
   },
   ledger: { snapshot: () => ({}) as never },
+  upstreamAnswers: () => undefined,
   sites: async () => undefined,
   files: () => undefined,
   drivers: () => 1,

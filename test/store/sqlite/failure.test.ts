@@ -138,6 +138,15 @@ describe("opening a database reports in one sentence", () => {
       });
     });
 
+    test("a folder that cannot be entered", async () => {
+      const path = await made();
+      await allowed(path, 0o600, 0o000);
+      expect(await openWithoutRights(path)).toMatchObject({
+        name: "StoreError",
+        message: expect.stringMatching(/cannot be opened: give this process the right/),
+      });
+    });
+
     test("a read-only file or folder", async () => {
       const file = await made();
       await allowed(file, 0o444, 0o755);
