@@ -87,6 +87,7 @@ const ACCESS = "mooring.v1.AccessService";
 const AUDIT = "mooring.v1.AuditService";
 const SITES = "mooring.v1.SiteService";
 const MOUNTS = "mooring.v1.MountService";
+const RULES = "mooring.v1.RuleService";
 const USERS = "mooring.v1.UserService";
 const INCIDENTS = "mooring.v1.IncidentService";
 const WEBHOOKS = "mooring.v1.WebhookService";
@@ -125,6 +126,28 @@ export const examples: Readonly<Record<string, CallExample>> = {
   [`${MOUNTS}.TestMounts`]: { body: { names: ["films"] } },
   [`${MOUNTS}.AdoptMounts`]: { body: { site: "harbour", dry_run: true } },
   [`${MOUNTS}.ExportMounts`]: { body: { site: "" } },
+  [`${RULES}.GetRule`]: { query: { path: "/films" } },
+  [`${RULES}.SaveRules`]: {
+    body: {
+      rules: [
+        {
+          path: "/films",
+          password: "popcorn",
+          p_sub: true,
+          hide: "\\.tmp$",
+          readme: "Films of the club.",
+          read_users: ["ann"],
+          sites: { all: true },
+        },
+      ],
+      reason: "films with a password",
+    },
+  },
+  [`${RULES}.MoveRule`]: { body: { path: "/films", new_path: "/videos", dry_run: true } },
+  [`${RULES}.DeleteRules`]: { body: { paths: ["/films"], dry_run: true } },
+  [`${RULES}.CompareRules`]: { body: { site: "harbour" } },
+  [`${RULES}.SyncRules`]: { body: { site: "harbour" } },
+  [`${RULES}.AdoptRules`]: { body: { site: "harbour", dry_run: true } },
   [`${USERS}.ListUsers`]: { query: { site: "harbour" } },
   [`${USERS}.CompareUsers`]: { query: { from: "harbour", to: "hut" } },
   [`${USERS}.CopyUsers`]: {

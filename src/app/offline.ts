@@ -23,6 +23,10 @@ import { createRestore, type Restore } from "../history/restore.ts";
 import { historyImpl } from "../history/rpc.ts";
 import { createWebhookRegistry } from "../incidents/webhook/registry.ts";
 import { MOUNTS, mountRules, mountsByName } from "../mounts/kind.ts";
+import { rulesKind } from "../rules/history-kind.ts";
+import { folderRules, RULES, rulesByPath } from "../rules/kind.ts";
+import { pathOfRule } from "../rules/path-of-rule.ts";
+import { NO_SERVERS } from "../rules/rules-on-sites.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { createSiteRegistry, type SiteRegistry } from "../sites/registry.ts";
@@ -55,7 +59,10 @@ export async function openOffline(config: Config): Promise<Offline> {
       store,
       log,
       managedBy: (key) => declared.by("settings", key),
-      otherKinds: [mountRules({ driverOf: (name) => drivers.get(name), sites: () => siteNames })],
+      otherKinds: [
+        mountRules({ driverOf: (name) => drivers.get(name), sites: () => siteNames }),
+        folderRules({ sites: () => siteNames }),
+      ],
       version: programVersion(),
       // A database that a service has used has a token already.
       showToken: () => undefined,
@@ -69,11 +76,20 @@ export async function openOffline(config: Config): Promise<Offline> {
       sites: siteNames,
       snapshot: ledger.snapshot,
     });
+    const allRules = () => rulesByPath(ledger.snapshot().of(RULES));
+    const rules = rulesKind({
+      rules: allRules,
+      sites: () => siteNames,
+      // No server gets anything before the next start of a service.
+      onSites: NO_SERVERS,
+      pathOf: pathOfRule(allRules),
+      managedBy: (path) => declared.by("rules", path),
+    });
     const restore: Restore = async (...call) => {
-      const kinds = createKinds([services.kind, await mounts.restorable()]);
+      const kinds = createKinds([services.kind, await mounts.restorable(), rules]);
       return createRestore({ ...services, store, kinds })(...call);
     };
-    const kinds = createKinds([services.kind, mounts.kind]);
+    const kinds = createKinds([services.kind, mounts.kind, rules]);
     const history = { history: services.history, kinds, restore, line: settings.line };
     const sites = createSiteRegistry({
       store: store.sites,

@@ -8,6 +8,7 @@ import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
+import { RuleService } from "../../gen/mooring/v1/rule_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
@@ -32,6 +33,7 @@ import { webhookImpl } from "../incidents/webhook/rpc.ts";
 import type { WebhookService as Webhooks } from "../incidents/webhook/service.ts";
 import { createTranslations } from "../messages/language.ts";
 import { type MountSource, mountImpl } from "../mounts/rpc.ts";
+import { type RuleSource, ruleImpl } from "../rules/rpc.ts";
 import { publicImpl } from "../settings/public-rpc.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { type WatchSource, watchImpl } from "../settings/watch-rpc.ts";
@@ -47,6 +49,7 @@ export interface Services
     SiteSource,
     IncidentSite,
     MountSource,
+    RuleSource,
     HistoryServices {
   readonly webhooks: Webhooks;
   readonly users: Users;
@@ -67,6 +70,7 @@ export const servedServices = [
   BackupService,
   SiteService,
   MountService,
+  RuleService,
   UserService,
   IncidentService,
   WebhookService,
@@ -104,6 +108,7 @@ export function createRoutes(
     });
     serve(SiteService, siteImpl(services, translations));
     serve(MountService, mountImpl(services, audit, translations));
+    serve(RuleService, ruleImpl(services, audit, translations));
     serve(UserService, userImpl(services.users, translations));
     serve(IncidentService, incidentImpl(services, translations));
     serve(WebhookService, webhookImpl(services, translations));

@@ -10,6 +10,7 @@ import { createRestore } from "../history/restore.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
 import { mountRules } from "../mounts/kind.ts";
+import { folderRules } from "../rules/kind.ts";
 import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
@@ -28,6 +29,7 @@ import { openBackups, scheduleText } from "./backups.ts";
 import { openStore } from "./database.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
+import { openRules } from "./rules.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
 import { openRegistry, openSiteService, openSites, openUpstream, summaryOf } from "./sites.ts";
 import { followFiles } from "./state-file.ts";
@@ -100,7 +102,10 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     ...deps,
     store,
     managedBy: (key) => declared.by("settings", key),
-    otherKinds: [mountRules({ driverOf, sites: registry.names })],
+    otherKinds: [
+      mountRules({ driverOf, sites: registry.names }),
+      folderRules({ sites: registry.names }),
+    ],
   });
   opened.defer(services.close);
   const { ledger, feed } = services;
@@ -122,6 +127,12 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     times: deps.mountTimes,
   });
   opened.defer(mountWork.close);
+  const {
+    rules,
+    kindOfSites: rulesOfSites,
+    ...ruleWork
+  } = openRules({ sites, services, declaredBy: declared.by });
+  opened.defer(ruleWork.close);
   opened.defer(sites.close);
   // Opened last, because it begins to write to its server; the access identifies its admins.
   let upstream: Upstream | undefined;
@@ -152,7 +163,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     services,
     servers,
     sites: sites.registry,
-    effects: [mounts.onSites],
+    effects: [mounts.onSites, rulesOfSites],
     declaredBy: declared.by,
     mounts: {
       list: async (grant, names) =>
@@ -184,7 +195,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const siteService = openSiteService(config, {
     services,
     sites,
-    kinds: [mounts.onSites],
+    kinds: [mounts.onSites, rulesOfSites],
     declaredBy: (name) => declared.by("sites", name),
     log,
     stopping: ending.signal,
@@ -201,7 +212,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     times: deps.siteTimes,
   });
   opened.defer(() => upstream?.close());
-  const kinds = createKinds([services.kind, mounts.kind]);
+  const kinds = createKinds([services.kind, mounts.kind, rules.kind]);
   const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
   opened.defer(audit.close);
@@ -227,6 +238,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     servers,
     pendingSites: siteService.pending,
     mounts,
+    rules,
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
@@ -277,6 +289,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
       feed.close();
       audit.endStreams();
       mountWork.endStreams();
+      ruleWork.endStreams();
     },
     close: () => running.disposeAsync(),
   };

@@ -88,6 +88,12 @@ export function problemAt(field: string, problem: Text): Text {
   return namesField ? problem.with({ field }) : message("AT_FIELD", { field, problem });
 }
 
+/** Joins texts; empty ones are left out. */
+export function joinTexts(texts: readonly Text[]): Text {
+  const [first = "", ...rest] = texts.filter((text) => text !== "");
+  return rest.reduce((all, text) => message("NOTES", { first: all, second: text }), first);
+}
+
 /** Translates a text; text of another program is not changed. */
 export function textIn(text: Text, translate: Translate): string {
   return typeof text === "string" ? text : text.in(translate);

@@ -107,6 +107,33 @@ export const MESSAGES = {
   ITEM_TOO_LARGE: "must not be more than {bound}",
   ITEM_TOO_LONG: "is longer than {most} characters",
 
+  // Folder rules
+  VALUE_NOT_TEXT: "{field} must be a text",
+  VALUE_NOT_SWITCH: "{field} must be true or false",
+  VALUE_NOT_LIST: "{field} must be a list of texts",
+  TEXT_TOO_LARGE: "{field} has {size} bytes, and the limit is {most}",
+  TOO_MANY_USER_NAMES: "{field} has more than {most} names",
+  USER_NAME_INVALID: "{field} must have 1 to {most} characters, and no control characters",
+  RULE_TOO_LARGE: "{field} has more than {most} KiB together with the other values of the rule",
+  RULE_REPEATED: "{field}: {path} occurs twice in this request",
+  TOO_MANY_RULES: "there would be {count} folder rules, and the limit is {most}",
+  RULE_EXISTS: "{path} has a folder rule already",
+  RULE_DELETED: "the folder rule of {path} was deleted: read it again",
+  RULE_CHANGED:
+    "the folder rule of {path} was changed in revision {revision} and no longer has the expected etag {expected}: read it again",
+  RULE_NOT_FOUND: "{path} has no folder rule.{hint}",
+  THE_RULE: "the folder rule of {path}",
+  ANOTHER_RULE: "another folder rule",
+  PASSWORD_REDIRECTED:
+    "{field} is required again, because a site would get it for the first time; a token with the scope rules:reveal may keep it",
+  RULE_ROLLBACK_REDIRECTS:
+    "not restored, because a site would get {items} for the first time: use a token with the scope rules:reveal, or save the rule with these passwords",
+  RULE_PASSWORDS_LOST:
+    "{items}: the history keeps no passwords. The rule is incomplete, and no site gets it until they are given",
+  RULE_PASSWORDS_NOT_IN_DOCUMENT:
+    "{items}: the document has no passwords. The rule is incomplete, and no site gets it until they are given",
+  RULES_WITHOUT_SERVERS: "no server can be reached from here: ask the running service",
+
   // Rollback, import and synchronization of one setting
   SECRET_NOT_IN_HISTORY: "is a secret: its value is not in the history; set it again",
   CHANGED_SINCE_READ:

@@ -7,10 +7,11 @@ import type { StoredChange, StoredRecord } from "../ledger/store.ts";
 import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import { setOwn } from "../own-value.ts";
+import { PathIndex } from "../sites/path-index.ts";
 import { pathsOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { isSecretItem } from "./input.ts";
-import { type Mount, MountIndex, NO_OVERRIDE, type Override, type Values } from "./mount.ts";
+import { type Mount, type MountIndex, NO_OVERRIDE, type Override, type Values } from "./mount.ts";
 import {
   type MountAttributes,
   partOf,
@@ -142,7 +143,7 @@ export const mountsByName = memoize(
 /** Mounts of a draft by name, sorted. */
 export function draftMounts(draft: Draft): MountIndex {
   const mounts = [...draft.keys(MOUNTS)].flatMap((name) => draft.get(MOUNTS, name) ?? []);
-  return new MountIndex(mounts.map((mount) => [mount.name, mount] as const).sort(byName));
+  return new PathIndex(mounts.map((mount) => [mount.name, mount] as const).sort(byName));
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -1,5 +1,6 @@
 import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
+import type { PathIndex } from "../sites/path-index.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite, pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
@@ -54,43 +55,11 @@ export interface Mount {
 }
 
 /** Mounts by name, with an index of their paths on any site. */
-export class MountIndex extends Map<string, Mount> {
-  readonly #names = new Map<string, Set<string>>();
-
-  constructor(mounts: Iterable<readonly [string, Mount]>) {
-    super();
-    for (const [name, mount] of mounts) this.set(name, mount);
-  }
-
-  override set(name: string, mount: Mount): this {
-    this.delete(name);
-    for (const path of pathsOf(mount)) addTo(this.#names, path, name);
-    return super.set(name, mount);
-  }
-
-  override delete(name: string): boolean {
-    const before = this.get(name);
-    if (before !== undefined)
-      for (const path of pathsOf(before)) this.#names.get(path)?.delete(name);
-    return super.delete(name);
-  }
-
-  /** Mounts that have one of the paths on a site. */
-  at(paths: readonly string[]): readonly Mount[] {
-    const names = new Set(paths.flatMap((path) => [...(this.#names.get(path) ?? [])]));
-    return [...names].flatMap((name) => this.get(name) ?? []);
-  }
-}
+export type MountIndex = PathIndex<Mount>;
 
 /** Reports whether the limits of a grant permit a mount, with its paths on all sites. */
 export function isAllowed({ allowsPath }: Pick<Grant, "allowsPath">, mount: Mount): boolean {
   return pathsOf(mount).every((path) => allowsPath("mount", path));
-}
-
-function addTo(sets: Map<string, Set<string>>, name: string, value: string): void {
-  const set = sets.get(name);
-  if (set === undefined) sets.set(name, new Set([value]));
-  else set.add(value);
 }
 
 /** Values of a site that has none of its own. */

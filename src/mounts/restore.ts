@@ -4,11 +4,12 @@ import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { failedPrecondition } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
+import { findClash } from "../sites/path-index.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { draftMounts, MOUNTS } from "./kind.ts";
 import { isAllowed, type MissingItem, type Mount, missingFields } from "./mount.ts";
-import { changedNames, findClash } from "./save.ts";
+import { changedNames } from "./save.ts";
 import { placeOf, readBody, shownItems } from "./stored.ts";
 
 export interface RestoreRules {
@@ -173,7 +174,7 @@ async function checkPaths(
     if (outcome === "skipped") continue;
     if (ticks.isDue()) await ticks.next();
     const mount = mounts.get(name);
-    const clash = mount && findClash(mount, mounts, sites.ids);
+    const clash = mount && findClash(name, mount, mounts, sites.ids);
     if (clash === undefined) continue;
     const whose = isAllowed(grant, clash.other)
       ? message("THE_MOUNT", { name: clash.other.name })

@@ -5,10 +5,11 @@ import type { Draft } from "../ledger/draft.ts";
 import { NO_RECORD } from "../ledger/record-etag.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { checkManaged } from "../messages/managed.ts";
-import { message, type Text } from "../messages/message.ts";
+import { joinTexts, message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
+import { findClash } from "../sites/path-index.ts";
 import type { RecordResult } from "../sites/record-effect.ts";
-import { isOnSite, pathOn, pathsOf } from "../sites/site-choice.ts";
+import { isOnSite, pathsOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { blindAfter } from "./blind.ts";
@@ -134,7 +135,7 @@ export async function decideSave(
   for (const each of saved) {
     if (ticks.isDue()) await ticks.next();
     const { mount, given } = each;
-    const note = notesOf([
+    const note = joinTexts([
       noteOf(each, rules),
       warningOf(each),
       ...familyWarnings(mount, rules.driverOf(mount.driver), rules.families),
@@ -198,13 +199,7 @@ const MAX_WARNINGS = 10;
 
 function warningOf({ warnings }: SavedMount): Text {
   if (warnings.length === 0) return "";
-  return message("TAKEN_AS_IT_IS", { problems: notesOf(warnings.slice(0, MAX_WARNINGS)) });
-}
-
-/** Joins notes; empty ones are left out. */
-export function notesOf(notes: readonly Text[]): Text {
-  const [first = "", ...rest] = notes.filter((note) => note !== "");
-  return rest.reduce((text, note) => message("NOTES", { first: text, second: note }), first);
+  return message("TAKEN_AS_IT_IS", { problems: joinTexts(warnings.slice(0, MAX_WARNINGS)) });
 }
 
 function resultOf(
@@ -319,7 +314,7 @@ function pathViolations(
   mounts: MountIndex,
   { sites, allows }: SaveRules,
 ): Violation[] {
-  const clash = findClash(mount, mounts, sites.ids);
+  const clash = findClash(mount.name, mount, mounts, sites.ids);
   if (clash === undefined) return [];
   const whose = pathsOf(clash.other).every(allows)
     ? message("THE_MOUNT", { name: clash.other.name })
@@ -328,32 +323,6 @@ function pathViolations(
     clash.site === undefined ? "" : message("ON_SITE", { site: sites.nameOf(clash.site) });
   const field = `mounts[${number}].mount_path`;
   return [{ field, description: message("MOUNT_PATH_OF", { field, whose, where }) }];
-}
-
-/**
- * Finds another mount with the same path on a site.
- *
- * @returns the other mount with the site's id, or without a site if both are on all sites.
- *   Undefined: none.
- */
-export function findClash(
-  mount: Mount,
-  mounts: MountIndex,
-  siteIds: readonly string[],
-): { readonly other: Mount; readonly site: string | undefined } | undefined {
-  for (const other of mounts.at(pathsOf(mount))) {
-    if (other.name === mount.name) continue;
-    const both = siteIds.find(
-      (site) =>
-        isOnSite(mount, site) &&
-        isOnSite(other, site) &&
-        pathOn(mount, site) === pathOn(other, site),
-    );
-    const everywhere =
-      mount.siteIds === "all" && other.siteIds === "all" && mount.path === other.path;
-    if (both !== undefined || everywhere) return { other, site: both };
-  }
-  return undefined;
 }
 
 function itemOn(mount: Mount | undefined, item: string, site: string | undefined): unknown {

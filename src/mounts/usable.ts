@@ -1,12 +1,12 @@
 import { Code } from "@connectrpc/connect";
 import type { Draft } from "../ledger/draft.ts";
 import { invalid, ServiceError } from "../messages/error.ts";
-import { message, type Text } from "../messages/message.ts";
+import { joinTexts, message, type Text } from "../messages/message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import type { MountInput } from "./input.ts";
 import { type MountIndex, missingFields } from "./mount.ts";
-import { decideSave, notesOf, type Result, resultAs, type SaveRules } from "./save.ts";
+import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
 
 /**
  * Saves each input by itself on a draft. An input that is rejected is skipped, with the reason.
@@ -63,7 +63,7 @@ export function withNotes(
   return {
     ...result,
     leftOut,
-    note: notesOf([
+    note: joinTexts([
       isIncomplete ? message("MOUNT_SECRETS_NOT_IN_DOCUMENT", { items }) : "",
       result.note,
       newer.length > 0 ? message("REFRESHED_KEPT", { items: newer.join(", ") }) : "",

@@ -4,9 +4,16 @@ import { bytesOfParts, isSameParts } from "../ledger/parts.ts";
 import type { StoredChange, StoredRecord } from "../ledger/store.ts";
 import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
+import { PathIndex } from "../sites/path-index.ts";
 import { pathsOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import type { Rule, RuleOverride } from "./rule.ts";
+import {
+  RULE_MEMBERS,
+  type Rule,
+  type RuleIndex,
+  type RuleOverride,
+  type RuleValues,
+} from "./rule.ts";
 import {
   partOf,
   pathsOfChange,
@@ -73,24 +80,23 @@ export function folderRules({ sites }: FolderRulesDeps): KindRules<Rule> {
   };
 }
 
+/** Parts of a rule. Equal rules have equal texts: members and sites are in a fixed order. */
 function partsOf(rule: Rule): Parts {
-  const { path: _path, revision: _revision, missing, values, ...rest } = rule;
-  const { password, ...open } = values;
+  const { siteIds, blind, missing } = rule;
+  const { password, ...values } = rule.values;
   const secrets: Record<string, string> = {};
   if (password !== "") secrets[partOf("")] = password;
-  const overrides = Object.fromEntries(
-    Object.entries(rule.overrides).map(([site, override]) => {
-      const { password: own = "", ...others } = override.values;
-      // An empty one, which removes the password on a site, is no secret.
-      if (own === "") return [site, override];
-      secrets[partOf(site)] = own;
-      return [site, { ...override, values: others }];
-    }),
-  );
+  const overrides = Object.entries(rule.overrides).map(([site, { path, values: all }]) => {
+    const { password: own, ...open } = inOrder(all);
+    // An empty one, which removes the password on a site, is no secret.
+    if (own !== undefined && own !== "") secrets[partOf(site)] = own;
+    return [site, { path, values: own === "" ? { password: "", ...open } : open }] as const;
+  });
   const stored: StoredRule = {
-    ...rest,
-    values: open,
-    overrides,
+    siteIds,
+    values: inOrder(values) as typeof values,
+    overrides: Object.fromEntries(overrides.sort(byPath)),
+    ...(blind !== undefined && { blind }),
     ...(missing.length > 0 && { missing }),
   };
   const attributes: RuleAttributes = { paths: [...new Set(pathsOf(rule))] };
@@ -99,6 +105,15 @@ function partsOf(rule: Rule): Parts {
     attributes: JSON.stringify(attributes),
     secrets,
   };
+}
+
+/** The given values in the order of `RULE_MEMBERS`. */
+function inOrder(values: Partial<RuleValues>): Partial<RuleValues> {
+  return Object.fromEntries(
+    RULE_MEMBERS.flatMap((member) =>
+      values[member] === undefined ? [] : [[member, values[member]]],
+    ),
+  );
 }
 
 function ruleOf({ key, body, secrets, revision }: StoredRecord): Rule {
@@ -125,9 +140,9 @@ export const rulesByPath = memoize(
 );
 
 /** Rules of a draft by path, sorted. */
-export function draftRules(draft: Draft): Map<string, Rule> {
+export function draftRules(draft: Draft): RuleIndex {
   const rules = [...draft.keys(RULES)].flatMap((path) => draft.get(RULES, path) ?? []);
-  return new Map(rules.map((rule) => [rule.path, rule] as const).sort(byPath));
+  return new PathIndex(rules.map((rule) => [rule.path, rule] as const).sort(byPath));
 }
 
 function byPath([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -1,6 +1,8 @@
 import type { Grant } from "../access/grant.ts";
+import type { PathIndex } from "../sites/path-index.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite, pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
+import type { SiteNames } from "../sites/site-names.ts";
 
 /** Values of a folder rule, by the servers' names of them. */
 export interface RuleValues {
@@ -93,6 +95,9 @@ export interface Rule {
   readonly revision: number;
 }
 
+/** Rules by path, with an index of their paths on any site. */
+export type RuleIndex = PathIndex<Rule>;
+
 /** Reports whether the limits of a grant permit a rule, with its paths on all sites. */
 export function isAllowed({ allowsPath }: Pick<Grant, "allowsPath">, rule: Rule): boolean {
   return pathsOf(rule).every((path) => allowsPath("rule", path));
@@ -155,4 +160,28 @@ export function withoutSite(rule: Rule, siteId: string): Rule {
     overrides,
     missing: rule.missing.filter((site) => site !== siteId),
   };
+}
+
+/** Names of passwords in the notation of violations, such as `overrides.home.password`. */
+export function passwordFields(
+  sites: readonly string[],
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): string[] {
+  return sites.map((site) => (site === "" ? "password" : `overrides.${nameOf(site)}.password`));
+}
+
+/** Sites that get each password of a rule, by the place of the password. Empty passwords have none. */
+export function reachOfPasswords(
+  rule: Rule,
+  siteIds: readonly string[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const reach = new Map<string, Set<string>>();
+  for (const siteId of siteIds) {
+    if (!isOnSite(rule, siteId)) continue;
+    const own = rule.overrides[siteId]?.values.password;
+    const place = own === undefined ? "" : siteId;
+    if ((own ?? rule.values.password) === "") continue;
+    reach.set(place, (reach.get(place) ?? new Set()).add(siteId));
+  }
+  return reach;
 }

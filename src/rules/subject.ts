@@ -1,5 +1,5 @@
 /** Name that is shown for a site that was removed. */
-const REMOVED = "removed";
+export const REMOVED = "removed";
 
 /** Name of a rule in lists of records of all kinds, such as the audit. */
 export function subjectOf(path: string): string {

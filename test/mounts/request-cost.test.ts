@@ -3,10 +3,11 @@
 import { describe, expect, test, vi } from "vitest";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { nameProblem } from "../../src/mounts/input.ts";
-import { type Mount, MountIndex } from "../../src/mounts/mount.ts";
-import { decideSave, findClash, type SaveRules } from "../../src/mounts/save.ts";
+import type { Mount } from "../../src/mounts/mount.ts";
+import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
 import { freeName } from "../../src/mounts/site/adoption.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
+import { findClash, PathIndex } from "../../src/sites/path-index.ts";
 import { failureOf } from "../archive/setting.ts";
 import { baseOf, snapshotOf } from "../settings/staged.ts";
 import { siteNames } from "../sites/names.ts";
@@ -61,28 +62,28 @@ const mountAt = (name: string, path: string, more: Partial<Mount> = {}): Mount =
 
 describe("the index of mounts", () => {
   test("finds each mount by its current paths", () => {
-    const index = new MountIndex([["a", mountAt("a", "/a")]]);
+    const index = new PathIndex([["a", mountAt("a", "/a")]]);
     index.set(
       "b",
       mountAt("b", "/b", { overrides: { home: { path: "/a", items: {}, members: {} } } }),
     );
-    expect(index.at(["/a"]).map(({ name }) => name)).toEqual(["a", "b"]);
-    expect(index.at(["/b", "/a"]).map(({ name }) => name)).toEqual(["b", "a"]);
+    expect(index.at(["/a"]).map(([name]) => name)).toEqual(["a", "b"]);
+    expect(index.at(["/b", "/a"]).map(([name]) => name)).toEqual(["b", "a"]);
     index.set("a", mountAt("a", "/elsewhere"));
-    expect(index.at(["/a"]).map(({ name }) => name)).toEqual(["b"]);
+    expect(index.at(["/a"]).map(([name]) => name)).toEqual(["b"]);
     index.delete("b");
     expect(index.at(["/a", "/b"])).toEqual([]);
     expect([...index.keys()]).toEqual(["a"]);
   });
 
   test("finds a clash by path, without a read of other mounts", () => {
-    const index = new MountIndex(many((at) => [`m${at}`, mountAt(`m${at}`, `/m/${at}`)] as const));
+    const index = new PathIndex(many((at) => [`m${at}`, mountAt(`m${at}`, `/m/${at}`)] as const));
     const other = mountAt("other", "/m/7");
     index.set("other", other);
     vi.spyOn(index, "values").mockImplementation(() => expect.unreachable("all are looked at"));
     vi.spyOn(index, "entries").mockImplementation(() => expect.unreachable("all are looked at"));
-    expect(findClash(other, index, [])?.other.name).toBe("m7");
-    expect(findClash(mountAt("free", "/free"), index, [])).toBeUndefined();
+    expect(findClash("other", other, index, [])?.other.name).toBe("m7");
+    expect(findClash("free", mountAt("free", "/free"), index, [])).toBeUndefined();
   });
 
   test.each([
@@ -93,12 +94,12 @@ describe("the index of mounts", () => {
     ["one site with both", { siteIds: ["a", "b"] }, { siteIds: ["b", "c"] }, ["a", "b", "c"], "b"],
   ])("finds a clash on a common site: %s", (_name, mine, theirs, sites, site) => {
     const mount = mountAt("mine", "/x", mine);
-    const index = new MountIndex([
+    const index = new PathIndex([
       ["mine", mount],
       ["theirs", mountAt("theirs", "/x", theirs)],
     ]);
-    expect(findClash(mount, index, sites)).toMatchObject({ other: { name: "theirs" } });
-    expect(findClash(mount, index, sites)?.site).toBe(site);
+    expect(findClash(mount.name, mount, index, sites)).toMatchObject({ other: { name: "theirs" } });
+    expect(findClash(mount.name, mount, index, sites)?.site).toBe(site);
   });
 
   test.each([
@@ -110,11 +111,11 @@ describe("the index of mounts", () => {
     ],
   ])("finds no clash %s", (_name, mine, theirs) => {
     const mount = mountAt("mine", "/x", mine);
-    const index = new MountIndex([
+    const index = new PathIndex([
       ["mine", mount],
       ["theirs", mountAt("theirs", "/x", theirs)],
     ]);
-    expect(findClash(mount, index, ["a", "b"])).toBeUndefined();
+    expect(findClash(mount.name, mount, index, ["a", "b"])).toBeUndefined();
   });
 });
 
@@ -122,7 +123,7 @@ describe("a save of many mounts", () => {
   test("never iterates over all keys", async () => {
     const { counted, draft } = countingDraft();
     const inputs = many((at) => ({ name: `m${at}`, path: `/m/${at}`, driver: "Local" }));
-    await failureOf(() => decideSave(draft, inputs, new MountIndex([]), rules));
+    await failureOf(() => decideSave(draft, inputs, new PathIndex([]), rules));
     expect(counted.passes).toBe(0);
   });
 
@@ -130,14 +131,14 @@ describe("a save of many mounts", () => {
     const { draft } = countingDraft();
     const changes = vi.spyOn(draft, "changes");
     const inputs = many((at) => ({ name: `m${at}`, path: `/m/${at}`, driver: "Local" }));
-    await failureOf(() => decideSave(draft, inputs, new MountIndex([]), rules));
+    await failureOf(() => decideSave(draft, inputs, new PathIndex([]), rules));
     expect(changes.mock.calls.length).toBeLessThanOrEqual(1);
   });
 
   test("with each mount tried alone keeps nothing of refused ones", async () => {
     const { draft } = countingDraft();
     const existing = mountAt("there", "/there");
-    const mounts = new MountIndex([["there", existing]]);
+    const mounts = new PathIndex([["there", existing]]);
     const inputs = [
       { name: "there", path: "no slash" },
       { name: "new", path: "/there", driver: "Nonsense" },

@@ -6,6 +6,7 @@ import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
+import { RuleService } from "../../gen/mooring/v1/rule_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
@@ -20,6 +21,7 @@ const services = {
   audit: AuditService,
   backup: BackupService,
   mounts: MountService,
+  rules: RuleService,
   incidents: IncidentService,
   users: UserService,
   webhooks: WebhookService,

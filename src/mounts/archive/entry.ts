@@ -1,7 +1,7 @@
 import type { ArchiveEntry, SecretValue } from "../../archive/part.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
-import { message, type Text } from "../../messages/message.ts";
+import { joinTexts, message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import { MASK } from "../../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../../sites/site-choice.ts";
@@ -15,7 +15,6 @@ import {
   wholeInput,
 } from "../input.ts";
 import type { MissingItem, Mount, Values } from "../mount.ts";
-import { notesOf } from "../save.ts";
 import { itemKind } from "../site/item-kind.ts";
 
 /** Converts a mount to an entry. @param options.isShown whether values of secrets are included. */
@@ -164,7 +163,7 @@ export function entryToInput(
   const hints = [...new Set([...unknown, ...unknownPlaces])].map(
     (site) => names.problemOf(site) ?? "",
   );
-  return { input: wholeInput(input, before, names), note: notesOf(hints.slice(0, MAX_HINTS)) };
+  return { input: wholeInput(input, before, names), note: joinTexts(hints.slice(0, MAX_HINTS)) };
 }
 
 /**

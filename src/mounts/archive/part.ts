@@ -10,15 +10,16 @@ import {
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Draft } from "../../ledger/draft.ts";
 import { invalid, ServiceError } from "../../messages/error.ts";
-import { message, type Text } from "../../messages/message.ts";
+import { joinTexts, message, type Text } from "../../messages/message.ts";
+import { PathIndex } from "../../sites/path-index.ts";
 import type { Site } from "../../sites/site.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks } from "../../ticks.ts";
 import { decideWithEffects } from "../effect.ts";
 import type { MountInput } from "../input.ts";
 import { MOUNTS } from "../kind.ts";
-import { type Mount, MountIndex, missingFields } from "../mount.ts";
-import { decideSave, notesOf, type Result, resultAs, type SaveRules } from "../save.ts";
+import { type Mount, type MountIndex, missingFields } from "../mount.ts";
+import { decideSave, type Result, resultAs, type SaveRules } from "../save.ts";
 import type { SiteFamily } from "../site-family.ts";
 import { saveUsable, withNotes } from "../usable.ts";
 import { saveDeclared } from "./declared.ts";
@@ -177,7 +178,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     const saved = new Map(
       (await saveAll(draft, inputs, mounts, rules)).map((result) => [
         result.name,
-        { ...result, note: notesOf([result.note, notes.get(result.name) ?? ""]) },
+        { ...result, note: joinTexts([result.note, notes.get(result.name) ?? ""]) },
       ]),
     );
     return entries.flatMap(({ name }) => fixed.get(name) ?? saved.get(name) ?? []);
@@ -196,7 +197,7 @@ async function saveAll(
 ): Promise<readonly Result[]> {
   if (inputs.length === 0) return [];
   try {
-    const results = await decideSave(draft, inputs, new MountIndex(mounts), rules);
+    const results = await decideSave(draft, inputs, new PathIndex(mounts), rules);
     const byName = new Map(inputs.map((input) => [input.name, input]));
     return results.map((result) =>
       withNotes(result, byName.get(result.name) ?? { name: result.name }, rules.sites),

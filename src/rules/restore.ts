@@ -1,0 +1,151 @@
+import { type Grant, outsideLimits } from "../access/grant.ts";
+import type { Restored } from "../history/kind.ts";
+import type { Draft } from "../ledger/draft.ts";
+import type { StoredChange } from "../ledger/store.ts";
+import { failedPrecondition } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
+import { findClash } from "../sites/path-index.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import { createTicks } from "../ticks.ts";
+import { draftRules, RULES } from "./kind.ts";
+import { isAllowed, passwordFields, type Rule, type RuleOverride } from "./rule.ts";
+import { changedMembers, redirectedPasswords } from "./save.ts";
+import { readBody, shownPasswords, siteOfPart } from "./stored.ts";
+
+export interface RestoreRules {
+  readonly grant: Grant;
+  /** Source that manages a rule, such as a file; undefined: clients may change it. */
+  readonly managedBy: (path: string) => string | undefined;
+  readonly sites: Pick<SiteNames, "nameOf" | "ids">;
+}
+
+/** Result for one rule, before its effects are known. */
+export type RestoredRule = Omit<Restored, "effects">;
+
+/**
+ * Restores rules of a draft to their state before the given changes. The history has no passwords:
+ * a rule keeps its current ones, and a rule that was deleted is incomplete without them.
+ *
+ * @throws FAILED_PRECONDITION if another rule has the path of a restored one on a site.
+ */
+export async function restoreRules(
+  draft: Draft,
+  changes: readonly StoredChange[],
+  rules: RestoreRules,
+): Promise<readonly RestoredRule[]> {
+  const ticks = createTicks();
+  const results: RestoredRule[] = [];
+  for (const change of changes) {
+    if (ticks.isDue()) await ticks.next();
+    results.push(restoreRule(draft, change, rules));
+  }
+  await checkPaths(draft, results, rules);
+  return results;
+}
+
+function restoreRule(
+  draft: Draft,
+  change: StoredChange,
+  { grant, managedBy, sites }: RestoreRules,
+): RestoredRule {
+  const { key: path, oldBody, newBody } = change;
+  // Those that the history shows: others would confirm the guess of a caller who may not read them.
+  const changed = passwordFields(shownPasswords(change), sites);
+  const now = draft.get(RULES, path);
+  // Another caller has moved it after the history was read.
+  if (now !== undefined && !isAllowed(grant, now)) throw outsideLimits(grant);
+  const file = managedBy(path);
+  if (file !== undefined) return skipped(path, message("MANAGED_BY_FILE", { file }));
+  if (oldBody === newBody) return skipped(path, passwordsStay(changed));
+  if (oldBody === null) {
+    if (now === undefined) return resultOf(path, "unchanged");
+    draft.delete(RULES, path);
+    return resultOf(path, "deleted");
+  }
+  const rule = withCurrentPasswords({ ...readBody(oldBody), path, revision: 0 }, change, now);
+  const redirected = redirectedPasswords(
+    now,
+    { rule, given: [] },
+    { sites, reveals: grant.has("rules:reveal"), isTaken: false },
+  );
+  if (redirected.length > 0) {
+    const items = passwordFields(redirected, sites).join(", ");
+    return skipped(path, message("RULE_ROLLBACK_REDIRECTS", { items }));
+  }
+  const isChanged = draft.put(RULES, rule);
+  const lost = passwordFields(rule.missing, sites);
+  const note =
+    lost.length > 0
+      ? message("RULE_PASSWORDS_LOST", { items: lost.join(", ") })
+      : passwordsStay(changed);
+  const notRestored = [...new Set([...lost, ...changed])];
+  if (now === undefined) return resultOf(path, "created", { note, notRestored });
+  const differs = changedMembers(now, rule, { sites });
+  if (isChanged) return resultOf(path, "changed", { note, notRestored, differs });
+  return notRestored.length > 0 ? skipped(path, note) : resultOf(path, "unchanged");
+}
+
+function resultOf(
+  name: string,
+  outcome: Restored["outcome"],
+  { note = "", differs = [], notRestored = [] }: Partial<RestoredRule> = {},
+): RestoredRule {
+  return { name, outcome, note, differs, notRestored };
+}
+
+function skipped(path: string, note: Text): RestoredRule {
+  return resultOf(path, "skipped", { note });
+}
+
+/** Note for passwords that have changed and keep their values. */
+function passwordsStay(fields: readonly string[]): Text {
+  return fields.length === 0 ? "" : message("MOUNT_SECRETS_STAY", { items: fields.join(", ") });
+}
+
+/** The rule as it was, with its current passwords. Those without a current value are missing. */
+function withCurrentPasswords(
+  before: Rule,
+  { oldHashes }: Pick<StoredChange, "oldHashes">,
+  now: Rule | undefined,
+): Rule {
+  const overrides: Record<string, RuleOverride> = {};
+  for (const [site, override] of Object.entries(before.overrides)) {
+    const password = now?.overrides[site]?.values.password ?? override.values.password;
+    const values = { ...override.values, ...(password !== undefined && { password }) };
+    overrides[site] = { ...override, values };
+  }
+  const had = Object.keys(oldHashes ?? {}).map(siteOfPart);
+  const missing = [...new Set([...before.missing, ...had])].filter((site) => {
+    if (site === "") return (now?.values.password ?? "") === "";
+    return (now?.overrides[site]?.values.password ?? "") === "";
+  });
+  const { blind: _blind, ...rest } = before;
+  return {
+    ...rest,
+    values: { ...before.values, password: now?.values.password ?? "" },
+    overrides,
+    ...(now?.blind !== undefined && { blind: now.blind }),
+    missing,
+  };
+}
+
+/** @throws FAILED_PRECONDITION that names both rules. */
+async function checkPaths(
+  draft: Draft,
+  results: readonly RestoredRule[],
+  { sites, grant }: RestoreRules,
+): Promise<void> {
+  const ticks = createTicks();
+  const rules = draftRules(draft);
+  for (const { name, outcome } of results) {
+    if (outcome === "skipped") continue;
+    if (ticks.isDue()) await ticks.next();
+    const rule = rules.get(name);
+    const clash = rule && findClash(name, rule, rules, sites.ids);
+    if (clash === undefined) continue;
+    const whose = isAllowed(grant, clash.other)
+      ? message("THE_RULE", { path: clash.other.path })
+      : message("ANOTHER_RULE");
+    throw failedPrecondition(message("ROLLBACK_PATH_TAKEN", { name, whose }));
+  }
+}

@@ -1,0 +1,79 @@
+import type { Grant } from "../access/grant.ts";
+import type { AuditOrigin } from "../audit/entry.ts";
+import type { RecordKind } from "../history/kind.ts";
+import type { ChangeOrigin } from "../ledger/writer.ts";
+import type { EffectsOnRecords } from "../sites/record-effect.ts";
+import type { View } from "../state-feed.ts";
+import type { RuleInput } from "./input.ts";
+import type { Rule } from "./rule.ts";
+import type { RuleEtag } from "./rule-etag.ts";
+import type { RuleStatus } from "./rule-status.ts";
+import type { Result } from "./save.ts";
+import type { WatchedRules } from "./watch.ts";
+
+/** Result of a change. */
+export interface Saved {
+  /** Revision after the change. */
+  readonly revision: number;
+  readonly results: readonly Result[];
+}
+
+export interface ChangeOptions {
+  readonly dryRun?: boolean;
+}
+
+/** Caller of a change: its rights, and its data for the history. */
+export interface Caller {
+  readonly grant: Grant;
+  readonly origin: ChangeOrigin;
+}
+
+/** Folder rules. A rule is named by its path, in any notation that servers accept. */
+export interface RuleService extends Pick<EffectsOnRecords, "leave"> {
+  revision(): number;
+  readonly etagOf: RuleEtag;
+  /** Rules as a kind of records in the history. */
+  readonly kind: RecordKind;
+  /**
+   * Path of the rule that a request names. The path of no rule is cleaned.
+   *
+   * @param text path in any notation, or in another Unicode normalization.
+   */
+  pathOf(text: string): string;
+  /**
+   * Rules that the caller may read, sorted by path.
+   *
+   * @param site only those on this site; empty: all. @throws NOT_FOUND for an unknown site.
+   */
+  list(grant: Grant, site?: string): Promise<readonly Rule[]>;
+  /** @throws NOT_FOUND; PERMISSION_DENIED. */
+  get(path: string, grant: Grant): Rule;
+  /** Rules at these paths. */
+  saved(paths: ReadonlySet<string>): readonly Rule[];
+  /** Status of a rule on each of its sites. */
+  statuses(rule: Rule): readonly RuleStatus[];
+  save(inputs: readonly RuleInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
+  /** @throws ALREADY_EXISTS: a rule has the new path. */
+  move(
+    path: string,
+    newPath: string,
+    caller: Caller,
+    options?: ChangeOptions & { readonly expectedEtag?: string | undefined },
+  ): Promise<Saved>;
+  delete(paths: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
+  /** Plan of a sync of a site. */
+  compare(site: string): Promise<readonly Result[]>;
+  sync(site: string, paths: readonly string[], origin: AuditOrigin): Promise<readonly RuleStatus[]>;
+  adopt(
+    site: string,
+    paths: readonly string[],
+    caller: Caller,
+    options?: ChangeOptions,
+  ): Promise<Saved>;
+  /** Name of the file that declares a rule; undefined: none. */
+  declaredBy(path: string): string | undefined;
+  /** Streams all rules, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
+  watch<M>(view: View<WatchedRules, M>, signal: AbortSignal): AsyncIterable<M>;
+  /** Wakes streams after a commit. */
+  changed(): void;
+}

@@ -1,0 +1,93 @@
+import type { Ledger } from "../ledger/ledger.ts";
+import { unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
+import type { Fingerprint } from "../secrets/fingerprint.ts";
+import type { SiteRegistry } from "../sites/registry.ts";
+import { isOnSite } from "../sites/site-choice.ts";
+import { createStateFeed } from "../state-feed.ts";
+import { createRuleChanges } from "./changes.ts";
+import { rulesKind } from "./history-kind.ts";
+import { pathOfRule } from "./path-of-rule.ts";
+import type { Rule } from "./rule.ts";
+import type { RuleService } from "./rule-service.ts";
+import type { RulesOnSites } from "./rules-on-sites.ts";
+import { deleteRules } from "./use-case/delete.ts";
+import { leaveSite } from "./use-case/leave.ts";
+import { checkPaths } from "./use-case/limit.ts";
+import { moveRule } from "./use-case/move.ts";
+import { saveRules } from "./use-case/save.ts";
+import { isSameSource, readWatched, type WatchedRules } from "./watch.ts";
+
+export interface RuleServiceDeps {
+  readonly ledger: Ledger;
+  readonly fingerprint: Fingerprint;
+  readonly sites: Pick<SiteRegistry, "sites" | "names" | "load">;
+  readonly onSites: RulesOnSites;
+  /** File that declares a rule; undefined: clients change it. */
+  readonly declaredBy: (path: string) => string | undefined;
+  /** Aborted when streams are to end. */
+  readonly stopping: AbortSignal;
+}
+
+/** Composes the use cases of folder rules. */
+export function createRuleService(deps: RuleServiceDeps): RuleService {
+  const { ledger, sites, onSites } = deps;
+  const changes = createRuleChanges(deps);
+  const pathOf = pathOfRule(changes.all);
+  const feed = createFeed(deps, changes.all);
+  onSites.onChange(feed.changed);
+  return {
+    revision: () => ledger.snapshot().revision,
+    etagOf: changes.etagOf,
+    pathOf,
+    kind: rulesKind({
+      rules: changes.all,
+      sites: sites.names,
+      onSites,
+      pathOf,
+      managedBy: deps.declaredBy,
+    }),
+    list: async (grant, site = "") => {
+      if (site === "") return changes.readable(grant);
+      const { id } = await changes.siteNamed(site);
+      return changes.readable(grant).filter((rule) => isOnSite(rule, id));
+    },
+    get: (path, grant) => changes.require(grant, changes.all().get(path), path),
+    saved: (paths) => [...paths].flatMap((path) => changes.all().get(path) ?? []),
+    statuses: onSites.statuses,
+    save: saveRules(changes),
+    move: moveRule(changes, sites),
+    delete: deleteRules(changes),
+    leave: leaveSite(changes, deps),
+    compare: async (site) => onSites.compare(await changes.siteNamed(site)),
+    sync: async (site, paths, origin) => {
+      checkPaths(paths);
+      return onSites.sync(await changes.siteNamed(site), paths, origin);
+    },
+    adopt: async (site, paths, caller, options = {}) => {
+      checkPaths(paths);
+      return onSites.adopt(await changes.siteNamed(site), paths, caller, options);
+    },
+    declaredBy: deps.declaredBy,
+    watch: feed.watch,
+    changed: feed.changed,
+  };
+}
+
+/** Streams of rules with their statuses. */
+function createFeed(
+  { ledger, sites, onSites, stopping }: RuleServiceDeps,
+  rules: () => ReadonlyMap<string, Rule>,
+) {
+  const watched = {
+    source: () => ({ snapshot: ledger.snapshot(), sites: sites.sites() }),
+    rules,
+    statuses: onSites.statuses,
+  };
+  return createStateFeed<WatchedRules>({
+    read: (before) => readWatched(before, watched),
+    isCurrent: ({ source }) => isSameSource(source, watched.source()),
+    stopping,
+    ended: () => unavailable(message("SERVICE_STOPPING")),
+  });
+}

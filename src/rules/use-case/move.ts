@@ -1,0 +1,49 @@
+import { Code } from "@connectrpc/connect";
+import { outsideLimits } from "../../access/grant.ts";
+import { failedPrecondition, invalid, ServiceError } from "../../messages/error.ts";
+import { message, problemAt } from "../../messages/message.ts";
+import { findClash } from "../../sites/path-index.ts";
+import type { SiteRegistry } from "../../sites/registry.ts";
+import { cleanPath, pathProblem } from "../../sites/site-path.ts";
+import type { RuleChanges } from "../changes.ts";
+import { RULES } from "../kind.ts";
+import { isAllowed, type Rule } from "../rule.ts";
+import type { RuleService } from "../rule-service.ts";
+import { checkExpected, resultAs } from "../save.ts";
+
+/** Gives a rule another path, with its values, its passwords and its sites. */
+export function moveRule(
+  changes: RuleChanges,
+  sites: Pick<SiteRegistry, "names">,
+): RuleService["move"] {
+  return async (path, newPath, caller, { expectedEtag: expected, ...options } = {}) => {
+    const { grant } = caller;
+    const problem = pathProblem(newPath);
+    if (problem !== undefined)
+      throw invalid([{ field: "new_path", description: problemAt("new_path", problem) }]);
+    const target = cleanPath(newPath);
+    return changes.commit(caller, options, (draft, rules) => {
+      const rule = changes.require(grant, draft.get(RULES, path), path);
+      checkExpected(rule, path, { etagOf: changes.etagOf, expected });
+      changes.refuseManaged(path);
+      if (target === path) return [resultAs(path, "unchanged", "")];
+      const moved: Rule = { ...rule, path: target };
+      // Before a rule outside of the limits is confirmed.
+      if (!isAllowed(grant, moved)) throw outsideLimits(grant);
+      changes.refuseManaged(target);
+      if (rules.has(target))
+        throw new ServiceError(Code.AlreadyExists, message("RULE_EXISTS", { path: target }));
+      rules.delete(path);
+      const clash = findClash(target, moved, rules, sites.names().ids);
+      if (clash !== undefined) {
+        const whose = isAllowed(grant, clash.other)
+          ? message("THE_RULE", { path: clash.other.path })
+          : message("ANOTHER_RULE");
+        throw failedPrecondition(message("MOUNT_PATH_OF", { field: "new_path", whose, where: "" }));
+      }
+      draft.delete(RULES, path);
+      draft.put(RULES, moved);
+      return [resultAs(path, "deleted", ""), resultAs(target, "created", "")];
+    });
+  };
+}
