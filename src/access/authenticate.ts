@@ -108,6 +108,8 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
   const admitCaller = (call: Call, token: string, caller: Caller | undefined): void => {
     if (caller === undefined) throw wrong(call.peer, refused(wrongOf(token)));
     call.actor = caller.name;
+    // All tokens of a principal share one part of the byte budget.
+    call.holder = principalOf(caller);
     call.principal = new Admission(caller, token, performance.now(), review);
     checkRequirement(call.method, caller.grant);
   };
@@ -215,6 +217,10 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
       held.delete(admitted);
     }
   }
+}
+
+function principalOf({ name, tokenId }: Caller): string {
+  return tokenId === "" ? name : name.slice(0, -tokenId.length - 1);
 }
 
 /** A call and the right by which it was admitted. */

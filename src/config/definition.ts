@@ -267,7 +267,7 @@ export const definitions = {
     placeholder: "SIZE",
     parse: byteCount({ least: "64KiB", most: "64GiB" }),
     default: "64MiB",
-    help: "Memory for incomplete requests of a process, all together: a number with `B`, `KiB`, `MiB` or `GiB`. One client may hold half of it.",
+    help: "Memory for incomplete requests of a process, all together: a number with `B`, `KiB`, `MiB` or `GiB`. One address may hold half of it, and the tokens of one principal together three times as much as is free (three quarters alone), so that others are served.",
   },
   maxBody: {
     variable: "MOORING_MAX_BODY",

@@ -44,6 +44,11 @@ export abstract class Call implements HandlerContext, CallInfo {
   readonly requestId: string;
   /** Set by the application's `admit`. */
   actor: string | undefined;
+  /**
+   * Name of the caller for its share of the byte budget, which all of its actors have together. Set by
+   * the application's `admit`; undefined: only the client's address counts.
+   */
+  holder: string | undefined;
   principal: unknown;
   #controller: AbortController | undefined;
   #requestHeader: Headers | undefined;

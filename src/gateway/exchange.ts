@@ -39,6 +39,8 @@ export interface BodyReading {
   readonly limit: number;
   /** The client's address, for the share of the byte budget. */
   readonly peer: string;
+  /** The caller's name, for its share of the byte budget; undefined: unknown. */
+  readonly principal: string | undefined;
   /** Ends the wait for the body, with its reason. */
   readonly signal: AbortSignal | undefined;
 }
@@ -159,7 +161,8 @@ export class HttpCall extends ExchangeCall {
 
   /** Returns the reader of the request body. */
   reading(bounds: BodyBounds, limit: number): BodyReading {
-    return { bounds, limit, peer: this.peer, signal: this.limited ? this.signal : undefined };
+    const { peer, holder: principal } = this;
+    return { bounds, limit, peer, principal, signal: this.limited ? this.signal : undefined };
   }
 
   protected override givenValues(): ContextValues | undefined {

@@ -1,6 +1,5 @@
 import type { ContextValues } from "@connectrpc/connect";
 import {
-  type BodyBounds,
   bodyCrowded,
   bodyLate,
   bodyTooLarge,
@@ -175,7 +174,7 @@ class FetchHttp implements Http {
         if (body.size + piece.length > limit) throw bodyTooLarge(limit);
         body.add(piece);
       }
-      return await useBody(bounds.buffered, body.bytes, use);
+      return await useBody(bounds.buffered, body.bytes, use, reading.principal);
     } finally {
       pieces.stop();
       body.clear();
@@ -296,7 +295,7 @@ function toHeaders(headers: ReplyHeaders): Headers {
  */
 function readWebPieces(
   request: Request,
-  { bounds, peer }: { readonly bounds: BodyBounds; readonly peer: string },
+  { bounds, peer, principal }: Pick<BodyReading, "bounds" | "peer" | "principal">,
   signal: AbortSignal,
 ): BodyPieces {
   const { buffered, timeoutMs } = bounds;
@@ -307,7 +306,7 @@ function readWebPieces(
     const given = Math.min(bytes, held);
     held -= given;
     waited = 0;
-    if (given > 0) buffered.release(peer, given);
+    if (given > 0) buffered.release(peer, given, principal);
   };
   const stop = (): void => {
     release(held);
@@ -337,7 +336,7 @@ function readWebPieces(
     for (;;) {
       const value = await read();
       if (value === undefined) return;
-      if (!buffered.reserve(peer, value.length)) throw bodyCrowded();
+      if (!buffered.reserve(peer, value.length, principal)) throw bodyCrowded();
       held += value.length;
       // A copy: the bytes may belong to the caller.
       yield Buffer.from(value);

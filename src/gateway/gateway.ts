@@ -398,14 +398,15 @@ class NodeHttp implements Http {
     this.#request.log.error({ err: error }, "the call has failed with an internal error");
   }
 
-  #incoming({ peer, signal }: BodyReading): Incoming {
+  #incoming({ peer, principal, signal }: BodyReading): Incoming {
     const stream = this.#bodyStream;
     // A hook that reads the body must pass it on, as a new payload of preParsing.
     if (stream.readableDidRead)
       throw new Error("the body was read before the gateway, by a hook or another plugin");
     if (this.#waitsForContinue) this.#response.writeContinue();
     const isDerived = stream !== this.#request.raw;
-    return { stream, peer, signal, isDerived, hasEnded: (bytes) => this.#isWhole(bytes) };
+    const hasEnded = (bytes: number): boolean => this.#isWhole(bytes);
+    return { stream, peer, principal, signal, isDerived, hasEnded };
   }
 
   /** The body as hooks have left it. Fastify does not parse the bodies of some methods. */

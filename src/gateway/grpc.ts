@@ -205,13 +205,14 @@ class GrpcExchange implements Exchange, Connection {
   read(): Promise<Message> {
     const { call, settings } = this;
     limitTime(call, settings.maxTimeoutMs);
-    const { stream, peer } = call;
+    const { stream, peer, holder: principal } = call;
     const { readMaxBytes, codings } = settings;
     const { limits, binaryDepth: depth, readUnknownFields } = settings.request;
     const encoding = call.header("grpc-encoding");
     const decompress = decompressionFor(encoding, codings, "grpc-accept-encoding");
     const hasEnded = (): boolean => !(stream.closed || stream.destroyed || stream.aborted);
-    const incoming = { stream, peer, hasEnded, signal: call.limited ? call.signal : undefined };
+    const signal = call.limited ? call.signal : undefined;
+    const incoming = { stream, peer, principal, hasEnded, signal };
     const { bounds } = this.#parts.gateway;
     return readBody(incoming, bounds, readMaxBytes + PREFIX_LENGTH, async (body) => {
       const bytes = await unwrap(body, readMaxBytes, decompress);

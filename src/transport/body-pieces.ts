@@ -27,7 +27,7 @@ export interface BodyPieces extends AsyncIterable<Buffer> {
  * `bounds.timeoutMs` together; the reason of the signal.
  */
 export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
-  const { stream, signal, peer } = incoming;
+  const { stream, signal, peer, principal } = incoming;
   const { buffered, timeoutMs } = bounds;
   const queue: Buffer[] = [];
   let [received, held, waited, started] = [0, 0, 0, false];
@@ -40,7 +40,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
   const onData = (piece: Buffer): void => {
     stream.pause();
     received += piece.length;
-    if (buffered.reserve(peer, piece.length)) {
+    if (buffered.reserve(peer, piece.length, principal)) {
       held += piece.length;
       queue.push(piece);
       wake?.();
@@ -63,7 +63,7 @@ export function readPieces(incoming: Incoming, bounds: BodyBounds): BodyPieces {
     const given = Math.min(bytes, held);
     held -= given;
     waited = 0;
-    if (given > 0) buffered.release(peer, given);
+    if (given > 0) buffered.release(peer, given, principal);
   };
   const stop = (): void => {
     finish();

@@ -2,15 +2,22 @@ import type { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 
+/** Factor of the free bytes that one principal may hold. */
+const OF_FREE = 3;
+
 /**
- * Byte budget shared by all request bodies of the process, on all transports. One peer may hold
- * half of it, so that it cannot block the others.
+ * Byte budget shared by all request bodies of the process, on all transports. One peer may hold half of
+ * it. One principal, whatever its addresses, may hold three times as much as is free: three quarters
+ * alone, three sevenths beside another one, and so on. The rest stays free for others.
  */
 export class Buffered {
   readonly #max: number;
   readonly #peers = new Map<string, number>();
+  readonly #principals = new Map<string, number>();
+  /** Waiting work on large bodies, by principal, in the order of their turns. */
+  readonly #waiting = new Map<string, (() => Promise<void>)[]>();
+  #isBusy = false;
   #bytes = 0;
-  #last: Promise<unknown> = Promise.resolve();
 
   constructor(max: number) {
     this.#max = max;
@@ -26,29 +33,65 @@ export class Buffered {
     return this.#bytes;
   }
 
-  /** Reserves bytes. @returns false if they exceed the budget; nothing is reserved. */
-  reserve(peer: string, bytes: number): boolean {
-    const held = this.#peers.get(peer) ?? 0;
-    if (this.#bytes + bytes > this.#max || held + bytes > this.share) return false;
+  /**
+   * Reserves bytes.
+   *
+   * @param principal name of the caller; empty: unknown.
+   * @returns false if they exceed a share or the budget; nothing is reserved.
+   */
+  reserve(peer: string, bytes: number, principal = ""): boolean {
+    const free = this.#max - this.#bytes - bytes;
+    const ofPeer = (this.#peers.get(peer) ?? 0) + bytes;
+    const ofPrincipal = (this.#principals.get(principal) ?? 0) + bytes;
+    if (free < 0 || ofPeer > this.share) return false;
+    if (principal !== "" && ofPrincipal > OF_FREE * free) return false;
     this.#bytes += bytes;
-    this.#peers.set(peer, held + bytes);
+    this.#peers.set(peer, ofPeer);
+    if (principal !== "") this.#principals.set(principal, ofPrincipal);
     return true;
   }
 
   /** Releases reserved bytes. */
-  release(peer: string, bytes: number): void {
+  release(peer: string, bytes: number, principal = ""): void {
     this.#bytes -= bytes;
-    const left = (this.#peers.get(peer) ?? 0) - bytes;
-    if (left > 0) this.#peers.set(peer, left);
-    else this.#peers.delete(peer);
+    subtract(this.#peers, peer, bytes);
+    subtract(this.#principals, principal, bytes);
   }
 
-  /** Runs work on large bodies one at a time, with an event-loop tick between two. */
-  inTurn<T>(work: () => T | Promise<T>): Promise<T> {
-    const done = this.#last.then(() => nextTurn()).then(work);
-    this.#last = done.catch(ignore);
-    return done;
+  /**
+   * Runs work on large bodies one at a time, with an event-loop tick between two. Principals take turns:
+   * one with many bodies delays others by one of them.
+   */
+  inTurn<T>(work: () => T | Promise<T>, principal = ""): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const own = this.#waiting.get(principal) ?? [];
+    this.#waiting.set(principal, own);
+    own.push(() => Promise.resolve().then(work).then(resolve, reject));
+    if (!this.#isBusy) void this.#run();
+    return promise;
   }
+
+  async #run(): Promise<void> {
+    this.#isBusy = true;
+    for (;;) {
+      await nextTurn();
+      const [first] = this.#waiting;
+      if (first === undefined) break;
+      const [principal, own] = first;
+      const work = own.shift();
+      // A principal with more work takes its next turn after the others.
+      this.#waiting.delete(principal);
+      if (own.length > 0) this.#waiting.set(principal, own);
+      await work?.();
+    }
+    this.#isBusy = false;
+  }
+}
+
+function subtract(held: Map<string, number>, name: string, bytes: number): void {
+  const left = (held.get(name) ?? 0) - bytes;
+  if (left > 0) held.set(name, left);
+  else held.delete(name);
 }
 
 /** Bounds of a request message, which are checked before anything is made of its bytes. */
@@ -139,6 +182,8 @@ const REASONS = { 408: "BODY_TOO_LATE", 413: "BODY_TOO_LARGE", 429: "TOO_MANY_BO
 export interface Incoming {
   readonly stream: Readable;
   readonly peer: string;
+  /** Name of the caller, for its share of the byte budget. Default: unknown. */
+  readonly principal?: string | undefined;
   /**
    * Reports whether the request is complete, at the event `end`. Node also emits it when an HTTP/2
    * stream was reset or its connection is lost.
@@ -170,12 +215,12 @@ export async function readBody<T>(
   use: (body: Buffer) => T | Promise<T>,
 ): Promise<T> {
   const { buffered, timeoutMs } = bounds;
-  const { stream, peer, signal } = incoming;
+  const { stream, peer, principal, signal } = incoming;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const body = new Gathered(limit);
   const onData = (chunk: Buffer): void => {
     if (body.size + chunk.length > limit) reject(bodyTooLarge(limit));
-    else if (!buffered.reserve(peer, chunk.length)) reject(bodyCrowded());
+    else if (!buffered.reserve(peer, chunk.length, principal)) reject(bodyCrowded());
     else body.add(chunk);
   };
   const onEnd = (): void => {
@@ -198,14 +243,14 @@ export async function readBody<T>(
   if (signal?.aborted) onAbort();
   else signal?.addEventListener("abort", onAbort);
   try {
-    return await useBody(buffered, await promise, use);
+    return await useBody(buffered, await promise, use, principal);
   } finally {
     clearTimeout(timer);
     stream.off("data", onData).off("end", onEnd).off("close", onGone).off("error", onError);
     // No-op: later errors do not matter, and the request may continue without its body.
     stream.on("error", ignore);
     signal?.removeEventListener("abort", onAbort);
-    buffered.release(peer, body.size);
+    buffered.release(peer, body.size, principal);
     body.clear();
   }
 }
@@ -219,8 +264,9 @@ export function useBody<T>(
   buffered: Buffered,
   body: Buffer,
   use: (body: Buffer) => T | Promise<T>,
+  principal?: string,
 ): T | Promise<T> {
-  return body.length > LARGE ? buffered.inTurn(() => use(body)) : use(body);
+  return body.length > LARGE ? buffered.inTurn(() => use(body), principal) : use(body);
 }
 
 const ignore = (): void => undefined;

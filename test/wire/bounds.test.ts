@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startedForAll } from "../started.ts";
+import { as, give } from "./access-client.ts";
 import { cuttables, enveloped, fieldsOf, headOf } from "./raw/cuttable.ts";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";
@@ -150,12 +151,13 @@ describe.each([
   );
 });
 
+const env = {
+  MOORING_MAX_VALUE: "1KiB",
+  MOORING_MAX_BODY: "64KiB",
+  MOORING_MAX_BUFFERED: "128KiB",
+};
+
 describe("bytes of incomplete bodies", () => {
-  const env = {
-    MOORING_MAX_VALUE: "1KiB",
-    MOORING_MAX_BODY: "64KiB",
-    MOORING_MAX_BUFFERED: "128KiB",
-  };
   /** Half of the total is 64 KiB, the limit of one peer. */
   const much = Buffer.alloc(40_000, " ");
 
@@ -182,6 +184,41 @@ describe("bytes of incomplete bodies", () => {
       // So is the peer, when its own bytes are released.
       holder.socket.destroy();
       await untilHolds(async () => !saying("crowded").test(await crowded()));
+    },
+  );
+});
+
+describe("bytes of incomplete bodies of a principal", () => {
+  const part = Buffer.alloc(40_000, " ");
+  const small = Buffer.alloc(20_000, " ");
+  const saves = cuttables.filter(({ does }) => does === "save");
+
+  test.each(saves.map((one) => [one.name, one] as const))(
+    "leave room for other principals, whatever its addresses: %s",
+    async (_name, one) => {
+      const service = await serve(env);
+      const admin = as(service.port);
+      onTestFinished(() => admin.close());
+      const greedy = await Promise.all(
+        ["laptop", "script"].map(() => give(admin, ["settings:write"], [], "greedy")),
+      );
+      const other = await give(admin, ["settings:write"], [], "other");
+      const [save] = saves;
+      if (save === undefined) throw new Error("the table is empty");
+      const hold = async (from: string, token: string): Promise<Line> => {
+        const line = await dial(service.port, from);
+        line.socket.write(headOf(save, "content-length: 60000", { authorization: token }));
+        line.socket.write(part);
+        return line;
+      };
+      const [first, second] = greedy.map(({ text }) => text);
+      for (const from of ["127.0.0.2", "127.0.0.3"]) await hold(from, first ?? "");
+      // Its other token has the same share: every further body of the principal is refused.
+      const third = await hold("127.0.0.4", second ?? "");
+      await third.until((received) => saying("crowded").test(`${received}`));
+      const ask = (token: string) =>
+        askHttp2(service.port, fieldsOf(one, { authorization: token }), small).then(textOf);
+      expect(await ask(other.text)).not.toMatch(saying("crowded"));
     },
   );
 });
