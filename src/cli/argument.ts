@@ -28,7 +28,7 @@ export const flags = {
   chat: { value: "CHAT", help: "Telegram: number of the chat, or @CHANNEL" },
   classes: {
     value: "LIST",
-    help: "Classes of incidents, such as credential,person; -unknown; or all",
+    help: "Classes of incidents: credential,person; -unknown; all",
   },
   "ca-file": { value: "PATH", help: "PEM file with the authority of the site's certificate" },
   comment: { value: "TEXT", help: "Purpose of a token; comment of an acknowledgement" },

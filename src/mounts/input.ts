@@ -105,13 +105,18 @@ export function withMountInput(
 ): CheckedMount {
   const { field } = options;
   const violations: Violation[] = [];
-  const look = (at: string, problem: Text | undefined): void => {
-    if (problem !== undefined)
-      violations.push({
-        field: `${field}${at}`,
-        description: problemAt(`${field}${at}`, problem),
-      });
-  };
+  // After those of values: the choice of sites is the last step of a new mount.
+  const ofSites: Violation[] = [];
+  const lookInto =
+    (found: Violation[]) =>
+    (at: string, problem: Text | undefined): void => {
+      if (problem !== undefined)
+        found.push({
+          field: `${field}${at}`,
+          description: problemAt(`${field}${at}`, problem),
+        });
+    };
+  const look = lookInto(violations);
   const driverName = input.driver ?? before?.driver ?? "";
   const driver = options.driverOf(driverName);
   look("name", nameProblem(input.name));
@@ -131,7 +136,7 @@ export function withMountInput(
     look("mount_path", message("FIELD_REQUIRED"));
   const path = cleanPath(input.path ?? before?.path ?? "");
   look("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
-  const siteIds = chosenSites(before, input.sites, options.sites, look);
+  const siteIds = chosenSites(before, input.sites, options.sites, lookInto(ofSites));
   const given = overridesById(input.overrides, options.sites, look);
   const items = merged(before?.items, input.config);
   const members = merged(before?.members, input.members);
@@ -171,7 +176,12 @@ export function withMountInput(
         else look(at, problem);
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
     look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
-  return { mount, violations, warnings, given: givenSecrets(driver, input.config, given) };
+  return {
+    mount,
+    violations: [...violations, ...ofSites],
+    warnings,
+    given: givenSecrets(driver, input.config, given),
+  };
 }
 
 /** Extends an input so that it replaces the whole mount, except for items that sites refresh. */

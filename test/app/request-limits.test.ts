@@ -9,14 +9,17 @@ const MAX_BODY = 8 * 2 ** 20;
 const limit = createBodyLimit({ maxBody: MAX_BODY, maxValue: 2 ** 20 });
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
-/** Requests that have values of many settings or mounts. */
+/** Requests that have values of many settings or mounts, passwords of users, or headers. */
 const LARGE = [
+  "CopyUsers",
   "CreateSite",
+  "CreateWebhook",
   "ImportArchive",
   "RestoreBackup",
   "SaveMounts",
   "SaveSettings",
   "UpdateSite",
+  "UpdateWebhook",
 ];
 
 /** Requests with the values of one driver's items. */
@@ -103,9 +106,16 @@ describe("the number of values of a request", () => {
     expect(namesWith(10_000)).toEqual(ITEMS);
   });
 
-  test("is 40,000 for settings and overrides of sites, and 2,500 otherwise", () => {
-    expect(namesWith(40_000)).toEqual(["CreateSite", "SaveSettings", "UpdateSite"]);
-    expect(namesWith(2_500).length).toBe(methods.length - 7);
+  test("is 40,000 for settings, overrides of sites, passwords and headers, and 2,500 otherwise", () => {
+    expect(namesWith(40_000)).toEqual([
+      "CopyUsers",
+      "CreateSite",
+      "CreateWebhook",
+      "SaveSettings",
+      "UpdateSite",
+      "UpdateWebhook",
+    ]);
+    expect(namesWith(2_500).length).toBe(methods.length - 10);
   });
 
   test("is limited beside the length of a text, except in a document", () => {

@@ -92,7 +92,7 @@ test("lists have the requested number of rows", async () => {
 
 test("whoami with the permanent token", async () => {
   expect((await cli(["whoami"])).out).toMatch(
-    /principal +root\ntoken +the permanent admin token\n/,
+    /principal +admin\ntoken +the permanent admin token\n/,
   );
 });
 
