@@ -705,6 +705,7 @@ export const MESSAGES = {
   MOUNT_ANSWER_INVALID: "the site answered with a mount other than number {id}",
   SITE_GONE: "the site was deleted",
   LIST_TOO_LONG: "the list {list} has {count} entries, and at most {most} are read",
+  LIST_TOO_LARGE: "the list {list} has more than {most}",
   LIST_INVALID: "the list {list} has invalid entries",
 
   // Users of servers

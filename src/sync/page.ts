@@ -4,6 +4,8 @@ import { SiteFailure } from "./failure.ts";
 
 /** Rows of a page: one reply stays far below the limit of replies. */
 const PAGE = 500;
+/** Maximum number of characters of all rows as JSON: a page may have 8 MiB, and there may be twenty. */
+const MAX_LENGTH = 16 * 2 ** 20;
 
 /** Rows of one of a server's lists. */
 export interface PagedList<T> {
@@ -25,6 +27,7 @@ export async function readPages<T>(
   { isRow, idOf, most }: PagedList<T>,
 ): Promise<T[]> {
   const rows = new Map<number | string, T>();
+  let length = 0;
   const list = path.replace(/^\/api\//, "");
   for (let page = 1; ; page += 1) {
     const data = await call("GET", `${path}?page=${page}&per_page=${PAGE}`);
@@ -32,7 +35,15 @@ export async function readPages<T>(
     if (!Array.isArray(content) || !content.every(isRow) || !Number.isSafeInteger(total))
       throw new SiteFailure("foreign", message("LIST_INVALID", { list }));
     const before = rows.size;
-    for (const row of content) rows.set(idOf(row), row);
+    for (const row of content) {
+      rows.set(idOf(row), row);
+      length += JSON.stringify(row).length;
+    }
+    if (length > MAX_LENGTH)
+      throw new SiteFailure(
+        "too_large",
+        message("LIST_TOO_LARGE", { list, most: `${MAX_LENGTH / 2 ** 20} MiB` }),
+      );
     const count = Math.max(rows.size, Number(total));
     if (count > most)
       throw new SiteFailure("too_large", message("LIST_TOO_LONG", { list, count, most }));

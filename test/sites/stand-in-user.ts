@@ -34,6 +34,8 @@ export interface UsersOfSite {
   readonly shares: Map<string, Record<string, unknown>>;
   /** Folders that do not exist. */
   readonly missing: Set<string>;
+  /** Maximum number of users of a page. */
+  pageSize: number;
   /** Awaited before a user is stored. */
   hold: ((name: string) => unknown) | undefined;
   /** Stores a user without a call. */
@@ -62,6 +64,7 @@ export function createUsersOfSite({ manner, roleAsArray }: UserForm): UsersOfSit
     })),
     shares: new Map(),
     missing: new Set(),
+    pageSize: Number.POSITIVE_INFINITY,
     hold: undefined,
     named: (name) => [...rows.values()].find(({ username }) => username === name),
     add: (user) => {
@@ -198,7 +201,7 @@ export function userRoutes(
   };
   return {
     "GET /api/admin/user/list": asAdmin(
-      reply((request) => ok(pageOf(request.url, [...rows.values()].map(shown)))),
+      reply((request) => ok(pageOf(request.url, [...rows.values()].map(shown), users.pageSize))),
     ),
     "GET /api/admin/user/get": asAdmin(
       reply((request) => {
@@ -232,9 +235,10 @@ export function userRoutes(
 function pageOf(
   url: string | undefined,
   all: readonly unknown[],
+  most = Number.POSITIVE_INFINITY,
 ): { readonly content: readonly unknown[]; readonly total: number } {
   const query = new URL(url ?? "/", "http://site").searchParams;
   const page = Math.max(1, Number(query.get("page") ?? 1));
-  const size = Number(query.get("per_page") ?? 0) || all.length;
+  const size = Math.min(Number(query.get("per_page") ?? 0) || all.length, most);
   return { content: all.slice((page - 1) * size, page * size), total: all.length };
 }

@@ -50,6 +50,14 @@ test.each([
   await expect(users.list("home")).rejects.toThrow(/invalid entries/);
 });
 
+test("a list of more than 16 MiB is refused", async () => {
+  await openSites();
+  for (const username of ["ann", "bob", "eve"])
+    Object.assign(home.users.add({ username }), { note: "x".repeat(7 * 2 ** 20) });
+  home.users.pageSize = 1;
+  await expect(users.list("home")).rejects.toThrow(/more than 16 MiB/);
+});
+
 test("a list whose total grows with each page ends", async () => {
   await openSites();
   const row = {
