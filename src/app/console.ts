@@ -43,7 +43,11 @@ export async function consolePlugin(
   options: ConsoleOptions = {},
 ): Promise<void> {
   const { folder, services = "../", reference = "", login = "", slowReaders } = options;
-  const security = securityHeaders({ frameAncestors: options.frameAncestors ?? [] });
+  const security = securityHeaders({
+    frameAncestors: options.frameAncestors ?? [],
+    // Of console/rules/hide.ts, for the address of its worker.
+    trustedTypes: "mooring-worker",
+  });
   let files: Files | undefined;
   const read = (): Files => {
     const own = `data-services="${services}" data-reference="${reference}"`;

@@ -73,6 +73,7 @@ export const en = {
   "page.mounts": "Mounts",
   "page.overview": "Overview",
   "page.review": "Review changes",
+  "page.rules": "Folder rules",
   "page.settings": "Settings",
   "page.sites": "Sites",
   "page.tokens": "Tokens",

@@ -4,7 +4,9 @@ import type { driversTexts } from "./en/drivers.ts";
 import type { historyTexts } from "./en/history.ts";
 import type { mountsTexts } from "./en/mounts.ts";
 import type { pagesTexts } from "./en/pages.ts";
+import type { rulesTexts } from "./en/rules.ts";
 import type { settingsTexts } from "./en/settings.ts";
+import type { sharesTexts } from "./en/shares.ts";
 import type { sitesTexts } from "./en/sites.ts";
 import type { tokensTexts } from "./en/tokens.ts";
 import type { usersTexts } from "./en/users.ts";
@@ -20,7 +22,9 @@ export type MessageKey =
   | keyof typeof historyTexts
   | keyof typeof mountsTexts
   | keyof typeof pagesTexts
+  | keyof typeof rulesTexts
   | keyof typeof settingsTexts
+  | keyof typeof sharesTexts
   | keyof typeof sitesTexts
   | keyof typeof tokensTexts
   | keyof typeof usersTexts

@@ -60,7 +60,7 @@ function NewMount({ driver }: { readonly driver: string }) {
             {t("page.mounts")}
           </a>
           <a class="button" href={href("share-links")}>
-            {t("shares.title")}
+            {t("mounts.shareLinks")}
           </a>
         </div>
       </PageHead>

@@ -12,6 +12,7 @@ import { ItemField } from "../drivers/item-field.tsx";
 import type { Values } from "../drivers/shown.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { sharesTexts } from "../i18n/en/shares.ts";
 import { addMessages, language, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { go, href } from "../shell/location.ts";
@@ -22,7 +23,7 @@ import { mountsOf, otherItems, shareItem } from "./share-links.ts";
 import { SiteChoice } from "./site-choice.tsx";
 import "./mounts.css";
 
-addMessages(mountsTexts, pagesTexts);
+addMessages(mountsTexts, pagesTexts, sharesTexts);
 
 const PROBLEMS: Readonly<Record<ShareProblem, MessageKey>> = {
   noAddress: "shares.noAddress",
@@ -41,7 +42,7 @@ export default function ShareLinksPage() {
   const failure = catalogueFailure.value;
   return (
     <>
-      <PageHead title={t("shares.title")} />
+      <PageHead title={t("mounts.shareLinks")} />
       {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
     </>
   );
@@ -85,7 +86,7 @@ function ShareLinks() {
   };
   return (
     <>
-      <PageHead title={t("shares.title")}>
+      <PageHead title={t("mounts.shareLinks")}>
         <a class="button" href={href("mounts")}>
           {t("page.mounts")}
         </a>

@@ -93,6 +93,21 @@ export const pages: readonly Page[] = [
     load: () => import("../users/page.tsx"),
   },
   {
+    name: "rules",
+    title: "page.rules",
+    icon: "rules",
+    needs: ["rules:read"],
+    rest: true,
+    load: () => import("../rules/page.tsx"),
+  },
+  {
+    name: "rule",
+    title: "page.rules",
+    below: "rules",
+    needs: ["rules:read"],
+    load: () => import("../rules/one-page.tsx"),
+  },
+  {
     name: "webhooks",
     title: "page.webhooks",
     icon: "webhooks",

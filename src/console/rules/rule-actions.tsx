@@ -1,0 +1,114 @@
+import { useSignal } from "@preact/signals";
+import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
+import type { Rule } from "../../../gen/mooring/v1/rule_pb.js";
+import { may } from "../api/rights.ts";
+import { ruleService } from "../api/rules.ts";
+import { Button } from "../components/button.tsx";
+import { Confirm } from "../components/dialog.tsx";
+import { Field, ReasonField } from "../components/field.tsx";
+import { useCall } from "../components/use-call.ts";
+import { t } from "../i18n/language.ts";
+import { Effects } from "../mounts/results.tsx";
+import { go, href } from "../shell/location.ts";
+
+/** Actions on one folder rule. */
+export function RuleActions({ rule }: { readonly rule: Rule }) {
+  const asked = useSignal<"move" | "delete" | undefined>(undefined);
+  const close = (): void => {
+    asked.value = undefined;
+  };
+  return (
+    <>
+      {may("rules:write") &&
+        (["move", "delete"] as const).map((action) => (
+          <Button
+            key={action}
+            onClick={() => {
+              asked.value = action;
+            }}
+          >
+            {t(action === "move" ? "rule.move" : "mount.delete")}
+          </Button>
+        ))}
+      {may("history:read") && (
+        <a class="button" href={href("history", { key: `rule:${rule.path}` })}>
+          {t("page.history")}
+        </a>
+      )}
+      {asked.value === "move" && <MoveDialog rule={rule} onClose={close} />}
+      {asked.value === "delete" && <DeleteDialog rule={rule} onClose={close} />}
+    </>
+  );
+}
+
+/** Moves a rule to another folder: its effects are shown before the second click. */
+function MoveDialog({ rule, onClose }: { readonly rule: Rule; readonly onClose: () => void }) {
+  const path = useSignal(rule.path);
+  const reason = useSignal("");
+  const planned = useSignal<{ path: string; effects: readonly Effect[] } | undefined>(undefined);
+  const move = async (): Promise<void> => {
+    const newPath = path.value.trim();
+    const request = { path: rule.path, newPath, expectedEtag: rule.etag };
+    const { results } = await ruleService.moveRule({ ...request, dryRun: true });
+    const effects = results.flatMap((result) => result.effects);
+    if (effects.length > 0 && planned.value?.path !== newPath) {
+      planned.value = { path: newPath, effects };
+      throw new Error(t("rule.moveAgain"));
+    }
+    await ruleService.moveRule({ ...request, reason: reason.value.trim() });
+    go(href("rule", { path: newPath }));
+  };
+  return (
+    <Confirm
+      title={t("rule.moveTitle", { path: rule.path })}
+      action={t("rule.move")}
+      onAction={move}
+      onClose={onClose}
+    >
+      <Field
+        label={t("rule.newPath")}
+        hint=""
+        wrong={undefined}
+        value={path.value}
+        onChange={(text) => {
+          path.value = text;
+        }}
+      />
+      <ReasonField
+        value={reason.value}
+        onChange={(text) => {
+          reason.value = text;
+        }}
+      />
+      <Effects effects={planned.value?.effects ?? []} />
+    </Confirm>
+  );
+}
+
+function DeleteDialog({ rule, onClose }: { readonly rule: Rule; readonly onClose: () => void }) {
+  const reason = useSignal("");
+  const { data } = useCall(
+    (signal) => ruleService.deleteRules({ paths: [rule.path], dryRun: true }, { signal }),
+    [rule.path],
+  );
+  return (
+    <Confirm
+      title={t("mount.deleteTitle", { name: rule.path })}
+      action={t("mount.deleteNow")}
+      onAction={async () => {
+        await ruleService.deleteRules({ paths: [rule.path], reason: reason.value.trim() });
+        go(href("rules"));
+      }}
+      onClose={onClose}
+    >
+      {t("rule.deleteQuestion")}
+      <Effects effects={data?.results.flatMap((result) => result.effects) ?? []} />
+      <ReasonField
+        value={reason.value}
+        onChange={(text) => {
+          reason.value = text;
+        }}
+      />
+    </Confirm>
+  );
+}
