@@ -161,6 +161,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "files",
     "archive",
     "audit/checkpoint.ts",
+    "database/glob.ts",
     "messages/error.ts",
     "settings/server-own.ts",
     "transport/listen.ts",

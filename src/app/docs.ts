@@ -74,6 +74,8 @@ export async function docsPlugin(
       const file = fileOf(site, name);
       if (file === undefined && site.files.has(`${name}/index.html`))
         return { status: 308, location: `${name.slice(name.lastIndexOf("/") + 1)}/` };
+      const moved = file === undefined ? movedTo(site, name) : undefined;
+      if (moved !== undefined) return { status: 308, location: moved };
       return page(site, file ?? MISSING, below);
     },
   });
@@ -100,6 +102,18 @@ function fileOf({ files }: Site, name: string): string | undefined {
   return (
     present(files, `${name}.html`) ?? (name.endsWith(".html") ? undefined : present(files, name))
   );
+}
+
+/**
+ * Relative address of a page that was asked for by the name of its file (`access.html`, `access.md`)
+ * or as a folder (`access/`); undefined: there is no such page.
+ */
+function movedTo({ files }: Site, name: string): string | undefined {
+  const [, stem = "", end] = /^(.+?)(\.html|\.md|\/)$/.exec(name) ?? [];
+  if (stem === "" || `${stem}.html` === MISSING || !files.has(`${stem}.html`)) return undefined;
+  const last = stem.slice(stem.lastIndexOf("/") + 1);
+  if (last === "index") return "./";
+  return end === "/" ? `../${last}` : last;
 }
 
 function present(files: Site["files"], name: string): string | undefined {

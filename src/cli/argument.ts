@@ -52,7 +52,7 @@ export const flags = {
   from: { value: "DB", help: "Copy this database" },
   "from-file": { value: "PATH", help: "Read the value from a file; - is standard input" },
   group: { value: "GROUPS", help: "Only these groups, by number or name, such as site,5" },
-  "headers-file": { value: "PATH", help: "File with headers of a template, one a line" },
+  "headers-file": { value: "PATH", help: "File with headers of requests, one a line" },
   "http-method": { value: "METHOD", help: "POST (default), PUT or PATCH" },
   key: { value: "KEY", help: "Only changes of this setting" },
   kind: { value: "KIND", help: "Kind of the principal: program (default) or person" },
@@ -90,7 +90,7 @@ export const flags = {
   "secret-file": { value: "PATH", help: "File with the key of the signatures" },
   "service-token-file": {
     value: "PATH",
-    help: "File with the bot token, device key or access token",
+    help: "File with a bot token, device key or access token",
   },
   secrets: { value: "MODE", help: "omit (default), seal with a passphrase, or clear" },
   site: { value: "NAMES", help: "Only these sites; list accepts one site; import: OLD=NEW" },

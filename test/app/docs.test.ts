@@ -177,3 +177,20 @@ describe("the documentation site", () => {
     expect([slowReaders.bytes, slowReaders.dropped]).toEqual([2 * LARGE, 8]);
   });
 });
+
+test.each([
+  ["/docs/access.html", "access"],
+  ["/docs/access.md", "access"],
+  ["/docs/access/", "../access"],
+  ["/docs/index.html", "./"],
+  ["/docs/driver/index.html", "./"],
+])("%s redirects to the address of its page", async (path, location) => {
+  expect(await get(path)).toMatchObject({ statusCode: 308, headers: { location } });
+});
+
+test.each(["/docs/none.html", "/docs/404.html", "/docs/none.md", "/docs/none/"])(
+  "%s is not found",
+  async (path) => {
+    expect((await get(path)).statusCode).toBe(404);
+  },
+);

@@ -108,7 +108,14 @@ test("a mount is created, shown, changed, copied, renamed and deleted", async ()
   );
   expect((await mount("copy", "dav", "dav2", "/dav2")).out).toBe("dav2: created\n");
   expect((await mount("rename", "dav2", "copy")).out).toBe("dav2: has the name copy now\n");
-  expect((await mount("delete", "copy", "dav", "--yes")).out).toBe("copy: deleted\ndav: deleted\n");
+  expect(await mount("delete", "films-*", "--yes")).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('no mount matches "films-*"'),
+  });
+  const dry = await mount("delete", "d*v", "/dav2*", "--dry-run");
+  expect(dry.err).toContain("the patterns match: dav, copy");
+  expect((await mount("list", "--json")).out).toContain('"copy"');
+  expect((await mount("delete", "co*", "dav", "--yes")).out).toBe("copy: deleted\ndav: deleted\n");
   expect((await mount("get", "dav")).err).toContain('there is no mount "dav"');
 });
 

@@ -36,6 +36,7 @@ import {
   writeStatus,
   writeTests,
 } from "../mount.ts";
+import { expandMounts } from "../mount-pattern.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { noticePending } from "../setting-table.ts";
@@ -70,7 +71,7 @@ export const mountCommand: Command = {
     "mount replace NAME ITEM=VALUE [--dry-run] [--yes]",
     "mount copy NAME NEW-NAME PATH",
     "mount rename NAME NEW-NAME",
-    "mount delete NAME... [--dry-run] [--yes]",
+    "mount delete NAME|PATTERN... [--dry-run] [--yes]",
     "mount compare SITE",
     "mount sync SITE [NAME...] [--yes]",
     "mount test NAME...|--all [--site NAME]",
@@ -94,7 +95,8 @@ export const mountCommand: Command = {
     "the backup page of that site's server. import and adopt exit with 4 when they skip",
     "a mount or cannot keep a value. A change that removes, disables or remounts",
     "something on a running server asks first; without a terminal, removals and",
-    "disabling need --yes.",
+    "disabling need --yes. delete takes patterns in quotes ('films*', '/old/*') and",
+    "shows what they match.",
   ],
   flags: [
     "accept-loss",
@@ -228,9 +230,11 @@ async function rename(
   await output.write(`${name}: has the name ${newName} now\n`);
 }
 
-async function remove(run: CommandRun, names: readonly string[]): Promise<void> {
+async function remove(run: CommandRun, given: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
   const mounts = await client(run);
+  const names = await expandMounts(given, () => allMounts(mounts));
+  if (names.join() !== given.join()) notice(`the patterns match: ${names.join(", ")}`);
   const request = { names: [...names], reason: reasonOf(run) };
   const reply = await confirmed(
     run,
@@ -241,6 +245,15 @@ async function remove(run: CommandRun, names: readonly string[]): Promise<void> 
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
   noticePending(run, reply.pendingSites);
+}
+
+/** All mounts that the token may read. */
+async function allMounts(mounts: Awaited<ReturnType<typeof client>>) {
+  const { items } = await readPages(Number.POSITIVE_INFINITY, async (page) => {
+    const reply = await mounts.listMounts(page);
+    return { items: reply.mounts, next: reply.nextPageToken };
+  });
+  return items;
 }
 
 async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
