@@ -1,4 +1,3 @@
-import { doneEntry } from "../audit/entry.ts";
 import type { AuditStore } from "../audit/store.ts";
 import type { Config } from "../config/config.ts";
 import { mapWriteError } from "../database/error.ts";
@@ -9,22 +8,21 @@ import { type Incidents, startIncidents } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
 import { followFeed } from "../ledger/feed.ts";
 import { createTranslations } from "../messages/language.ts";
-import { message } from "../messages/message.ts";
 import { isMountChange } from "../mounts/kind.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { createMountView } from "../mounts/mount-view.ts";
 import { createMountService } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
-import { createMountSync, type MountRoundListener } from "../mounts/site/sync.ts";
+import { createMountSync } from "../mounts/site/sync.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { errorOf } from "../sites/site.ts";
 import type { Sites } from "../sites/sites.ts";
-import { MOUNT_ACTION, type SiteNote, type SiteStore } from "../sites/store.ts";
+import { MOUNT_ACTION, type SiteStore } from "../sites/store.ts";
 import type { Declared } from "../state-file/declared.ts";
-import { createBatches } from "../sync/batch.ts";
 import type { RecordStateStore } from "../sync/record-registry.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { recordRounds } from "./round-log.ts";
 import type { SettingServices } from "./settings.ts";
 
 /** Dependencies of mounts and incidents. */
@@ -178,7 +176,14 @@ export async function openMounts(
   });
   incidents.onStatus(mounts.changed);
   sync.onRound((site, { rows }) => incidents.listed(site, rows));
-  sync.onRound(recordRounds({ store: store.sites, ledger, log }));
+  const record = recordRounds({
+    action: MOUNT_ACTION,
+    worker: WORKER,
+    store: store.sites,
+    ledger,
+    log,
+  });
+  sync.onRound((site, { done }) => record(site, done));
   sync.onRound(async (site, { adopt }) => {
     if (Object.keys(adopt).length > 0)
       await mounts.adoptContent(site, adopt, { ...WORKER, reason: `content of ${site.name}` });
@@ -209,53 +214,3 @@ export async function openMounts(
 
 /** Origin of work on sites, for audit and history. */
 const WORKER = { actor: "mounts", transport: "", method: "mount", peer: "", requestId: "" };
-
-/** Writes the calls of rounds to the log, the logs of sites and the audit. */
-function recordRounds({
-  store,
-  ledger,
-  log,
-}: {
-  readonly store: Pick<SiteStore, "note">;
-  readonly ledger: Pick<SettingServices["ledger"], "snapshot">;
-  readonly log: Logger;
-}): MountRoundListener {
-  // The rounds of many sites end at the same time: their entries share transactions.
-  const note = createBatches({
-    record: async (notes: readonly SiteNote[]): Promise<readonly undefined[]> => {
-      await store.note(notes);
-      return notes.map(() => undefined);
-    },
-  });
-  return async (site, { done }) => {
-    for (const { name, path, steps, drifted, error } of done)
-      log[error === "" ? "info" : "warn"](
-        { kind: "mount", site: site.name, mount: name, path, steps, drifted, reason: error },
-        `mount ${name} on ${site.name}: ${[...steps, ...(String(error) === "" ? [] : [String(error)])].join(", ") || "no change"}`,
-      );
-    const time = Date.now();
-    const written = done.filter(({ steps }) => steps.length > 0);
-    if (written.length === 0) return;
-    await note(
-      {
-        siteId: site.id,
-        events: written.map(({ name, steps, error }) => ({
-          time,
-          actor: WORKER.actor,
-          action: MOUNT_ACTION,
-          revision: ledger.snapshot().revision,
-          keys: [`mount:${name}`],
-          result:
-            error === ""
-              ? steps.join(", ")
-              : message("STEPS_FAILED", { steps: steps.join(", "), error }),
-        })),
-        audit: written.map(({ name, path, steps, error }) => ({
-          ...doneEntry(WORKER, time, [site.name, `mount:${name}`], { path, steps: [...steps] }),
-          outcome: error === "" ? "OK" : "FAILED_PRECONDITION",
-        })),
-      },
-      { isPatient: true },
-    );
-  };
-}

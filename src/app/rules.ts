@@ -1,18 +1,34 @@
+import type { AuditStore } from "../audit/store.ts";
+import { mapWriteError } from "../database/error.ts";
 import { followFeed } from "../ledger/feed.ts";
 import { isRuleChange } from "../rules/kind.ts";
 import type { RuleService } from "../rules/rule-service.ts";
-import { NO_SERVERS, type RulesOnSites } from "../rules/rules-on-sites.ts";
 import { createRuleService } from "../rules/service.ts";
+import { createRulesOnSites, createRuleView, type LiveRules } from "../rules/site/on-sites.ts";
+import { createRuleRegistry } from "../rules/site/state.ts";
+import { createRuleSync } from "../rules/site/sync.ts";
 import type { KindOfSites } from "../sites/record-effect.ts";
 import type { Sites } from "../sites/sites.ts";
+import { RULE_ACTION, type SiteStore } from "../sites/store.ts";
+import type { RecordStateStore } from "../sync/record-registry.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { recordRounds } from "./round-log.ts";
 import type { SettingServices } from "./settings.ts";
 
 /** Dependencies of folder rules. */
 export interface RuleParts {
-  readonly sites: Pick<Sites, "registry">;
+  readonly sites: Pick<Sites, "registry" | "sync">;
+  readonly store: {
+    readonly sites: SiteStore;
+    readonly ruleStates: RecordStateStore;
+    readonly audit: Pick<AuditStore, "append">;
+  };
   readonly services: Pick<SettingServices, "ledger" | "feed" | "fingerprint">;
   /** File that declares a record of a part; undefined: clients change it. */
   readonly declaredBy: (part: string, name: string) => string | undefined;
+  readonly log: Logger;
+  /** Other intervals for the background work; undefined: those of the program. */
+  readonly times?: { readonly read?: number } | undefined;
 }
 
 /** Folder rules of sites. */
@@ -20,34 +36,76 @@ export interface OpenRules {
   readonly rules: RuleService;
   /** Rules as the sites see them. */
   readonly kindOfSites: KindOfSites;
+  /** Forwards a change on the upstream's own pages. */
+  readonly forward: LiveRules["forward"];
   endStreams(): void;
   close(): Promise<void>;
 }
 
+/** Origin of work on sites, for audit and history. */
+const WORKER = { actor: "rules", transport: "", method: "rule", peer: "", requestId: "" };
+
 /** Starts the work on the folder rules of the sites. */
-export function openRules({ sites, services, declaredBy }: RuleParts): OpenRules {
+export function openRules(parts: RuleParts): OpenRules {
+  const { sites, store, services, log } = parts;
+  const declaredBy = (path: string) => parts.declaredBy("rules", path);
   const ending = new AbortController();
-  const onSites: RulesOnSites = NO_SERVERS;
+  const view = createRuleView(services.ledger);
+  const registry = createRuleRegistry(store.ruleStates);
+  const sync = createRuleSync({
+    sync: sites.sync,
+    sites: sites.registry,
+    registry,
+    now: Date.now,
+    wantedOf: view.wantedOf,
+    onError: (error) => log.error({ err: error }, "failed to follow folder rules"),
+    times: parts.times,
+  });
+  const onSites = createRulesOnSites({
+    ...services,
+    sites: sites.registry,
+    registry,
+    sync,
+    view,
+    declaredBy,
+    audit: (entry) => mapWriteError(store.audit.append([entry])),
+  });
   const rules = createRuleService({
     ...services,
     sites: sites.registry,
     onSites,
-    declaredBy: (path) => declaredBy("rules", path),
+    declaredBy,
     stopping: ending.signal,
   });
-  // Wakes the streams after a commit; after a gap of the feed, too.
+  const record = recordRounds({
+    action: RULE_ACTION,
+    worker: WORKER,
+    store: store.sites,
+    ledger: services.ledger,
+    log,
+  });
+  sync.onRound((site, { done }) =>
+    record(
+      site,
+      done.map(({ step, ...each }) => ({ ...each, steps: step === undefined ? [] : [step] })),
+    ),
+  );
+  // Applies committed rules to the sites immediately; after a gap of the feed, all of them.
   const following = followFeed(services.feed, ending.signal, (commits) => {
-    if (commits?.some(({ changes }) => changes.some(isRuleChange)) !== false) rules.changed();
+    if (commits?.some(({ changes }) => changes.some(isRuleChange)) === false) return;
+    onSites.changed();
+    rules.changed();
+    sync.changed();
   });
   return {
     rules,
     kindOfSites: {
       kind: "rule",
-      ofSite: () => NO_RECORDS,
+      ...onSites.onSites,
       onStatus: onSites.onChange,
       leave: rules.leave,
-      affected: () => [],
     },
+    forward: onSites.forward,
     endStreams: () => ending.abort(),
     close: async () => {
       ending.abort();
@@ -55,5 +113,3 @@ export function openRules({ sites, services, declaredBy }: RuleParts): OpenRules
     },
   };
 }
-
-const NO_RECORDS = Object.freeze({ kind: "rule", error: undefined, counts: {} } as const);

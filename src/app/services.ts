@@ -131,7 +131,14 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     rules,
     kindOfSites: rulesOfSites,
     ...ruleWork
-  } = openRules({ sites, services, declaredBy: declared.by });
+  } = openRules({
+    sites,
+    store,
+    services,
+    log,
+    declaredBy: declared.by,
+    times: deps.mountTimes,
+  });
   opened.defer(ruleWork.close);
   opened.defer(sites.close);
   // Opened last, because it begins to write to its server; the access identifies its admins.
@@ -206,7 +213,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     sites,
     service: siteService,
     forwardMounts: mounts.forward,
-    forwardRules: async (_site, forward) => forward(),
+    forwardRules: ruleWork.forward,
     audit: (entry) => mapWriteError(store.audit.append([entry])),
     log,
     times: deps.siteTimes,

@@ -329,6 +329,7 @@ export const MESSAGES = {
   RULE_FLAPPING:
     "another client changes it on the site after each correction; it is no longer corrected",
   RULE_NOT_KEPT: "the site has not kept {members}",
+  RULE_NOT_ON_SITE: "the rule {path} is not on the site {site}",
   RULE_NOT_THERE: "the site has no rule for {path}",
   DO_GIVE_PASSWORD:
     'Give the password ("mooring rule set {name} password=-"), or remove it ("password=").',

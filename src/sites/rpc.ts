@@ -44,7 +44,7 @@ import type { Comparison, SyncStatus } from "./settings/compare.ts";
 import type { SiteView } from "./site.ts";
 import { countsOf, errorOf, type SiteMode } from "./site.ts";
 import { stateOfSite } from "./site-state.ts";
-import { MOUNT_ACTION, USER_ACTION } from "./store.ts";
+import { MOUNT_ACTION, RULE_ACTION, USER_ACTION } from "./store.ts";
 
 /** State shown by the messages in addition to the sites. */
 export interface SiteSource {
@@ -173,6 +173,7 @@ export function siteImpl(
       const entries = all.filter(
         ({ action }) =>
           (action !== MOUNT_ACTION || has("mounts:read")) &&
+          (action !== RULE_ACTION || has("rules:read")) &&
           (action !== USER_ACTION || has("users:read")),
       );
       const say = sayIn(context);

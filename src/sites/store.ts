@@ -55,6 +55,9 @@ export interface SiteEvent {
 /** Action of a write of a mount in the log of a site. Its key is `mount:` and the name. */
 export const MOUNT_ACTION = "mount";
 
+/** Action of a write of a folder rule in the log of a site. Its key is `rule:` and the path. */
+export const RULE_ACTION = "rule";
+
 /** Action of a copy of a user in the log of a site. Its key is `user:` and the name. */
 export const USER_ACTION = "user";
 

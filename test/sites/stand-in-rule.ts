@@ -143,8 +143,10 @@ export function ruleRoutes(
   };
   const changing = (call: string, run: (body: Record<string, unknown>) => object): Route =>
     asAdmin(async (request, response) => {
-      const query = Object.fromEntries(queryOf(request.url));
-      const body = { ...query, ...((await json(request)) as object | undefined) };
+      // A deletion has its id in the query, and its body is not read.
+      const given =
+        call === "delete" ? Object.fromEntries(queryOf(request.url)) : await json(request);
+      const body: Record<string, unknown> = { ...(given as object | undefined) };
       rules.calls.push({ call, body });
       await rules.hold?.("received");
       const result = run(body);

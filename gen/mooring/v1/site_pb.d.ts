@@ -544,7 +544,7 @@ export declare type SiteLogEntry = Message<"mooring.v1.SiteLogEntry"> & {
 
   /**
    * push, correct, refused, fight, adopt or fail; mount: a mount was written, with the key
-   * `mount:` and its name (requires `mounts:read`).
+   * `mount:` and its name (requires `mounts:read`), `rule:` and its path (requires `rules:read`).
    *
    * @generated from field: string action = 4;
    */

@@ -4,7 +4,7 @@ import { createRateLimit } from "../../rate-limit.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
-import { createRecordSync, type RecordSync, type RoundListener } from "../../sync/record-sync.ts";
+import { createRecordSync, type RecordSync } from "../../sync/record-sync.ts";
 import type { Sync } from "../../sync/sync.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
 import type { MountRegistry } from "./registry.ts";
@@ -51,9 +51,6 @@ export interface MountSyncDeps {
       }
     | undefined;
 }
-
-/** Listener of rounds in the background. */
-export type MountRoundListener = RoundListener<Site, MountRound>;
 
 /** Reconciler of the mounts of sites. */
 export interface MountSync extends RecordSync<Site, MountState, Listing, MountRound> {

@@ -2,6 +2,7 @@ import { ROOT } from "../../access/grant.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { onSite } from "../../sites/on-site.ts";
 import type { Site } from "../../sites/site.ts";
 import { adoptContent, adoptRound } from "../adopt.ts";
 import type { MountChanges } from "../changes.ts";
@@ -10,7 +11,6 @@ import type { MountView } from "../mount-view.ts";
 import type { MountRegistry } from "../site/registry.ts";
 import type { MountRound } from "../site/round.ts";
 import type { MountSync } from "../site/sync.ts";
-import { onSite } from "./on-site.ts";
 
 export interface AdoptDeps {
   readonly ledger: Ledger;

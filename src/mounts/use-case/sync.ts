@@ -2,6 +2,7 @@ import { doneEntry } from "../../audit/entry.ts";
 import type { AuditEntry } from "../../audit/store.ts";
 import { notFound } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
+import { onSite } from "../../sites/on-site.ts";
 import type { Site } from "../../sites/site.ts";
 import { pathOn } from "../../sites/site-choice.ts";
 import { compareResults } from "../adopt.ts";
@@ -14,7 +15,6 @@ import type { MountRegistry } from "../site/registry.ts";
 import type { MountSync } from "../site/sync.ts";
 import type { Status } from "../status.ts";
 import { MAX_SUBJECTS } from "./limit.ts";
-import { onSite } from "./on-site.ts";
 import type { ListTargets } from "./test.ts";
 
 export interface SyncDeps {

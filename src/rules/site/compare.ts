@@ -1,7 +1,5 @@
-import { RULE_MEMBERS, type RuleMember, USER_MEMBERS, type WantedRule } from "../rule.ts";
-import { hasUsers, memberOf, type RuleRow, type SiteUsers } from "./row.ts";
-
-const ONLY_WITH_USERS: ReadonlySet<string> = new Set(USER_MEMBERS);
+import { RULE_MEMBERS, type RuleMember, type WantedRule } from "../rule.ts";
+import { hasUsers, isUserMember, memberOf, type RuleRow, type SiteUsers } from "./row.ts";
 
 /**
  * Names of the members that differ between a site's row and Mooring's rule, `path` included. Members
@@ -15,9 +13,7 @@ export function compareRule(
   row: RuleRow,
   { users, sent }: { readonly users: Pick<SiteUsers, "nameOf">; readonly sent: number },
 ): readonly string[] {
-  const isComparable = hasUsers(row)
-    ? () => true
-    : (member: RuleMember) => !ONLY_WITH_USERS.has(member);
+  const isComparable = hasUsers(row) ? () => true : (member: RuleMember) => !isUserMember(member);
   const differs = RULE_MEMBERS.filter((member) => {
     if (!isComparable(member)) return false;
     if (member === "password" && wanted.blindRevision > sent) return true;

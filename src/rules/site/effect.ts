@@ -1,7 +1,7 @@
 import type { Effect } from "../../history/effect.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite } from "../../sites/site-choice.ts";
-import { type Rule, type RuleValues, wantedOn } from "../rule.ts";
+import { RULE_MEMBERS, type Rule, type RuleValues, wantedOn } from "../rule.ts";
 import { isManaged, type RuleState } from "./state.ts";
 
 /** Reports whether the rules of a site are written to its server. */
@@ -57,7 +57,9 @@ export function effectsOn(
     ? [{ action: "open", ...effect }]
     : [];
   if (remains === undefined) return [{ action: "remove", ...effect }, ...opens];
-  const isChanged = JSON.stringify(before.values) !== JSON.stringify(remains.values);
+  const isChanged = RULE_MEMBERS.some(
+    (member) => JSON.stringify(before.values[member]) !== JSON.stringify(remains.values[member]),
+  );
   return [...(isChanged ? [{ action: "change", ...effect } as const] : []), ...opens];
 }
 

@@ -38,6 +38,13 @@ function hasType(value: unknown, member: RuleMember): boolean {
   return value === null || (Array.isArray(value) && value.every(Number.isSafeInteger));
 }
 
+const USERS: ReadonlySet<string> = new Set(USER_MEMBERS);
+
+/** Reports whether only servers with lists of users have a member. */
+export function isUserMember(member: RuleMember): boolean {
+  return USERS.has(member);
+}
+
 /** Reports whether a server has the lists of users: AList and older servers do not. */
 export function hasUsers(row: RuleRow): boolean {
   return USER_MEMBERS.every((member) => row[member] !== undefined);

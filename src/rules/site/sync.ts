@@ -1,7 +1,7 @@
 import { createRateLimit } from "../../rate-limit.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
-import { createRecordSync, type RecordSync, type RoundListener } from "../../sync/record-sync.ts";
+import { createRecordSync, type RecordSync } from "../../sync/record-sync.ts";
 import type { Sync } from "../../sync/sync.ts";
 import type { WantedRule } from "../rule.ts";
 import { createRuleClient } from "./client.ts";
@@ -30,9 +30,6 @@ export interface RuleSyncDeps {
   /** Shorter waits for tests, in milliseconds. */
   readonly times?: { readonly read?: number; readonly reread?: number } | undefined;
 }
-
-/** Listener of rounds in the background. */
-export type RuleRoundListener = RoundListener<Site, RuleRound>;
 
 /** Reconciler of the folder rules of sites. */
 export type RuleSync = RecordSync<Site, RuleState, never, RuleRound>;

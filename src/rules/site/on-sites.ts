@@ -1,0 +1,269 @@
+import { outsideLimits, ROOT } from "../../access/grant.ts";
+import { doneEntry } from "../../audit/entry.ts";
+import type { AuditEntry } from "../../audit/store.ts";
+import type { Ledger } from "../../ledger/ledger.ts";
+import type { RevisionOrigin } from "../../ledger/store.ts";
+import { memoize } from "../../memoize.ts";
+import { notFound } from "../../messages/error.ts";
+import { message } from "../../messages/message.ts";
+import { didYouMean } from "../../messages/nearest.ts";
+import { ownValue } from "../../own-value.ts";
+import type { Fingerprint } from "../../secrets/fingerprint.ts";
+import { onSite } from "../../sites/on-site.ts";
+import type { KindOfSites } from "../../sites/record-effect.ts";
+import type { SiteRegistry } from "../../sites/registry.ts";
+import type { Site } from "../../sites/site.ts";
+import { isOnSite } from "../../sites/site-choice.ts";
+import { createSummaries } from "../../sites/summary.ts";
+import { withEffects } from "../effect.ts";
+import { RULES, rulesByPath } from "../kind.ts";
+import { type Rule, type WantedRule, wantedRules } from "../rule.ts";
+import { createRuleEtag } from "../rule-etag.ts";
+import type { Caller, ChangeOptions, Saved } from "../rule-service.ts";
+import type { RulesOnSites } from "../rules-on-sites.ts";
+import { type Result, resultAs, type SaveRules } from "../save.ts";
+import { subjectOf } from "../subject.ts";
+import { adoptedStates, findRules, takeRules } from "./adoption.ts";
+import { effectsOf, effectsOfFollowing, effectsOn, isRunning } from "./effect.ts";
+import type { RuleRound } from "./round.ts";
+import { type SiteUsers, valuesOf } from "./row.ts";
+import { isManaged, NEW_RULE, type RuleRegistry, type RuleState } from "./state.ts";
+import { ruleStatus } from "./status.ts";
+import type { RuleSync } from "./sync.ts";
+
+/** Maximum number of sites whose desired rules are kept. */
+const MAX_SITES = 1_000;
+/** Maximum number of rules that an audit row names. */
+const MAX_SUBJECTS = 100;
+
+export interface RulesOnSitesDeps {
+  readonly ledger: Ledger;
+  readonly fingerprint: Fingerprint;
+  readonly sites: Pick<SiteRegistry, "sites" | "names" | "state">;
+  readonly registry: RuleRegistry;
+  readonly sync: Pick<RuleSync, "read" | "request" | "push" | "forward">;
+  readonly view: RuleView;
+  /** Name of the file that declares a rule; undefined: none. */
+  readonly declaredBy: (path: string) => string | undefined;
+  /** Records a request that changes nothing in Mooring. */
+  readonly audit: (entry: AuditEntry) => Promise<void>;
+}
+
+/** Rules at the newest revision. The same objects until a rule changes. */
+export interface RuleView {
+  /** All rules, by path. */
+  all(): ReadonlyMap<string, Rule>;
+  /** Desired rules of a site, with its overrides applied. */
+  wantedOf(site: Pick<Site, "id">): readonly WantedRule[];
+}
+
+export function createRuleView(ledger: Pick<Ledger, "snapshot">): RuleView {
+  const all = (): ReadonlyMap<string, Rule> => rulesByPath(ledger.snapshot().of(RULES));
+  const wanted = memoize((rules: ReadonlyMap<string, Rule>) =>
+    memoize((id: string) => wantedRules(rules, { id }), { limit: MAX_SITES }),
+  );
+  return { all, wantedOf: ({ id }) => wanted(all())(id) };
+}
+
+/** Rules on the servers of sites, with what the sites and the upstream need of them. */
+export interface LiveRules extends RulesOnSites {
+  /** Share of the rules in the state of a site, and their part in changes of sites. */
+  readonly onSites: Pick<KindOfSites, "ofSite" | "affected">;
+  /**
+   * Forwards a change that an admin makes on the server's own pages, and adopts its result. Before
+   * the first adoption, Mooring does not manage the site's rules.
+   */
+  forward(site: Site, send: () => Promise<void>, origin: RevisionOrigin): Promise<void>;
+  /** Wakes the listeners after a commit. */
+  changed(): void;
+}
+
+export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
+  const { registry, sites, sync, view } = deps;
+  const sources = { registry, siteState: sites.state };
+  const listeners = new Set<() => void>();
+  const statusOn = (rule: Rule, site: Site) => ruleStatus(rule, site, sources);
+  const summaries = createSummaries<Rule>({
+    kind: "rule",
+    records: view.all,
+    statusOf: statusOn,
+    errorOf: ({ id }) => {
+      const { error, errorKind: kind, errorSince: since } = registry.site(id);
+      return error === "" ? undefined : { kind, message: error, since };
+    },
+    stateOf: sites.state,
+  });
+  const changed = (siteId?: string): void => {
+    summaries.forget(siteId);
+    for (const listener of listeners) listener();
+  };
+  registry.onChange(changed);
+  const running = (): readonly Site[] =>
+    sites.sites().filter((site) => isRunning(site, registry.site(site.id)));
+  /** Servers that have a rule which Mooring manages. */
+  const having = (path: string, of: readonly Site[]): readonly Site[] =>
+    of.filter(({ id }) => isManaged(registry.records(id).get(path) ?? NEW_RULE));
+  const adoptRound = createAdoption(deps, {
+    effectsOf: (change, except) =>
+      effectsOf(
+        change,
+        having(
+          change.before?.path ?? "",
+          running().filter(({ id }) => id !== except.id),
+        ),
+      ),
+  });
+  return {
+    effectsOf: (change) => effectsOf(change, having(change.before?.path ?? "", running())),
+    statuses: (rule) =>
+      sites
+        .sites()
+        .filter(({ id }) => isOnSite(rule, id))
+        .map((site) => statusOn(rule, site)),
+    compare: async (site) => {
+      const round = await onSite(sync.read(site.id));
+      return compareResults(round, site, view.wantedOf(site), registry.records(site.id));
+    },
+    sync: async (site, paths, origin) => {
+      const asked = askedPaths(paths, site, view);
+      const subjects = asked.slice(0, MAX_SUBJECTS).map(subjectOf);
+      await deps.audit(doneEntry(origin, Date.now(), [site.name, ...subjects], {}));
+      // A site without rules in Mooring is read, so that it counts as contacted.
+      await onSite(sync.read(site.id));
+      if (asked.length === 0) await onSite(sync.request(site.id, { forced: [], states: {} }));
+      else await onSite(sync.push(site.id, asked));
+      return asked.flatMap((path) => {
+        const rule = view.all().get(path);
+        return rule === undefined ? [] : [statusOn(rule, site)];
+      });
+    },
+    adopt: async (site, paths, caller, options) => {
+      const round = await onSite(sync.read(site.id));
+      const { saved, states } = await adoptRound(round, site, paths, caller, options);
+      if (options.dryRun !== true) await onSite(sync.request(site.id, { forced: [], states }));
+      return saved;
+    },
+    forward: async (site, send, origin) => {
+      await sync.forward(site.id, send, async (round) => {
+        if (!registry.site(site.id).contacted) return {};
+        return (await adoptRound(round, site, [], { grant: ROOT, origin }, {})).states;
+      });
+    },
+    onChange: (listener) => void listeners.add(listener),
+    changed: () => changed(),
+    onSites: {
+      ofSite: summaries.ofSite,
+      affected: (before, after) => {
+        const site = registry.site(after.id);
+        if (isRunning(before, site) || !isRunning(after, site)) return [];
+        return effectsOfFollowing(after, view.all(), registry.records(after.id)).map(
+          ({ name, effects }) => ({ ...resultAs(name, "unchanged", ""), effects }),
+        );
+      },
+    },
+  };
+}
+
+/** Adoption of the result of a read of a site, in one revision. */
+function createAdoption(
+  { ledger, fingerprint, sites, registry, view, declaredBy }: RulesOnSitesDeps,
+  running: {
+    /** Effects on running servers other than that of a site. */
+    readonly effectsOf: (
+      change: Parameters<RulesOnSites["effectsOf"]>[0],
+      except: Site,
+    ) => ReturnType<RulesOnSites["effectsOf"]>;
+  },
+) {
+  const etagOf = createRuleEtag(fingerprint);
+  return async (
+    round: RuleRound,
+    site: Site,
+    names: readonly string[],
+    { grant, origin }: Caller,
+    { dryRun = false }: ChangeOptions,
+  ): Promise<{ readonly saved: Saved; readonly states: Readonly<Record<string, RuleState>> }> => {
+    const known = registry.records(site.id);
+    const found = findRules(round, { names, known, wanted: view.wantedOf(site) });
+    if (found.rules.length === 0 && found.gone.length === 0)
+      return { saved: { revision: ledger.snapshot().revision, results: [] }, states: {} };
+    const options: SaveRules = {
+      etagOf,
+      isTaken: true,
+      carries: true,
+      sites: sites.names(),
+      managedBy: declaredBy,
+      allows: (path) => grant.allowsPath("rule", path),
+      refuse: () => {
+        throw outsideLimits(grant);
+      },
+      reveals: true,
+    };
+    const users = round.users ?? NUMBERS;
+    const { result, revision } = await ledger.change(
+      origin,
+      withEffects({ effectsOf: (change) => running.effectsOf(change, site) }, (draft, rules) =>
+        takeRules(draft, found, rules, { site, users, options }),
+      ),
+      { dryRun },
+    );
+    const saved = { revision, results: result };
+    if (dryRun) return { saved, states: {} };
+    const taken = new Set(
+      result.flatMap(({ name, outcome }) => (outcome === "skipped" ? [] : [name])),
+    );
+    const wanted = new Map(
+      view.wantedOf(site).flatMap((rule) => (taken.has(rule.name) ? [[rule.name, rule]] : [])),
+    );
+    return { saved, states: adoptedStates(found, wanted, known, round.users) };
+  };
+}
+
+/** Names of users whose list was not needed, or could not be read. */
+const NUMBERS: Pick<SiteUsers, "nameOf"> = { nameOf: (id) => `#${id}` };
+
+/** Paths of the rules to sync; none: all of the site. @throws NOT_FOUND. */
+function askedPaths(paths: readonly string[], site: Site, view: RuleView): readonly string[] {
+  const known = new Set(view.wantedOf(site).map(({ name }) => name));
+  if (paths.length === 0) return [...known];
+  const asked = [...new Set(paths)];
+  for (const path of asked)
+    if (!view.all().has(path)) {
+      const hint = didYouMean(path, view.all().keys());
+      throw notFound(message("RULE_NOT_FOUND", { path: path.slice(0, 255), hint }));
+    } else if (!known.has(path))
+      throw notFound(message("RULE_NOT_ON_SITE", { site: site.name, path: path.slice(0, 255) }));
+  return asked;
+}
+
+/** Plan of a sync: calls to make, and rules to leave unchanged. */
+function compareResults(
+  round: RuleRound,
+  site: Pick<Site, "name">,
+  wanted: readonly WantedRule[],
+  known: ReadonlyMap<string, RuleState>,
+): readonly Result[] {
+  const users = round.users ?? NUMBERS;
+  const byId = new Map(round.rows.map((row) => [row.id, row]));
+  const names = new Set(wanted.map(({ name }) => name));
+  const mine = wanted.map((rule): Result => {
+    const state = ownValue(round.states, rule.name) ?? known.get(rule.name) ?? NEW_RULE;
+    const { differs, error, hindrance } = state;
+    const row = state.absent ? undefined : byId.get(state.id);
+    if (["incomplete", "users", "unsupported", "taken"].includes(hindrance))
+      return { ...resultAs(rule.name, "skipped", error), differs };
+    if (row === undefined) return resultAs(rule.name, "created", error);
+    if (differs.length === 0) return resultAs(rule.name, "unchanged", error);
+    const placed = { path: row.path, values: valuesOf(row, users) };
+    const effects = effectsOn(site, placed, rule);
+    return { name: rule.name, outcome: "changed", note: error, differs, effects };
+  });
+  const gone = Object.entries(round.states).flatMap(([name, state]): Result[] => {
+    const row = byId.get(state?.id ?? 0);
+    if (names.has(name) || state === undefined || row === undefined) return [];
+    const placed = { path: row.path, values: valuesOf(row, users) };
+    return [{ ...resultAs(name, "deleted", ""), effects: effectsOn(site, placed, undefined) }];
+  });
+  const extra = round.extra.map(({ path }) => resultAs(path, "skipped", message("ONLY_AT_SITE")));
+  return [...mine, ...gone, ...extra];
+}
