@@ -257,3 +257,19 @@ test("invalid commands are reported", async () => {
   expect((await mount("lst")).err).toContain("did you mean mount list?");
   expect((await mount("rollback", "3", "films")).err).toContain("mooring rollback 3 --only mounts");
 });
+
+test.each([
+  [["films", "path=/films", "driver=Local"], "PATH and DRIVER"],
+  [["films", "/films", "root_folder_path=/x"], "DRIVER"],
+  [["films", "root_folder_path=/x", "Local"], "PATH"],
+])("create %j names what is missing", async (words, missing) => {
+  const { code, err } = await mount("create", ...words);
+  expect(code).toBe(2);
+  expect(err).toContain(`before the members, ${missing} must be given`);
+});
+
+test("set of an unknown mount names the command that creates one", async () => {
+  const { code, err } = await mount("set", "nosuch", "disabled=true");
+  expect(code).toBe(3);
+  expect(err).toContain("mooring mount create NAME PATH DRIVER");
+});

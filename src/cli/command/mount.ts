@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type MountInput,
   MountInputSchema,
@@ -160,6 +161,12 @@ async function createOne(
   run: CommandRun,
   [name = "", mountPath = "", driver = "", ...members]: readonly string[],
 ): Promise<void> {
+  const lacks = [
+    ...(/^[^/]*=/.test(mountPath) ? ["PATH"] : []),
+    ...(driver.includes("=") ? ["DRIVER"] : []),
+  ];
+  if (lacks.length > 0)
+    throw usage(`mount create: before the members, ${lacks.join(" and ")} must be given`);
   const input = create(MountInputSchema, { name, mountPath, driver, expectedEtag: "0" });
   await readMountMembers(run, input, members, driver);
   await save(run, input);
@@ -167,7 +174,11 @@ async function createOne(
 
 async function set(run: CommandRun, [name = "", ...members]: readonly string[]): Promise<void> {
   // Before the values: their names depend on the driver of the mount.
-  const { mount } = await (await client(run)).getMount({ name });
+  const { mount } = await (await client(run)).getMount({ name }).catch((error: unknown) => {
+    if (ConnectError.from(error).code === Code.NotFound)
+      run.notice("a new mount: mooring mount create NAME PATH DRIVER ITEM=VALUE");
+    throw error;
+  });
   if (members.length === 0) throw usage("mount set: ITEM=VALUE is missing");
   const input = create(MountInputSchema, { name });
   await readMountMembers(run, input, members, mount?.driver ?? "", mount);
