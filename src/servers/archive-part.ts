@@ -13,6 +13,7 @@ import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import type { ServerContents } from "./contents.ts";
 import type { EntryResult as RestoredEntry } from "./restore.ts";
+import { parseContents } from "./saved.ts";
 import type { ServerService } from "./service.ts";
 
 /** Maximum number of servers of an import: that of sites. */
@@ -93,7 +94,7 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
     const skip = (note: Text) => [entryResult(entry.name, "skipped", { note })];
     const text = ownValue(entry.secrets, CONTENTS);
     if (typeof text !== "string") return skip(message("SERVER_CONTENT_SEALED"));
-    const contents = readContents(text);
+    const contents = parseContents(text);
     const name = context.choices.siteNames.get(entry.name) ?? entry.name;
     const names = deps.siteNames(context);
     if (contents === undefined) return skip(message("SERVER_CONTENT_INVALID"));
@@ -165,22 +166,6 @@ function toEntry(name: string, contents: ServerContents, isShown: boolean): Arch
     missing: isShown ? [] : [CONTENTS],
     isSealed: false,
   };
-}
-
-/** @returns undefined: it is not what `toEntry` writes. */
-function readContents(text: string): ServerContents | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return undefined;
-    const { users, rules, shares } = value as Record<string, unknown>;
-    const isList = (list: unknown): boolean => list === undefined || Array.isArray(list);
-    const isUsers =
-      users === undefined ||
-      (typeof users === "object" && users !== null && Array.isArray((users as never)["users"]));
-    return isUsers && isList(rules) && isList(shares) ? (value as ServerContents) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function summaryOf({ users, rules = [], shares = [] }: ServerContents): string {
