@@ -17,6 +17,9 @@ const [, , first = "serve", ...rest] = process.argv;
 if (first === "--check-backup-process") {
   // A part of the service: see src/app/check-process.ts.
   await (await import("./app/check-process.ts")).runCheckProcess();
+} else if (first === "--derive-key-process") {
+  // Another part: see src/app/key-process.ts.
+  await (await import("./app/key-process.ts")).runKeyProcess();
 } else if (first === "serve" || first.startsWith("-")) {
   const { serve } = await import("./app/serve.ts");
   await serve(first === "serve" ? rest : process.argv.slice(2));

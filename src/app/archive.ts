@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Archive, createArchive } from "../archive/archive.ts";
 import type { StorePart } from "../archive/part.ts";
-import { type Cost, createPassphraseCipher } from "../archive/passphrase.ts";
+import { type Cost, createPassphraseCipher, type DeriveKey } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { createWebhookPart } from "../incidents/webhook/archive-part.ts";
@@ -33,6 +33,8 @@ export interface ArchiveParts {
   readonly databaseId: () => string;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: Cost | undefined;
+  /** Derivation of keys; undefined: in this process. */
+  readonly deriveKey?: DeriveKey | undefined;
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
 }
@@ -92,7 +94,7 @@ export function openArchive(
     change: ({ grant, origin }, decide, options) =>
       ledger.change({ ...origin, rights: rightsOf(grant, snapshot) }, decide, options),
     revision: () => snapshot().revision,
-    cipher: createPassphraseCipher(randomBytes, passphraseCost),
+    cipher: createPassphraseCipher(randomBytes, passphraseCost, deps.deriveKey),
     databaseId,
     version,
     now,

@@ -2,14 +2,13 @@
 // much memory, which the service needs for its calls.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { constants, setPriority } from "node:os";
-import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { CheckContent, CheckedBackup } from "../backups/check.ts";
 import type { Config } from "../config/config.ts";
 import { unavailable } from "../messages/error.ts";
 import { message, reviveText } from "../messages/message.ts";
+import { MAIN } from "./main-file.ts";
 
 /** Argument of the program that runs `runCheckProcess`; `src/main.ts` has it too. */
 const CHECK_ARGUMENT = "--check-backup-process";
@@ -27,21 +26,19 @@ const NEEDED = [
 /** The part of the configuration that a check needs. */
 export type CheckConfig = Pick<Config, (typeof NEEDED)[number]>;
 
+/** A larger young generation than that of the service: a fifth less processor time. */
+const FLAGS = ["--min-semi-space-size=32"];
+
 /** Time limit of a check, in milliseconds. */
 const LIMIT = 300_000;
 /** Maximum size of its result, in bytes. */
 const MAX_RESULT = 16 * 1024 * 1024;
 
-/** The program: built, or its source. */
-const MAIN = ["../main.js", "../main.ts"]
-  .map((name) => join(import.meta.dirname, name))
-  .find((path) => existsSync(path));
-
 /** Checks backups in a process of its own with the drivers and bounds of the service. */
 export function createProcessCheck(config: CheckConfig): CheckContent {
   const needed = Object.fromEntries(NEEDED.map((name) => [name, config[name]]));
   return async (content, passphrase, signal) => {
-    const child = spawn(process.execPath, [MAIN ?? "", CHECK_ARGUMENT], {
+    const child = spawn(process.execPath, [...FLAGS, MAIN, CHECK_ARGUMENT], {
       // The secrets of the service are in its environment.
       env: Object.fromEntries(
         Object.entries(process.env).filter(([name]) => !name.startsWith("MOORING_")),

@@ -27,6 +27,7 @@ import { type ArchiveParts, openArchive } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
 import { openBackups, scheduleText } from "./backups.ts";
 import { openStore } from "./database.ts";
+import { deriveKeyApart } from "./key-process.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
 import { openRules } from "./rules.ts";
@@ -186,6 +187,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     driverNames: () => drivers.current().names,
     databaseId: () => store.databaseId,
     passphraseCost: deps.passphraseCost,
+    deriveKey: deriveKeyApart,
     version,
   });
   // Before any write to a site: an invalid file ends the start.

@@ -61,10 +61,17 @@ export interface SharedCipher extends PassphraseCipher {
   until(signal: AbortSignal): PassphraseCipher;
 }
 
-/** @param cost - cost of scrypt for new sealed text; default: about 0.4 s. */
+/** Derives a key of 32 bytes from a passphrase in NFC. */
+export type DeriveKey = (passphrase: string, salt: Buffer, cost: Cost) => Promise<Buffer>;
+
+/**
+ * @param cost - cost of scrypt for new sealed text; default: about 0.4 s.
+ * @param derive - default: in this process.
+ */
 export function createPassphraseCipher(
   randomBytes: (size: number) => Buffer,
   cost: Cost = SCRYPT_COST,
+  derive: DeriveKey = deriveKey,
 ): SharedCipher {
   const turns = createTurns(
     MOST_WAITING,
@@ -77,7 +84,7 @@ export function createPassphraseCipher(
         throw unreadable(message("PASSPHRASE_TOO_SHORT", { least: MIN_PASSPHRASE }));
       const salt = randomBytes(SALT_BYTES);
       const nonce = randomBytes(NONCE_BYTES);
-      const key = await deriveKey(SEALS, { passphrase, salt, cost }, signal);
+      const key = await keyFor(SEALS, { passphrase, salt, cost }, signal);
       const envelope = {
         cipher: CIPHER,
         kdf: "scrypt",
@@ -92,7 +99,7 @@ export function createPassphraseCipher(
     },
     open: async (passphrase, envelope, header) => {
       const { salt, nonce, sealed, ...read } = readEnvelope(envelope);
-      const key = await deriveKey(OPENS, { passphrase, salt, cost: read.cost }, signal);
+      const key = await keyFor(OPENS, { passphrase, salt, cost: read.cost }, signal);
       const tagAt = sealed.length - TAG_BYTES;
       const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
         .setAAD(boundTo(envelope, header))
@@ -106,14 +113,15 @@ export function createPassphraseCipher(
       }
     },
   });
-  const deriveKey = async (
+  const keyFor = async (
     queue: typeof SEALS | typeof OPENS,
     of: { readonly passphrase: string; readonly salt: Buffer; readonly cost: Cost },
     signal: AbortSignal | undefined,
   ): Promise<Buffer> => {
     const end = await turns.take(queue, signal);
     try {
-      return await runScrypt(of.passphrase, of.salt, of.cost);
+      // NFC unifies a passphrase that different systems enter as different code points.
+      return await derive(of.passphrase.normalize("NFC"), of.salt, of.cost);
     } finally {
       end();
     }
@@ -132,15 +140,15 @@ export interface Cost {
   readonly p: number;
 }
 
-/** NFC unifies a passphrase that different systems enter as different code points. */
-function runScrypt(passphrase: string, salt: Buffer, { n, r, p }: Cost): Promise<Buffer> {
+/** Derives a key by scrypt in this process. */
+export const deriveKey: DeriveKey = (passphrase, salt, { n, r, p }) => {
   const options: ScryptOptions = { N: n, r, p, maxmem: 128 * r * (n + p) + 2 ** 20 };
   return new Promise((resolve, reject) =>
-    scrypt(passphrase.normalize("NFC"), salt, 32, options, (error, key) =>
+    scrypt(passphrase, salt, 32, options, (error, key) =>
       error === null ? resolve(key) : reject(error),
     ),
   );
-}
+};
 
 function boundTo(envelope: Omit<SealedText, "sealed">, header: string): Buffer {
   const { cipher, kdf, n, r, p, salt, nonce } = envelope;
