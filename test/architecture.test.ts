@@ -180,6 +180,7 @@ const everywhere = [
   "suggestion.ts",
   "state-feed.ts",
   "ticks.ts",
+  "trim-end.ts",
   "waiter.ts",
 ];
 

@@ -269,9 +269,10 @@ function declaredEntries<Draft>(
 
 /** Reason for which the caller may not import a part. */
 function refusalOf<Draft>(
-  { importScopes = [], refusesLimits = false }: ArchivePart<Draft>,
+  { importScopes = [], importNeedsRoot = false, refusesLimits = false }: ArchivePart<Draft>,
   { grant }: ArchiveCaller,
 ): ServiceError | undefined {
+  if (importNeedsRoot && !grant.isRoot) return denied(message("PERMANENT_TOKEN_REQUIRED"));
   const scope = importScopes.find((each) => !grant.has(each));
   if (scope !== undefined) return denied(message("SCOPE_MISSING", { scope }));
   return refusesLimits && grant.limits.length > 0 ? outsideLimits(grant) : undefined;

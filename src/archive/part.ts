@@ -160,6 +160,8 @@ interface CommonPart {
    * Default: none.
    */
   readonly importScopes?: readonly string[];
+  /** Whether only the permanent token imports it. Default: false. */
+  readonly importNeedsRoot?: boolean;
   /** Whether imports by tokens with limits are refused. Default: false. */
   readonly refusesLimits?: boolean;
   /** Members of an entry that are secrets, such as the token of a site. Default: none. */

@@ -71,7 +71,7 @@ export function backupsImpl(
           isNeeded: download,
         });
       if (!download) {
-        const created = await backups.create(options);
+        const created = await whileAllowed(context, () => backups.create(options));
         await record([created.backup.name], created.counts);
         return create(CreateBackupResponseSchema, {
           backup: backupToProto(created.backup),
@@ -109,7 +109,9 @@ export function backupsImpl(
     },
     checkBackup: async ({ name, passphrase }, context) => {
       checkPassphrase(passphrase);
-      const { backup, checked } = await backups.check(nameOf(name), passphrase, context.signal);
+      const { backup, checked } = await whileAllowed(context, () =>
+        backups.check(nameOf(name), passphrase, context.signal),
+      );
       const say = sayIn(context);
       return create(CheckBackupResponseSchema, {
         backup: backupToProto(backup),
@@ -144,7 +146,9 @@ export function backupsImpl(
     },
     pruneBackups: async ({ dryRun }, context) => {
       const { signal } = context;
-      const { removed, kept, unknown } = await backups.prune({ dryRun, signal });
+      const { removed, kept, unknown } = await whileAllowed(context, () =>
+        backups.prune({ dryRun, signal }),
+      );
       if (!dryRun && removed.length > 0)
         await audit.record({
           origin: auditOriginOf(context),

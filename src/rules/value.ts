@@ -1,5 +1,6 @@
 import { message, problemAt, type Text } from "../messages/message.ts";
 import { dotnetLines } from "../settings/format/dotnet.ts";
+import { trimEnd } from "../trim-end.ts";
 import { NO_VALUES, RULE_MEMBERS, type RuleMember, type RuleValues } from "./rule.ts";
 
 /** Maximum size of a text of a rule, in bytes of UTF-8. */
@@ -54,8 +55,8 @@ export function readValues(
 export function tidyValues(values: ValueInput): ValueInput {
   const { hide } = values;
   if (typeof hide !== "string") return values;
-  const lines = hide.split(/\r*\n/).filter((line) => line.replace(/\r+$/, "") !== "");
-  return { ...values, hide: lines.map((line) => line.replace(/\r+$/, "")).join("\n") };
+  const lines = hide.split("\n").map((line) => trimEnd(line, "\r"));
+  return { ...values, hide: lines.filter((line) => line !== "").join("\n") };
 }
 
 function hasType(value: unknown, like: RuleValues[RuleMember]): value is RuleValues[RuleMember] {

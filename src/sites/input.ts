@@ -6,6 +6,7 @@ import { didYouMean } from "../messages/nearest.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { checkText, checkValue, MASK, normalizeValue } from "../settings/value.ts";
+import { trimEnd } from "../trim-end.ts";
 import { keyPolicyOf } from "./settings/key-policy.ts";
 import { checkPattern, type Site, type SiteMode } from "./site.ts";
 import { isChoiceOfSites } from "./site-names.ts";
@@ -167,7 +168,7 @@ function checkAuthority(pem: string): Text | undefined {
 
 function normalUrl(text: string): string {
   const trimmed = text.trim();
-  return URL.canParse(trimmed) ? trimmed.replace(/\/+$/, "") : trimmed;
+  return URL.canParse(trimmed) ? trimEnd(trimmed, "/") : trimmed;
 }
 
 function normalPin(text: string): string {

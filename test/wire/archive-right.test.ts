@@ -357,3 +357,23 @@ test("an import that waits ends with the token of its caller", async () => {
   const { setting: stored } = await at().settings.getSetting({ key: "site_title" });
   expect(stored?.value).not.toBe("after the end");
 });
+
+test("what a server has beside is restored by the permanent token alone: a document could name an administrator", async () => {
+  const { text } = await give(at(), [
+    "backup:import",
+    "users:write",
+    "sites:manage",
+    "settings:reveal",
+    "mounts:reveal",
+  ]);
+  const contents = JSON.stringify({ users: [], rules: [], shares: [] });
+  const document = archiveOf({ servers: [{ name: "home", secrets: { contents } }] });
+  const { results, skipped } = await at(text).backup.restoreBackup({ document });
+  expect(results).toEqual([]);
+  expect(skipped).toMatchObject([
+    { part: "servers", count: 1, reason: expect.stringContaining("permanent admin token") },
+  ]);
+  await expect(
+    at(text).backup.importArchive({ document, only: ["servers"] }),
+  ).rejects.toMatchObject({ code: Code.PermissionDenied });
+});

@@ -76,7 +76,7 @@ function causeOf(error: unknown): string {
  */
 export function textsOf(xml: string, name: string): readonly string[] {
   const pattern = new RegExp(
-    `<(?:[\\w-]+:)?${name}(?:\\s[^>]*)?>([^<]*)</(?:[\\w-]+:)?${name}>`,
+    `<(?:[\\w-]+:)?${name}(?:\\s[^<>]*)?>([^<]*)</(?:[\\w-]+:)?${name}>`,
     "g",
   );
   return Array.from(xml.matchAll(pattern), ([, text = ""]) => unescapeXml(text));
@@ -84,7 +84,7 @@ export function textsOf(xml: string, name: string): readonly string[] {
 
 /** Contents of all elements with a name, which contain others. */
 export function elementsOf(xml: string, name: string): readonly string[] {
-  const start = new RegExp(`<(?:[\\w-]+:)?${name}(?:\\s[^>]*)?>`);
+  const start = new RegExp(`<(?:[\\w-]+:)?${name}(?:\\s[^<>]*)?>`);
   const end = new RegExp(`</(?:[\\w-]+:)?${name}>`);
   return xml
     .split(start)

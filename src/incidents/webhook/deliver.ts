@@ -1,7 +1,7 @@
 import { message } from "../../messages/message.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import { DIGEST_WINDOW } from "./announce.ts";
-import { notificationOf } from "./format/format.ts";
+import { notificationOf, type WebhookRequest } from "./format/format.ts";
 import { FORMAT_OF } from "./format/formats.ts";
 import type { Webhook } from "./input.ts";
 import type { Attempt, Send } from "./send.ts";
@@ -95,8 +95,13 @@ export async function sendTo(
 ): Promise<Attempt> {
   const { request, reasonIn } = FORMAT_OF[webhook.format];
   const secrets = [webhook.token, webhook.url, ...Object.values(webhook.headers)];
-  return send(request(webhook, notificationOf(delivery, now())), {
-    reasonIn,
-    secrets: secrets.filter((secret) => secret !== ""),
-  });
+  let made: WebhookRequest;
+  try {
+    made = request(webhook, notificationOf(delivery, now()));
+  } catch (error) {
+    // A template whose text is too long for this event.
+    const reason = error instanceof Error ? error.message : String(error);
+    return { status: 0, error: message("TEMPLATE_INVALID", { reason }) };
+  }
+  return send(made, { reasonIn, secrets: secrets.filter((secret) => secret !== "") });
 }

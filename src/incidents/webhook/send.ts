@@ -6,6 +6,7 @@ import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { type Message, message, type Text } from "../../messages/message.ts";
 import { plainMessage } from "../../sync/failure.ts";
+import { trimEnd } from "../../trim-end.ts";
 import type { WebhookRequest } from "./format/format.ts";
 
 /** Time limit of one attempt, from the DNS look-up to the headers of the reply, in milliseconds. */
@@ -177,6 +178,8 @@ const PREFIX = "whsec_";
 const KEY_BYTES = 32;
 const MIN_BYTES = 24;
 const MAX_BYTES = 64;
+/** Maximum number of characters of a text that can be a key. */
+const MAX_KEY = 200;
 
 /** Generates a key for signatures: `whsec_` and base64. */
 export function newKey(): string {
@@ -185,12 +188,12 @@ export function newKey(): string {
 
 /** @returns the problem of a key; undefined: valid. */
 export function keyProblem(key: string): Message | undefined {
-  const text = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
+  const text =
+    key.startsWith(PREFIX) && key.length <= MAX_KEY
+      ? trimEnd(key.slice(PREFIX.length), "=")
+      : undefined;
   const bytes = text === undefined ? undefined : Buffer.from(text, "base64");
-  if (
-    bytes === undefined ||
-    bytes.toString("base64").replace(/=+$/, "") !== text?.replace(/=+$/, "")
-  )
+  if (bytes === undefined || trimEnd(bytes.toString("base64"), "=") !== text)
     return message("WEBHOOK_SECRET_INVALID");
   return bytes.length < MIN_BYTES || bytes.length > MAX_BYTES
     ? message("WEBHOOK_SECRET_LENGTH", { least: MIN_BYTES, most: MAX_BYTES })

@@ -2,6 +2,7 @@ import Mustache from "mustache";
 import { escapeHtml, type Message, message } from "../../../messages/message.ts";
 import { signedHeaders } from "../send.ts";
 import type { Format } from "./format.ts";
+import { renderTemplate } from "./render.ts";
 
 const MAX_TEMPLATE = 4_000;
 /** Sections in sections: the length of a text grows with each level. */
@@ -56,8 +57,7 @@ export const template: Format = {
 function render(text: string, event: string, contentType: string): string {
   const { data, ...rest } = JSON.parse(event) as Readonly<Record<string, unknown>>;
   const view = { ...(data as object), ...rest, json: event };
-  // A writer of its own: the common one keeps every template.
-  return new Mustache.Writer().render(text, view, undefined, { escape: escapeFor(contentType) });
+  return renderTemplate(text, view, escapeFor(contentType));
 }
 
 /** Escape of `{{name}}` by the type of the body; `{{{name}}}` is not escaped. */
