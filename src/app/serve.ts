@@ -138,8 +138,13 @@ function tellToken(token: string, { database }: Config): void {
   const again =
     database.dialect === "postgres" || database.filename === inMemory
       ? ""
-      : ` ("mooring token show --database ${database.filename}" shows it again)`;
+      : ` ("${programName()} token show --database ${database.filename}" shows it again)`;
   process.stderr.write(`The admin token of this new database${again}: ${token}\n`);
+}
+
+/** The program as this user can type it: in the sources there is no command of its own. */
+function programName(): string {
+  return process.env["npm_lifecycle_event"] === undefined ? "mooring" : "npm run -s mooring --";
 }
 
 /**

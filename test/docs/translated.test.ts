@@ -18,6 +18,7 @@ const REQUIRED = [
   "postgres",
   "access",
   "users",
+  "incidents",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 

@@ -95,7 +95,7 @@ export const en = {
   "signIn.empty": "Type or paste a token.",
   "signIn.enter": "Sign in",
   "signIn.help":
-    "The first start of Mooring shows the admin token; “mooring token show” shows it again.",
+    "The first start of Mooring shows the admin token; “mooring token show --database FILE” on its machine shows it again.",
   "signIn.keep": "Stay signed in after a reload and in new tabs",
   "signIn.noToken": "A token has only letters, digits and symbols, without spaces.",
   "signIn.title": "Sign in",

@@ -600,7 +600,8 @@ export const zhCn: Messages = {
 
   "signIn.empty": "请输入或粘贴令牌。",
   "signIn.enter": "登录",
-  "signIn.help": "Mooring 首次启动时会显示管理员令牌；“mooring token show” 可再次显示。",
+  "signIn.help":
+    "Mooring 首次启动时会显示管理员令牌；在它的机器上运行 “mooring token show --database FILE” 可再次显示。",
   "signIn.keep": "刷新后以及在新标签页中保持登录",
   "signIn.noToken": "令牌只含字母、数字和符号，不含空格。",
   "signIn.title": "登录",
