@@ -15,6 +15,7 @@ import { mountCommand } from "./command/mount.ts";
 import { principalCommand } from "./command/principal.ts";
 import { getCommand, listCommand } from "./command/read.ts";
 import { rollbackCommand } from "./command/rollback.ts";
+import { ruleCommand } from "./command/rule.ts";
 import { setCommand, unsetCommand } from "./command/save.ts";
 import { siteCommand } from "./command/site.ts";
 import { healthCommand, statusCommand } from "./command/status.ts";
@@ -43,6 +44,7 @@ export const commands: readonly Command[] = [
   backupCommand,
   siteCommand,
   mountCommand,
+  ruleCommand,
   userCommand,
   incidentCommand,
   webhookCommand,

@@ -42,7 +42,7 @@ export async function writeMounts(output: Output, mounts: readonly Mount[]): Pro
 }
 
 /** Sites of a mount as `readSites` reads them. */
-function sitesText(sites: SiteChoice | undefined): string {
+export function sitesText(sites: SiteChoice | undefined): string {
   if (sites === undefined || sites.none) return "none";
   return sites.all ? "all" : sites.names.join(",");
 }
@@ -227,7 +227,7 @@ export async function readItem(
 }
 
 /** `@PATH` is the content of a file; `@@` escapes a leading `@`. */
-async function textOf({ world }: CommandRun, text: string): Promise<string> {
+export async function textOf({ world }: CommandRun, text: string): Promise<string> {
   if (text.startsWith("@@")) return text.slice(1);
   return text.startsWith("@") ? readValue(text.slice(1), world) : text;
 }

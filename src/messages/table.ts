@@ -332,7 +332,7 @@ export const MESSAGES = {
   RULE_NOT_ON_SITE: "the rule {path} is not on the site {site}",
   RULE_NOT_THERE: "the site has no rule for {path}",
   DO_GIVE_PASSWORD:
-    'Give the password ("mooring rule set {name} password=-"), or remove it ("password=").',
+    'Give the password ("mooring rule set {name} password=@-"), or remove it ("password=").',
   DO_CREATE_USERS:
     'Create the users on the site, or change the lists of the rule for it ("mooring rule set {name} read_users@{site}=NAMES").',
   DO_OVERRIDE_USERS:

@@ -1,0 +1,92 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { service, useService } from "./service.ts";
+
+useService();
+
+let site: StandIn;
+
+beforeAll(async () => {
+  site = await startStandIn();
+  const tokenFile = join(service.folder, "site-token");
+  await writeFile(tokenFile, `${site.token()}\n`);
+  await service.cli(["site", "add", "home", site.url, "--site-token-file", tokenFile]);
+  await writeFile(join(service.folder, "password"), "pass-word-7\n");
+});
+
+afterAll(() => site.stop());
+
+const cli = (...args: string[]) => service.cli(["rule", ...args]);
+const there = (path: string) => site.rules.at(path);
+
+test("a rule is created with its password from a file, shown without it, and brought to a site", async () => {
+  const file = `password=@${join(service.folder, "password")}`;
+  const created = await cli("create", "/films/", file, "p_sub=true", "hide=^\\.", "sites=home");
+  expect(created).toMatchObject({ code: 0, out: "/films: created\n" });
+  const shown = await cli("get", "/films");
+  expect(shown.out).toContain("********");
+  expect(shown.out).toMatch(/^hide +\^\\\./m);
+  expect(shown.out).not.toContain("pass-word-7");
+  expect((await cli("get", "/films", "--reveal")).out).toContain("pass-word-7");
+  expect((await cli("list")).out).toMatch(/\/films +password; hide +home +home: differs/);
+  expect((await cli("compare", "home")).out).toBe("/films: created\n");
+  expect(await cli("sync", "home", "--yes")).toMatchObject({ code: 0, out: "/films: ok\n" });
+  expect(there("/films")).toMatchObject({ password: "pass-word-7", p_sub: true, hide: "^\\." });
+});
+
+test("a member that a rule does not have is refused with the nearest one", async () => {
+  expect(await cli("set", "/films", "passwort=x")).toMatchObject({ code: 2 });
+  expect((await cli("set", "/films", "passwort=x")).err).toContain("did you mean password");
+  expect((await cli("set", "/films", "write=maybe")).code).toBe(2);
+  expect((await cli("get", "/filme")).err).toContain("/films");
+});
+
+test("values of one site are set and removed, users are names with commas", async () => {
+  site.users.add({ username: "zoe" });
+  await cli("set", "/films", "readme@home=here", "read_users@home=zoe, admin");
+  await cli("sync", "home", "--yes");
+  expect(there("/films")).toMatchObject({ readme: "here", read_users: [3, 1] });
+  await cli("set", "/films", "readme@home", "read_users@home");
+  await cli("sync", "home", "--yes");
+  expect(there("/films")).toMatchObject({ readme: "", read_users: [] });
+});
+
+test("a change that opens a folder of a running server needs --yes without a terminal", async () => {
+  await service.cli(["site", "sync", "home", "--yes"]);
+  await service.cli(["site", "set", "home", "mode=follow", "--yes"]);
+  const refused = await cli("set", "/films", "password=");
+  expect(refused.code).toBe(4);
+  expect(refused.err).toContain("1 folder of running servers would be opened");
+  expect(refused.err).toContain("on home, /films opens");
+  expect(there("/films")?.password).toBe("pass-word-7");
+  const deleted = await cli("delete", "/films");
+  expect(deleted.code).toBe(4);
+  expect(deleted.err).toContain("on home, the rule of /films is removed");
+  const dry = await cli("delete", "/films", "--dry-run");
+  expect(dry).toMatchObject({ code: 0 });
+  expect(there("/films")).toBeDefined();
+});
+
+test("rules of a server are adopted, and one with an unknown user is not synced", async () => {
+  site.rules.put({ path: "/own", readme: "text" });
+  const adopted = await cli("adopt", "home", "--yes");
+  expect(adopted).toMatchObject({ code: 0, out: "/own: created\n" });
+  await cli("create", "/secret", "read_users=nobody", "sites=home");
+  const synced = await cli("sync", "home", "/secret", "--yes");
+  expect(synced.code).toBe(4);
+  expect(synced.out).toContain("the site has no user nobody");
+  expect(synced.err).toContain("mooring rule set /secret read_users@home=NAMES");
+  expect(there("/secret")).toBeUndefined();
+  expect((await service.cli(["site", "list"])).out).toContain("rules: 1 failing");
+  expect((await service.cli(["site", "log", "home"])).out).toContain("rule:/films");
+});
+
+test("a rule is moved and deleted here and there", async () => {
+  expect(await cli("move", "/own", "/other", "--yes")).toMatchObject({ code: 0 });
+  await expect.poll(() => there("/other")?.readme).toBe("text");
+  await expect.poll(() => there("/own")).toBeUndefined();
+  expect(await cli("delete", "/other", "/films", "/secret", "--yes")).toMatchObject({ code: 0 });
+  await expect.poll(() => site.rules.rows.size).toBe(0);
+});
