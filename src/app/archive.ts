@@ -9,6 +9,8 @@ import type { WebhookRegistry } from "../incidents/webhook/registry.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { createMountPart, type MountPartDeps } from "../mounts/archive/part.ts";
 import { createMountEtag } from "../mounts/mount-etag.ts";
+import { createRulePart, type RulePartDeps } from "../rules/archive/part.ts";
+import { createRuleEtag } from "../rules/rule-etag.ts";
 import { createServerPart, type ServerPartDeps } from "../servers/archive-part.ts";
 import { createSettingPart } from "../settings/archive/part.ts";
 import { SETTINGS } from "../settings/kind.ts";
@@ -22,6 +24,7 @@ export interface ArchiveParts {
   readonly sites: Pick<SiteRegistry, "state"> & SitePartDeps["registry"];
   readonly effects: SitePartDeps["effects"];
   readonly mounts: Pick<MountPartDeps, "list" | "running" | "managedBy">;
+  readonly rules: Pick<RulePartDeps, "list" | "onSites">;
   readonly webhooks: WebhookRegistry;
   readonly access: StorePart;
   /** File that declares a record of a part; undefined: clients may change it. */
@@ -74,6 +77,12 @@ export function openArchive(
         siteNames,
         families: () =>
           registry.sites().map(({ id, name }) => ({ id, name, kind: registry.state(id).kind })),
+      }),
+      createRulePart({
+        ...deps.rules,
+        etagOf: createRuleEtag(deps.services.fingerprint),
+        managedBy: (path) => deps.declaredBy("rules", path),
+        siteNames,
       }),
       createWebhookPart({
         registry: deps.webhooks,

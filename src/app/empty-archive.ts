@@ -2,6 +2,7 @@ import type { Archive } from "../archive/archive.ts";
 import type { Config } from "../config/config.ts";
 import { inMemory } from "../config/database.ts";
 import { mountRules } from "../mounts/kind.ts";
+import { folderRules } from "../rules/kind.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { createSiteRegistry } from "../sites/registry.ts";
 import { createDeclared } from "../state-file/declared.ts";
@@ -30,6 +31,7 @@ export async function openEmptyArchive(
     log,
     otherKinds: [
       mountRules({ driverOf: (name) => drivers.get(name), sites: () => offlineSites([]) }),
+      folderRules({ sites: () => offlineSites([]) }),
     ],
     version: programVersion(),
     managedBy: () => undefined,

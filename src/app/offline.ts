@@ -175,6 +175,16 @@ export async function openOfflineArchive(
       managedBy: (name) => declared.by("mounts", name),
       running: () => [],
     },
+    rules: {
+      list: async (_grant, paths) => {
+        const all = [...rulesByPath(services.ledger.snapshot().of(RULES)).values()];
+        return chosenOf(
+          all.map((rule) => ({ name: rule.path, rule })),
+          paths,
+        ).map(({ rule }) => rule);
+      },
+      onSites: NO_SERVERS,
+    },
     webhooks: createWebhookRegistry({
       store: store.incidents,
       sealer: createSealer(config.secretKeys),

@@ -14,7 +14,7 @@ const PUBLIC_BODY = 4 * 1024;
  */
 const SHORT_BODY = 256 * 1024;
 /** Fields of a request with up to 1,000 names, or the value of a setting or an item. */
-const LONG_FIELDS = new Set(["keys", "names", "only", "value", "uri", "url", "secret"]);
+const LONG_FIELDS = new Set(["keys", "names", "paths", "only", "value", "uri", "url", "secret"]);
 /** Bytes of the longest list of keys: 1,000 of 255 characters of four bytes, in quotes. */
 const KEYS = 1024 * 1024;
 /** Maximum number of values of a request without settings, mounts or a document: lists of 1,000 names. */

@@ -3,6 +3,7 @@ import { mapWriteError } from "../database/error.ts";
 import { followFeed } from "../ledger/feed.ts";
 import { isRuleChange } from "../rules/kind.ts";
 import type { RuleService } from "../rules/rule-service.ts";
+import type { RulesOnSites } from "../rules/rules-on-sites.ts";
 import { createRuleService } from "../rules/service.ts";
 import { createRulesOnSites, createRuleView, type LiveRules } from "../rules/site/on-sites.ts";
 import { createRuleRegistry } from "../rules/site/state.ts";
@@ -34,6 +35,7 @@ export interface RuleParts {
 /** Folder rules of sites. */
 export interface OpenRules {
   readonly rules: RuleService;
+  readonly onSites: RulesOnSites;
   /** Rules as the sites see them. */
   readonly kindOfSites: KindOfSites;
   /** Forwards a change on the upstream's own pages. */
@@ -99,6 +101,7 @@ export function openRules(parts: RuleParts): OpenRules {
   });
   return {
     rules,
+    onSites,
     kindOfSites: {
       kind: "rule",
       ...onSites.onSites,

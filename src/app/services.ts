@@ -130,6 +130,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   opened.defer(mountWork.close);
   const {
     rules,
+    onSites: rulesOnSites,
     kindOfSites: rulesOfSites,
     ...ruleWork
   } = openRules({
@@ -180,6 +181,13 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
           : names.map((name) => mounts.get(mounts.nameOf(name, grant), grant)),
       running: mounts.running,
       managedBy: mounts.declaredBy,
+    },
+    rules: {
+      list: async (grant, paths) =>
+        paths.length === 0
+          ? rules.list(grant)
+          : paths.map((path) => rules.get(rules.pathOf(path), grant)),
+      onSites: rulesOnSites,
     },
     webhooks: incidents.targets,
     access: archivePart,

@@ -34,18 +34,27 @@ const STORAGES: Table = {
   rows: LIMITS.storages,
 };
 
+const METAS: Table = {
+  member: "metas",
+  suffix: "meta",
+  required: ["path", "password"],
+  order: "id",
+  rows: LIMITS.storages,
+};
+
+/** Tables whose rows are read. */
+const READ: readonly Table[] = [SETTINGS, STORAGES, METAS];
+
 /** Tables of which only the rows are counted, by the members of a backup of the web page. */
 const COUNTED: Readonly<Record<string, string>> = {
   users: "users",
-  meta: "metas",
-  metas: "metas",
   sharing_dbs: "shares",
 };
 
 /**
  * Reads the SQLite file of an AList or OpenList server, which may run meanwhile, in the form of a
- * backup of its web page: the rows of settings and storages (bools are 0 and 1), and the numbers of
- * users, metas and shares.
+ * backup of its web page: the rows of settings, storages and metas (bools are 0 and 1), and the
+ * numbers of users and shares.
  *
  * @param table - name of the table of settings or storages, when the file has several sites.
  * @throws INVALID_ARGUMENT when there is no such table or more than one, or the file can't be
@@ -63,7 +72,7 @@ export function readServerDatabase(path: string, table?: string): Record<string,
     const prefix = prefixOf(chosen);
     const named = (suffix: string): string | undefined =>
       tables.find((name) => isOf(name, suffix) && prefixOf(name, suffix) === prefix);
-    const lists = [SETTINGS, STORAGES].flatMap((each) => {
+    const lists = READ.flatMap((each) => {
       const name = named(each.suffix);
       return name === undefined ? [] : [[each.member, readRows(database, name, each)]];
     });

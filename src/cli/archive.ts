@@ -38,6 +38,7 @@ const FATE = {
 const NOUNS: Readonly<Record<string, string>> = {
   settings: "setting",
   mounts: "mount",
+  rules: "folder rule",
   sites: "site",
   webhooks: "webhook",
   principals: "principal",

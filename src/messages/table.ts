@@ -132,6 +132,13 @@ export const MESSAGES = {
     "{items}: the history keeps no passwords. The rule is incomplete, and no site gets it until they are given",
   RULE_PASSWORDS_NOT_IN_DOCUMENT:
     "{items}: the document has no passwords. The rule is incomplete, and no site gets it until they are given",
+  VALUE_NOT_MAPPING: "{field} must be a mapping",
+  SITES_OF_ENTRY: "{field} must be a list of names, all or none",
+  RULE_MEMBER_UNKNOWN: "a folder rule has no {name}.{hint}",
+  RULE_SECRET_UNKNOWN: 'no folder rule has a secret "{name}"',
+  RULE_ROW_INVALID: "it is not a folder rule with a path",
+  RULE_ROW_USERS:
+    "its users have the ids of that server, and without them the folder would be open: adopt it from the site, or create it with names",
   RULES_WITHOUT_SERVERS: "no server can be reached from here: ask the running service",
 
   // Rollback, import and synchronization of one setting

@@ -1,7 +1,8 @@
 import { Code } from "@connectrpc/connect";
+import { reasonOf } from "../archive/reason.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { invalid, ServiceError } from "../messages/error.ts";
-import { joinTexts, message, type Text } from "../messages/message.ts";
+import { joinTexts, message } from "../messages/message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import type { MountInput } from "./input.ts";
@@ -43,7 +44,7 @@ export async function saveUsable(
     if (ticks.isDue()) await ticks.next();
     const result = names.has(input.name) ? repeated(input) : await save(input);
     if (result instanceof ServiceError) {
-      skipped.push(resultAs(nameOf(input), "skipped", reasonOf(result)));
+      skipped.push(resultAs(nameOf(input), "skipped", reasonOf(result, "mounts[0].")));
       continue;
     }
     names.add(input.name);
@@ -75,17 +76,4 @@ export function withNotes(
 function repeated({ name }: MountInput): ServiceError {
   const field = "mounts[0].name";
   return invalid([{ field, description: message("MOUNT_REPEATED", { field, name }) }]);
-}
-
-/**
- * First violation of a mount that was checked by itself, without its index, which is not a position
- * in the document.
- */
-function reasonOf({ violations: [first], text }: ServiceError): Text {
-  if (first === undefined) return text;
-  const { field, description } = first;
-  const place = field.replace(/^mounts\[0\]\./, "");
-  return typeof description === "string"
-    ? description.replace(field, place)
-    : description.with({ field: place });
 }

@@ -97,7 +97,7 @@ function partsOf(rule: Rule): Parts {
     values: inOrder(values) as typeof values,
     overrides: Object.fromEntries(overrides.sort(byPath)),
     ...(blind !== undefined && { blind }),
-    ...(missing.length > 0 && { missing }),
+    ...(missing.length > 0 && { missing: [...missing].sort() }),
   };
   const attributes: RuleAttributes = { paths: [...new Set(pathsOf(rule))] };
   return {

@@ -17,6 +17,7 @@ const LARGE = [
   "ImportArchive",
   "RestoreBackup",
   "SaveMounts",
+  "SaveRules",
   "SaveSettings",
   "UpdateSite",
   "UpdateWebhook",
@@ -28,9 +29,11 @@ const ITEMS = ["ValidateDriverConfig"];
 /** Requests with up to 1,000 names, or one value. */
 const LONG = [
   "AdoptMounts",
+  "AdoptRules",
   "AdoptSite",
   "BatchGetSettings",
   "DeleteMounts",
+  "DeleteRules",
   "ExportArchive",
   "ExportMounts",
   "ReplaceCredential",
@@ -38,6 +41,7 @@ const LONG = [
   "SetAria2",
   "SetQbittorrent",
   "SyncMounts",
+  "SyncRules",
   "SyncSite",
   "TestMounts",
 ];
@@ -99,7 +103,7 @@ describe("the number of values of a request", () => {
 
   test("is 400,000 with a document of rows, and 100,000 with other JSON documents", () => {
     expect(namesWith(400_000)).toEqual(["ImportArchive", "RestoreBackup"]);
-    expect(namesWith(100_000)).toEqual(["SaveMounts"]);
+    expect(namesWith(100_000)).toEqual(["SaveMounts", "SaveRules"]);
   });
 
   test("is 10,000 for the items of one driver", () => {
@@ -122,7 +126,7 @@ describe("the number of values of a request", () => {
     const wide = createMessageLimits({ maxValue: 2 ** 20 });
     for (const method of methods) {
       const isDocument = ["ImportArchive", "RestoreBackup"].includes(method.name);
-      const hasItems = ["SaveMounts", ...ITEMS].includes(method.name);
+      const hasItems = ["SaveMounts", "SaveRules", ...ITEMS].includes(method.name);
       expect(limits(method).text).toBe(
         isDocument ? Number.POSITIVE_INFINITY : hasItems ? 2 ** 21 : 2 ** 18,
       );

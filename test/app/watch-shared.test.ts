@@ -15,7 +15,7 @@ const STREAMS = 25;
 
 const LIMITED = createGrant(
   SCOPES.filter((scope) => /^(settings|mounts|drivers)/.test(scope)),
-  ["mount:/team/*", "key:site_*"],
+  ["mount:/team/*", "rule:/team/*", "key:site_*"],
 );
 
 const site = startedForAll(startStandIn);
@@ -53,6 +53,7 @@ const changes: Readonly<Record<string, () => unknown>> = {
   WatchPublicSettings: save("public"),
   WatchSettings: save("settings"),
   WatchAudit: save("audit"),
+  WatchRules: () => local.call("SaveRules", { rules: [{ path: "/team/after", readme: "x" }] }),
   WatchMounts: () => local.call("SaveMounts", { mounts: [mount("after")] }),
   WatchSites: () =>
     local.call("UpdateSite", { name: "one", site: { exclude: { patterns: ["aria2_*"] } } }),

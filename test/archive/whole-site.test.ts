@@ -141,6 +141,38 @@ const mountsOf = (names: readonly string[]) =>
     ),
   );
 
+/** Folder rules on some of the sites, with values of their own there. */
+const rulesOf = (names: readonly string[]) =>
+  fc.uniqueArray(
+    fc.record({
+      path: fc.stringMatching(/^\/[a-z\u00e9 ]{0,12}[a-z]$/),
+      password: fc.string({ unit: "grapheme", maxLength: 20 }).map(printable),
+      pSub: fc.boolean(),
+      write: fc.boolean(),
+      hide: fc.constantFrom("", "\\.tmp$", "(?i)thumbs\n^\\."),
+      readme: text,
+      readUsers: some(["ann", "bob"]),
+      sites: fc.oneof(
+        fc.constant({ all: true }),
+        fc.constant({ none: true }),
+        ...(names.length > 0
+          ? [fc.subarray([...names], { minLength: 1 }).map((chosen) => ({ names: chosen }))]
+          : []),
+      ),
+      own: some(names),
+      ownPassword: fc.constantFrom(undefined, "", "own-password"),
+    }),
+    { selector: ({ path }) => path, maxLength: 4 },
+  );
+
+function listValue(texts: readonly string[]) {
+  return { values: texts.map((value) => ({ kind: { case: "stringValue", value } })) };
+}
+
+function printable(value: string): string {
+  return value.replace(/\p{Cc}/gu, "");
+}
+
 const webhooksOf = (names: readonly string[]) =>
   fc.uniqueArray(
     fc.record({
@@ -162,8 +194,10 @@ const principals = fc.uniqueArray(
     isDisabled: fc.boolean(),
     tokens: fc.array(
       fc.record({
-        scopes: fc.subarray(["settings:read", "history:read", "mounts:read"], { minLength: 1 }),
-        limits: some(["key:s3_*", "group:5", "mount:/films/*"]),
+        scopes: fc.subarray(["settings:read", "history:read", "mounts:read", "rules:read"], {
+          minLength: 1,
+        }),
+        limits: some(["key:s3_*", "group:5", "mount:/films/*", "rule:/films*"]),
         comment: text,
         neverExpires: fc.boolean(),
         end: fc.constantFrom("none", "revoked", "rotated"),
@@ -181,6 +215,7 @@ const states = sites.chain((all) => {
     custom,
     sites: fc.constant(all),
     mounts: mountsOf(names),
+    rules: rulesOf(names),
     webhooks: webhooksOf(names),
     principals,
   });
@@ -228,6 +263,21 @@ async function create({ call }: LocalServices, state: State): Promise<void> {
     ),
   }));
   if (mounts.length > 0) await call("SaveMounts", { mounts, allowSharedCredential: true });
+  const rules = state.rules.map(({ own, ownPassword, readUsers, ...rule }) => ({
+    ...rule,
+    readUsers: listValue(readUsers),
+    overrides: Object.fromEntries(
+      own.map((site, at) => [
+        site,
+        {
+          header: site,
+          ...(at % 2 === 0 && { path: `/own${rule.path}`, writeUsers: listValue(["bob"]) }),
+          ...(ownPassword !== undefined && { password: ownPassword }),
+        },
+      ]),
+    ),
+  }));
+  if (rules.length > 0) await call("SaveRules", { rules });
   for (const { classes, withoutUnknown, sites: names, ...webhook } of state.webhooks)
     await call("CreateWebhook", {
       webhook: { ...webhook, classes: { classes, withoutUnknown }, sites: { names } },
@@ -258,6 +308,7 @@ async function shown({ call }: LocalServices) {
   for (const [rpc, request] of [
     ["ListSettings", {}],
     ["ListMounts", {}],
+    ["ListRules", {}],
     ["ListSites", {}],
     ["ListWebhooks", {}],
     ["ListPrincipals", { pageSize: 100 }],
@@ -350,11 +401,12 @@ test("a state without its secrets is the same in an empty Mooring, and names wha
         const isComplete = (each: Readonly<Record<string, unknown>>): boolean =>
           each["omitted"] === undefined && !lossy.has(String(each["key"] ?? each["name"]));
         const other = (await exported(to, SecretsMode.OMIT)).content;
-        for (const part of ["settings", "mounts", "sites", "principals"])
+        for (const part of ["settings", "mounts", "rules", "sites", "principals"])
           expect(other[part]?.filter(isComplete)).toEqual(content[part]?.filter(isComplete));
         // Entries without their secrets are the same too. Settings whose values on a site are not
         // known are excluded there, and webhooks without their address are disabled.
-        for (const part of ["mounts", "principals"]) expect(other[part]).toEqual(content[part]);
+        for (const part of ["mounts", "rules", "principals"])
+          expect(other[part]).toEqual(content[part]);
         expect(other["sites"]).toEqual(content["sites"]?.map(withoutOverrides));
         expect(other["webhooks"]).toEqual(
           content["webhooks"]?.map((webhook) => ({ ...webhook, disabled: true })),

@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<string, MessageKey>> = {
 };
 
 /** Parts of an export, in their order. */
-export const EXPORTED = ["settings", "mounts", "sites", "webhooks", "principals"];
+export const EXPORTED = ["settings", "mounts", "rules", "sites", "webhooks", "principals"];
 /** Parts that can be restored from a backup. */
 export const RESTORED = [...EXPORTED, "servers"];
 
