@@ -132,7 +132,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "database/error.ts",
     "files",
     "messages",
+    "settings/definition-file.ts",
     "settings/format/registry.ts",
+    "settings/item.ts",
   ],
   // In front of a server.
   upstream: [
@@ -164,6 +166,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "database/glob.ts",
     "messages/error.ts",
     "settings/server-own.ts",
+    "state-file",
     "transport/listen.ts",
   ],
 };

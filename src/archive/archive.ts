@@ -12,6 +12,7 @@ import {
   type Section,
   writeArchive,
 } from "./document.ts";
+import { secretMembersOf } from "./identifier.ts";
 import type {
   ArchiveCaller,
   ArchivePart,
@@ -89,6 +90,14 @@ export interface Imported {
   readonly revision: number;
   readonly results: readonly PartResult[];
   readonly skipped: readonly SkippedPart[];
+  /** For a dry run of a declared document. */
+  readonly leftAlone?: readonly LeftAlone[];
+}
+
+/** Entries of a part that a declared document does not name: they stay as they are. */
+export interface LeftAlone {
+  readonly part: string;
+  readonly names: readonly string[];
 }
 
 /** Archives of everything that its parts have. */
@@ -251,7 +260,9 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         // A transaction of the ledger is written as a whole or not at all. Others are planned first.
         const isOne = planned.every(({ part }) => part.kind === "ledger") && !isDeclared;
         const plan = dryRun || !isOne ? await run(true) : undefined;
-        return { ...(dryRun && plan !== undefined ? plan : await run(false)), skipped };
+        if (!dryRun || plan === undefined) return { ...(await run(false)), skipped };
+        const leftAlone = isDeclared ? await leftAloneBy(chosen, given, caller) : [];
+        return { ...plan, skipped, leftAlone };
       } finally {
         end();
       }
@@ -259,12 +270,31 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
   };
 }
 
-function declaredEntries<Draft>(
-  { secretMembers }: ArchivePart<Draft>,
-  given: GivenEntries,
-): GivenEntries {
+function declaredEntries(part: { readonly name: string }, given: GivenEntries): GivenEntries {
   if (given.entries === undefined) return given;
-  return { entries: withoutSecretMembers(given.entries, secretMembers) };
+  return { entries: withoutSecretMembers(given.entries, secretMembersOf(part.name)) };
+}
+
+/** What the caller may read here and a declared document does not name. */
+async function leftAloneBy<Draft>(
+  parts: readonly ArchivePart<Draft>[],
+  given: ReadonlyMap<string, GivenEntries>,
+  { grant }: ArchiveCaller,
+): Promise<readonly LeftAlone[]> {
+  const left: LeftAlone[] = [];
+  if (!grant.has("backup:export")) return left;
+  for (const part of parts) {
+    if (part.exportScope !== undefined && !grant.has(part.exportScope)) continue;
+    const { entries = [] } = given.get(part.name) ?? {};
+    const named = new Set(entries.map(({ name }) => name));
+    const all = { grant, names: [], includeServerOwn: false, withSecrets: false };
+    const { entries: here } = await part.export(all);
+    const names = here
+      .filter((entry) => !named.has(entry.name) && part.isDefault?.(entry) !== true)
+      .map(({ name }) => name);
+    if (names.length > 0) left.push({ part: part.name, names });
+  }
+  return left;
 }
 
 /** Reason for which the caller may not import a part. */

@@ -1,4 +1,18 @@
+import { ownValue } from "../own-value.ts";
+
 /** Member that names an entry of a part in an archive. */
 export function identifierOf(part: string): string {
   return part === "settings" ? "key" : "name";
+}
+
+/** Members of entries that are secrets, which a file that declares them may have inline. */
+const SECRETS: Readonly<Record<string, readonly string[]>> = {
+  sites: ["token"],
+  webhooks: ["url", "secret"],
+  rules: ["password"],
+};
+
+/** Members of the entries of a part that are secrets. */
+export function secretMembersOf(part: string): readonly string[] {
+  return ownValue(SECRETS, part) ?? [];
 }

@@ -164,13 +164,13 @@ interface CommonPart {
   readonly importNeedsRoot?: boolean;
   /** Whether imports by tokens with limits are refused. Default: false. */
   readonly refusesLimits?: boolean;
-  /** Members of an entry that are secrets, such as the token of a site. Default: none. */
-  readonly secretMembers?: readonly string[];
   /** Maximum number of entries. */
   readonly most: number;
   /** Whether it calls servers: only backups and restores have it, and calls that name it. */
   readonly isOfServers?: true;
   export(request: ExportRequest): Promise<ExportedPart>;
+  /** Reports whether an exported entry has only the values of a new Mooring. Default: none has. */
+  isDefault?(entry: ArchiveEntry): boolean;
 }
 
 /** Part whose records are in the ledger: the import of all such parts is one revision. */

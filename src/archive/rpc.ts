@@ -7,6 +7,7 @@ import {
   ExportArchiveResponseSchema,
   type ImportArchiveRequest,
   ImportArchiveResponseSchema,
+  LeftAloneSchema,
   SecretsMode as SecretsModeProto,
   type SkippedPart as SkippedPartMessage,
   SkippedPartSchema,
@@ -68,8 +69,14 @@ export function archiveImpl(
           { field: "document", description: message("FIELD_MISSING", { field: "document" }) },
         ]);
       checkPassphrase(request.passphrase);
-      const options = { ...optionsOf(request), signal: context.signal };
-      const { revision, results, skipped } = await whileAllowed(context, (renew) => {
+      const declared = request.declared ? { file: undefined } : undefined;
+      const options = { ...optionsOf(request), declared, signal: context.signal };
+      const {
+        revision,
+        results,
+        skipped,
+        leftAlone = [],
+      } = await whileAllowed(context, (renew) => {
         const caller = { grant: grantOf(context), origin: originOf(context, reason), renew };
         return archive.import(document, caller, options);
       });
@@ -80,10 +87,20 @@ export function archiveImpl(
         results: results.map((result) => resultToProto(result, say)),
         skipped: skipped.map((part) => skippedToProto(part, say)),
         pendingSites: dryRun ? [] : pending(context),
+        leftAlone: leftAlone.map(({ part, names }) =>
+          create(LeftAloneSchema, {
+            part,
+            count: names.length,
+            names: names.slice(0, MAX_LEFT_ALONE),
+          }),
+        ),
       });
     },
   };
 }
+
+/** Maximum number of names of a part that a declared document does not name. */
+const MAX_LEFT_ALONE = 100;
 
 /** Dry runs with guessed values could reveal secrets: they are counted in the audit. */
 export function noteGuesses(

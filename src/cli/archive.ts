@@ -35,7 +35,7 @@ const FATE = {
 } as const;
 
 /** Singular of an entry of each part, for counts. */
-const NOUNS: Readonly<Record<string, string>> = {
+export const NOUNS: Readonly<Record<string, string>> = {
   settings: "setting",
   mounts: "mount",
   rules: "folder rule",
@@ -46,7 +46,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 };
 
 /** Time limit in milliseconds of an import: it is planned and written. */
-const PATIENCE = 120_000;
+export const PATIENCE = 120_000;
 
 /** Parts in `--only`. */
 export function readOnly(args: Arguments): readonly string[] {

@@ -18,6 +18,7 @@ import { rollbackCommand } from "./command/rollback.ts";
 import { ruleCommand } from "./command/rule.ts";
 import { setCommand, unsetCommand } from "./command/save.ts";
 import { siteCommand } from "./command/site.ts";
+import { applyCommand, planCommand } from "./command/state-file.ts";
 import { healthCommand, statusCommand } from "./command/status.ts";
 import { tokenCommand } from "./command/token.ts";
 import { userCommand } from "./command/user.ts";
@@ -41,6 +42,8 @@ export const commands: readonly Command[] = [
   rollbackCommand,
   exportCommand,
   importCommand,
+  planCommand,
+  applyCommand,
   backupCommand,
   siteCommand,
   mountCommand,
@@ -73,29 +76,30 @@ export async function runCli(world: World): Promise<ExitCode> {
   const output = createOutput(world.stdout, world.env);
   const errors = createOutput(world.stderr, world.env);
   try {
-    await dispatch(world, output, errors);
-    return EXIT.ok;
+    return await dispatch(world, output, errors);
   } catch (error) {
     if (error instanceof OutputClosed) return EXIT.ok;
     return report(error, world, errors);
   }
 }
 
-async function dispatch(world: World, output: Output, errors: Output): Promise<void> {
+async function dispatch(world: World, output: Output, errors: Output): Promise<ExitCode> {
   const [name = "help", ...rest] = world.args;
   const [topic, ...args] = name === "help" ? rest : [name, ...rest];
-  if (topic === "help" || topic === undefined) return output.write(overview(commands));
+  if (topic === "help" || topic === undefined) {
+    await output.write(overview(commands));
+    return EXIT.ok;
+  }
   const command = findCommand(topic);
   // Arguments after -- are not flags.
   const flags = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   const [action = ""] = args.filter((arg) => !arg.startsWith("-"));
-  if (name === "help" || flags.includes("--help") || flags.includes("-h"))
-    return output.write(
-      action === "" || command.actions === undefined
-        ? helpOf(command)
-        : helpOfAction(command, action),
-    );
-  await runCommand(command, args, { world, output, errors });
+  if (name === "help" || flags.includes("--help") || flags.includes("-h")) {
+    const isWhole = action === "" || command.actions === undefined;
+    await output.write(isWhole ? helpOf(command) : helpOfAction(command, action));
+    return EXIT.ok;
+  }
+  return runCommand(command, args, { world, output, errors });
 }
 
 function findCommand(name: string): Command {
@@ -109,9 +113,10 @@ async function runCommand(
   command: Command,
   argv: readonly string[],
   { world, output, errors }: { world: World; output: Output; errors: Output },
-): Promise<void> {
+): Promise<ExitCode> {
   const args = readArguments(argv, [...command.flags, ...flagsShared(command)]);
   checkCount(command, args.positionals.length);
+  let code: ExitCode = EXIT.ok;
   let connecting: Promise<Connection> | undefined;
   const connect = (): Promise<Connection> => {
     connecting ??= openConnection(args, world, { anonymous: command.anonymous === true });
@@ -124,9 +129,13 @@ async function runCommand(
       output,
       errors,
       connect: async () => (await connect()).settings,
+      exitWith: (chosen) => {
+        code = chosen;
+      },
       connectTo: async (service) => createClient(service, (await connect()).transport),
       notice: (text) => void errors.write(`mooring: ${printableText(text)}\n`).catch(() => {}),
     });
+    return code;
   } catch (error) {
     throw error instanceof ConnectError ? explainCall(error, await connect()) : error;
   } finally {
@@ -151,7 +160,8 @@ async function report(error: unknown, { args }: World, errors: Output): Promise<
     error instanceof CliFailure
       ? error
       : new CliFailure(EXIT.failed, error instanceof Error ? error.message : String(error));
-  const command = commands.find(({ name }) => name === args[0])?.name;
+  const { name: command, failureCode = failure.exitCode } =
+    commands.find(({ name }) => name === args[0]) ?? {};
   const head = `mooring${command === undefined ? "" : ` ${command}`}: ${failure.message}`;
   const hint =
     failure.exitCode === EXIT.usage
@@ -160,7 +170,7 @@ async function report(error: unknown, { args }: World, errors: Output): Promise<
   const lines = [head, ...failure.lines.map((line) => `  ${line}`), ...hint];
   // The reader of standard error may have closed it.
   await errors.write(`${lines.map(printableText).join("\n")}\n`).catch(() => undefined);
-  return failure.exitCode;
+  return failureCode;
 }
 
 /** One line per command, for the program's own help; no line feed at the end. */

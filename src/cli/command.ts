@@ -4,7 +4,7 @@ import { quote } from "../config/complaint.ts";
 import { nearest } from "../suggestion.ts";
 import { type Arguments, counted, type FlagName } from "./argument.ts";
 import type { SettingClient } from "./connection.ts";
-import { CliFailure, EXIT, usage } from "./failure.ts";
+import { CliFailure, EXIT, type ExitCode, usage } from "./failure.ts";
 import type { Output } from "./output.ts";
 import { canAsk } from "./prompt.ts";
 import type { World } from "./world.ts";
@@ -34,6 +34,8 @@ export interface Command {
    * @throws CliFailure or ConnectError, which determine the exit code.
    */
   readonly run: (run: CommandRun) => Promise<void>;
+  /** Exit code of every failure. Default: by its reason. */
+  readonly failureCode?: ExitCode;
 }
 
 /** Context of a running command. */
@@ -51,6 +53,8 @@ export interface CommandRun {
   connect(): Promise<SettingClient>;
   /** Like connect, for other services of the contract. */
   connectTo<S extends DescService>(service: S): Promise<Client<S>>;
+  /** Sets the exit code of a success. Default: 0. */
+  exitWith(code: ExitCode): void;
   /** Writes a line that is not a result to standard error. */
   notice(text: string): void;
 }

@@ -76,7 +76,6 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     exportScope: "sites:read",
     // As CreateSite and UpdateSite: values and mounts of Mooring are sent to the address of a site.
     importScopes: ["sites:manage", "settings:reveal", "mounts:reveal"],
-    secretMembers: ["token"],
     most: MAX_SITES,
     names,
     createdBy: (context) => created.get(context) ?? [],

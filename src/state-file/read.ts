@@ -250,11 +250,13 @@ function createReader({
     });
   }
 
-  /** A known setting has a value; any other one a mapping with `value`. */
+  /** A known setting has a value; any other one a mapping with `value`, as in an archive. */
   function readSetting(key: string, node: Node | null, place: PlaceTree): ReadEntry | undefined {
     const shape = shapeOf(key);
     try {
-      if (shape !== undefined || !isMap(node)) {
+      const isDescribed =
+        isMap(node) && shape !== "json" && (shape === undefined || node.has("value"));
+      if (!isDescribed) {
         const { text: value, hidden } = settingText(node, shape ?? "json", references);
         return { entry: { name: key, members: { value } }, hidden };
       }
@@ -322,7 +324,12 @@ function createReader({
           return "";
         }
       }
-      if (isSeq(value)) return value.items.map((item) => plain(item, at, depth + 1));
+      if (isSeq(value))
+        return value.items.map((item, number) => {
+          const inner = newPlace(offsetOf(item));
+          at.members.set(`[${number}]`, inner);
+          return plain(item, inner, depth + 1);
+        });
       if (isMap(value)) return mapping(value.items, at, depth);
       if (value !== null)
         report(offsetOf(value), "", "anchors and aliases are not supported", at.offset);

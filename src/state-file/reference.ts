@@ -2,11 +2,12 @@ import { resolve } from "node:path";
 import { type ReadBoundedFile, textOf } from "../files/bounded-file.ts";
 
 /** Maximum size of a referenced file, in bytes. */
-const MAX_FILE_BYTES = 64 * 1024;
+export const MAX_FILE_BYTES = 64 * 1024;
 /** Maximum length of a resolved value, in UTF-16 units. */
 const MAX_VALUE = 64 * 1024;
-/** Maximum number of files referenced by a file. */
-const MAX_FILES = 100;
+/** Maximum number of files referenced by a file, and of their characters. */
+const MAX_FILES = 4_000;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * Matches `$${` for a literal `${`, a reference, or an unclosed reference with the rest of the
@@ -45,6 +46,7 @@ export interface ReferencesDeps {
 export function createReferences({ env, readFile, folder }: ReferencesDeps): References {
   const contents = new Map<string, string>();
   const referred = new Set<string>();
+  let total = 0;
 
   const fromEnv = (name: string): string => {
     if (!ENV_NAME.test(name)) throw new Error(`\${env:…} needs the name of a variable`);
@@ -62,6 +64,9 @@ export function createReferences({ env, readFile, folder }: ReferencesDeps): Ref
       throw new Error(`more than ${MAX_FILES} files are referred to`);
     referred.add(path);
     const text = readText(readFile, path);
+    total += text.length;
+    if (total > MAX_CHARACTERS)
+      throw new Error(`the referred files have more than ${MAX_CHARACTERS} characters together`);
     contents.set(path, text);
     return text;
   };

@@ -3,6 +3,7 @@
 import { rm } from "node:fs/promises";
 import { createServer, request as forward } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { Message } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -11,6 +12,10 @@ import { type ImportArchiveResponse, SecretsMode } from "../../gen/mooring/v1/ba
 import { IncidentClass } from "../../gen/mooring/v1/incident_pb.js";
 import { MountContent } from "../../gen/mooring/v1/mount_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
+import { STATE_FILE } from "../../src/state-file/form.ts";
+import { documentOf, parseStateFile } from "../../src/state-file/read.ts";
+import { readKnownSettings } from "../../src/state-file/shapes.ts";
+import { writeStateFile } from "../../src/state-file/write.ts";
 import { type LocalServices, startLocalServices } from "../app/local-services.ts";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
@@ -422,4 +427,57 @@ test("a state without its secrets is the same in an empty Mooring, and names wha
     ),
     RUNS,
   );
+});
+
+test("a state written as a file that declares it is the same in an empty Mooring, and planned as it is applied", async () => {
+  const folder = newDatabaseFolder();
+  const path = join(folder, "state.yaml");
+  const known = readKnownSettings();
+  const options = { known, all: false, pathOf: (file: string) => `secrets/${file}`, comment: "" };
+  /** The document of a written file, whose secrets are in files. */
+  const declaredOf = async (document: Readonly<Record<string, unknown>>) => {
+    const { text, secrets } = writeStateFile(document, options);
+    const values = new Map(
+      secrets.map(({ file, value }) => [join(folder, "secrets", file), value]),
+    );
+    const file = parseStateFile(text, {
+      form: STATE_FILE,
+      path,
+      env: {},
+      readFile: (each) => Buffer.from(values.get(each) ?? ""),
+      parts: ["sites", "settings", "mounts", "webhooks", "principals"],
+      shapeOf: (key) => known.get(key)?.shape,
+    });
+    expect(file.problems).toEqual([]);
+    return { document: documentOf(file), text };
+  };
+  const more = { declared: true, includeServerOwn: true };
+  await fc.assert(
+    fc.asyncProperty(states, (state) =>
+      withTwo(async (from, to) => {
+        await create(from, state);
+        const { document } = await declaredOf((await exported(from, SecretsMode.CLEAR)).document);
+        const outcomes = ({ results }: ImportArchiveResponse) =>
+          results.map(({ part, name, outcome, differs, effects }) => [
+            part,
+            name,
+            outcome,
+            differs,
+            effects,
+          ]);
+        const plan = await imported(to, document, { ...more, dryRun: true });
+        const applied = await imported(to, document, more);
+        expect(outcomes(applied)).toEqual(outcomes(plan));
+        expect(await shown(to)).toEqual(await shown(from));
+        const again = await imported(to, document, { ...more, dryRun: true });
+        expect(again.results.filter(({ outcome }) => outcome !== "unchanged")).toEqual([]);
+        expect(again.leftAlone.filter(({ part }) => part !== "settings")).toEqual([]);
+        // The other way: the origin equals its own file, and the copy writes the same file.
+        const back = await imported(from, document, { ...more, dryRun: true });
+        expect(back.results.filter(({ outcome }) => outcome !== "unchanged")).toEqual([]);
+      }),
+    ),
+    RUNS,
+  );
+  await rm(folder, { recursive: true });
 });

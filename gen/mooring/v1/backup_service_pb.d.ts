@@ -165,6 +165,16 @@ export declare type ImportArchiveRequest = Message<"mooring.v1.ImportArchiveRequ
    * @generated from field: bool pause_sites = 11;
    */
   pauseSites: boolean;
+
+  /**
+   * The document is that of a file that declares records: each entry is applied as it stands, or
+   * INVALID_ARGUMENT names all that cannot be, with fields such as
+   * `mounts[0].config.root_folder_path`, and nothing is changed. Secrets may stand among the members
+   * of an entry.
+   *
+   * @generated from field: bool declared = 12;
+   */
+  declared: boolean;
 };
 
 /**
@@ -207,6 +217,14 @@ export declare type ImportArchiveResponse = Message<"mooring.v1.ImportArchiveRes
    * @generated from field: repeated mooring.v1.PendingSite pending_sites = 4;
    */
   pendingSites: PendingSite[];
+
+  /**
+   * With declared and dry_run: what is here and not in the document, as far as the caller may read
+   * it. It is left as it is.
+   *
+   * @generated from field: repeated mooring.v1.LeftAlone left_alone = 5;
+   */
+  leftAlone: LeftAlone[];
 };
 
 /**
@@ -214,6 +232,40 @@ export declare type ImportArchiveResponse = Message<"mooring.v1.ImportArchiveRes
  * Use `create(ImportArchiveResponseSchema)` to create a new message.
  */
 export declare const ImportArchiveResponseSchema: GenMessage<ImportArchiveResponse>;
+
+/**
+ * Entries of a part that a declared document does not name.
+ *
+ * @generated from message mooring.v1.LeftAlone
+ */
+export declare type LeftAlone = Message<"mooring.v1.LeftAlone"> & {
+  /**
+   * Name of the part.
+   *
+   * @generated from field: string part = 1;
+   */
+  part: string;
+
+  /**
+   * Number of the entries. Of settings, those count whose value is not the default.
+   *
+   * @generated from field: int32 count = 2;
+   */
+  count: number;
+
+  /**
+   * Their names, at most 100.
+   *
+   * @generated from field: repeated string names = 3;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message mooring.v1.LeftAlone.
+ * Use `create(LeftAloneSchema)` to create a new message.
+ */
+export declare const LeftAloneSchema: GenMessage<LeftAlone>;
 
 /**
  * Result for an entry of an archive.

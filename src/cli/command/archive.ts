@@ -2,12 +2,14 @@
 
 import { exportArchive, importArchive, readOnly } from "../archive.ts";
 import type { Command } from "../command.ts";
+import { usage } from "../failure.ts";
 
 export const exportCommand: Command = {
   name: "export",
   usage: [
     "export [FILE] [--only PARTS] [--secrets MODE] [--passphrase-file PATH] [--force]",
     "export [FILE] [--include-server-own]",
+    "export [FILE] --as-file [--output FILE] [--secrets-dir DIR] [--all] [--only PARTS]",
   ],
   summary: "Write an archive of the whole site",
   details: [
@@ -16,15 +18,36 @@ export const exportCommand: Command = {
     "output. Secrets are omitted, sealed with a passphrase (from --passphrase-file or",
     "MOORING_PASSPHRASE, otherwise typed), or written in the clear. import reads the",
     "file. The admin token of this service is left out unless --include-server-own is",
-    "given.",
+    "given. --as-file writes a YAML file for MOORING_STATE_FILE, plan and apply instead,",
+    "with settings that are not the default (--all: all), and with references to files",
+    "in place of secrets; --secrets-dir writes these files too.",
   ],
-  flags: ["force", "include-server-own", "only", "passphrase-file", "secrets"],
+  flags: [
+    "all",
+    "as-file",
+    "force",
+    "include-server-own",
+    "only",
+    "output",
+    "passphrase-file",
+    "secrets",
+    "secrets-dir",
+  ],
   offline: true,
   positionals: [0, 1],
   run: async (run) => {
-    const [file = "-"] = run.args.positionals;
+    const { args } = run;
+    const [named = "-"] = args.positionals;
+    const file = args.text("output") ?? (named === "-" ? undefined : named);
+    if (args.is("as-file")) {
+      // Imported on demand: it loads the parser of YAML.
+      const { exportAsFile } = await import("../state-file.ts");
+      return exportAsFile(run, file);
+    }
+    for (const flag of ["all", "secrets-dir"] as const)
+      if (args.has(flag)) throw usage(`--${flag} goes with --as-file only`);
     await exportArchive(run, {
-      file: file === "-" ? undefined : file,
+      file,
       only: readOnly(run.args),
       names: [],
     });

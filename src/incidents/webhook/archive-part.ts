@@ -48,7 +48,6 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
     name: "webhooks",
     exportScope: "webhooks:manage",
     importScopes: ["webhooks:manage"],
-    secretMembers: ["url", "secret"],
     most: MAX_WEBHOOKS,
     export: async ({ grant, names, withSecrets }) => {
       await mapWriteError(registry.load());

@@ -56,6 +56,8 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
         leftOut: items.filter(isLeft).map(({ key }) => key),
       };
     },
+    isDefault: ({ name, content: { value } }) =>
+      ledger.snapshot().get(SETTINGS, name)?.definition?.default === value,
     decide: async (draft, given, { caller, choices }) => {
       const rights = rightsOfGrant(caller.grant);
       const isOwn = choices.declared?.file !== undefined;

@@ -1,0 +1,162 @@
+// The commands plan, apply and export --as-file.
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Service, startService } from "./service.ts";
+
+let folder: string;
+let service: Service;
+const cli = (...args: string[]) => service.cli(args, { cwd: folder });
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mooring-plan-"));
+  service = await startService();
+});
+
+afterEach(async () => {
+  await service.remove();
+  await rm(folder, { recursive: true });
+});
+
+const WHOLE = `version: 1
+settings:
+  site_title: Harbour
+  aria2_secret: \${file:aria2}
+mounts:
+  films:
+    path: /films
+    driver: Local
+    config: { root_folder_path: /srv/films }
+    sites: all
+principals:
+  ci: { kind: program }
+`;
+
+async function write(text = WHOLE): Promise<void> {
+  await writeFile(join(folder, "aria2"), "secret-of-aria2\n");
+  await writeFile(join(folder, "state.yaml"), text);
+}
+
+test("a plan exits with 2 and shows what would change; apply does it in one revision; then the plan is equal", async () => {
+  await write();
+  await service.cli(["set", "announcement=left alone"]);
+  const plan = await cli("plan", "state.yaml");
+  expect(plan).toMatchObject({ code: 2, err: "" });
+  expect(plan.out).toMatch(/settings\s+site_title\s+changed/);
+  expect(plan.out).toMatch(/mounts\s+films\s+created/);
+  expect(plan.out).toMatch(/principals\s+ci\s+created/);
+  expect(plan.out).toContain("Not in the file, left as it is:\n  settings: announcement");
+  expect(plan.out).not.toContain("secret-of-aria2");
+  const before = await service.newest();
+  expect(await cli("apply", "state.yaml")).toMatchObject({ code: 0 });
+  expect(await service.newest()).toBe(before + 1);
+  expect((await cli("history", "--limit", "1")).out).toContain("file state.yaml");
+  expect(await cli("get", "aria2_secret", "--reveal")).toMatchObject({ out: "secret-of-aria2\n" });
+  const again = await cli("plan", "state.yaml");
+  expect(again).toMatchObject({ code: 0 });
+  expect(again.out).toContain("0 created, 0 changed, 4 unchanged");
+  expect(await cli("apply", "state.yaml")).toMatchObject({ code: 0 });
+  expect(await service.newest()).toBe(before + 1);
+});
+
+test("a plan of one part leaves the others out, and is JSON on request", async () => {
+  await write();
+  const { code, out } = await cli("plan", "state.yaml", "--only", "settings", "--json");
+  const { results } = JSON.parse(out) as { results: { part: string }[] };
+  expect(code).toBe(2);
+  expect(new Set(results.map(({ part }) => part))).toEqual(new Set(["settings"]));
+});
+
+describe("an invalid file changes nothing and is explained by line", () => {
+  test.each([
+    ["settings:\n  site_tile: x\n", "state.yaml:2:3: site_tile: there is no such setting."],
+    ["setings: {}\n", 'state.yaml:1:1: there is no section "setings". Did you mean "settings"?'],
+    ["settings:\n  site_title: ${file:absent}\n", "state.yaml:2:3: site_title: the file "],
+    [
+      "mounts:\n  a: { path: /a, driver: Local, sites: [nowhere], config: { x: 1 } }\n",
+      "state.yaml:2:33: a.sites: there is no site",
+    ],
+    ["settings:\n  site_title: a\n  token: short\n", "state.yaml:3:3: token: "],
+  ])("%j", async (text, line) => {
+    await write(text);
+    const before = await service.newest();
+    const plan = await cli("plan", "state.yaml");
+    expect(plan).toMatchObject({ code: 1, out: "" });
+    expect(plan.err).toContain(line);
+    const applied = await cli("apply", "state.yaml", "--yes");
+    expect(applied.code).toBe(4);
+    expect(applied.err).toContain(line);
+    expect(await service.newest()).toBe(before);
+  });
+
+  test("a missing file, an unknown flag and a missing argument are failures of the plan", async () => {
+    for (const args of [["absent.yaml"], ["state.yaml", "--nope"], []])
+      expect((await cli("plan", ...args)).code).toBe(1);
+  });
+});
+
+test("files of settings and of mounts are planned as well", async () => {
+  await writeFile(join(folder, "settings.yaml"), "settings:\n  site_title: One\n");
+  await writeFile(join(folder, "mounts.yaml"), "mounts: {}\n");
+  expect((await cli("plan", "settings.yaml")).code).toBe(2);
+  expect((await cli("plan", "mounts.yaml")).code).toBe(0);
+});
+
+test("export --as-file writes a file that equals the service, with its secrets on request", async () => {
+  await write();
+  await cli("apply", "state.yaml");
+  const bare = await cli("export", "--as-file", "--output", "bare.yaml");
+  expect(bare.err).toContain("put the value into secrets/settings.aria2_secret");
+  expect(await readFile(join(folder, "bare.yaml"), "utf8")).toContain(
+    "aria2_secret: ${file:secrets/settings.aria2_secret}",
+  );
+  const whole = await cli("export", "whole.yaml", "--as-file", "--secrets-dir", "kept");
+  expect(whole).toMatchObject({ code: 0, err: "" });
+  const files = await readdir(join(folder, "kept"));
+  expect(files).toEqual(["settings.aria2_secret"]);
+  const { mode } = await stat(join(folder, "kept", "settings.aria2_secret"));
+  expect(mode & 0o777).toBe(0o600);
+  expect((await cli("plan", "whole.yaml")).code).toBe(0);
+  const other = await startService();
+  try {
+    const run = (...args: string[]) => other.cli(args, { cwd: folder });
+    expect((await run("plan", "whole.yaml")).code).toBe(2);
+    expect(await run("apply", "whole.yaml")).toMatchObject({ code: 0 });
+    expect((await run("plan", "whole.yaml")).code).toBe(0);
+    expect((await run("get", "aria2_secret", "--reveal")).out).toBe("secret-of-aria2\n");
+  } finally {
+    await other.remove();
+  }
+  // An existing file is not replaced.
+  expect((await cli("export", "whole.yaml", "--as-file")).code).toBe(4);
+  await chmod(join(folder, "kept"), 0o700);
+});
+
+test("plan, apply and export --as-file work on a database without a service", async () => {
+  await write();
+  await service.stop();
+  const offline = (...args: string[]) => cli(...args, "--database", service.database);
+  expect((await offline("plan", "state.yaml")).code).toBe(2);
+  expect(await offline("apply", "state.yaml")).toMatchObject({ code: 0 });
+  expect((await offline("plan", "state.yaml")).code).toBe(0);
+  const { out } = await offline("export", "--as-file");
+  expect(out).toContain("site_title: Harbour");
+  // What a file of the service declares is skipped, and said to be applied by the service.
+  await writeFile(join(folder, "own.yaml"), "settings:\n  site_title: Own\n");
+  const managed = await service.cli(["apply", "state.yaml", "--database", service.database], {
+    cwd: folder,
+    env: { MOORING_STATE_FILE: join(folder, "own.yaml") },
+  });
+  expect(managed.code).toBe(0);
+  await writeFile(join(folder, "state.yaml"), WHOLE.replace("Harbour", "Another"));
+  const refused = await service.cli(["apply", "state.yaml", "--database", service.database], {
+    cwd: folder,
+    env: { MOORING_STATE_FILE: join(folder, "own.yaml") },
+  });
+  expect(refused.code).toBe(4);
+  expect(refused.err).toContain(
+    `is managed by the state file ${join(folder, "own.yaml")}, which the service applies at its start`,
+  );
+  await service.start();
+});
