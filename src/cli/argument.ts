@@ -22,7 +22,7 @@ export const flags = {
 
   all: { help: "Also equal settings, ended tokens or closed incidents" },
   after: { value: "PLACE", help: "Start after this etag (watch) or row of the audit" },
-  "as-file": { help: "Write a file that declares the site, for MOORING_STATE_FILE and apply" },
+  "as-file": { help: "Write a file that declares the site, for apply" },
   "accept-loss": { help: "Exit with 0 although something is not kept" },
   "allow-shared-credential": { help: "Allow several sites to share a credential" },
   actor: { value: "NAME", help: "Only changes by this actor" },
@@ -93,7 +93,7 @@ export const flags = {
     value: "PATH",
     help: "File with a bot token, device key or access token",
   },
-  "secrets-dir": { value: "DIR", help: "Write the files of secrets there, readable by you only" },
+  "secrets-dir": { value: "DIR", help: "Write the files of secrets to this folder" },
   secrets: { value: "MODE", help: "omit (default), seal with a passphrase, or clear" },
   site: { value: "NAMES", help: "Only these sites; list accepts one site; import: OLD=NEW" },
   "site-token-file": { value: "PATH", help: "File with the site's token; - is standard input" },

@@ -20,7 +20,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [EXIT.ok]: "done",
   [EXIT.failed]: "failed for another reason, or not confirmed",
-  [EXIT.usage]: "invalid command line; plan: the file and the service differ",
+  [EXIT.usage]: "invalid command line; of plan: the file and the service differ",
   [EXIT.notFound]: "the setting, revision or file does not exist",
   [EXIT.refused]: "refused: an invalid or managed value, an existing file, removals without --yes",
   [EXIT.unauthenticated]: "the token is missing or wrong",

@@ -1,9 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file
 import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parse as parseYaml } from "yaml";
 import { STATE_FILE } from "../../src/state-file/form.ts";
 import { loadStateFile, MAX_BYTES } from "../../src/state-file/read.ts";
 import { deps, folder, parse, path, problemsOf, readValue, valuesOf } from "./parse.ts";
@@ -230,5 +232,31 @@ describe("loading", () => {
     expect(loadStateFile(deps).problems[0]?.reason).toBe(
       `the file has more than ${MAX_BYTES} bytes`,
     );
+  });
+});
+
+describe("docs/state-file.md", () => {
+  const page = readFileSync("docs/state-file.md", "utf8");
+  const [, example = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+
+  test("has an example that is read without problems, and that fits the schema of editors", () => {
+    const values: Readonly<Record<string, string>> = {
+      "/run/secrets/harbour": "token",
+      "/run/secrets/chat": "https://chat.example/hook",
+    };
+    const { problems, sections } = parse(example, {
+      form: STATE_FILE,
+      env: { ARIA2_SECRET: "secret" },
+      readFile: (path) => Buffer.from(values[path] ?? ""),
+    });
+    expect(problems).toEqual([]);
+    expect([...sections.keys()]).toEqual(["sites", "settings", "mounts", "webhooks", "principals"]);
+    const schema = JSON.parse(readFileSync("src/data/state-file.schema.json", "utf8")) as object;
+    const validate = new Ajv2020({ strict: false }).compile(schema);
+    const isValid = (yaml: string): boolean => validate(parseYaml(yaml)) as boolean;
+    expect(isValid(example)).toBe(true);
+    expect(isValid("settngs: {}")).toBe(false);
+    expect(isValid("mounts: { a: { path: /a } }")).toBe(false);
+    expect(isValid("sites: { a: { url: 'http://a', mode: watch } }")).toBe(false);
   });
 });

@@ -9,7 +9,7 @@ export const exportCommand: Command = {
   usage: [
     "export [FILE] [--only PARTS] [--secrets MODE] [--passphrase-file PATH] [--force]",
     "export [FILE] [--include-server-own]",
-    "export [FILE] --as-file [--output FILE] [--secrets-dir DIR] [--all] [--only PARTS]",
+    "export [FILE] --as-file [--output PATH] [--secrets-dir DIR] [--all]",
   ],
   summary: "Write an archive of the whole site",
   details: [
