@@ -11,6 +11,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
 import { mountRules } from "../mounts/kind.ts";
 import { folderRules } from "../rules/kind.ts";
+import { createRuleView } from "../rules/site/on-sites.ts";
 import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";
@@ -167,7 +168,13 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     now: Date.now,
     randomPassword,
   });
-  const servers = createServerService({ registry, clientOf: sites.sync.clientOf, users });
+  const { wantedOf } = createRuleView(ledger);
+  const servers = createServerService({
+    registry,
+    clientOf: sites.sync.clientOf,
+    users,
+    managedRules: (site) => wantedOf(site).map(({ path }) => path),
+  });
   const archive = openArchive(config, {
     services,
     servers,

@@ -753,6 +753,7 @@ export const MESSAGES = {
     "it was created and stays disabled, because the refusal of logins by LDAP was not stored: {reason}",
   USER_MAY_EXIST: "whether it was created is unknown: {reason}",
   USER_COPY_ENDED: "the call ended before",
+  RULE_IS_MANAGED: "it is managed here: the site gets it when it follows",
   RULE_USERS_MISSING:
     "it names the users {names}, who do not exist there: without them the rule would admit others",
   RULE_USERS_UNKNOWN_FAMILY:

@@ -32,7 +32,10 @@ export async function restoreEntries(
   client: SiteClient,
   { rules = [], shares = [] }: ServerContents,
   restored: readonly UserResult[],
-  { dryRun }: { readonly dryRun: boolean },
+  {
+    dryRun,
+    isManaged,
+  }: { readonly dryRun: boolean; readonly isManaged: (path: string) => boolean },
   { signal }: Pick<UserCall, "signal">,
 ): Promise<EntryResult[]> {
   if (rules.length + shares.length === 0) return [];
@@ -42,6 +45,8 @@ export async function restoreEntries(
     ...users.users.map(({ name }) => name),
     ...restored.flatMap(({ name, outcome }) => (outcome === "created" ? [name] : [])),
   ]);
+  // A managed rule is brought to the server by its site, with the values of today.
+  const ownRules = rules.filter(({ path }) => !isManaged(path));
   const existingRules = new Set(
     rules.length === 0 ? [] : (await mapSiteFailure(readRules(client, []))).map(({ path }) => path),
   );
@@ -51,7 +56,7 @@ export async function restoreEntries(
       : (await mapSiteFailure(readShares(client))).map(({ id }) => id),
   );
   const missing = [
-    ...rules
+    ...ownRules
       .filter(({ path }) => !existingRules.has(path))
       .map((rule) => ruleEntry(client, rule, users, names)),
     ...shares
@@ -59,7 +64,11 @@ export async function restoreEntries(
       .map((share) => shareEntry(client, share, users, names)),
   ];
   const kept = [
-    ...rules.flatMap(({ path }) => (existingRules.has(path) ? [keptEntry("rules", path)] : [])),
+    ...rules.flatMap(({ path }) => {
+      if (isManaged(path))
+        return [{ ...keptEntry("rules", path), reason: message("RULE_IS_MANAGED") }];
+      return existingRules.has(path) ? [keptEntry("rules", path)] : [];
+    }),
     ...shares.flatMap(({ id }) => (existingShares.has(id) ? [keptEntry("shares", id)] : [])),
   ];
   const results = [...kept];

@@ -42,21 +42,31 @@ export interface ServerServiceDeps {
   readonly registry: Pick<SiteRegistry, "load" | "byName">;
   readonly clientOf: (site: Site) => SiteClient;
   readonly users: Pick<UserService, "restore">;
+  /** Paths of the folder rules on a site that are managed here. Default: none. */
+  readonly managedRules?: (site: Site) => Iterable<string>;
 }
 
 export function createServerService({
   registry,
   clientOf,
   users,
+  managedRules = () => [],
 }: ServerServiceDeps): ServerService {
-  const clientNamed = async (name: string): Promise<SiteClient> => {
+  const siteNamed = async (name: string): Promise<Site> => {
     await mapWriteError(registry.load());
-    return clientOf(registry.byName(name));
+    return registry.byName(name);
+  };
+  const isManagedOn = (site: Site): ((path: string) => boolean) => {
+    const paths = new Set(managedRules(site));
+    return (path) => paths.has(path);
   };
   return {
-    read: async (site, options) => readContents(await clientNamed(site), options),
+    read: async (name, options) => {
+      const site = await siteNamed(name);
+      return readContents(clientOf(site), { isManaged: isManagedOn(site), ...options });
+    },
     restore: async ({ site, contents }, to, options, call) => {
-      const client = await clientNamed(to);
+      const target = await siteNamed(to);
       const restored =
         contents.users === undefined
           ? []
@@ -68,7 +78,13 @@ export function createServerService({
             );
       return [
         ...restored.map((result): EntryResult => ({ list: "users", ...result })),
-        ...(await restoreEntries(client, contents, restored, options, call)),
+        ...(await restoreEntries(
+          clientOf(target),
+          contents,
+          restored,
+          { ...options, isManaged: isManagedOn(target) },
+          call,
+        )),
       ];
     },
   };

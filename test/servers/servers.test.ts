@@ -8,10 +8,14 @@ import { ALIST, home, hut, mooring, openSites, users, useUsers } from "../users/
 useUsers();
 
 let servers: ServerService;
+/** Paths of managed rules by site. */
+const managed = new Map<string, readonly string[]>();
 
 beforeEach(() => {
   const { registry, sync } = mooring.sites;
-  servers = createServerService({ registry, clientOf: sync.clientOf, users });
+  const managedRules = ({ name }: { readonly name: string }) => managed.get(name) ?? [];
+  managed.clear();
+  servers = createServerService({ registry, clientOf: sync.clientOf, users, managedRules });
 });
 
 const ANN = { username: "ann", base_path: "/films", permission: 1 << 14 };
@@ -36,8 +40,8 @@ function furnish(): void {
 }
 
 async function saved(): Promise<ServerContents> {
-  const isManaged = (path: string) => path === "/managed";
-  const { contents, failures } = await servers.read("home", { isManaged });
+  managed.set("home", ["/managed"]);
+  const { contents, failures } = await servers.read("home");
   expect(failures).toEqual([]);
   // As a backup stores it.
   return JSON.parse(JSON.stringify(contents));
@@ -140,6 +144,20 @@ describe("a restore", () => {
     ]);
     expect(hut.users.named("ann")?.base_path).toBe("/mine");
     expect(hut.rules.at("/films")?.readme).toBe("mine");
+  });
+
+  test("leaves a rule that is managed on the target to its site", async () => {
+    await openSites();
+    furnish();
+    managed.set("hut", ["/films"]);
+    const results = await restore(await saved());
+    expect(short(results).slice(2)).toEqual([
+      "users ann created",
+      "rules /films kept",
+      "shares films-2026 created",
+    ]);
+    expect(String(results[3]?.reason)).toMatch(/managed here/);
+    expect(hut.rules.at("/films")).toBeUndefined();
   });
 
   test("to AList refuses shares and rules that name users", async () => {
