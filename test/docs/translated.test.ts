@@ -19,6 +19,7 @@ const REQUIRED = [
   "access",
   "users",
   "incidents",
+  "mounts",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 
