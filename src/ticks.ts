@@ -49,3 +49,18 @@ function beginTick(): number {
   }
   return begun;
 }
+
+/** Maps items in ticks of the event loop. @param signal ends it. */
+export async function mapInTicks<T, U>(
+  items: readonly T[],
+  map: (item: T) => U,
+  signal?: AbortSignal,
+): Promise<U[]> {
+  const ticks = createTicks(signal);
+  const mapped: U[] = [];
+  for (const item of items) {
+    if (ticks.isDue()) await ticks.next();
+    mapped.push(map(item));
+  }
+  return mapped;
+}

@@ -102,6 +102,8 @@ export interface LeftAlone {
 
 /** Archives of everything that its parts have. */
 export interface Archive {
+  /** Reports whether a caller may export a part, and so may learn the names of its entries. */
+  canExport(grant: ArchiveCaller["grant"], part: string): boolean;
   /** Names of the parts, without those that call servers. */
   readonly parts: readonly string[];
   /**
@@ -161,6 +163,11 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
       : parts.filter(({ name }) => only.includes(name));
   };
   return {
+    canExport: (grant, name) => {
+      const part = parts.find((each) => each.name === name);
+      if (part === undefined) return grant.isRoot;
+      return part.exportScope === undefined || grant.has(part.exportScope);
+    },
     parts: parts.flatMap(({ name, isOfServers = false }) => (isOfServers ? [] : [name])),
     export: async (grant, options) => {
       const { secrets, only, names, includeServerOwn, isBackup = false, signal, renew } = options;

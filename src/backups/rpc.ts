@@ -14,7 +14,7 @@ import {
   PruneBackupsResponseSchema,
   RestoreBackupResponseSchema,
 } from "../../gen/mooring/v1/backup_service_pb.js";
-import { grantOf, whileAllowed } from "../access/grant.ts";
+import { type Grant, grantOf, whileAllowed } from "../access/grant.ts";
 import type { LeftOut } from "../archive/document.ts";
 import {
   checkPassphrase,
@@ -53,6 +53,11 @@ export function backupsImpl(
   pendingSites: PendingSites = () => [],
 ): Implemented {
   const sayIn = createSayIn(translations);
+  /** Names of entries, such as principals and sites, are shown to callers who may export them. */
+  const isShownTo =
+    (grant: Grant) =>
+    ({ part }: { readonly part: string }): boolean =>
+      backups.canExport(grant, part);
   const pending = createPendingReply(pendingSites, sayIn);
   return {
     createBackup: async ({ passphrase, download, includeServerOwn }, context) => {
@@ -76,7 +81,7 @@ export function backupsImpl(
         return create(CreateBackupResponseSchema, {
           backup: backupToProto(created.backup),
           counts: countsToProto(created.counts),
-          omissions: created.omissions.map(omissionToProto),
+          omissions: created.omissions.filter(isShownTo(grant)).map(omissionToProto),
           removed: created.removed.map(backupToProto),
           revision: BigInt(created.revision),
         });
@@ -112,13 +117,14 @@ export function backupsImpl(
       const { backup, checked } = await whileAllowed(context, () =>
         backups.check(nameOf(name), passphrase, context.signal),
       );
+      const isShown = isShownTo(grantOf(context));
       const say = sayIn(context);
       return create(CheckBackupResponseSchema, {
         backup: backupToProto(backup),
         problem: say(checked.problem),
         counts: countsToProto(checked.counts),
-        omissions: checked.omissions.map(omissionToProto),
-        losses: checked.losses.map((loss) => resultToProto(loss, say)),
+        omissions: checked.omissions.filter(isShown).map(omissionToProto),
+        losses: checked.losses.filter(isShown).map((loss) => resultToProto(loss, say)),
         revision: BigInt(checked.revision),
         version: checked.version,
       });

@@ -48,7 +48,7 @@ export interface Pruned {
 }
 
 export interface BackupServiceDeps {
-  readonly archive: Pick<Archive, "export" | "import">;
+  readonly archive: Pick<Archive, "export" | "import" | "canExport">;
   /** Undefined: the service keeps no backups. */
   readonly target: BackupTarget | undefined;
   /** Passphrase of the service. Undefined: callers give one. */
@@ -102,6 +102,8 @@ export interface BackupService {
   ): Promise<ArchiveDocument>;
   /** Newest first. @throws FAILED_PRECONDITION; UNAVAILABLE. */
   list(signal: AbortSignal): Promise<readonly StoredBackup[]>;
+  /** As in archives. */
+  canExport: Archive["canExport"];
   /** @throws NOT_FOUND; FAILED_PRECONDITION; UNAVAILABLE. */
   check(
     name: string,
@@ -313,6 +315,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       });
     },
     list,
+    canExport: archive.canExport,
     check: async (name, passphrase, signal) => {
       const backup = await find(name, signal);
       const content = await read(name, signal);

@@ -46,6 +46,7 @@ import { isOnSite, overridesByName, siteNamesOf } from "../sites/site-choice.ts"
 import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
+import { mapInTicks } from "../ticks.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
 import { isAllowed, type Mount, missingFields, type Values } from "./mount.ts";
 import type { MountEtag } from "./mount-etag.ts";
@@ -158,14 +159,15 @@ export function mountImpl(
   return {
     listMounts: async ({ site, pageSize, pageToken, reveal }, context) => {
       const limit = pageLimit(pageSize, { usual: 1_000, beyond: "invalid" });
+      const revision = BigInt(mounts.revision());
       const listed = await mounts.list(grantOf(context), site);
       const found = listed.filter((mount) => mount.name > pageToken);
       const page = found.slice(0, limit);
       const reveals = revealing(context, reveal, page);
       return create(ListMountsResponseSchema, {
-        mounts: page.map(showIn(context, reveals)),
+        mounts: await mapInTicks(page, showIn(context, reveals), context.signal),
         nextPageToken: found.length > limit ? (page.at(-1)?.name ?? "") : "",
-        revision: BigInt(mounts.revision()),
+        revision,
       });
     },
     getMount: ({ name, reveal }, context) => {

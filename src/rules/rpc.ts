@@ -27,6 +27,7 @@ import { pageLimit } from "../messages/page.ts";
 import { isOnSite, overridesByName } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
+import { mapInTicks } from "../ticks.ts";
 import { inputFromProto, resultToProto, ruleToProto, statusToProto } from "./message.ts";
 import { isAllowed, type Rule } from "./rule.ts";
 import type { Caller, RuleService } from "./rule-service.ts";
@@ -87,14 +88,15 @@ export function ruleImpl(
   return {
     listRules: async ({ site, pageSize, pageToken, reveal }, context) => {
       const limit = pageLimit(pageSize, { usual: 1_000, beyond: "invalid" });
+      const revision = BigInt(rules.revision());
       const listed = await rules.list(grantOf(context), site);
       const found = listed.filter(({ path }) => path > pageToken);
       const page = found.slice(0, limit);
       const reveals = revealing(context, reveal, page);
       return create(ListRulesResponseSchema, {
-        rules: page.map(showIn(context, reveals)),
+        rules: await mapInTicks(page, showIn(context, reveals), context.signal),
         nextPageToken: found.length > limit ? (page.at(-1)?.path ?? "") : "",
-        revision: BigInt(rules.revision()),
+        revision,
       });
     },
     getRule: ({ path, reveal }, context) => {
