@@ -14,7 +14,7 @@ import { type LocalServices, startLocalServices } from "./local-services.ts";
 const STREAMS = 25;
 
 const LIMITED = createGrant(
-  SCOPES.filter((scope) => /^(settings|mounts|drivers)/.test(scope)),
+  SCOPES.filter((scope) => /^(settings|mounts|rules|drivers)/.test(scope)),
   ["mount:/team/*", "rule:/team/*", "key:site_*"],
 );
 
@@ -53,8 +53,11 @@ const changes: Readonly<Record<string, () => unknown>> = {
   WatchPublicSettings: save("public"),
   WatchSettings: save("settings"),
   WatchAudit: save("audit"),
-  WatchRules: () => local.call("SaveRules", { rules: [{ path: "/team/after", readme: "x" }] }),
   WatchMounts: () => local.call("SaveMounts", { mounts: [mount("after")] }),
+  WatchRules: () =>
+    local.call("SaveRules", {
+      rules: [{ path: "/team/after", readme: "x", sites: { all: true } }],
+    }),
   WatchSites: () =>
     local.call("UpdateSite", { name: "one", site: { exclude: { patterns: ["aria2_*"] } } }),
   WatchIncidents: () =>

@@ -16,6 +16,8 @@ const READS: Readonly<Record<string, (by: As) => Promise<unknown>>> = {
     backup.exportArchive({ only: ["settings"], secrets: 3 }),
   "MountService/ListMounts": ({ mounts }) => mounts.listMounts({ reveal: true }),
   "MountService/GetMount": ({ mounts }) => mounts.getMount({ name: "dav", reveal: true }),
+  "RuleService/ListRules": ({ rules }) => rules.listRules({ reveal: true }),
+  "RuleService/GetRule": ({ rules }) => rules.getRule({ path: "/r", reveal: true }),
   "MountService/ExportMounts": ({ mounts }) => mounts.exportMounts({ reveal: true }),
 };
 
@@ -41,6 +43,7 @@ const NEVER: Readonly<Record<string, string>> = {
   "MountService/CopyMount": "secrets are masked",
   "MountService/RenameMount": "secrets are masked",
   "MountService/WatchMounts": "secrets are masked",
+  "RuleService/WatchRules": "passwords are masked",
   "DriverService/ValidateDriverConfig": "values of the request",
   "DriverService/GetDriverSchema": "a form without values",
   "DriverService/GetDriver": "a form without values",
@@ -92,6 +95,7 @@ test("every read of a secret has a row, and an export before its reply", async (
   });
   const names = Array.from({ length: 130 }, (_, at) => `m${at}`);
   await root.mounts.saveMounts({ mounts: ["dav", ...names].map(dav) });
+  await root.rules.saveRules({ rules: [{ path: "/r", password: "p-1" }] });
   for (const read of Object.values(READS)) await read(root);
   const { events } = await root.audit.listAuditEvents({ pageSize: 100 });
   const exported = events.filter(({ method }) => method === "ExportMounts");

@@ -6,6 +6,7 @@ import { DriverService } from "../../../gen/mooring/v1/driver_service_pb.js";
 import { IncidentService } from "../../../gen/mooring/v1/incident_service_pb.js";
 import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
 import { PublicService } from "../../../gen/mooring/v1/public_service_pb.js";
+import { RuleService } from "../../../gen/mooring/v1/rule_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../../gen/mooring/v1/status_service_pb.js";
@@ -37,6 +38,7 @@ const { method: access } = AccessService;
 const { method: site } = SiteService;
 const { method: user } = UserService;
 const { method: mount } = MountService;
+const { method: rule } = RuleService;
 const { method: incident } = IncidentService;
 const { method: webhook } = WebhookService;
 const { method: status } = StatusService;
@@ -48,6 +50,7 @@ const AUDIT = "/api/admin/audit";
 const ACCESS = "/api/admin/access";
 const SITE = "/api/admin/site";
 const MOUNT = "/api/admin/mount";
+const RULE = "/api/admin/rule";
 const INCIDENT = "/api/admin/incident";
 const WEBHOOK = "/api/admin/webhook";
 
@@ -80,6 +83,15 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [mount.adoptMounts, post(`${MOUNT}/adopt`, "*", "*")],
   [mount.exportMounts, post(`${MOUNT}/export`, "document", "*")],
   [mount.watchMounts, get(`${MOUNT}/watch`, "*")],
+  [rule.listRules, get(`${RULE}/list`, "*")],
+  [rule.getRule, get(`${RULE}/get`, "rule")],
+  [rule.saveRules, post(`${RULE}/save`, "*", "*")],
+  [rule.moveRule, post(`${RULE}/move`, "*", "*")],
+  [rule.deleteRules, post(`${RULE}/delete`, "*", "*")],
+  [rule.compareRules, post(`${RULE}/compare`, "results", "*")],
+  [rule.syncRules, post(`${RULE}/sync`, "*", "*")],
+  [rule.adoptRules, post(`${RULE}/adopt`, "*", "*")],
+  [rule.watchRules, get(`${RULE}/watch`, "*")],
   [incident.listIncidents, get(`${INCIDENT}/list`, "*")],
   [incident.getIncident, get(`${INCIDENT}/get`, "incident")],
   [incident.acknowledgeIncident, post(`${INCIDENT}/acknowledge`, "incident", "*")],
