@@ -56,6 +56,7 @@ test("a server that does not answer is named, and the backup has the rest", asyn
     { part: "sites", count: 2 },
     { part: "settings" },
     { part: "mounts" },
+    { part: "rules" },
     { part: "webhooks" },
     { part: "principals" },
     { part: "servers", count: 1 },
