@@ -234,7 +234,10 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         const options = { passphrase, parts, accepts, signal };
         const { given, unread } = await readSource(value, options, own);
         const isDeclared = choices.declared !== undefined;
-        if (isDeclared) refuseUnknown(unread, parts);
+        if (isDeclared) {
+          const left = only.length > 0 ? [] : Array.from(notChosen.keys(), (name) => ({ name }));
+          refuseUnknown([...unread, ...left], chosen);
+        }
         // Reading thousands of entries takes as long as the import: other work runs in between.
         await createTicks(signal).next();
         await renew();

@@ -171,7 +171,7 @@ export const definitions = {
     variable: "MOORING_STATE_FILE",
     placeholder: "PATH",
     parse: path,
-    help: "YAML or JSON file that declares settings, mounts, sites, webhooks and principals; applied at each start and when the file changes. Clients cannot change what it declares.",
+    help: "YAML or JSON file that declares settings, mounts, folder rules, sites, webhooks and principals; applied at each start and when the file changes. Clients cannot change what it declares.",
   },
   settingsFile: {
     variable: "MOORING_SETTINGS_FILE",

@@ -445,7 +445,7 @@ test("a state written as a file that declares it is the same in an empty Mooring
       path,
       env: {},
       readFile: (each) => Buffer.from(values.get(each) ?? ""),
-      parts: ["sites", "settings", "mounts", "webhooks", "principals"],
+      parts: ["sites", "settings", "mounts", "rules", "webhooks", "principals"],
       shapeOf: (key) => known.get(key)?.shape,
     });
     expect(file.problems).toEqual([]);

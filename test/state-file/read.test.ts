@@ -250,7 +250,14 @@ describe("docs/state-file.md", () => {
       readFile: (path) => Buffer.from(values[path] ?? ""),
     });
     expect(problems).toEqual([]);
-    expect([...sections.keys()]).toEqual(["sites", "settings", "mounts", "webhooks", "principals"]);
+    expect([...sections.keys()]).toEqual([
+      "sites",
+      "settings",
+      "mounts",
+      "rules",
+      "webhooks",
+      "principals",
+    ]);
     const schema = JSON.parse(readFileSync("src/data/state-file.schema.json", "utf8")) as object;
     const validate = new Ajv2020({ strict: false }).compile(schema);
     const isValid = (yaml: string): boolean => validate(parseYaml(yaml)) as boolean;
