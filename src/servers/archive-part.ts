@@ -12,6 +12,7 @@ import { ownValue } from "../own-value.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import type { ServerContents } from "./contents.ts";
+import type { ReadOptions } from "./read.ts";
 import type { EntryResult as RestoredEntry } from "./restore.ts";
 import { parseContents } from "./saved.ts";
 import type { ServerService } from "./service.ts";
@@ -29,7 +30,9 @@ const CONTENTS = "contents";
 export interface ServerPartDeps {
   /** Undefined: a command on the database itself calls no server. */
   readonly servers: Pick<ServerService, "read" | "restore"> | undefined;
-  readonly sites: () => readonly Pick<Site, "name" | "paused">[];
+  readonly sites: () => readonly Pick<Site, "id" | "name" | "paused">[];
+  /** Paths of folder rules of a site that are managed here, and so in a part of their own. */
+  readonly managedRules: (siteId: string) => ReadonlySet<string>;
   /** Names of the sites, with those that an import creates. */
   readonly siteNames: (context?: ImportContext) => SiteNames;
   /** Sites that an import has created, as they are at its end. */
@@ -64,8 +67,10 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
       const timer = setTimeout(() => limit.abort(new Error("not read in time")), READING);
       const until = AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]);
       try {
-        await inGroups(sites, async ({ name }) => {
-          const read = await readServer(servers, name, until);
+        await inGroups(sites, async ({ id, name }) => {
+          const managed = deps.managedRules(id);
+          const isManaged = (path: string): boolean => managed.has(path);
+          const read = await readServer(servers, name, { isManaged, signal: until });
           signal?.throwIfAborted();
           if ("reason" in read) failed.push({ name, reason: read.reason });
           else {
@@ -140,10 +145,10 @@ type ReadServer =
 async function readServer(
   servers: Pick<ServerService, "read">,
   site: string,
-  signal: AbortSignal,
+  options: ReadOptions,
 ): Promise<ReadServer> {
   try {
-    const { contents, failures } = await servers.read(site, { signal });
+    const { contents, failures } = await servers.read(site, options);
     const failed = failures.map(({ list, reason }) => ({ name: list, reason: String(reason) }));
     const [first] = failed;
     if (first !== undefined && Object.keys(contents).length === 0) return { reason: first.reason };

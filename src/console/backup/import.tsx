@@ -204,11 +204,30 @@ export function Import({ stored }: { readonly stored: Signal<string | undefined>
               </a>
             </span>
           </Notice>
+          <Passwords results={done.value.results} />
           <OutcomeTable result={done.value} />
           <Pending of={done.value.pendingSites} />
         </>
       )}
     </section>
+  );
+}
+
+/** Generated passwords of users that a restore has created on servers. */
+function Passwords({ results }: { readonly results: readonly ArchiveResult[] }) {
+  const made = results.filter(({ password }) => password !== "");
+  if (made.length === 0) return null;
+  return (
+    <Notice kind="warning">
+      <strong>{t("import.passwords")}</strong>
+      <ul>
+        {made.map(({ name, password }) => (
+          <li key={name}>
+            {name}: <code>{password}</code>
+          </li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 

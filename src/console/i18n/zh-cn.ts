@@ -220,6 +220,7 @@ export const zhCn: Messages = {
   "import.includeServerOwn": "同时导入属于单个服务器的值：令牌、版本和索引进度",
   "import.noDocument": "这不是备份：备份是一个 JSON 对象或列表。",
   "import.passphraseHint": "如果备份设有口令",
+  "import.passwords": "服务器用户的新密码。只显示这一次，Mooring 不保存它们：",
   "import.pauseSites": "以暂停状态创建站点，不向其服务器写入任何内容",
   "import.pending": "以下站点稍后才会得到改动：",
   "import.sites": "站点",

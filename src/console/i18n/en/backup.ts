@@ -44,6 +44,8 @@ export const backupTexts = {
     "Also import what belongs to one server: its token, version and index progress",
   "import.noDocument": "This is not a backup: a backup is a JSON object or a list.",
   "import.passphraseHint": "if the backup has one",
+  "import.passwords":
+    "New passwords of users of servers. They are shown only once, and Mooring does not store them:",
   "import.pauseSites": "Create sites paused, so that nothing is written to their servers",
   "import.pending": "These sites get the change later:",
   "import.sites": "Sites",
