@@ -170,11 +170,28 @@ function reportUnserved({ observer, log }: ServersDeps) {
   };
 }
 
+/** State of the service and the next step, for a visitor without a token. */
+function stateSentence(
+  checks: Awaited<ReturnType<ServersDeps["checks"]>>,
+  hasConsole: boolean,
+): string {
+  const problem = checks
+    .map(({ problem, degraded }) => problem ?? degraded)
+    .find((each) => each !== undefined);
+  const state = problem === undefined ? "It is ready." : `It is not ready: ${problem}.`;
+  const next = hasConsole
+    ? "Next: sign in at the console with the admin token that the first start printed."
+    : 'Next: read the documentation; the console is off ("MOORING_CONSOLE").';
+  return `${state} ${next}`;
+}
+
 /** The start page, and the contract as OpenAPI. */
-function aboutContract(config: Config, { methods, version }: ServersDeps) {
+function aboutContract(config: Config, { methods, version, checks }: ServersDeps) {
   return {
     name: `Mooring ${version}`,
-    description: "Settings and driver catalogue of this site.",
+    description:
+      "Mooring runs here: it keeps settings, mounts and folder rules of AList and OpenList servers.",
+    state: async () => stateSentence(await checks(), config.console === "on"),
     links: [
       ...(config.console === "on" ? [{ href: "console/", text: "Console" }] : []),
       { href: "docs/", text: "Documentation" },

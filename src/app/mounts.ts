@@ -114,7 +114,8 @@ export async function openMounts(
     random: Math.random,
     onChange: (event, site, incident) => {
       const { id, subject, mountPath: mount, driver, class: cause, message: reason } = incident;
-      const what = [mount || incident.name || subject, ...(site === "" ? [] : [`on ${site}`])];
+      const what =
+        subject === "mount" ? `${mount} on ${site}` : `${subject} ${incident.name || site}`;
       log[event === "opened" ? "warn" : "info"](
         {
           kind: "incident",
@@ -127,7 +128,7 @@ export async function openMounts(
           class: cause,
           reason,
         },
-        `incident ${event}: ${what.join(" ")}: ${String(reason)}`,
+        `incident ${event}: ${what}: ${String(reason)}`,
       );
     },
     onLeftOut: ({ name: site }, mounts) =>

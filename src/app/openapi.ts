@@ -16,6 +16,8 @@ export interface OpenApiOptions {
   /** Name and version, for the first page. */
   readonly name: string;
   readonly description: string;
+  /** Sentence about the state of the service, for the first page. Default: none. */
+  readonly state?: () => Promise<string>;
   /** Further links on the first page. */
   readonly links?: readonly Link[];
   /** Rejects requests without access to the contract, by the header `authorization`. */
@@ -32,7 +34,7 @@ export async function openApiPlugin(
   fastify: FastifyInstance,
   options: OpenApiOptions,
 ): Promise<void> {
-  const { check, contract = true, name, description, links = [] } = options;
+  const { check, contract = true, name, description, links = [], state = async () => "" } = options;
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${hash("sha256", STYLE, "base64")}'`,
@@ -59,11 +61,16 @@ export async function openApiPlugin(
   const items = [...links, ...own].map(
     ({ href, text }) => `<li><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></li>`,
   );
-  const first = page(
-    name,
-    `<h1>${escapeHtml(name)}</h1><p>${escapeHtml(description)}</p><ul>${items.join("")}</ul>`,
-  );
-  fastify.get("/", (_request, reply) => sendPage(reply, first));
+  const first = (state: string): string =>
+    page(
+      name,
+      [
+        `<h1>${escapeHtml(name)}</h1><p>${escapeHtml(description)}</p>`,
+        ...(state === "" ? [] : [`<p>${escapeHtml(state)}</p>`]),
+        `<ul>${items.join("")}</ul>`,
+      ].join(""),
+    );
+  fastify.get("/", async (_request, reply) => sendPage(reply, first(await state())));
   if (!contract) return;
   const made = once(() => {
     const document = createDocument(options.document());

@@ -130,3 +130,18 @@ function plain(descs: readonly object[]) {
     headers: { request: [], reply: [], answer: [] },
   };
 }
+
+test("the start page says what runs, its state and the next step", async () => {
+  const app = Fastify();
+  let state = "It is ready.";
+  await app.register(openApiPlugin, {
+    name: "Things",
+    description: "Things run here.",
+    document: () => plain([]),
+    state: async () => state,
+  });
+  onTestFinished(() => app.close());
+  expect((await app.inject("/")).body).toContain("<p>Things run here.</p><p>It is ready.</p>");
+  state = "It is not ready: <full>.";
+  expect((await app.inject("/")).body).toContain("<p>It is not ready: &#60;full&#62;.</p>");
+});
