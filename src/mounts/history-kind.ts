@@ -11,7 +11,7 @@ import { MOUNTS } from "./kind.ts";
 import { isAllowed, type Mount } from "./mount.ts";
 import { restoreMounts } from "./restore.ts";
 import { redirectedOf } from "./save.ts";
-import { pathsOfChange } from "./stored.ts";
+import { allowsChange } from "./stored.ts";
 import { subjectOf } from "./subject.ts";
 
 export interface MountsKindDeps {
@@ -50,11 +50,7 @@ export function mountsKind({
       return mount !== undefined && isAllowed(grant, mount);
     },
     storedKey: toNfc,
-    allows: (grant, change) => {
-      if (grant.limits.length === 0) return true;
-      const paths = pathsOfChange(change);
-      return paths.length > 0 && paths.every((path) => grant.allowsPath("mount", path));
-    },
+    allows: allowsChange,
     hides: (grant, { oldHashes, newHashes }) =>
       (oldHashes !== null || newHashes !== null) && !grant.has("mounts:reveal"),
     describe: (change) => describeMountChange(change, sites()),

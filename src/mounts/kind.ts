@@ -13,9 +13,9 @@ import type { SiteNames } from "../sites/site-names.ts";
 import { isSecretItem } from "./input.ts";
 import { type Mount, type MountIndex, NO_OVERRIDE, type Override, type Values } from "./mount.ts";
 import {
+  allowsChange,
   type MountAttributes,
   partOf,
-  pathsOfChange,
   placeOf,
   readBody,
   type StoredMount,
@@ -75,12 +75,7 @@ export function mountRules({ driverOf, sites }: MountRulesDeps): KindRules<Mount
     amountsOf: (mount) => ({ bytes: bytesOfParts(mount.name, encode(mount)) }),
     known: [],
     absent: () => undefined,
-    canReadChange: (grant, change) => {
-      if (!grant.has("mounts:read")) return false;
-      if (grant.limits.length === 0) return true;
-      const paths = pathsOfChange(change);
-      return paths.length > 0 && paths.every((path) => grant.allowsPath("mount", path));
-    },
+    canReadChange: (grant, change) => grant.has("mounts:read") && allowsChange(grant, change),
     isExposed: () => false,
     isUrgent: () => false,
   };

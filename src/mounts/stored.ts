@@ -1,3 +1,4 @@
+import type { Grant } from "../access/grant.ts";
 import { shownSecrets } from "../ledger/shown-secrets.ts";
 import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
 import type { Mount } from "./mount.ts";
@@ -52,4 +53,14 @@ export function shownItems(change: StoredChange): readonly string[] {
   return shownSecrets(change, (body) =>
     (readBody(body).blind ?? []).map((each) => ({ part: partOf(each), revision: each.revision })),
   );
+}
+
+/** Reports whether the limits of a caller permit a change, with all paths before and after. */
+export function allowsChange(
+  grant: Grant,
+  change: Pick<ChangeHeader, "oldAttributes" | "newAttributes">,
+): boolean {
+  if (grant.limits.length === 0) return true;
+  const paths = pathsOfChange(change);
+  return paths.length > 0 && paths.every((path) => grant.allowsPath("mount", path));
 }

@@ -6,7 +6,7 @@ import { RULES } from "./kind.ts";
 import { restoreRules } from "./restore.ts";
 import { isAllowed, type Rule } from "./rule.ts";
 import type { RulesOnSites } from "./rules-on-sites.ts";
-import { pathsOfChange } from "./stored.ts";
+import { allowsChange } from "./stored.ts";
 import { subjectOf } from "./subject.ts";
 
 export interface RulesKindDeps {
@@ -35,11 +35,7 @@ export function rulesKind({ rules, sites, onSites, pathOf, managedBy }: RulesKin
       return rule !== undefined && isAllowed(grant, rule);
     },
     storedKey: pathOf,
-    allows: (grant, change) => {
-      if (grant.limits.length === 0) return true;
-      const paths = pathsOfChange(change);
-      return paths.length > 0 && paths.every((path) => grant.allowsPath("rule", path));
-    },
+    allows: allowsChange,
     hides: (grant, { oldHashes, newHashes }) =>
       (oldHashes !== null || newHashes !== null) && !grant.has("rules:reveal"),
     describe: (change) => describeRuleChange(change, sites()),

@@ -15,8 +15,8 @@ import {
   type RuleValues,
 } from "./rule.ts";
 import {
+  allowsChange,
   partOf,
-  pathsOfChange,
   type RuleAttributes,
   readBody,
   type StoredRule,
@@ -69,12 +69,7 @@ export function folderRules({ sites }: FolderRulesDeps): KindRules<Rule> {
     amountsOf: (rule) => ({ bytes: bytesOfParts(rule.path, encode(rule)) }),
     known: [],
     absent: () => undefined,
-    canReadChange: (grant, change) => {
-      if (!grant.has("rules:read")) return false;
-      if (grant.limits.length === 0) return true;
-      const paths = pathsOfChange(change);
-      return paths.length > 0 && paths.every((path) => grant.allowsPath("rule", path));
-    },
+    canReadChange: (grant, change) => grant.has("rules:read") && allowsChange(grant, change),
     isExposed: () => false,
     isUrgent: () => false,
   };

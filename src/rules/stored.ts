@@ -1,3 +1,4 @@
+import type { Grant } from "../access/grant.ts";
 import { shownSecrets } from "../ledger/shown-secrets.ts";
 import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
 import type { Rule, RuleValues } from "./rule.ts";
@@ -49,4 +50,14 @@ export function shownPasswords(change: StoredChange): readonly string[] {
   return shownSecrets(change, (body) =>
     (readBody(body).blind ?? []).map(({ site, revision }) => ({ part: partOf(site), revision })),
   ).map(siteOfPart);
+}
+
+/** Reports whether the limits of a caller permit a change, with all paths before and after. */
+export function allowsChange(
+  grant: Grant,
+  change: Pick<ChangeHeader, "oldAttributes" | "newAttributes">,
+): boolean {
+  if (grant.limits.length === 0) return true;
+  const paths = pathsOfChange(change);
+  return paths.length > 0 && paths.every((path) => grant.allowsPath("rule", path));
 }

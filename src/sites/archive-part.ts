@@ -75,7 +75,7 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     name: "sites",
     exportScope: "sites:read",
     // As CreateSite and UpdateSite: values and mounts of Mooring are sent to the address of a site.
-    importScopes: ["sites:manage", "settings:reveal", "mounts:reveal"],
+    importScopes: ["sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal"],
     most: MAX_SITES,
     names,
     createdBy: (context) => created.get(context) ?? [],

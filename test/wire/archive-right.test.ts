@@ -36,7 +36,7 @@ const archiveOf = (parts: JsonObject): JsonObject => ({
 const entriesOf = (document: JsonObject | undefined, part: string) =>
   (document?.[part] ?? []) as JsonObject[];
 
-const SITE_SCOPES = ["sites:manage", "settings:reveal", "mounts:reveal"];
+const SITE_SCOPES = ["sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal"];
 
 describe("sites", () => {
   const entry = (more: JsonObject = {}): JsonObject => ({
@@ -365,6 +365,7 @@ test("what a server has beside is restored by the permanent token alone: a docum
     "sites:manage",
     "settings:reveal",
     "mounts:reveal",
+    "rules:reveal",
   ]);
   const contents = JSON.stringify({ users: [], rules: [], shares: [] });
   const document = archiveOf({ servers: [{ name: "home", secrets: { contents } }] });

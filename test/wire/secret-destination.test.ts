@@ -201,6 +201,16 @@ describe("a stored credential is not used at another address", () => {
       await expect(call).rejects.toThrow("mounts:reveal");
   });
 
+  test("sites get folder rules, so that adding or changing one requires rules:reveal", async () => {
+    const { text } = await give(admin, ["sites:manage", "settings:reveal", "mounts:reveal"]);
+    const { sites } = as(service.port, text);
+    for (const call of [
+      sites.updateSite({ name: "pier", site: { paused: true } }),
+      sites.createSite({ site: { name: "new", url: ELSEWHERE, token: "x" } }),
+    ])
+      await expect(call).rejects.toThrow("rules:reveal");
+  });
+
   test("the key of a webhook", async () => {
     await admin.webhooks.createWebhook({ webhook: { name: "hook", url: "https://one.example/a" } });
     const update = (url: string, secret?: string) =>

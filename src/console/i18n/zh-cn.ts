@@ -557,7 +557,7 @@ export const zhCn: Messages = {
   "scope.settings:reveal": "查看密钥明文；包含 settings:read",
   "scope.settings:write": "修改设置、连接下载管理器；包含 settings:read",
   "scope.sites:manage":
-    "检查和移除站点；另有 settings:reveal 时还可同步，再有 mounts:reveal 时还可添加和修改",
+    "检查和移除站点；另有 settings:reveal 时还可同步，再有 mounts:reveal 和 rules:reveal 时还可添加和修改",
   "scope.sites:read": "查看跟随的站点及其记录",
   "scope.tokens:manage": "创建、轮换和吊销令牌，且不超出自身权限",
   "scope.users:read": "查看服务器的用户，不含密码",

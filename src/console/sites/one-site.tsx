@@ -74,7 +74,7 @@ export function OneSite({ site }: { readonly site: Site }) {
               {t("site.check")}
             </Button>
           )}
-          {may("sites:manage", "settings:reveal", "mounts:reveal") && (
+          {may("sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal") && (
             <>
               <Button
                 onClick={() => {

@@ -34,7 +34,7 @@ export default function SitesPage() {
   return (
     <>
       <PageHead title={t("page.sites")}>
-        {may("sites:manage", "settings:reveal", "mounts:reveal") && <AddSite />}
+        {may("sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal") && <AddSite />}
       </PageHead>
       {name !== null && <p class="quiet">{t("sites.gone", { name })}</p>}
       {known.size === 0 ? (

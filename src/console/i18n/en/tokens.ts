@@ -41,7 +41,7 @@ export const tokensTexts = {
   "scope.settings:reveal": "secrets in the clear; includes settings:read",
   "scope.settings:write": "change settings, connect download managers; includes settings:read",
   "scope.sites:manage":
-    "check and remove sites; with settings:reveal also sync, with mounts:reveal too add and change them",
+    "check and remove sites; with settings:reveal also sync, with mounts:reveal and rules:reveal too add and change them",
   "scope.sites:read": "followed sites and their logs",
   "scope.users:read": "users of servers, without passwords",
   "scope.users:write": "copy users from one server to another; includes users:read",
