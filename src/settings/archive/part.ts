@@ -56,8 +56,12 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
         leftOut: items.filter(isLeft).map(({ key }) => key),
       };
     },
-    isDefault: ({ name, content: { value } }) =>
-      ledger.snapshot().get(SETTINGS, name)?.definition?.default === value,
+    isDefault: ({ name, content: { value } }) => {
+      const item = ledger.snapshot().get(SETTINGS, name);
+      if (item?.definition === undefined) return false;
+      // A secret is not compared: that would tell its value.
+      return item.revision === 0 || item.definition.default === value;
+    },
     decide: async (draft, given, { caller, choices }) => {
       const rights = rightsOfGrant(caller.grant);
       const isOwn = choices.declared?.file !== undefined;
