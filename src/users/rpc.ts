@@ -12,6 +12,7 @@ import {
   ListUsersResponseSchema,
   type UserService as UserServiceDesc,
 } from "../../gen/mooring/v1/user_service_pb.js";
+import { whileAllowed } from "../access/grant.ts";
 import { originOf } from "../audit/entry.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
@@ -59,7 +60,7 @@ export function userImpl(
         passwords: { all: password, byName: passwords, random: randomPasswords },
       };
       const call = { origin: originOf(context), signal: context.signal };
-      const results = await users.copy(from, to, options, call);
+      const results = await whileAllowed(context, () => users.copy(from, to, options, call));
       const say = sayIn(context);
       return create(CopyUsersResponseSchema, {
         results: results.map((result) => resultToProto(result, say)),
