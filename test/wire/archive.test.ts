@@ -149,6 +149,7 @@ test("secrets of sites, webhooks and principals are only for the permanent token
     sites: [{ name: "home", omitted: ["token"] }],
     leftOut: [
       { part: "settings" },
+      { part: "rules", scope: "rules:read" },
       { part: "webhooks", scope: "webhooks:manage" },
       { part: "principals", scope: "tokens:manage" },
     ],

@@ -291,3 +291,31 @@ describe("a token", () => {
     expect(shown[1]).toEqual(shown[0]);
   });
 });
+
+describe("metas of a server", () => {
+  test("are imported from a backup of its web page, except those with users of that server", async () => {
+    const document = {
+      encrypted: "",
+      settings: [],
+      users: [{ id: 1, username: "ann" }],
+      storages: [],
+      metas: [
+        { id: 1, path: "/meta/a", password: "of-the-server", p_sub: true, hide: "x\n", readme: "" },
+        { id: 2, path: "/meta/b", read_users: [1] },
+      ],
+    };
+    const planned = await admin.backup.importArchive({ document, dryRun: true });
+    const { results } = await admin.backup.importArchive({ document });
+    expect(planned.results.map(({ name, outcome }) => [name, outcome])).toEqual(
+      results.map(({ name, outcome }) => [name, outcome]),
+    );
+    expect(results).toMatchObject([
+      { part: "rules", name: "/meta/a", outcome: "created" },
+      { part: "rules", name: "/meta/b", outcome: "skipped", isLoss: true },
+    ]);
+    const read = await rest("get?path=/meta/a&reveal=true");
+    // As the server has it: an empty line hides every name there.
+    expect(read.data).toMatchObject({ password: "of-the-server", p_sub: true, hide: "x\n" });
+    expect((await rest("get?path=/meta/b")).code).toBe(404);
+  });
+});
