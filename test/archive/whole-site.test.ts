@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PrincipalKind } from "../../gen/mooring/v1/access_pb.js";
 import { type ImportArchiveResponse, SecretsMode } from "../../gen/mooring/v1/backup_service_pb.js";
-import { IncidentClass } from "../../gen/mooring/v1/incident_pb.js";
+import { IncidentClass, WebhookFormat } from "../../gen/mooring/v1/incident_pb.js";
 import { MountContent } from "../../gen/mooring/v1/mount_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { STATE_FILE } from "../../src/state-file/form.ts";
@@ -178,11 +178,29 @@ function printable(value: string): string {
   return value.replace(/\p{Cc}/gu, "");
 }
 
+/** Formats of webhooks with what each needs. */
+const formats = fc.constantFrom(
+  { url: "https://hook.example/a?key=1" },
+  { url: "https://ntfy.example/topic", format: WebhookFormat.NTFY, token: "tk_secret" },
+  {
+    url: "https://api.telegram.org",
+    format: WebhookFormat.TELEGRAM,
+    token: "123456789:AAE-abcdefghijklmnopqrstuvwxyz012345",
+    chat: "-100123",
+  },
+  {
+    url: "https://own.example/b",
+    format: WebhookFormat.TEMPLATE,
+    template: { body: '{"a":"{{title}}"}', contentType: "application/json", method: "PUT" },
+    headers: { values: { "X-Key": "header-secret" } },
+  },
+);
+
 const webhooksOf = (names: readonly string[]) =>
   fc.uniqueArray(
     fc.record({
       name: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,12}$/),
-      url: fc.constantFrom("https://hook.example/a?key=1", "https://chat.example/b"),
+      format: formats,
       classes: some([IncidentClass.CREDENTIAL, IncidentClass.NETWORK, IncidentClass.UNKNOWN]),
       withoutUnknown: fc.boolean(),
       sites: some(names),
@@ -283,9 +301,9 @@ async function create({ call }: LocalServices, state: State): Promise<void> {
     ),
   }));
   if (rules.length > 0) await call("SaveRules", { rules });
-  for (const { classes, withoutUnknown, sites: names, ...webhook } of state.webhooks)
+  for (const { format, classes, withoutUnknown, sites: names, ...webhook } of state.webhooks)
     await call("CreateWebhook", {
-      webhook: { ...webhook, classes: { classes, withoutUnknown }, sites: { names } },
+      webhook: { ...webhook, ...format, classes: { classes, withoutUnknown }, sites: { names } },
     });
   for (const { name, kind, isDisabled, tokens } of state.principals) {
     await call("CreatePrincipal", { name, kind });
@@ -414,7 +432,12 @@ test("a state without its secrets is the same in an empty Mooring, and names wha
           expect(other[part]).toEqual(content[part]);
         expect(other["sites"]).toEqual(content["sites"]?.map(withoutOverrides));
         expect(other["webhooks"]).toEqual(
-          content["webhooks"]?.map((webhook) => ({ ...webhook, disabled: true })),
+          // One without its token or headers has none that an export could omit.
+          content["webhooks"]?.map((webhook) => ({
+            ...webhook,
+            disabled: true,
+            omitted: ["url", "secret"],
+          })),
         );
         // The secrets follow in a second import.
         const { document: clear } = await exported(from, SecretsMode.CLEAR);

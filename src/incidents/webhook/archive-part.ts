@@ -194,7 +194,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
 }
 
 /** Prefix of the names of secrets that are values of headers. */
-const HEADER = "header.";
+const HEADER = "header:";
 
 /** Format of an entry with its options. Absent secrets of an existing webhook stay unchanged. */
 function optionsOf(members: Members, { secrets }: ArchiveEntry): WebhookInput {
