@@ -14,9 +14,12 @@ const root = join(import.meta.dirname, "..");
 const SHARED =
   /node_modules\/(?!diff\/)|src\/client\/(?!backup-document|share-text)|src\/console\/(?:api\/(?!audit|backup|drivers|incidents|mounts|rules|sites|status|token|users|webhooks)|i18n\/(?!en\/|zh-cn)|components\/(?:button|state|use-call|text)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
-/** Modules of the script shared by the other pages: texts, components, differences. */
-const LATER =
-  /node_modules\/diff\/|src\/console\/(?:i18n\/en\/pages|components\/.*\.tsx?$|settings\/conflict\.tsx)/;
+/** Modules of the script of pages with differences. */
+const DIFFERENCE =
+  /node_modules\/diff\/|src\/console\/(?:components\/(?:change-list|text-diff)\.tsx|settings\/conflict\.tsx)/;
+
+/** Modules of the script shared by the other pages: texts and components. */
+const LATER = /src\/console\/(?:i18n\/en\/pages|components\/(?!pairs).*\.tsx?$)/;
 
 /** Script that runs before all others. */
 const EARLY = /src\/console\/(?:api\/early|i18n\/preferred)\.ts$/;
@@ -57,6 +60,7 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
             groups: [
               { name: "early", test: EARLY, priority: 2 },
               { name: "shared", test: SHARED, priority: 1 },
+              { name: "difference", test: DIFFERENCE, priority: 1 },
               { name: "later", test: LATER },
             ],
           },

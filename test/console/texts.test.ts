@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 
 const FOLDER = join(import.meta.dirname, "../../src/console");
@@ -9,6 +9,17 @@ const entries = [
   "shell/palette.tsx",
   ...[...read("shell/pages.ts").matchAll(/import\("\.\.\/(.+?)"\)/g)].map(([, file = ""]) => file),
 ];
+
+/** Parts of pages that are loaded when they are first shown: a page, and a part of it. */
+const parts = entries.flatMap((entry) =>
+  [...importsOf(entry)]
+    .flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/\bimport\("(\.\/.+?\.tsx)"\)/g)].map(
+        ([, path = ""]) => relative(FOLDER, resolve(dirname(file), path)),
+      ),
+    )
+    .map((part) => [entry, part] as const),
+);
 
 function read(file: string): string {
   return readFileSync(join(FOLDER, file), "utf8");
@@ -71,8 +82,18 @@ describe("the texts of an entry are loaded with its code", () => {
     expect(code.length).toBeGreaterThan(1);
   });
 
+  test.each(parts)("%s with %s", async (entry, part) => {
+    const files = importsOf(part);
+    const texts = await textsOf(new Set([...importsOf(entry), ...files]));
+    const used = [...files].flatMap((file) =>
+      file.includes("/i18n/") ? [] : namesIn(file, known),
+    );
+    expect(used.filter((name) => !texts.has(name))).toEqual([]);
+  });
+
   test("each text is used", () => {
-    const all = ["main.tsx", ...entries].flatMap((entry) => [...importsOf(entry)]);
+    const lazy = parts.map(([, part]) => part);
+    const all = ["main.tsx", ...entries, ...lazy].flatMap((entry) => [...importsOf(entry)]);
     const code = [...new Set(all)].filter((file) => !file.includes("/i18n/"));
     const used = new Set(code.flatMap((file) => namesIn(file, known)));
     expect([...known].filter((name) => !used.has(name))).toEqual([]);

@@ -41,7 +41,8 @@ export function StoredBackups(props: {
   const options = (signal: AbortSignal) => ({ signal, timeoutMs: PATIENCE });
   const creation = useTask(async (signal) => {
     created.value = undefined;
-    const request = { passphrase: passphrase.value };
+    // In the place of the service, only the permanent token chooses the passphrase.
+    const request = { passphrase: may("root") ? passphrase.value : "" };
     created.value = await backupService.createBackup(request, options(signal));
     again();
   });
@@ -93,7 +94,10 @@ export function StoredBackups(props: {
                 {t("stored.create")}
               </Button>
             )}
-            <Button disabled={isBusy} onClick={download.start}>
+            <Button
+              disabled={isBusy || (passphrase.value === "" && !may("root"))}
+              onClick={download.start}
+            >
               {t("stored.download")}
             </Button>
             {hasTarget && (

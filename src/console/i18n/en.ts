@@ -55,7 +55,7 @@ export const en = {
   "overview.attention": "Needs attention",
   "overview.deprecated": "has no effect and can be deleted.",
   "overview.fine": "Nothing needs attention.",
-  "overview.incidents": { one: "1 mount fails.", other: "{count} mounts fail." },
+  "overview.incidents": { one: "1 open incident", other: "{count} open incidents" },
   "overview.newest": "Recent changes",
   "overview.ownEnds": "The token that you use expires {when}.",
   "overview.ownToken": "Your token",

@@ -2,6 +2,7 @@ import type { auditTexts } from "./en/audit.ts";
 import type { backupTexts } from "./en/backup.ts";
 import type { driversTexts } from "./en/drivers.ts";
 import type { historyTexts } from "./en/history.ts";
+import type { mountDialogTexts } from "./en/mount-dialogs.ts";
 import type { mountsTexts } from "./en/mounts.ts";
 import type { pagesTexts } from "./en/pages.ts";
 import type { rulesTexts } from "./en/rules.ts";
@@ -20,6 +21,7 @@ export type MessageKey =
   | keyof typeof backupTexts
   | keyof typeof driversTexts
   | keyof typeof historyTexts
+  | keyof typeof mountDialogTexts
   | keyof typeof mountsTexts
   | keyof typeof pagesTexts
   | keyof typeof rulesTexts

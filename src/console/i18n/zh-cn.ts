@@ -237,7 +237,7 @@ export const zhCn: Messages = {
   "incident.network": "网络",
   "incident.person": "需要本人操作",
   "incident.quota": "配额",
-  "incident.title": "{count} 个存储无法使用",
+  "incident.title": "{count} 个未关闭的事件",
   "incident.unknown": "原因不明",
 
   "json.format": "格式化",
@@ -390,7 +390,7 @@ export const zhCn: Messages = {
   "overview.attention": "需要留意",
   "overview.deprecated": "已不起作用，可以删除。",
   "overview.fine": "没有需要留意的事项。",
-  "overview.incidents": "{count} 个存储无法使用。",
+  "overview.incidents": "{count} 个未关闭的事件",
   "overview.newest": "最近的改动",
   "overview.ownEnds": "您正在使用的令牌{when}到期。",
   "overview.ownToken": "您的令牌",

@@ -1,15 +1,11 @@
 import { useSignal } from "@preact/signals";
-import { problemOf } from "../api/failure.ts";
-import { mountService } from "../api/mounts.ts";
-import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
-import { Dialog, FormActions } from "../components/dialog.tsx";
-import { Check } from "../components/field.tsx";
-import { saveFile } from "../components/save-file.ts";
-import { Notice } from "../components/state.tsx";
-import { useCall } from "../components/use-call.ts";
+import { lazy } from "../components/lazy.tsx";
 import { t } from "../i18n/language.ts";
-import { siteNames } from "./site-choice.tsx";
+
+const ExportDialog = lazy(() =>
+  import("./export-dialog.tsx").then((module) => module.ExportDialog),
+);
 
 /**
  * Export of mounts as rows, which the backup page of a server reads.
@@ -37,68 +33,5 @@ export function ExportRows({ names }: { readonly names: readonly string[] }) {
         />
       )}
     </>
-  );
-}
-
-function ExportDialog(props: { readonly names: readonly string[]; readonly onClose: () => void }) {
-  const { names, onClose } = props;
-  const site = useSignal("");
-  const reveal = useSignal(false);
-  const wrong = useSignal("");
-  const busy = useSignal(false);
-  const { data: sites = [] } = useCall(siteNames, []);
-  const save = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      const request = { names: [...names], site: site.value, reveal: reveal.value };
-      const { document } = await mountService.exportMounts(request);
-      saveFile(`${names[0] ?? "mounts"}.json`, JSON.stringify(document, null, 2));
-      onClose();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
-  return (
-    <Dialog title={t("mount.export")} onClose={onClose}>
-      <form
-        class="block-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!busy.value) void save();
-        }}
-      >
-        <p class="quiet">{t("mount.exportAbout")}</p>
-        <label>
-          <span class="label">{t("mount.exportSite")}</span>
-          <select
-            class="input"
-            value={site.value}
-            onChange={(event) => {
-              site.value = event.currentTarget.value;
-            }}
-          >
-            <option value="">{t("mount.exportNoSite")}</option>
-            {sites.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        {may("mounts:reveal") && (
-          <Check
-            label={t("mount.exportSecrets")}
-            checked={reveal.value}
-            onChange={(checked) => {
-              reveal.value = checked;
-            }}
-          />
-        )}
-        {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
-        <FormActions label={t("mount.exportNow")} busy={busy.value} onCancel={onClose} />
-      </form>
-    </Dialog>
   );
 }

@@ -1,19 +1,24 @@
 import { useSignal } from "@preact/signals";
 import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
-import { type Failure, failureOf } from "../api/failure.ts";
-import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
-import { Confirm, Dialog, FormActions } from "../components/dialog.tsx";
-import { Check, Field, ReasonField } from "../components/field.tsx";
-import { Notice } from "../components/state.tsx";
-import { useCall } from "../components/use-call.ts";
+import { lazy } from "../components/lazy.tsx";
 import { t } from "../i18n/language.ts";
-import { go, href } from "../shell/location.ts";
+import { href } from "../shell/location.ts";
 import { ExportRows } from "./export-rows.tsx";
 import { ReplaceCredential } from "./replace.tsx";
-import { Effects } from "./results.tsx";
+
+const NameDialog = lazy(() => import("./mount-dialogs.tsx").then((module) => module.NameDialog));
+const DeleteDialog = lazy(() =>
+  import("./mount-dialogs.tsx").then((module) => module.DeleteDialog),
+);
+
+const ACTIONS = [
+  { action: "copy", label: "mount.copy" },
+  { action: "rename", label: "mount.rename" },
+  { action: "delete", label: "mount.delete" },
+] as const;
 
 /** Actions on one mount. */
 export function MountActions({
@@ -31,14 +36,14 @@ export function MountActions({
     <>
       <ReplaceCredential mount={mount} info={info} />
       {may("mounts:write") &&
-        (["copy", "rename", "delete"] as const).map((action) => (
+        ACTIONS.map(({ action, label }) => (
           <Button
             key={action}
             onClick={() => {
               asked.value = action;
             }}
           >
-            {t(`mount.${action}`)}
+            {t(label)}
           </Button>
         ))}
       <ExportRows names={[mount.name]} />
@@ -52,124 +57,5 @@ export function MountActions({
       )}
       {asked.value === "delete" && <DeleteDialog mount={mount} onClose={close} />}
     </>
-  );
-}
-
-/** Dialog for the name of a copy, with its path, or for another name of the mount. */
-function NameDialog(props: {
-  readonly action: "copy" | "rename";
-  readonly mount: Mount;
-  readonly onClose: () => void;
-}) {
-  const { action, mount, onClose } = props;
-  const { name } = mount;
-  const newName = useSignal(action === "rename" ? name : "");
-  const mountPath = useSignal("");
-  const reason = useSignal("");
-  const allowShared = useSignal(false);
-  const failure = useSignal<Failure | undefined>(undefined);
-  const busy = useSignal(false);
-  const act = async (): Promise<void> => {
-    busy.value = true;
-    const common = { name, newName: newName.value.trim(), reason: reason.value.trim() };
-    try {
-      if (action === "rename") await mountService.renameMount(common);
-      else
-        await mountService.copyMount({
-          ...common,
-          mountPath: mountPath.value.trim(),
-          allowSharedCredential: allowShared.value,
-        });
-      onClose();
-      go(href("mount", { name: common.newName }));
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
-  const problems = failure.value?.violations ?? [];
-  const wrong = (field: string): string | undefined =>
-    problems.find((one) => one.field.endsWith(field))?.description;
-  const isShared = allowShared.value || failure.value?.message.includes("allow_shared_credential");
-  return (
-    <Dialog title={t(`mount.${action}Title`, { name })} onClose={onClose}>
-      <form
-        class="block-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!busy.value) void act();
-        }}
-      >
-        <Field
-          label={t("mount.newName")}
-          hint={t("mount.nameHint")}
-          wrong={wrong("name")}
-          value={newName.value}
-          onChange={(text) => {
-            newName.value = text;
-          }}
-        />
-        {action === "copy" && (
-          <Field
-            label={t("mount.copyPath")}
-            hint=""
-            wrong={wrong("mount_path")}
-            value={mountPath.value}
-            onChange={(text) => {
-              mountPath.value = text;
-            }}
-          />
-        )}
-        <ReasonField
-          value={reason.value}
-          onChange={(text) => {
-            reason.value = text;
-          }}
-        />
-        {isShared && (
-          <Check
-            label={t("mount.allowShared")}
-            checked={allowShared.value}
-            onChange={(checked) => {
-              allowShared.value = checked;
-            }}
-          />
-        )}
-        {failure.value && !problems.some(({ field }) => /name|mount_path/.test(field)) && (
-          <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>
-        )}
-        <FormActions label={t(`mount.${action}`)} busy={busy.value} onCancel={onClose} />
-      </form>
-    </Dialog>
-  );
-}
-
-function DeleteDialog({ mount, onClose }: { readonly mount: Mount; readonly onClose: () => void }) {
-  const reason = useSignal("");
-  const { data } = useCall(
-    (signal) => mountService.deleteMounts({ names: [mount.name], dryRun: true }, { signal }),
-    [mount.name],
-  );
-  return (
-    <Confirm
-      title={t("mount.deleteTitle", { name: mount.name })}
-      action={t("mount.deleteNow")}
-      onAction={async () => {
-        await mountService.deleteMounts({ names: [mount.name], reason: reason.value.trim() });
-        go(href("mounts"));
-      }}
-      onClose={onClose}
-    >
-      {t("mount.deleteQuestion")}
-      <Effects effects={data?.results.flatMap((result) => result.effects) ?? []} />
-      <ReasonField
-        value={reason.value}
-        onChange={(text) => {
-          reason.value = text;
-        }}
-      />
-    </Confirm>
   );
 }

@@ -10,6 +10,7 @@ import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { Check, Field, ReasonField } from "../components/field.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Notice } from "../components/state.tsx";
 import { ItemField } from "../drivers/item-field.tsx";
 import { isShown } from "../drivers/shown.ts";
@@ -28,9 +29,12 @@ import {
 } from "./input.ts";
 import { MountActions } from "./mount-actions.tsx";
 import { OnItsSites } from "./on-its-sites.tsx";
-import { OverrideFields } from "./override-fields.tsx";
 import { Effects, SaveOutcome } from "./results.tsx";
 import { SiteChoice } from "./site-choice.tsx";
+
+const OverrideFields = lazy(() =>
+  import("./override-fields.tsx").then((module) => module.OverrideFields),
+);
 
 interface MountFormProps {
   /** Undefined: a new mount. */
@@ -44,6 +48,7 @@ interface MountFormProps {
 export function MountForm({ mount, driver, info }: MountFormProps) {
   const draft = useSignal(draftOf(mount));
   const name = useSignal(mount?.name ?? "");
+  const asksOverrides = useSignal(false);
   const reason = useSignal("");
   const failure = useSignal<Failure | undefined>(undefined);
   const preview = useSignal<readonly MountResult[] | undefined>(undefined);
@@ -64,6 +69,7 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
   const wrong = new Map(
     failure.value?.violations.map(({ field, description }) => [itemOf(field), description]),
   );
+  const showsOverrides = asksOverrides.value || draft.value.overrides.size > 0;
   const mayWrite = may("mounts:write") && info !== undefined;
   /** Saves, or shows a preview: also before a save with an effect on a running server. */
   const save = async (dryRun: boolean, isConfirmed = false): Promise<void> => {
@@ -176,7 +182,18 @@ export function MountForm({ mount, driver, info }: MountFormProps) {
         </section>
         {info && part(t("drivers.own"), info.additional)}
         {info && part(t("drivers.common"), info.common)}
-        {mayWrite && (
+        {mayWrite && !showsOverrides && (
+          <div class="ways">
+            <Button
+              onClick={() => {
+                asksOverrides.value = true;
+              }}
+            >
+              {t("mount.overrides")}
+            </Button>
+          </div>
+        )}
+        {mayWrite && showsOverrides && (
           <OverrideFields
             value={draft.value.overrides}
             info={info}

@@ -140,7 +140,13 @@ function OneIncident({ of }: { readonly of: Incident }) {
     <li>
       <p>
         <strong>
-          {of.site} <code>{of.mountPath}</code>
+          {of.mountPath === "" ? (
+            of.title || of.name || of.site
+          ) : (
+            <>
+              {of.site} <code>{of.mountPath}</code>
+            </>
+          )}
         </strong>{" "}
         {word && <span class="badge">{t(word)}</span>}{" "}
         <span class="quiet small">

@@ -95,7 +95,7 @@ export const pages: readonly Page[] = [
   {
     name: "rules",
     title: "page.rules",
-    icon: "rules",
+    icon: "lock",
     needs: ["rules:read"],
     rest: true,
     load: () => import("../rules/page.tsx"),

@@ -86,9 +86,54 @@ export const states: readonly State[] = [
     ready: ".sites li",
     act: async (page) => {
       await page.locator(".page-head .button").click();
-      await page.locator("#site-url").waitFor();
+      await page.locator("dialog input").first().waitFor();
     },
   },
+  {
+    name: "site-edit",
+    address: "sites?name=harbour",
+    ready: ".changes .side",
+    act: async (page) => {
+      await page.locator(".page-head .button", { hasText: /^(Edit|编辑)$/ }).click();
+      await page.locator("dialog .pairs button").last().click();
+      await page.locator("dialog .pair input").waitFor();
+    },
+  },
+  { name: "mounts", address: "mounts", ready: "[data-mount]" },
+  { name: "mounts-none", address: "mounts?q=nothing-like-it", ready: ".timeline-filters" },
+  {
+    name: "mount",
+    address: "mount?name=films",
+    ready: "#item-mount_path",
+    act: async (page) => {
+      await page.locator("form .ways .button").first().click();
+      await page.locator(".block-form select").last().selectOption({ index: 1 });
+      await page.locator(".block-form .ways .button").last().click();
+      await page.locator(".pairs").waitFor();
+    },
+  },
+  {
+    name: "mount-copy",
+    address: "mount?name=films",
+    ready: "#item-mount_path",
+    act: async (page) => {
+      await page.locator(".page-head .button", { hasText: /^(Copy|复制)$/ }).click();
+      await page.locator("dialog input").first().waitFor();
+    },
+  },
+  { name: "rules", address: "rules", ready: "[data-rule]" },
+  {
+    name: "rule",
+    address: "rule?path=/films",
+    ready: "main textarea",
+    act: async (page) => {
+      await page.locator("main details summary").first().click();
+      await page.locator("main details textarea").fill("film.mkv\nfilm.tmp");
+      await page.locator("main details li").first().waitFor();
+      await page.locator("main details").scrollIntoViewIfNeeded();
+    },
+  },
+  { name: "webhooks", address: "webhooks", ready: ".state-box" },
   {
     name: "setting-new",
     address: "settings?group=5",

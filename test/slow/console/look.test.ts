@@ -5,6 +5,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PrincipalKind } from "../../../gen/mooring/v1/access_pb.js";
 import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
+import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
+import { RuleService } from "../../../gen/mooring/v1/rule_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { ageTokens } from "./age.ts";
@@ -94,6 +96,27 @@ beforeAll(async () => {
   await console.client(SiteService).createSite({
     site: { name: "harbour", url: site.url, token: site.token() },
   });
+  const paths = [
+    "films",
+    ...Array.from({ length: 30 }, (_, at) => `folder-${at}-${"x".repeat(at)}`),
+  ];
+  await console.client(MountService).saveMounts({
+    mounts: paths.map((name) => ({
+      name,
+      mountPath: `/${name}`,
+      driver: "Local",
+      sites: { all: true },
+      config: { root_folder_path: `/srv/${name}` },
+    })),
+  });
+  await console.client(RuleService).saveRules({
+    rules: paths.map((name) => ({
+      path: `/${name}`,
+      hide: "\\.tmp$",
+      password: "closed",
+      sites: { all: true },
+    })),
+  });
   // The first of them ends soon.
   await ageTokens(console, 60);
 });
@@ -138,6 +161,7 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
       faults.push(...(await look(page, name)));
       // Edits would prompt before the next page.
       await page.evaluate("window.onbeforeunload = null");
+      await page.evaluate('sessionStorage.removeItem("mooring.edits")');
     }
     // As a user with few rights.
     await page.goto(`${console.origin}/console/`);

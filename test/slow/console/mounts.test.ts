@@ -76,7 +76,7 @@ describe("mounts", () => {
       await visit(page, "mount?name=films");
       await page.locator(".mounts", { hasText: "login failed: 401" }).waitFor();
       await visit(page, "");
-      await page.locator(".lines li", { hasText: "1 mount fails" }).getByRole("link").click();
+      await page.locator(".lines li", { hasText: "1 open incident" }).getByRole("link").click();
       await page.getByRole("heading", { name: "Mounts", exact: true }).waitFor();
       await visit(page, "mount?name=films");
       await page.locator(".mounts", { hasText: "mooring mount sync harbour films" }).waitFor();
@@ -262,6 +262,7 @@ describe("a mount", () => {
       const input = { name: "shelf", mountPath: "/shelf", driver: "Local", sites: { all: true } };
       await mounts.saveMounts({ mounts: [{ ...input, config: { root_folder_path: "/srv" } }] });
       const page = await console.enter("mount?name=shelf");
+      await page.getByRole("button", { name: "Own values of sites" }).click();
       await page.getByLabel("Site with own values").selectOption("harbour");
       await page.getByRole("button", { name: "Add own values" }).click();
       await page.getByLabel("Path on harbour").fill("/movies");

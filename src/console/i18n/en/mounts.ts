@@ -14,7 +14,7 @@ export const mountsTexts = {
   "incident.acknowledge": "Acknowledge",
   "incident.acknowledged": "acknowledged by {actor}",
   "incident.items": "To replace: {names}",
-  "incident.title": { one: "1 mount fails", other: "{count} mounts fail" },
+  "incident.title": { one: "1 open incident", other: "{count} open incidents" },
 
   "mount.addOwn": "Add own values",
   "mount.again": "Mount again",
@@ -24,23 +24,12 @@ export const mountsTexts = {
   "mount.changed": "changed",
   "mount.continue": "Continue with the newest state",
   "mount.copy": "Copy",
-  "mount.copyPath": "Path of the copy",
-  "mount.copyTitle": "Copy {name}",
   "mount.created": "created",
-  "mount.credential": "Credential",
-  "mount.deleteQuestion":
-    "The mount is deleted here and on the sites that follow. Files at the provider stay.",
   "mount.deleteTitle": "Delete {name}",
   "mount.deleted": "deleted",
   "mount.differs": "differs",
   "mount.driver": "Driver",
   "mount.export": "Export",
-  "mount.exportAbout":
-    "Rows for the backup page of a server. For Mooring, use the page Backup, which keeps sites and own values.",
-  "mount.exportNoSite": "the mounts as they are here",
-  "mount.exportNow": "Download",
-  "mount.exportSecrets": "With secrets, in the clear",
-  "mount.exportSite": "Values as a site has them",
   "mount.failing": "failing",
   "mount.giveMissing":
     "This mount was restored without its secrets. It is sent to no site until these items are set: {items}",
@@ -52,8 +41,6 @@ export const mountsTexts = {
   "mount.nameHint":
     "Letters, digits, dots, underscores and hyphens. The name stays when the path changes.",
   "mount.neverListed": "not listed at its provider yet",
-  "mount.newName": "New name",
-  "mount.newValue": "New value",
   "mount.noSite": "no site",
   "mount.ok": "ok",
   "mount.outdated":
@@ -71,11 +58,7 @@ export const mountsTexts = {
   "mount.problems": { one: "1 value is invalid", other: "{count} values are invalid" },
   "mount.removeOwn": "Remove own values of {site}",
   "mount.rename": "Rename",
-  "mount.renameTitle": "Rename {name}",
   "mount.replace": "Replace a credential",
-  "mount.replaceAbout":
-    "Replaces the value in every mount of this driver that has the same one, in one revision.",
-  "mount.replaceNow": "Replace it",
   "mount.save": "Save",
   "mount.site": "Site",
   "mount.sitesHint": "Without a site, the mount is kept here only.",

@@ -1,0 +1,81 @@
+import { useSignal } from "@preact/signals";
+import { problemOf } from "../api/failure.ts";
+import { mountService } from "../api/mounts.ts";
+import { may } from "../api/rights.ts";
+import { Dialog, FormActions } from "../components/dialog.tsx";
+import { Check } from "../components/field.tsx";
+import { saveFile } from "../components/save-file.ts";
+import { Notice } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
+import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
+import { addMessages, t } from "../i18n/language.ts";
+import { siteNames } from "./site-choice.tsx";
+
+addMessages(mountDialogTexts);
+
+/** Dialog for the site whose values are exported, and the treatment of secrets. */
+export function ExportDialog(props: {
+  readonly names: readonly string[];
+  readonly onClose: () => void;
+}) {
+  const { names, onClose } = props;
+  const site = useSignal("");
+  const reveal = useSignal(false);
+  const wrong = useSignal("");
+  const busy = useSignal(false);
+  const { data: sites = [] } = useCall(siteNames, []);
+  const save = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      const request = { names: [...names], site: site.value, reveal: reveal.value };
+      const { document } = await mountService.exportMounts(request);
+      saveFile(`${names[0] ?? "mounts"}.json`, JSON.stringify(document, null, 2));
+      onClose();
+    } catch (thrown) {
+      wrong.value = problemOf(thrown);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog title={t("mount.export")} onClose={onClose}>
+      <form
+        class="block-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy.value) void save();
+        }}
+      >
+        <p class="quiet">{t("mount.exportAbout")}</p>
+        <label>
+          <span class="label">{t("mount.exportSite")}</span>
+          <select
+            class="input"
+            value={site.value}
+            onChange={(event) => {
+              site.value = event.currentTarget.value;
+            }}
+          >
+            <option value="">{t("mount.exportNoSite")}</option>
+            {sites.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        {may("mounts:reveal") && (
+          <Check
+            label={t("mount.exportSecrets")}
+            checked={reveal.value}
+            onChange={(checked) => {
+              reveal.value = checked;
+            }}
+          />
+        )}
+        {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+        <FormActions label={t("mount.exportNow")} busy={busy.value} onCancel={onClose} />
+      </form>
+    </Dialog>
+  );
+}

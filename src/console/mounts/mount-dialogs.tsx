@@ -1,0 +1,140 @@
+import { useSignal } from "@preact/signals";
+import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
+import { type Failure, failureOf } from "../api/failure.ts";
+import { mountService } from "../api/mounts.ts";
+import { Confirm, Dialog, FormActions } from "../components/dialog.tsx";
+import { Check, Field, ReasonField } from "../components/field.tsx";
+import { Notice } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
+import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
+import { addMessages, t } from "../i18n/language.ts";
+import { go, href } from "../shell/location.ts";
+import { Effects } from "./results.tsx";
+
+addMessages(mountDialogTexts);
+
+/** Dialog for the name of a copy, with its path, or for another name of the mount. */
+export function NameDialog(props: {
+  readonly action: "copy" | "rename";
+  readonly mount: Mount;
+  readonly onClose: () => void;
+}) {
+  const { action, mount, onClose } = props;
+  const { name } = mount;
+  const newName = useSignal(action === "rename" ? name : "");
+  const mountPath = useSignal("");
+  const reason = useSignal("");
+  const allowShared = useSignal(false);
+  const failure = useSignal<Failure | undefined>(undefined);
+  const busy = useSignal(false);
+  const act = async (): Promise<void> => {
+    busy.value = true;
+    const common = { name, newName: newName.value.trim(), reason: reason.value.trim() };
+    try {
+      if (action === "rename") await mountService.renameMount(common);
+      else
+        await mountService.copyMount({
+          ...common,
+          mountPath: mountPath.value.trim(),
+          allowSharedCredential: allowShared.value,
+        });
+      onClose();
+      go(href("mount", { name: common.newName }));
+    } catch (thrown) {
+      failure.value = failureOf(thrown);
+    } finally {
+      busy.value = false;
+    }
+  };
+  const problems = failure.value?.violations ?? [];
+  const wrong = (field: string): string | undefined =>
+    problems.find((one) => one.field.endsWith(field))?.description;
+  const isShared = allowShared.value || failure.value?.message.includes("allow_shared_credential");
+  return (
+    <Dialog title={t(`mount.${action}Title`, { name })} onClose={onClose}>
+      <form
+        class="block-form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy.value) void act();
+        }}
+      >
+        <Field
+          label={t("mount.newName")}
+          hint={t("mount.nameHint")}
+          wrong={wrong("name")}
+          value={newName.value}
+          onChange={(text) => {
+            newName.value = text;
+          }}
+        />
+        {action === "copy" && (
+          <Field
+            label={t("mount.copyPath")}
+            hint=""
+            wrong={wrong("mount_path")}
+            value={mountPath.value}
+            onChange={(text) => {
+              mountPath.value = text;
+            }}
+          />
+        )}
+        <ReasonField
+          value={reason.value}
+          onChange={(text) => {
+            reason.value = text;
+          }}
+        />
+        {isShared && (
+          <Check
+            label={t("mount.allowShared")}
+            checked={allowShared.value}
+            onChange={(checked) => {
+              allowShared.value = checked;
+            }}
+          />
+        )}
+        {failure.value && !problems.some(({ field }) => /name|mount_path/.test(field)) && (
+          <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>
+        )}
+        <FormActions label={t(`mount.${action}`)} busy={busy.value} onCancel={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+/** Confirmation of a deletion, which names its effects. */
+export function DeleteDialog({
+  mount,
+  onClose,
+}: {
+  readonly mount: Mount;
+  readonly onClose: () => void;
+}) {
+  const reason = useSignal("");
+  const { data } = useCall(
+    (signal) => mountService.deleteMounts({ names: [mount.name], dryRun: true }, { signal }),
+    [mount.name],
+  );
+  return (
+    <Confirm
+      title={t("mount.deleteTitle", { name: mount.name })}
+      action={t("mount.deleteNow")}
+      onAction={async () => {
+        await mountService.deleteMounts({ names: [mount.name], reason: reason.value.trim() });
+        go(href("mounts"));
+      }}
+      onClose={onClose}
+    >
+      {t("mount.deleteQuestion")}
+      <Effects effects={data?.results.flatMap((result) => result.effects) ?? []} />
+      <ReasonField
+        value={reason.value}
+        onChange={(text) => {
+          reason.value = text;
+        }}
+      />
+    </Confirm>
+  );
+}

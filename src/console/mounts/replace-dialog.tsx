@@ -1,0 +1,115 @@
+import { useSignal } from "@preact/signals";
+import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
+import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
+import { problemOf } from "../api/failure.ts";
+import { mountService } from "../api/mounts.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { ReasonField } from "../components/field.tsx";
+import { Notice } from "../components/state.tsx";
+import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
+import { addMessages, t } from "../i18n/language.ts";
+import type { Place } from "./replace.tsx";
+import { Results } from "./results.tsx";
+
+addMessages(mountDialogTexts);
+
+/** Dialog for the new value of a credential, with a preview. */
+export function ReplaceDialog({
+  name,
+  places,
+  info,
+  onClose,
+}: {
+  readonly name: string;
+  readonly places: readonly Place[];
+  readonly info: DriverInfo | undefined;
+  readonly onClose: () => void;
+}) {
+  const chosen = useSignal(0);
+  const value = useSignal("");
+  const preview = useSignal<readonly MountResult[] | undefined>(undefined);
+  const wrong = useSignal("");
+  const busy = useSignal(false);
+  const reason = useSignal("");
+  const labelOf = ({ item, site }: Place): string => {
+    const label = info?.additional.find((each) => each.name === item)?.label || item;
+    return site === "" ? label : `${label} (${site})`;
+  };
+  const act = async (dryRun: boolean): Promise<void> => {
+    const place = places[chosen.value];
+    if (place === undefined) return;
+    busy.value = true;
+    try {
+      const request = { name, ...place, value: value.value, dryRun, reason: reason.value.trim() };
+      preview.value = (await mountService.replaceCredential(request)).results;
+      wrong.value = "";
+      if (!dryRun) onClose();
+    } catch (thrown) {
+      preview.value = undefined;
+      wrong.value = problemOf(thrown);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog title={t("mount.replace")} onClose={onClose}>
+      <p class="quiet">{t("mount.replaceAbout")}</p>
+      <label class="label" for="replace-item">
+        {t("mount.credential")}
+      </label>
+      <select
+        id="replace-item"
+        class="input"
+        value={String(chosen.value)}
+        onChange={(event) => {
+          chosen.value = Number(event.currentTarget.value);
+          preview.value = undefined;
+        }}
+      >
+        {places.map((place, at) => (
+          <option key={labelOf(place)} value={String(at)}>
+            {labelOf(place)}
+          </option>
+        ))}
+      </select>
+      <label class="label" for="replace-value">
+        {t("mount.newValue")}
+      </label>
+      <input
+        id="replace-value"
+        class="input mono"
+        type="password"
+        autocomplete="off"
+        value={value.value}
+        onInput={(event) => {
+          value.value = event.currentTarget.value;
+          preview.value = undefined;
+        }}
+      />
+      {preview.value && (
+        <>
+          <Results results={preview.value} />
+          <ReasonField
+            value={reason.value}
+            onChange={(text) => {
+              reason.value = text;
+            }}
+          />
+        </>
+      )}
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      <div class="ways">
+        <Button onClick={onClose}>{t("action.cancel")}</Button>
+        <Button disabled={busy.value || value.value === ""} onClick={() => void act(true)}>
+          {t("mount.preview")}
+        </Button>
+        {preview.value && (
+          <Button kind="main" disabled={busy.value} onClick={() => void act(false)}>
+            {t("mount.replaceNow")}
+          </Button>
+        )}
+      </div>
+    </Dialog>
+  );
+}
