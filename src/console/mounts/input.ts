@@ -193,3 +193,10 @@ export function itemOf(field: string): string {
   const [, name = ""] = /^mounts\[0\]\.(?:config\.|members\.)?(.+)$/s.exec(field) ?? [];
   return name;
 }
+
+/** Item with a secret, of the mount or of its own values on a site. */
+export interface SecretPlace {
+  readonly item: string;
+  /** Empty: the mount itself. */
+  readonly site: string;
+}

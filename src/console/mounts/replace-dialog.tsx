@@ -9,7 +9,7 @@ import { ReasonField } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import type { Place } from "./replace.tsx";
+import type { SecretPlace } from "./input.ts";
 import { Results } from "./results.tsx";
 
 addMessages(mountDialogTexts);
@@ -22,7 +22,7 @@ export function ReplaceDialog({
   onClose,
 }: {
   readonly name: string;
-  readonly places: readonly Place[];
+  readonly places: readonly SecretPlace[];
   readonly info: DriverInfo | undefined;
   readonly onClose: () => void;
 }) {
@@ -32,7 +32,7 @@ export function ReplaceDialog({
   const wrong = useSignal("");
   const busy = useSignal(false);
   const reason = useSignal("");
-  const labelOf = ({ item, site }: Place): string => {
+  const labelOf = ({ item, site }: SecretPlace): string => {
     const label = info?.additional.find((each) => each.name === item)?.label || item;
     return site === "" ? label : `${label} (${site})`;
   };

@@ -5,22 +5,15 @@ import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { lazy } from "../components/lazy.tsx";
 import { t } from "../i18n/language.ts";
-import { MASK } from "./input.ts";
+import { MASK, type SecretPlace } from "./input.ts";
 
 const ReplaceDialog = lazy(() =>
   import("./replace-dialog.tsx").then((module) => module.ReplaceDialog),
 );
 
-/** Item with a secret, of the mount or of its own values on a site. */
-export interface Place {
-  readonly item: string;
-  /** Empty: the mount itself. */
-  readonly site: string;
-}
-
 /** Secrets of a mount and of its overrides, which the service masks. */
-function placesOf({ config, overrides }: Mount): readonly Place[] {
-  const of = (values: Mount["config"], site: string): Place[] =>
+function placesOf({ config, overrides }: Mount): readonly SecretPlace[] {
+  const of = (values: Mount["config"], site: string): SecretPlace[] =>
     Object.entries(values ?? {}).flatMap(([item, value]) =>
       value === MASK ? [{ item, site }] : [],
     );
