@@ -21,6 +21,8 @@ test("Unicode normalization, which takes quadratic time, is only applied to shor
   expect(files.sort()).toEqual([
     // At most 1,024 characters (archive/rpc.ts).
     "archive/passphrase.ts",
+    // Arguments of a command.
+    "cli/mount-pattern.ts",
     // Bounded in the function itself.
     "client/share-text.ts",
     "mounts/site/adoption.ts",

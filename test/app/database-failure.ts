@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -21,6 +21,11 @@ const WITHOUT_DATABASE = new Set([
   "CompareMounts",
   "CompareSite",
   "TestMounts",
+  "CompareRules",
+  // They read and write the place of backups; the row of a backup is written later.
+  "CreateBackup",
+  "CheckBackup",
+  "PruneBackups",
   // They reach a download manager first, and then save like SaveSettings.
   "SetAria2",
   "SetQbittorrent",
@@ -39,10 +44,17 @@ interface Prepared {
   readonly incident: string;
   readonly delivery: string;
   readonly other: string;
+  readonly backup: string;
 }
 
 /** A valid request of each rpc that needs one. */
-function requestsOf({ token, incident, delivery, other }: Prepared): Record<string, Request> {
+function requestsOf({
+  token,
+  incident,
+  delivery,
+  other,
+  backup,
+}: Prepared): Record<string, Request> {
   const document = { storages: [{ mount_path: "/books", driver: "Local", addition: "{}" }] };
   return {
     CreatePrincipal: { name: "ben", kind: 1 },
@@ -66,6 +78,18 @@ function requestsOf({ token, incident, delivery, other }: Prepared): Record<stri
     TestMounts: { names: ["films"] },
     AdoptMounts: { site: "one" },
     ImportArchive: { document, only: ["mounts"] },
+    RestoreBackup: { document, only: ["mounts"] },
+    CheckBackup: { name: backup },
+    GetRule: { path: "/ruled" },
+    SaveRules: { rules: [{ path: "/new", readme: "new", sites: { all: true } }] },
+    MoveRule: { path: "/ruled", newPath: "/moved" },
+    DeleteRules: { paths: ["/ruled"] },
+    CompareRules: { site: "one" },
+    SyncRules: { site: "one" },
+    AdoptRules: { site: "one" },
+    ListUsers: { site: "one" },
+    CompareUsers: { from: "one", to: "three" },
+    CopyUsers: { from: "one", to: "three", names: ["ann"], randomPasswords: true },
     GetSetting: { key: "site_title" },
     BatchGetSettings: { keys: ["site_title"] },
     SaveSettings: { settings: [{ key: "site_title", value: "new" }] },
@@ -99,10 +123,11 @@ export async function startWithObjects(given?: string) {
   if (given === undefined) onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const site = await startStandIn();
   const other = await startStandIn();
+  const third = await startStandIn();
   onTestFinished(async () => {
-    await site.stop();
-    await other.stop();
+    for (const each of [site, other, third]) await each.stop();
   });
+  site.users.add({ username: "ann" });
   site.mounts.push({
     id: 1,
     mount_path: "/failing",
@@ -111,7 +136,13 @@ export async function startWithObjects(given?: string) {
     disabled: false,
     addition: "{}",
   });
-  const local = await startLocalServices(folder, { MOORING_WEBHOOK_TARGETS: "any" });
+  const passphrase = join(folder, "passphrase");
+  await writeFile(passphrase, "correct horse battery");
+  const local = await startLocalServices(folder, {
+    MOORING_WEBHOOK_TARGETS: "any",
+    MOORING_BACKUP_DIR: join(folder, "backups"),
+    MOORING_BACKUP_PASSPHRASE_FILE: passphrase,
+  });
   onTestFinished(local.close);
   const call = local.call as (name: string, request?: Request) => Promise<never>;
   await call("SaveSettings", {
@@ -127,6 +158,11 @@ export async function startWithObjects(given?: string) {
     scopes: ["settings:read"],
   });
   await call("CreateSite", { site: { name: "one", url: site.url, token: site.token() } });
+  await call("CreateSite", { site: { name: "three", url: third.url, token: third.token() } });
+  await call("SaveRules", {
+    rules: [{ path: "/ruled", readme: "old", sites: { all: true } }],
+  });
+  const backup: { backup?: { name: string } } = await call("CreateBackup");
   await call("CreateWebhook", { webhook: { name: "hook", url: "http://127.0.0.1:9/a" } });
   // A webhook sends one message at a time.
   await call("CreateWebhook", { webhook: { name: "tested", url: "http://127.0.0.1:9/b" } });
@@ -141,6 +177,7 @@ export async function startWithObjects(given?: string) {
     incident: (await listed()) ?? "",
     delivery: tested.delivery.id,
     other: other.url,
+    backup: backup.backup?.name ?? "",
   };
   return { local, path: join(folder, "mooring.db"), requests: requestsOf(prepared) };
 }

@@ -10,8 +10,11 @@ const NO_CHANGE = [
   "CheckSite",
   "CompareSite",
   "CompareMounts",
+  "CompareRules",
+  "CheckBackup",
   "SyncSite",
   "SyncMounts",
+  "SyncRules",
   "TestMounts",
   "ValidateDriverConfig",
 ];

@@ -19,7 +19,7 @@ describe("export", () => {
     const { code, out } = await cli(["export", "site.json"]);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^exported 0 sites, \d+ settings, 0 mounts, 0 webhooks, 0 principals of revision \d+ to site\.json; secrets are omitted\n$/,
+      /^exported 0 sites, \d+ settings, 0 mounts, 0 folder rules, 0 webhooks, 0 principals of revision \d+ to site\.json; secrets are omitted\n$/,
     );
     expect((await stat(inFolder("site.json"))).mode & 0o777).toBe(0o600);
     const text = await readFile(inFolder("site.json"), "utf8");
@@ -71,6 +71,7 @@ describe("export", () => {
         sites: 0,
         settings: expect.any(Number),
         mounts: 0,
+        rules: 0,
         webhooks: 0,
         principals: 0,
       },

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { pino } from "pino";
@@ -106,7 +107,7 @@ export function configOf(folder: string, env: Readonly<Record<string, string>>):
     },
     cwd: folder,
     parallelism: 1,
-    readFile: () => "",
+    readFile: (path) => readFileSync(path, "utf8"),
   });
   if (result.kind !== "config") throw new Error(`the test's configuration: ${result.kind}`);
   return result.config;
