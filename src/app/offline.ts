@@ -122,7 +122,11 @@ export async function openOffline(config: Config): Promise<Offline> {
         (router) => {
           router.service(SettingService, {
             ...settingImpl(settings, audit),
-            ...historyImpl({ ...history, pendingSites: () => [] }),
+            ...historyImpl({
+              ...history,
+              pendingSites: () => [],
+              siteIdOf: (name) => sites.names().named(name).id,
+            }),
           });
           router.service(BackupService, {
             ...archiveImpl(archive, audit),

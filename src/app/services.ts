@@ -267,6 +267,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     webhooks: incidents.webhooks,
     siteName: incidents.siteName,
     siteNames: registry.names,
+    siteIdOf: (name) => registry.names().named(name).id,
     readSites: () => readSiteNames(registry),
     placeOf: incidents.placeOf,
     coverage: (siteId) => ({ ...mounts.looked(siteId), interval: config.probeIntervalMs }),

@@ -60,6 +60,7 @@ export const flags = {
   language: { value: "CODE", help: "Language of messages: en (default) or zh-CN" },
   limits: { value: "LIST", help: "Only these settings: key:s3_*,group:9" },
   limit: { value: "N", short: "n", help: "Maximum number of results" },
+  mount: { value: "NAME", help: "Only changes of this mount" },
   method: { value: "RPCS", help: "Only these calls, such as SaveSettings,push" },
   new: { help: "Create a custom setting if the key does not exist" },
   only: {

@@ -26,6 +26,8 @@ export interface RecordKind {
   storedKey(text: string): string;
   /** Reports whether the limits of a caller permit a change, before and after. */
   allows(grant: Grant, change: ChangeHeader): boolean;
+  /** Reports whether a record was on a site before or after a change. Absent: records have no sites. */
+  isOnSite?(change: ChangeHeader, siteId: string): boolean;
   /**
    * Reports whether the values of a change are hidden from a caller, who must not learn whether
    * they are equal.

@@ -21,6 +21,8 @@ export interface Kinds {
   recordNamed(key: string): RecordName;
   /** Reports whether a caller may see a change. */
   canRead(grant: Grant, change: ChangeHeader): boolean;
+  /** Reports whether a record was on a site before or after a change. */
+  isOnSite(change: ChangeHeader, siteId: string): boolean;
   /** Reports whether the values of a change are hidden from a caller. */
   hides(grant: Grant, change: StoredChange): boolean;
   /** Reports whether a request of a caller may name the record with a key. */
@@ -56,6 +58,7 @@ export function createKinds(all: readonly RecordKind[]): Kinds {
       const kind = kindOf(change);
       return kind !== undefined && hasScope(grant, kind.scopes.read) && kind.allows(grant, change);
     },
+    isOnSite: (change, siteId) => kindOf(change)?.isOnSite?.(change, siteId) === true,
     hides: (grant, change) => kindOf(change)?.hides(grant, change) ?? true,
     mayName: (grant, key) =>
       all.some(({ name, mayName }) =>

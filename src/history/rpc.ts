@@ -34,18 +34,21 @@ export interface HistoryServices {
   readonly restore: Restore;
   readonly line: Line;
   readonly pendingSites: PendingSites;
+  /** @throws NOT_FOUND. */
+  readonly siteIdOf: (name: string) => string;
 }
 
 export function historyImpl(
-  { history, kinds, restore, line, pendingSites }: HistoryServices,
+  { history, kinds, restore, line, pendingSites, siteIdOf }: HistoryServices,
   translations: (language: Language) => Translate = createTranslations(),
 ): HistoryImpl {
   const sayIn = createSayIn(translations);
   const pending = createPendingReply(pendingSites, sayIn);
   return {
-    listRevisions: async ({ pageSize, pageToken, key, actor, since, until }, context) => {
+    listRevisions: async ({ pageSize, pageToken, key, actor, since, until, site }, context) => {
       const grant = grantOf(context);
       if (key !== "" && !kinds.mayName(grant, key)) throw outsideLimits(grant);
+      const siteId = site === "" ? undefined : siteIdOf(site);
       const page = await history.list({
         pageSize,
         before: await readPageToken(pageToken, line),
@@ -54,7 +57,13 @@ export function historyImpl(
         since: optionalMs(since),
         until: optionalMs(until),
       });
-      const seen = page.revisions.map((summary) => visibleRevision(summary, kinds, grant));
+      const found =
+        siteId === undefined
+          ? page.revisions
+          : page.revisions.filter(({ changes }) =>
+              changes.some((each) => kinds.canRead(grant, each) && kinds.isOnSite(each, siteId)),
+            );
+      const seen = found.map((summary) => visibleRevision(summary, kinds, grant));
       return create(ListRevisionsResponseSchema, {
         revisions: kinds.seesAll(grant) ? seen : seen.filter(({ keys }) => keys.length > 0),
         nextPageToken: page.next === undefined ? "" : await line.at(page.next),

@@ -3,6 +3,7 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { RecordKind } from "../history/kind.ts";
 import { toNfc } from "../nfc.ts";
 import type { Site } from "../sites/site.ts";
+import { isChangeOnSite } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { decideWithEffects } from "./effect.ts";
 import { describeMountChange } from "./history-change.ts";
@@ -51,6 +52,7 @@ export function mountsKind({
     },
     storedKey: toNfc,
     allows: allowsChange,
+    isOnSite: isChangeOnSite,
     hides: (grant, { oldHashes, newHashes }) =>
       (oldHashes !== null || newHashes !== null) && !grant.has("mounts:reveal"),
     describe: (change) => describeMountChange(change, sites()),

@@ -8,19 +8,11 @@ import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import { setOwn } from "../own-value.ts";
 import { PathIndex } from "../sites/path-index.ts";
-import { pathsOf } from "../sites/site-choice.ts";
+import { attributesOnSites } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { isSecretItem } from "./input.ts";
 import { type Mount, type MountIndex, NO_OVERRIDE, type Override, type Values } from "./mount.ts";
-import {
-  allowsChange,
-  type MountAttributes,
-  partOf,
-  placeOf,
-  readBody,
-  type StoredMount,
-  shownItems,
-} from "./stored.ts";
+import { allowsChange, partOf, placeOf, readBody, type StoredMount, shownItems } from "./stored.ts";
 import { REMOVED, subjectOf } from "./subject.ts";
 
 /** Mounts in the ledger, by name. */
@@ -102,10 +94,9 @@ function partsOf(all: Mount, driver: DriverInfo | undefined): Parts {
     ),
     ...(missing.length > 0 && { missing }),
   };
-  const attributes: MountAttributes = { paths: [...new Set(pathsOf(all))] };
   return {
     body: JSON.stringify(stored),
-    attributes: JSON.stringify(attributes),
+    attributes: JSON.stringify(attributesOnSites(all)),
     secrets: Object.fromEntries(secrets),
   };
 }

@@ -1,6 +1,7 @@
 import type { Grant } from "../access/grant.ts";
 import { shownSecrets } from "../ledger/shown-secrets.ts";
 import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
+import type { AttributesOnSites } from "../sites/site-choice.ts";
 import type { Mount } from "./mount.ts";
 
 /** Open part of a mount: everything but its name, its secrets and its revision. */
@@ -33,18 +34,13 @@ export function readBody(body: string): Omit<Mount, "name" | "revision"> {
   return { ...stored, missing: stored.missing ?? [] };
 }
 
-/** Paths of a mount on all sites, for rights on its changes. */
-export interface MountAttributes {
-  readonly paths: readonly string[];
-}
-
 /** Paths of a mount before and after a change. */
 export function pathsOfChange({
   oldAttributes,
   newAttributes,
 }: Pick<ChangeHeader, "oldAttributes" | "newAttributes">): readonly string[] {
   return [oldAttributes, newAttributes].flatMap((json) =>
-    json === null ? [] : (JSON.parse(json) as MountAttributes).paths,
+    json === null ? [] : (JSON.parse(json) as AttributesOnSites).paths,
   );
 }
 

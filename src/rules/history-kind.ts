@@ -1,4 +1,5 @@
 import type { RecordKind } from "../history/kind.ts";
+import { isChangeOnSite } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { withEffects } from "./effect.ts";
 import { describeRuleChange } from "./history-change.ts";
@@ -36,6 +37,7 @@ export function rulesKind({ rules, sites, onSites, pathOf, managedBy }: RulesKin
     },
     storedKey: pathOf,
     allows: allowsChange,
+    isOnSite: isChangeOnSite,
     hides: (grant, { oldHashes, newHashes }) =>
       (oldHashes !== null || newHashes !== null) && !grant.has("rules:reveal"),
     describe: (change) => describeRuleChange(change, sites()),

@@ -5,7 +5,7 @@ import type { StoredChange, StoredRecord } from "../ledger/store.ts";
 import type { View } from "../ledger/view.ts";
 import { memoize } from "../memoize.ts";
 import { PathIndex } from "../sites/path-index.ts";
-import { pathsOf } from "../sites/site-choice.ts";
+import { attributesOnSites } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import {
   RULE_MEMBERS,
@@ -17,7 +17,6 @@ import {
 import {
   allowsChange,
   partOf,
-  type RuleAttributes,
   readBody,
   type StoredRule,
   shownPasswords,
@@ -94,10 +93,9 @@ function partsOf(rule: Rule): Parts {
     ...(blind !== undefined && { blind }),
     ...(missing.length > 0 && { missing: [...missing].sort() }),
   };
-  const attributes: RuleAttributes = { paths: [...new Set(pathsOf(rule))] };
   return {
     body: JSON.stringify(stored),
-    attributes: JSON.stringify(attributes),
+    attributes: JSON.stringify(attributesOnSites(rule)),
     secrets,
   };
 }

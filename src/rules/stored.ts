@@ -1,6 +1,7 @@
 import type { Grant } from "../access/grant.ts";
 import { shownSecrets } from "../ledger/shown-secrets.ts";
 import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
+import type { AttributesOnSites } from "../sites/site-choice.ts";
 import type { Rule, RuleValues } from "./rule.ts";
 
 /** Open part of a rule: everything but its path, its passwords and its revision. */
@@ -30,18 +31,13 @@ export function siteOfPart(part: string): string {
   return part.slice(0, part.indexOf(":"));
 }
 
-/** Paths of a rule on all sites, for rights on its changes. */
-export interface RuleAttributes {
-  readonly paths: readonly string[];
-}
-
 /** Paths of a rule before and after a change. */
 export function pathsOfChange({
   oldAttributes,
   newAttributes,
 }: Pick<ChangeHeader, "oldAttributes" | "newAttributes">): readonly string[] {
   return [oldAttributes, newAttributes].flatMap((json) =>
-    json === null ? [] : (JSON.parse(json) as RuleAttributes).paths,
+    json === null ? [] : (JSON.parse(json) as AttributesOnSites).paths,
   );
 }
 

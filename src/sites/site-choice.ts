@@ -16,6 +16,26 @@ export function isOnSite({ siteIds }: Pick<OnSites, "siteIds">, siteId: string):
   return siteIds === "all" || siteIds.includes(siteId);
 }
 
+/** What the history keeps of a record that is on sites. */
+export interface AttributesOnSites {
+  readonly paths: readonly string[];
+  readonly siteIds: SiteIds;
+}
+
+export function attributesOnSites(record: OnSites): AttributesOnSites {
+  return { paths: [...new Set(pathsOf(record))], siteIds: record.siteIds };
+}
+
+/** Reports whether a record was on a site before or after a change. */
+export function isChangeOnSite(
+  change: { readonly oldAttributes: string | null; readonly newAttributes: string | null },
+  siteId: string,
+): boolean {
+  return [change.oldAttributes, change.newAttributes].some(
+    (json) => json !== null && isOnSite(JSON.parse(json) as AttributesOnSites, siteId),
+  );
+}
+
 /** Names of a record's sites, as clients give them. */
 export function siteNamesOf(
   { siteIds }: Pick<OnSites, "siteIds">,

@@ -76,7 +76,7 @@ describe("a change in a group commit", () => {
         oldAttributes,
         newAttributes,
       ]);
-    const paths = (path: string) => JSON.stringify({ paths: [path] });
+    const paths = (path: string) => JSON.stringify({ paths: [path], siteIds: "all" });
     expect(definitions(2)).toEqual([
       ["m", paths("/a"), paths("/b")],
       ["n", paths("/n"), null],

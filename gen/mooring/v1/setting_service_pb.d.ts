@@ -822,6 +822,15 @@ export declare type ListRevisionsRequest = Message<"mooring.v1.ListRevisionsRequ
    * @generated from field: google.protobuf.Timestamp until = 6;
    */
   until?: Timestamp | undefined;
+
+  /**
+   * Only revisions that changed a mount or a folder rule of this site, as it was before or after
+   * the change. A page may then have fewer revisions than its size. NOT_FOUND: there is no such
+   * site.
+   *
+   * @generated from field: string site = 7;
+   */
+  site: string;
 };
 
 /**

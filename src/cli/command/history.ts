@@ -25,6 +25,7 @@ export const historyCommand: Command = {
   name: "history",
   usage: [
     "history [--key KEY] [--actor NAME] [--since TIME] [--until TIME] [-n N]",
+    "history [--site NAME] [--mount NAME]",
     "history REVISION",
   ],
   summary: "Print changes with time and author, newest first",
@@ -33,7 +34,7 @@ export const historyCommand: Command = {
     "of secret settings are not stored. Times are in this machine's time zone, in JSON",
     "in UTC.",
   ],
-  flags: ["key", "actor", "since", "until", "limit"],
+  flags: ["key", "mount", "site", "actor", "since", "until", "limit"],
   offline: true,
   positionals: [0, 1],
   run: async (run) => {
@@ -68,8 +69,11 @@ function readFilter(args: Arguments, now: number) {
       ? {}
       : { [name]: timestampFromMs(pointInTime(text, `--${name}`, now)) };
   };
+  const mount = args.text("mount");
+  if (mount !== undefined && args.has("key")) throw usage("--mount and --key are one filter");
   return {
-    key: args.text("key") ?? "",
+    key: mount === undefined ? (args.text("key") ?? "") : `mount:${mount}`,
+    site: args.text("site") ?? "",
     actor: args.text("actor") ?? "",
     ...time("since"),
     ...time("until"),

@@ -10,6 +10,7 @@ import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { dayOf, Filters } from "../components/filters.tsx";
 import { Empty, Failed, NoRight, Skeleton } from "../components/state.tsx";
+import { useCall } from "../components/use-call.ts";
 import { historyTexts } from "../i18n/en/history.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
@@ -62,6 +63,7 @@ function Timeline({ title }: { readonly title: string }) {
   const failure = useSignal<Failure | undefined>(undefined);
   const picked = useSignal<readonly bigint[]>([]);
   const asked = requestOf(query);
+  const { data: sites = [] } = useCall(siteNames, []);
   const filters = JSON.stringify(Object.fromEntries(query));
 
   const reads = useRef(0);
@@ -118,6 +120,9 @@ function Timeline({ title }: { readonly title: string }) {
         fields={[
           { name: "key", label: t("history.key"), options: keys() },
           { name: "actor", label: t("history.actor") },
+          ...(sites.length > 0
+            ? [{ name: "site", label: t("mount.site"), choices: anyOf(sites) } as const]
+            : []),
           {
             name: "source",
             label: t("history.source"),
@@ -165,6 +170,7 @@ function requestOf(query: URLSearchParams) {
   return {
     key: query.get("key") ?? "",
     actor: query.get("actor") ?? "",
+    site: query.get("site") ?? "",
     ...(since && { since: timestampFromDate(since) }),
     ...(until && { until: timestampFromDate(until) }),
   };
@@ -174,6 +180,17 @@ function requestOf(query: URLSearchParams) {
 function joins(newest: readonly Revision[], known: readonly Revision[]): boolean {
   const [last, first] = [newest.at(-1), known[0]];
   return last !== undefined && first !== undefined && first.revision >= last.revision;
+}
+
+function anyOf(sites: readonly string[]): readonly [any: string, ...choices: string[]] {
+  return [t("mount.anySite"), ...sites];
+}
+
+/** Names of sites, which are filters for callers who may list them. */
+async function siteNames(signal: AbortSignal): Promise<readonly string[]> {
+  if (!may("sites:read")) return [];
+  const { siteService } = await import("../api/sites.ts");
+  return (await siteService.listSites({}, { signal })).sites.map(({ name }) => name);
 }
 
 /** Keys offered for completion. */
