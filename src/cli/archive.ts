@@ -235,11 +235,20 @@ export type ImportReply = Pick<
 
 const OUTCOMES = ["created", "changed", "unchanged", "skipped"] as const;
 
-/** @param isPlan nothing was changed. @param to default: standard output. */
+/**
+ * Writes the results of an import, an apply or a restore, and their counts.
+ *
+ * @param options.isPlan whether nothing was changed. Default: the flag --dry-run.
+ * @param options.done word for the change in the last line. @param options.to default: standard output.
+ */
 export async function writeReport(
   { args, output, notice }: CommandRun,
   { results, skipped, revision }: ImportReply,
-  { isPlan = args.is("dry-run"), to = output }: { isPlan?: boolean; to?: Output } = {},
+  {
+    isPlan = args.is("dry-run"),
+    done = "imported",
+    to = output,
+  }: { isPlan?: boolean; done?: "imported" | "applied" | "restored"; to?: Output } = {},
 ): Promise<void> {
   const shown = results.filter(
     ({ outcome, note, missing }) => outcome !== "unchanged" || note !== "" || missing.length > 0,
@@ -262,7 +271,7 @@ export async function writeReport(
     (word) => `${results.filter(({ outcome }) => outcome === word).length} ${word}`,
   );
   const isChange = results.some(({ outcome }) => outcome === "created" || outcome === "changed");
-  const begin = isPlan ? "dry run at" : isChange ? "imported," : "nothing changed,";
+  const begin = isPlan ? "dry run at" : isChange ? `${done},` : "nothing changed,";
   await to.write(`${begin} revision ${revision}: ${counts.join(", ")}\n`);
   if (args.is("dry-run")) notice("nothing was changed");
 }

@@ -130,7 +130,7 @@ export async function applyFile(run: CommandRun, path: string): Promise<void> {
   }
   const reply = await importFile(run, file, false);
   if (args.is("json")) await output.json(ImportArchiveResponseSchema, reply);
-  else await writeReport(run, reply, { isPlan: false });
+  else await writeReport(run, reply, { isPlan: false, done: "applied" });
   noticePending(run, reply.pendingSites);
   const missing = reply.results.filter(({ isLoss }) => isLoss);
   if (missing.length > 0)

@@ -21,8 +21,8 @@ import type { ServerService } from "./service.ts";
 const MAX_SERVERS = 1_000;
 /** Number of servers that are read at the same time. */
 const CONCURRENCY = 8;
-/** Time for reading all servers, in milliseconds: one that does not answer must not hold up the others. */
-const READING = 60_000;
+/** Time limit for reading all servers, in milliseconds: one that does not answer must not hold up the others. */
+const READ_TIMEOUT = 60_000;
 
 /** Secret of an entry: users, rules and shares of a server as JSON. */
 const CONTENTS = "contents";
@@ -64,7 +64,7 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
         return { entries, failed: sites.map(({ name }) => ({ name, reason })) };
       }
       const limit = new AbortController();
-      const timer = setTimeout(() => limit.abort(new Error("not read in time")), READING);
+      const timer = setTimeout(() => limit.abort(new Error("not read in time")), READ_TIMEOUT);
       const until = AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]);
       try {
         await inGroups(sites, async ({ id, name }) => {
@@ -95,23 +95,24 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
     },
   };
 
+  /** Results have the name of the site that is restored to, which may differ from that in the backup. */
   async function restore(entry: ArchiveEntry, context: ImportContext): Promise<EntryResult[]> {
-    const skip = (note: Text) => [entryResult(entry.name, "skipped", { note })];
+    const name = context.choices.siteNames.get(entry.name) ?? entry.name;
+    const skip = (note: Text) => [entryResult(name, "skipped", { note })];
     const text = ownValue(entry.secrets, CONTENTS);
     if (typeof text !== "string") return skip(message("SERVER_CONTENT_SEALED"));
     const contents = parseContents(text);
-    const name = context.choices.siteNames.get(entry.name) ?? entry.name;
     const names = deps.siteNames(context);
     if (contents === undefined) return skip(message("SERVER_CONTENT_INVALID"));
     if (names.idOf(name) === undefined) return skip(names.problemOf(name) ?? "");
     const created = deps.createdBy(context).find((site) => site.name === name);
-    const isPaused = created ?? deps.sites().find((site) => site.name === name);
-    if (isPaused?.paused === true) return skip(message("SERVER_CONTENT_PAUSED"));
+    const target = created ?? deps.sites().find((site) => site.name === name);
+    if (target?.paused === true) return skip(message("SERVER_CONTENT_PAUSED"));
     // A site that the import creates is called when it exists.
     const isPlanned = context.dryRun && !deps.sites().some((site) => site.name === name);
     if (isPlanned || (servers === undefined && context.dryRun))
       return [
-        entryResult(entry.name, "created", {
+        entryResult(name, "created", {
           note: message("SERVER_CONTENT_PLANNED", { names: summaryOf(contents) }),
         }),
       ];
@@ -127,7 +128,7 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
         { origin, signal },
       );
       context.onStored?.(name);
-      return restored.map((each) => toResult(entry.name, each));
+      return restored.map((each) => toResult(name, each));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       return skip(message("SERVER_CONTENT_AWAY", { reason: error.text }));
@@ -181,8 +182,8 @@ function summaryOf({ users, rules = [], shares = [] }: ServerContents): string {
   ].join(", ");
 }
 
-/** Outcomes of users, rules and shares that are as they were. */
-const SAME: ReadonlySet<string> = new Set(["kept", "same", "skipped"]);
+/** Outcomes of users, rules and shares that a restore leaves unchanged. */
+const UNCHANGED: ReadonlySet<string> = new Set(["kept", "same", "skipped"]);
 
 function toResult(site: string, { list, name, outcome, ...rest }: RestoredEntry): EntryResult {
   const { reason, lost, notes, password } = rest;
@@ -192,8 +193,8 @@ function toResult(site: string, { list, name, outcome, ...rest }: RestoredEntry)
   const isDone = outcome === "created" || outcome === "updated";
   const result = entryResult(
     `${site} ${list} ${name}`,
-    isDone ? "created" : SAME.has(outcome) ? "unchanged" : "skipped",
-    { note, isLoss: !SAME.has(outcome) && (!isDone || lost.length > 0) },
+    isDone ? "created" : UNCHANGED.has(outcome) ? "unchanged" : "skipped",
+    { note, isLoss: !UNCHANGED.has(outcome) && (!isDone || lost.length > 0) },
   );
   return password === "" ? result : { ...result, password };
 }

@@ -50,7 +50,11 @@ test("a plan exits with 2 and shows what would change; apply does it in one revi
   expect(plan.out).toContain("Not in the file, left as it is:\n  settings: announcement");
   expect(plan.out).not.toContain("secret-of-aria2");
   const before = await service.newest();
-  expect(await cli("apply", "state.yaml")).toMatchObject({ code: 0 });
+  const applied = await cli("apply", "state.yaml");
+  expect(applied).toMatchObject({ code: 0 });
+  expect(applied.out).toMatch(
+    /^applied, revision \d+: 2 created, 2 changed, 0 unchanged, 0 skipped$/m,
+  );
   expect(await service.newest()).toBe(before + 1);
   expect((await cli("history", "--limit", "1")).out).toContain("file state.yaml");
   expect(await cli("get", "aria2_secret", "--reveal")).toMatchObject({ out: "secret-of-aria2\n" });

@@ -241,7 +241,7 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
   const reply = await call(args.is("dry-run"));
   const effects = args.is("dry-run") ? reply.results.flatMap((result) => result.effects) : [];
   if (args.is("json")) await output.json(RestoreBackupResponseSchema, reply);
-  else await writeReport(run, reply);
+  else await writeReport(run, reply, { done: "restored" });
   for (const effect of effects) run.notice(effectLine(effect));
   for (const { name, password } of reply.results)
     if (password !== "" && !args.is("json"))

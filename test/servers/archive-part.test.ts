@@ -1,0 +1,60 @@
+// What servers have besides, as a part of restores.
+import { expect, test } from "vitest";
+import { ROOT } from "../../src/access/grant.ts";
+import type { ArchiveEntry, ImportChoices } from "../../src/archive/part.ts";
+import { createServerPart } from "../../src/servers/archive-part.ts";
+import { createServerService } from "../../src/servers/service.ts";
+import { ORIGIN } from "../sites/follower.ts";
+import { home, mooring, openSites, users, useUsers } from "../users/two-sites.ts";
+
+useUsers();
+
+const CHOICES: ImportChoices = {
+  skipInvalid: false,
+  includeServerOwn: false,
+  allowShared: false,
+  siteNames: new Map([["home", "hut"]]),
+  sites: undefined,
+  pauseSites: false,
+};
+
+/** Exports `home` and restores it to `hut`, without or with changes to the entry. */
+async function restored(
+  dryRun: boolean,
+  edit: (entry: ArchiveEntry) => ArchiveEntry = (entry) => entry,
+): Promise<string[]> {
+  const { registry, sync } = mooring.sites;
+  const part = createServerPart({
+    servers: createServerService({ registry, clientOf: sync.clientOf, users }),
+    sites: registry.sites,
+    siteNames: registry.names,
+    managedRules: () => new Set(),
+    createdBy: () => [],
+  });
+  const request = { grant: ROOT, names: ["home"], includeServerOwn: false, withSecrets: true };
+  const { entries } = await part.export(request);
+  const caller = { grant: ROOT, origin: ORIGIN };
+  const context = { caller, choices: CHOICES, dryRun };
+  const results = await part.write({ entries: entries.map(edit) }, context);
+  return results.map(({ name, outcome }) => `${name} ${outcome}`);
+}
+
+test.each([true, false])(
+  "results have the name of the site that is restored to (dry run: %s)",
+  async (dryRun) => {
+    await openSites();
+    home.users.add({ username: "ann" });
+    home.rules.put({ path: "/films", readme: "x" });
+    expect(await restored(dryRun)).toEqual(
+      expect.arrayContaining(["hut users ann created", "hut rules /films created"]),
+    );
+  },
+);
+
+test.each([
+  ["sealed", { secrets: {} }],
+  ["unreadable", { secrets: { contents: "{" } }],
+])("a skipped entry has the name of that site too: %s", async (_case, change) => {
+  await openSites();
+  expect(await restored(false, (entry) => ({ ...entry, ...change }))).toEqual(["hut skipped"]);
+});
