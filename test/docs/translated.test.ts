@@ -20,6 +20,7 @@ const REQUIRED = [
   "users",
   "incidents",
   "mounts",
+  "cli",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 
@@ -52,6 +53,13 @@ test("operators' pages are translated", () => {
   expect(translated).toEqual(expect.arrayContaining(REQUIRED));
 });
 
+test("README.zh-CN.md links to pages of its language where they exist", () => {
+  const readme = readFileSync(join(DOCS, "../README.zh-CN.md"), "utf8");
+  const english = [...readme.matchAll(/\]\(docs\/([a-z-]+)\.md/g)].map(([, page = ""]) => page);
+  expect(english.length).toBeGreaterThan(2);
+  expect(english.filter((page) => translated.includes(page))).toEqual([]);
+});
+
 describe.each(translated)("%s", (name) => {
   const file = join(DOCS, `${name}.md`);
   const english = existsSync(file) ? readFileSync(file, "utf8") : "";
@@ -67,6 +75,11 @@ describe.each(translated)("%s", (name) => {
 
   test("has tables of the same names in both languages", () => {
     expect(namesOf(other)).toEqual(namesOf(english));
+  });
+
+  test("links to pages of its language where they exist", () => {
+    const english = [...other.matchAll(/\]\(\.\.\/([a-z-]+)\.md/g)].map(([, page = ""]) => page);
+    expect(english.filter((page) => translated.includes(page))).toEqual([]);
   });
 
   test("is written in its language", () => {
