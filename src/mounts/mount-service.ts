@@ -32,6 +32,8 @@ export interface ChangeOptions {
 export interface Caller {
   readonly grant: Grant;
   readonly origin: ChangeOrigin;
+  /** Checks the right again, after a wait. @throws UNAUTHENTICATED. Absent: no-op. */
+  readonly renew?: () => Promise<void>;
 }
 
 /** Sources of the state of mounts besides the stored states on sites. */

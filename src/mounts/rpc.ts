@@ -264,7 +264,9 @@ export function mountImpl(
       });
     },
     adoptMounts: async ({ site, names, dryRun, reason }, context) => {
-      const saved = await mounts.adopt(site, names, callerOf(context, reason), { dryRun });
+      const saved = await whileAllowed(context, (renew) =>
+        mounts.adopt(site, names, { ...callerOf(context, reason), renew }, { dryRun }),
+      );
       return create(AdoptMountsResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),

@@ -14,7 +14,7 @@ import {
   type WatchRulesResponse,
   WatchRulesResponseSchema,
 } from "../../gen/mooring/v1/rule_service_pb.js";
-import { type Grant, grantOf, ROOT, shareOf } from "../access/grant.ts";
+import { type Grant, grantOf, ROOT, shareOf, whileAllowed } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
@@ -159,7 +159,9 @@ export function ruleImpl(
     },
     adoptRules: async ({ site, paths, dryRun, reason }, context) => {
       const asked = paths.map(rules.pathOf);
-      const saved = await rules.adopt(site, asked, callerOf(context, reason), { dryRun });
+      const saved = await whileAllowed(context, (renew) =>
+        rules.adopt(site, asked, { ...callerOf(context, reason), renew }, { dryRun }),
+      );
       return create(AdoptRulesResponseSchema, {
         revision: BigInt(saved.revision),
         results: saved.results.map(resultIn(context)),

@@ -26,6 +26,8 @@ export interface ChangeOptions {
 export interface Caller {
   readonly grant: Grant;
   readonly origin: ChangeOrigin;
+  /** Checks the right again, after a wait. @throws UNAUTHENTICATED. Absent: no-op. */
+  readonly renew?: () => Promise<void>;
 }
 
 /** Folder rules. A rule is named by its path, in any notation that servers accept. */

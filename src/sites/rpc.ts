@@ -27,7 +27,7 @@ import {
   type WatchSitesResponse,
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
-import { grantOf } from "../access/grant.ts";
+import { grantOf, whileAllowed } from "../access/grant.ts";
 import { originOf } from "../audit/entry.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
@@ -146,7 +146,9 @@ export function siteImpl(
     adoptSite: async ({ name, keys, dryRun, reason }, context) => {
       const origin = originOf(context, reason);
       const options = { keys, dryRun, reveals: reveals(context) };
-      const taken = await source.sites.adopt(name, options, origin);
+      const taken = await whileAllowed(context, (renew) =>
+        source.sites.adopt(name, { ...options, renew }, origin),
+      );
       return create(AdoptSiteResponseSchema, {
         revision: BigInt(taken.revision),
         results: taken.results.map(resultIn(context)),

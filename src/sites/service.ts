@@ -91,6 +91,8 @@ export interface SiteService {
       readonly dryRun: boolean;
       /** Whether the caller may read secrets. Default: true. */
       readonly reveals?: boolean;
+      /** Checks the right of the caller after the site was read. Default: no-op. */
+      readonly renew?: () => Promise<void>;
     },
     origin: RevisionOrigin,
   ): Promise<Adoption>;
@@ -260,10 +262,10 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       const { comparisons } = await read(site);
       return { view: viewOf(site), comparisons };
     },
-    adopt: async (name, { keys, dryRun, reveals = true }, origin) => {
+    adopt: async (name, { keys, dryRun, reveals = true, renew }, origin) => {
       const site = registry.byName(name);
       return mapSiteFailure(
-        adoptValues(deps, site, { keys: namedOf(site, keys), dryRun, reveals, origin }),
+        adoptValues(deps, site, { keys: namedOf(site, keys), dryRun, reveals, origin, renew }),
       );
     },
     sync: async (name, { keys, dryRun, connectDownloaders }, actor) => {

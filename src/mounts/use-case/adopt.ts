@@ -57,6 +57,7 @@ export function adoptMounts(
     adopt: async (name, names, caller, options = {}) => {
       const site = await changes.siteNamed(name);
       const round = await onSite(sync.read(site.id));
+      await caller.renew?.();
       const { saved, states } = await adoptAll(round, site, names, caller, options);
       if (options.dryRun !== true) await onSite(sync.request(site.id, { forced: [], states }));
       return saved;

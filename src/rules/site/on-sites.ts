@@ -139,6 +139,7 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
     },
     adopt: async (site, paths, caller, options) => {
       const round = await onSite(sync.read(site.id));
+      await caller.renew?.();
       const { saved, states } = await adoptRound(round, site, paths, caller, options);
       if (options.dryRun !== true) await onSite(sync.request(site.id, { forced: [], states }));
       return saved;

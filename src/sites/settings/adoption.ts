@@ -36,6 +36,8 @@ export interface AdoptOptions {
   readonly reveals?: boolean;
   /** Whether to adopt only changes made on the site, not values that are still to be pushed. */
   readonly onlyDrifted?: boolean;
+  /** Checks the right of the caller after the site was read. @throws UNAUTHENTICATED. Default: no-op. */
+  readonly renew?: (() => Promise<void>) | undefined;
 }
 
 /** Adopts a site's values, after earlier work on the site. */
@@ -53,6 +55,7 @@ export async function adoptValuesIn(
   const { keys, dryRun, origin, reveals = true, onlyDrifted = false } = options;
   const base = ledger.snapshot();
   const { comparisons } = await round({ aim: "read", actor: origin.actor });
+  await options.renew?.();
   const requested = new Set(keys);
   const isRequested = ({ key, row, overridden }: Comparison): boolean =>
     row !== undefined && !overridden && (requested.size === 0 || requested.has(key));
