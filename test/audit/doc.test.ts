@@ -29,3 +29,7 @@ test("the page names every rpc that changes something", () => {
   expect(changes.length).toBeGreaterThan(20);
   expect(changes.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
+
+test("the page names changes on the pages of the server behind Mooring", () => {
+  expect(page).toContain("`ChangeUpstream`");
+});

@@ -21,6 +21,7 @@ const REQUIRED = [
   "incidents",
   "mounts",
   "cli",
+  "audit",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 
