@@ -124,7 +124,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sync",
   ],
   // What servers have and Mooring does not manage.
-  servers: ["archive", "audit", "database", "messages", "sites", "sync", "users"],
+  servers: ["archive", "audit", "database", "messages", "rules", "sites", "sync", "users"],
   // Files of the deployment that declare records.
   "state-file": [
     "access/grant.ts",

@@ -10,7 +10,6 @@ import type { Draft } from "../ledger/draft.ts";
 import { createMountPart, type MountPartDeps } from "../mounts/archive/part.ts";
 import { createMountEtag } from "../mounts/mount-etag.ts";
 import { createRulePart, type RulePartDeps } from "../rules/archive/part.ts";
-import { RULES } from "../rules/kind.ts";
 import { createRuleEtag } from "../rules/rule-etag.ts";
 import { createServerPart, type ServerPartDeps } from "../servers/archive-part.ts";
 import { createSettingPart } from "../settings/archive/part.ts";
@@ -18,7 +17,6 @@ import { SETTINGS } from "../settings/kind.ts";
 import { rightsOf } from "../settings/rights.ts";
 import { createSitePart, type SitePartDeps } from "../sites/archive-part.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
-import { isOnSite, pathOn } from "../sites/site-choice.ts";
 import type { SettingServices } from "./settings.ts";
 
 export interface ArchiveParts {
@@ -98,12 +96,6 @@ export function openArchive(
       createServerPart({
         siteNames,
         servers: deps.servers,
-        managedRules: (siteId) =>
-          new Set(
-            [...snapshot().of(RULES).items()].flatMap((rule) =>
-              isOnSite(rule, siteId) ? [pathOn(rule, siteId)] : [],
-            ),
-          ),
         sites: registry.sites,
         createdBy: sites.createdBy,
       }),

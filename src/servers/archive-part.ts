@@ -30,9 +30,7 @@ const CONTENTS = "contents";
 export interface ServerPartDeps {
   /** Undefined: a command on the database itself calls no server. */
   readonly servers: Pick<ServerService, "read" | "restore"> | undefined;
-  readonly sites: () => readonly Pick<Site, "id" | "name" | "paused">[];
-  /** Paths of folder rules of a site that are managed here, and so in a part of their own. */
-  readonly managedRules: (siteId: string) => ReadonlySet<string>;
+  readonly sites: () => readonly Pick<Site, "name" | "paused">[];
   /** Names of the sites, with those that an import creates. */
   readonly siteNames: (context?: ImportContext) => SiteNames;
   /** Sites that an import has created, as they are at its end. */
@@ -67,10 +65,8 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
       const timer = setTimeout(() => limit.abort(new Error("not read in time")), READ_TIMEOUT);
       const until = AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]);
       try {
-        await inGroups(sites, async ({ id, name }) => {
-          const managed = deps.managedRules(id);
-          const isManaged = (path: string): boolean => managed.has(path);
-          const read = await readServer(servers, name, { isManaged, signal: until });
+        await inGroups(sites, async ({ name }) => {
+          const read = await readServer(servers, name, { signal: until });
           signal?.throwIfAborted();
           if ("reason" in read) failed.push({ name, reason: read.reason });
           else {

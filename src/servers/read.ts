@@ -1,3 +1,5 @@
+import { createRuleClient } from "../rules/site/client.ts";
+import { createSiteUsers } from "../rules/site/row.ts";
 import type { SiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { readPages } from "../sync/page.ts";
@@ -5,13 +7,10 @@ import { createUserClient, type ServerUser, type ServerUsers } from "../users/cl
 import type { UserList } from "../users/user.ts";
 import type { ListFailure, ListName, ServerContents, ServerRule, Share } from "./contents.ts";
 
-/** Maximum number of rules, and of shares, of a server. A longer list is a failure of the list. */
-const MAX_RULES = 10_000;
+/** Maximum number of shares of a server. A longer list is a failure of the list. */
 const MAX_SHARES = 10_000;
 
 export interface ReadOptions {
-  /** Reports whether a folder rule is managed here, by its path. Default: none is. */
-  readonly isManaged?: (path: string) => boolean;
   /** Ends the reading between two lists. */
   readonly signal?: AbortSignal;
 }
@@ -21,10 +20,12 @@ export interface ReadOptions {
  * named in `failures`. Rules and shares contain passwords in clear.
  *
  * @param client of the site (`sync.clientOf`).
+ * @param isManaged reports whether a folder rule is managed here, by its path.
  */
 export async function readContents(
   client: SiteClient,
-  { isManaged = () => false, signal }: ReadOptions = {},
+  isManaged: (path: string) => boolean,
+  { signal }: ReadOptions = {},
 ): Promise<{ readonly contents: ServerContents; readonly failures: readonly ListFailure[] }> {
   const failures: ListFailure[] = [];
   const attempt = async <T>(list: ListName, read: () => Promise<T>): Promise<T | undefined> => {
@@ -55,8 +56,7 @@ function withoutIds({ family, roles, users }: ServerUsers): UserList {
   return { family, roles, users: users.map(({ id: _id, ...user }) => user) };
 }
 
-/** Lists of users of a rule, which contain ids of the server. */
-export const USER_LISTS = ["read_users", "write_users"] as const;
+const USER_LISTS = ["read_users", "write_users"] as const;
 
 /**
  * All folder rules of a server.
@@ -68,20 +68,13 @@ export async function readRules(
   client: SiteClient,
   users: readonly Pick<ServerUser, "id" | "name">[],
 ): Promise<ServerRule[]> {
-  const names = new Map(users.map(({ id, name }) => [id, name]));
-  const rows = await readPages(client, "/api/admin/meta/list", {
-    isRow: isRuleRow,
-    idOf: ({ path }) => path,
-    most: MAX_RULES,
-  });
-  return rows.map(({ id: _id, path, ...members }) => {
-    const lists = USER_LISTS.flatMap((list) => {
-      const ids = members[list];
-      delete members[list];
-      return Array.isArray(ids)
-        ? [[list, ids.map((id) => names.get(id) ?? `#${id}`)] as const]
-        : [];
-    });
+  const { nameOf } = createSiteUsers(users);
+  const rows = await createRuleClient(client).list();
+  return rows.map(({ id: _id, path, read_users, write_users, ...members }) => {
+    const ids = { read_users, write_users };
+    const lists = USER_LISTS.flatMap((list) =>
+      Array.isArray(ids[list]) ? [[list, ids[list].map(nameOf)] as const] : [],
+    );
     return { path, members, users: Object.fromEntries(lists) };
   });
 }
@@ -135,18 +128,4 @@ function isShareRow(value: unknown): value is ShareRow {
     ["accessed", "max_accessed"].every((name) => Number.isSafeInteger(row[name])) &&
     typeof row["disabled"] === "boolean"
   );
-}
-
-/** Folder rule as a server returns it. */
-interface RuleRow {
-  readonly path: string;
-  [member: string]: unknown;
-}
-
-function isRuleRow(value: unknown): value is RuleRow {
-  if (value === null || typeof value !== "object") return false;
-  const row = value as Record<string, unknown>;
-  const isIds = (ids: unknown): boolean =>
-    ids === undefined || ids === null || (Array.isArray(ids) && ids.every(Number.isSafeInteger));
-  return typeof row["path"] === "string" && USER_LISTS.every((list) => isIds(row[list]));
 }

@@ -1,4 +1,5 @@
 import { message, type Text } from "../messages/message.ts";
+import { createRuleClient } from "../rules/site/client.ts";
 import { mapSiteFailure } from "../sites/service.ts";
 import type { SiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
@@ -126,7 +127,7 @@ function ruleEntry(
       ]);
       const body = { ...members, path, ...Object.fromEntries(ofUsers) };
       const secrets = typeof members["password"] === "string" ? [members["password"]] : [];
-      await client.call("POST", "/api/admin/meta/create", body, { secrets });
+      await createRuleClient(client).create(body, secrets);
     },
   };
 }

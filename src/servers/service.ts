@@ -63,7 +63,7 @@ export function createServerService({
   return {
     read: async (name, options) => {
       const site = await siteNamed(name);
-      return readContents(clientOf(site), { isManaged: isManagedOn(site), ...options });
+      return readContents(clientOf(site), isManagedOn(site), options);
     },
     restore: async ({ site, contents }, to, options, call) => {
       const target = await siteNamed(to);

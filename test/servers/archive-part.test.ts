@@ -28,7 +28,6 @@ async function restored(
     servers: createServerService({ registry, clientOf: sync.clientOf, users }),
     sites: registry.sites,
     siteNames: registry.names,
-    managedRules: () => new Set(),
     createdBy: () => [],
   });
   const request = { grant: ROOT, names: ["home"], includeServerOwn: false, withSecrets: true };
