@@ -85,3 +85,15 @@ export interface Restored {
   /** Error for a caller who has no right to restore it; absent: it has. */
   readonly refusal?: ServiceError;
 }
+
+/** Result of a restore for one record, before its effects are known. */
+export type RestoredRecord = Omit<Restored, "effects">;
+
+/** A result. Members that are not given are empty. */
+export function restoredAs(
+  name: string,
+  outcome: Restored["outcome"],
+  given: Partial<Omit<RestoredRecord, "name" | "outcome">> = {},
+): RestoredRecord {
+  return { name, outcome, note: "", differs: [], notRestored: [], ...given };
+}

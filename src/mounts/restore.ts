@@ -1,12 +1,11 @@
 import { type Grant, outsideLimits } from "../access/grant.ts";
-import type { Restored } from "../history/kind.ts";
+import { type RestoredRecord, restoredAs } from "../history/kind.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
-import { failedPrecondition } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
-import { findClash } from "../sites/path-index.ts";
+import { checkRestoredPaths } from "../sites/restored-path.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { createTicks } from "../ticks.ts";
+import { mapInTicks } from "../ticks.ts";
 import { draftMounts, MOUNTS } from "./kind.ts";
 import { isAllowed, type MissingItem, type Mount, missingFields } from "./mount.ts";
 import { changedNames } from "./save.ts";
@@ -22,9 +21,6 @@ export interface RestoreRules {
   readonly sites: Pick<SiteNames, "nameOf" | "ids">;
 }
 
-/** Result for one mount, before its effects are known. */
-export type RestoredMount = Omit<Restored, "effects">;
-
 /**
  * Restores mounts of a draft to their state before the given changes.
  *
@@ -34,18 +30,16 @@ export async function restoreMounts(
   draft: Draft,
   changes: readonly StoredChange[],
   rules: RestoreRules,
-): Promise<readonly RestoredMount[]> {
-  const ticks = createTicks();
-  const results: RestoredMount[] = [];
-  for (const change of changes) {
-    if (ticks.isDue()) await ticks.next();
-    results.push(restoreMount(draft, change, rules));
-  }
-  await checkPaths(draft, results, rules);
+): Promise<readonly RestoredRecord[]> {
+  const { grant, sites } = rules;
+  const results = await mapInTicks(changes, (change) => restoreMount(draft, change, rules));
+  await checkRestoredPaths(results, draftMounts(draft), sites.ids, (other) =>
+    isAllowed(grant, other) ? message("THE_MOUNT", { name: other.name }) : message("ANOTHER_MOUNT"),
+  );
   return results;
 }
 
-function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): RestoredMount {
+function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): RestoredRecord {
   const { key: name, oldBody, newBody } = change;
   // Those that the history shows: others would confirm the guess of a caller who may not read them.
   const secrets = shownItems(change).map(placeOf);
@@ -57,9 +51,9 @@ function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): 
   if (file !== undefined) return skipped(name, message("MANAGED_BY_FILE", { file }));
   if (oldBody === newBody) return skipped(name, secretsStay(secrets, sites));
   if (oldBody === null) {
-    if (now === undefined) return resultOf(name, "unchanged");
+    if (now === undefined) return restoredAs(name, "unchanged");
     draft.delete(MOUNTS, name);
-    return resultOf(name, "deleted");
+    return restoredAs(name, "deleted");
   }
   const before: Mount = { ...readBody(oldBody), name, revision: 0 };
   const ofDriver = (item: string): boolean => rules.isSecret(before.driver, item);
@@ -78,22 +72,14 @@ function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): 
       ? message("MOUNT_SECRETS_LOST", { items: lost.join(", ") })
       : secretsStay(secrets, sites);
   const notRestored = [...new Set([...lost, ...missingFields({ missing: secrets }, sites)])];
-  if (now === undefined) return resultOf(name, "created", { note, notRestored });
+  if (now === undefined) return restoredAs(name, "created", { note, notRestored });
   const differs = changedNames(now, mount, sites);
-  if (isChanged) return resultOf(name, "changed", { note, notRestored, differs });
-  return notRestored.length > 0 ? skipped(name, note) : resultOf(name, "unchanged");
+  if (isChanged) return restoredAs(name, "changed", { note, notRestored, differs });
+  return notRestored.length > 0 ? skipped(name, note) : restoredAs(name, "unchanged");
 }
 
-function resultOf(
-  name: string,
-  outcome: Restored["outcome"],
-  { note = "", differs = [], notRestored = [] }: Partial<RestoredMount> = {},
-): RestoredMount {
-  return { name, outcome, note, differs, notRestored };
-}
-
-function skipped(name: string, note: Text): RestoredMount {
-  return resultOf(name, "skipped", { note });
+function skipped(name: string, note: Text): RestoredRecord {
+  return restoredAs(name, "skipped", { note });
 }
 
 /** Note for secrets that have changed and keep their values. */
@@ -156,31 +142,6 @@ function missingAfter(
     const values = site === "" ? now?.items : now?.overrides[site]?.items;
     return !Object.hasOwn(values ?? {}, item);
   });
-}
-
-/**
- * Checks that no restored mount has the path of another mount on the same site.
- *
- * @throws FAILED_PRECONDITION that names both.
- */
-async function checkPaths(
-  draft: Draft,
-  results: readonly RestoredMount[],
-  { sites, grant }: RestoreRules,
-): Promise<void> {
-  const ticks = createTicks();
-  const mounts = draftMounts(draft);
-  for (const { name, outcome } of results) {
-    if (outcome === "skipped") continue;
-    if (ticks.isDue()) await ticks.next();
-    const mount = mounts.get(name);
-    const clash = mount && findClash(name, mount, mounts, sites.ids);
-    if (clash === undefined) continue;
-    const whose = isAllowed(grant, clash.other)
-      ? message("THE_MOUNT", { name: clash.other.name })
-      : message("ANOTHER_MOUNT");
-    throw failedPrecondition(message("ROLLBACK_PATH_TAKEN", { name, whose }));
-  }
 }
 
 function secretsOf(

@@ -1,12 +1,11 @@
 import { type Grant, outsideLimits } from "../access/grant.ts";
-import type { Restored } from "../history/kind.ts";
+import { type RestoredRecord, restoredAs } from "../history/kind.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
-import { failedPrecondition } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
-import { findClash } from "../sites/path-index.ts";
+import { checkRestoredPaths } from "../sites/restored-path.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { createTicks } from "../ticks.ts";
+import { mapInTicks } from "../ticks.ts";
 import { draftRules, RULES } from "./kind.ts";
 import { isAllowed, passwordFields, type Rule, type RuleOverride } from "./rule.ts";
 import { changedMembers, redirectedPasswords } from "./save.ts";
@@ -19,9 +18,6 @@ export interface RestoreRules {
   readonly sites: Pick<SiteNames, "nameOf" | "ids">;
 }
 
-/** Result for one rule, before its effects are known. */
-export type RestoredRule = Omit<Restored, "effects">;
-
 /**
  * Restores rules of a draft to their state before the given changes. The history has no passwords:
  * a rule keeps its current ones, and a rule that was deleted is incomplete without them.
@@ -32,14 +28,12 @@ export async function restoreRules(
   draft: Draft,
   changes: readonly StoredChange[],
   rules: RestoreRules,
-): Promise<readonly RestoredRule[]> {
-  const ticks = createTicks();
-  const results: RestoredRule[] = [];
-  for (const change of changes) {
-    if (ticks.isDue()) await ticks.next();
-    results.push(restoreRule(draft, change, rules));
-  }
-  await checkPaths(draft, results, rules);
+): Promise<readonly RestoredRecord[]> {
+  const { grant, sites } = rules;
+  const results = await mapInTicks(changes, (change) => restoreRule(draft, change, rules));
+  await checkRestoredPaths(results, draftRules(draft), sites.ids, (other) =>
+    isAllowed(grant, other) ? message("THE_RULE", { path: other.path }) : message("ANOTHER_RULE"),
+  );
   return results;
 }
 
@@ -47,7 +41,7 @@ function restoreRule(
   draft: Draft,
   change: StoredChange,
   { grant, managedBy, sites }: RestoreRules,
-): RestoredRule {
+): RestoredRecord {
   const { key: path, oldBody, newBody } = change;
   // Those that the history shows: others would confirm the guess of a caller who may not read them.
   const changed = passwordFields(shownPasswords(change), sites);
@@ -58,9 +52,9 @@ function restoreRule(
   if (file !== undefined) return skipped(path, message("MANAGED_BY_FILE", { file }));
   if (oldBody === newBody) return skipped(path, passwordsStay(changed));
   if (oldBody === null) {
-    if (now === undefined) return resultOf(path, "unchanged");
+    if (now === undefined) return restoredAs(path, "unchanged");
     draft.delete(RULES, path);
-    return resultOf(path, "deleted");
+    return restoredAs(path, "deleted");
   }
   const rule = withCurrentPasswords({ ...readBody(oldBody), path, revision: 0 }, change, now);
   const redirected = redirectedPasswords(
@@ -79,22 +73,14 @@ function restoreRule(
       ? message("RULE_PASSWORDS_LOST", { items: lost.join(", ") })
       : passwordsStay(changed);
   const notRestored = [...new Set([...lost, ...changed])];
-  if (now === undefined) return resultOf(path, "created", { note, notRestored });
+  if (now === undefined) return restoredAs(path, "created", { note, notRestored });
   const differs = changedMembers(now, rule, { sites });
-  if (isChanged) return resultOf(path, "changed", { note, notRestored, differs });
-  return notRestored.length > 0 ? skipped(path, note) : resultOf(path, "unchanged");
+  if (isChanged) return restoredAs(path, "changed", { note, notRestored, differs });
+  return notRestored.length > 0 ? skipped(path, note) : restoredAs(path, "unchanged");
 }
 
-function resultOf(
-  name: string,
-  outcome: Restored["outcome"],
-  { note = "", differs = [], notRestored = [] }: Partial<RestoredRule> = {},
-): RestoredRule {
-  return { name, outcome, note, differs, notRestored };
-}
-
-function skipped(path: string, note: Text): RestoredRule {
-  return resultOf(path, "skipped", { note });
+function skipped(path: string, note: Text): RestoredRecord {
+  return restoredAs(path, "skipped", { note });
 }
 
 /** Note for passwords that have changed and keep their values. */
@@ -127,25 +113,4 @@ function withCurrentPasswords(
     ...(now?.blind !== undefined && { blind: now.blind }),
     missing,
   };
-}
-
-/** @throws FAILED_PRECONDITION that names both rules. */
-async function checkPaths(
-  draft: Draft,
-  results: readonly RestoredRule[],
-  { sites, grant }: RestoreRules,
-): Promise<void> {
-  const ticks = createTicks();
-  const rules = draftRules(draft);
-  for (const { name, outcome } of results) {
-    if (outcome === "skipped") continue;
-    if (ticks.isDue()) await ticks.next();
-    const rule = rules.get(name);
-    const clash = rule && findClash(name, rule, rules, sites.ids);
-    if (clash === undefined) continue;
-    const whose = isAllowed(grant, clash.other)
-      ? message("THE_RULE", { path: clash.other.path })
-      : message("ANOTHER_RULE");
-    throw failedPrecondition(message("ROLLBACK_PATH_TAKEN", { name, whose }));
-  }
 }

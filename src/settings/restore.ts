@@ -1,10 +1,10 @@
-import type { Restored } from "../history/kind.ts";
+import { type Restored, type RestoredRecord, restoredAs } from "../history/kind.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import { createTicks } from "../ticks.ts";
+import { mapInTicks } from "../ticks.ts";
 import { parseDescription } from "./attributes.ts";
 import { redirectedSecrets } from "./destination.ts";
 import { FLAG, type SettingDescription, type SettingItem } from "./item.ts";
@@ -27,47 +27,37 @@ export async function restoreSettings(
   changes: readonly StoredChange[],
   rules: RestoreRules,
 ): Promise<Restored[]> {
-  const ticks = createTicks();
-  const results: Restored[] = [];
-  for (const change of changes) {
-    if (ticks.isDue()) await ticks.next();
-    results.push(restoreSetting(draft, change, rules));
-  }
-  return results;
+  return mapInTicks(changes, (change) => ({
+    ...restoreSetting(draft, change, rules),
+    effects: [],
+  }));
 }
 
-function restoreSetting(draft: Draft, change: StoredChange, rules: RestoreRules): Restored {
+function restoreSetting(draft: Draft, change: StoredChange, rules: RestoreRules): RestoredRecord {
   const { key } = change;
   const before = draft.get(SETTINGS, key);
   const reason = obstacleTo(draft, change, rules);
-  if (reason !== undefined) return resultOf(key, "skipped", { note: reason });
+  if (reason !== undefined) return restoredAs(key, "skipped", { note: reason });
   const after = stateBefore(draft, change);
   if (after === "unknown")
-    return resultOf(key, "skipped", { note: message("SETTING_OF_EARLIER_VERSION") });
+    return restoredAs(key, "skipped", { note: message("SETTING_OF_EARLIER_VERSION") });
   const refusal = refusalOf(() =>
     rules.rights.requireWrite({ kind: SETTINGS, key, before, after }),
   );
   if (refusal !== undefined)
-    return { ...resultOf(key, "skipped", { note: refusal.text }), refusal };
+    return { ...restoredAs(key, "skipped", { note: refusal.text }), refusal };
   if (after === undefined) {
-    if (before === undefined) return resultOf(key, "unchanged");
+    if (before === undefined) return restoredAs(key, "unchanged");
     draft.delete(SETTINGS, key);
-    return resultOf(key, "deleted");
+    return restoredAs(key, "deleted");
   }
   draft.put(SETTINGS, after);
-  if (before === undefined) return resultOf(key, "created");
+  if (before === undefined) return restoredAs(key, "created");
   const differs = COMPARED.filter((member) => before[member] !== after[member]);
-  return resultOf(key, differs.length === 0 ? "unchanged" : "changed", { differs });
+  return restoredAs(key, differs.length === 0 ? "unchanged" : "changed", { differs });
 }
 
-function resultOf(
-  name: string,
-  outcome: Restored["outcome"],
-  { note = "", differs = [] }: Partial<Pick<Restored, "note" | "differs">> = {},
-): Restored {
-  return { name, outcome, note, differs, notRestored: [], effects: [] };
-}
-
+/** Members of a setting that a restore changes. */
 const COMPARED = ["value", "type", "options", "help", "group", "flag"] as const satisfies readonly (
   | "value"
   | keyof SettingDescription
