@@ -10,9 +10,10 @@ import { publicMethods } from "../src/access/authenticate.ts";
 import { servedServices } from "../src/app/routes.ts";
 import { type Definition, definitionList, flagOf } from "../src/config/definition.ts";
 import { OFFERS } from "../src/config/family.ts";
-import { explain } from "../src/config/help.ts";
+import { explain, NO_DEFAULT } from "../src/config/help.ts";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
 import { ENVELOPE_CODE } from "../src/gateway/failure.ts";
+import { createTranslations, type Translate } from "../src/messages/language.ts";
 import { MESSAGES } from "../src/messages/table.ts";
 import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 
@@ -21,7 +22,8 @@ import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
  * /NAME -->`.
  */
 const tables: Readonly<Record<string, () => string>> = {
-  configuration: configurationTable,
+  configuration: englishConfiguration,
+  configurationInChinese: chineseConfiguration,
   routes: routeTable,
   errorCodes: errorTable,
   messages: messageTable,
@@ -45,6 +47,7 @@ export const pages = [
   "docs/drivers.md",
   "docs/errors.md",
   "docs/settings.md",
+  "docs/zh-CN/configuration.md",
   "docs/zh-CN/drivers.md",
   "docs/zh-CN/settings.md",
 ];
@@ -60,18 +63,25 @@ export function withTables(page: string): string {
   );
 }
 
-function configurationTable(): string {
-  return tableOf(["Variable", "Flag", "Default", "Meaning"], definitionList.map(describe));
+function englishConfiguration(): string {
+  const rows = definitionList.map((definition) => describe(definition, (text) => text));
+  return tableOf(["Variable", "Flag", "Default", "Meaning"], rows);
 }
 
-function describe(definition: Definition): string[] {
+function chineseConfiguration(): string {
+  const translate = createTranslations()("zh-CN");
+  const rows = definitionList.map((definition) => describe(definition, translate));
+  return tableOf(["变量", "参数", "默认值", "含义"], rows);
+}
+
+function describe(definition: Definition, translate: Translate): string[] {
   return [
     `\`${definition.variable}\``,
     `\`${flagOf(definition)} ${definition.placeholder}\``,
     definition.default === undefined
-      ? (definition.otherwise ?? "none")
+      ? translate(definition.otherwise ?? NO_DEFAULT)
       : `\`${definition.default}\``,
-    explain(definition),
+    explain(definition, translate),
   ];
 }
 

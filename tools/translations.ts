@@ -3,6 +3,8 @@
 // }.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { definitionList } from "../src/config/definition.ts";
+import { NO_DEFAULT, SECRET_HELP } from "../src/config/help.ts";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
 import { itemsOf } from "../src/drivers/driver-info.ts";
 import { SCHEMA_TEXTS } from "../src/drivers/schema.ts";
@@ -45,7 +47,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-// Texts to be translated: all display texts of the catalogue and the settings.
+// Texts to be translated: all display texts of the catalogue, the settings and the configuration.
 /** English text under its first name. */
 interface SourceText {
   /** File in a language's folder, such as `drivers/s3.json`. */
@@ -91,6 +93,7 @@ export function sourceTexts(): SourceText[] {
   addLabels((name, text) => add("labels.json", name, text));
   for (const [id, text] of Object.entries(MESSAGES)) add("errors.json", id, text);
   for (const [name, text] of Object.entries(UNAVAILABLE_TEXTS)) add("unavailable.json", name, text);
+  addConfiguration((name, text) => add("configuration.json", name, text));
   return [...texts.values()];
 }
 
@@ -126,6 +129,15 @@ function addLabels(add: (name: string, text?: string) => void): void {
   for (const { group, groupLabel } of loadSettingDefinitions(undefined, "all"))
     add(`group ${group}`, groupLabel);
   for (const text of SCHEMA_TEXTS) add(`schema ${text.trim()}`, text);
+}
+
+function addConfiguration(add: (name: string, text?: string) => void): void {
+  add("(no default)", NO_DEFAULT);
+  add("(secret)", SECRET_HELP);
+  for (const { variable, help, otherwise } of definitionList) {
+    add(variable, help);
+    add(`${variable} (default)`, otherwise);
+  }
 }
 
 if (import.meta.main) for (const language of LANGUAGES) if (language !== "en") update(language);

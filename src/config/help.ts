@@ -47,11 +47,24 @@ function helpEntry(definition: Definition, width: number): string {
   ].join("\n");
 }
 
-/** Explanation of a variable in sentences, for the help and the README. */
-export function explain({ help, secret, variable }: Definition): string {
-  return secret
-    ? `${help} A process list shows the values of flags: prefer \`${variable}\` or \`${variable}_FILE\`.`
-    : help;
+/** Default in the documentation of a variable without one. */
+export const NO_DEFAULT = "none";
+
+/** Warning that the help of each secret variable ends with. */
+export const SECRET_HELP =
+  " A process list shows the values of flags: prefer `{variable}` or `{variable}_FILE`.";
+
+/**
+ * Explanation of a variable in sentences, for the help and the documentation.
+ *
+ * @param translate language of the sentences; English when absent.
+ */
+export function explain(
+  { help, secret, variable }: Definition,
+  translate = (text: string): string => text,
+): string {
+  const warning = secret ? translate(SECRET_HELP).replaceAll("{variable}", variable) : "";
+  return translate(help) + warning;
 }
 
 /** Breaks a paragraph between words; a word that is longer than a line stays whole. */

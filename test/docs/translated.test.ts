@@ -22,6 +22,9 @@ const REQUIRED = [
   "mounts",
   "cli",
   "audit",
+  "configuration",
+  "state-file",
+  "rules",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 

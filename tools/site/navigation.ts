@@ -43,11 +43,18 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     "compatibility",
     "changelog",
   ],
-  data: ["settings", "drivers", "mounts", "incidents", "users"],
+  data: ["settings", "drivers", "mounts", "rules", "incidents", "users"],
   developers: ["calls", "errors", "languages", "rest-contract"],
 };
 
-const INTERNALS = ["architecture", "contributing", "attack", "dependencies", "performance"];
+const INTERNALS = [
+  "architecture",
+  "contributing",
+  "console-commands",
+  "attack",
+  "dependencies",
+  "performance",
+];
 
 const WORDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
@@ -81,6 +88,7 @@ const WORDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     settings: "Settings",
     drivers: "Drivers",
     mounts: "Mounts",
+    rules: "Folder rules",
     incidents: "Incidents",
     calls: "Calling Mooring",
     errors: "Errors",
@@ -88,6 +96,7 @@ const WORDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     "rest-contract": "REST contract",
     architecture: "Architecture",
     contributing: "Contributing",
+    "console-commands": "Commands and the console",
     attack: "Attacks",
     dependencies: "Dependencies",
     performance: "Performance",
@@ -126,6 +135,7 @@ const WORDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     settings: "设置",
     drivers: "驱动",
     mounts: "存储",
+    rules: "文件夹规则",
     incidents: "事件",
     calls: "调用接口",
     errors: "错误",
@@ -133,6 +143,7 @@ const WORDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     "rest-contract": "REST 约定",
     architecture: "架构",
     contributing: "参与开发",
+    "console-commands": "命令与控制台",
     attack: "攻击测试",
     dependencies: "依赖",
     performance: "性能",
