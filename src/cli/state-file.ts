@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import {
   BackupService,
@@ -165,6 +165,7 @@ export async function exportAsFile(run: CommandRun, file: string | undefined): P
   const { text, secrets } = writeStateFile(document, {
     known: readKnownSettings(),
     all: args.is("all"),
+    withDefault: await settingsWithDefault(run),
     pathOf: (name) => referenceTo(name, folder, path),
     comment: ` State of Mooring at revision ${String(document["revision"])}, for MOORING_STATE_FILE and mooring apply.`,
   });
@@ -183,6 +184,17 @@ export async function exportAsFile(run: CommandRun, file: string | undefined): P
     notice(`put the value into ${referenceTo(name, folder, path)}`);
   if (folder !== undefined && absent.length > 0)
     notice(`${counted(absent.length, "secret")} omitted: only the permanent token reads them`);
+}
+
+/** Keys of settings that have their default; none if the token may not list settings. */
+async function settingsWithDefault({ connect }: CommandRun): Promise<ReadonlySet<string>> {
+  try {
+    const { settings } = await (await connect()).listSettings({ maskSecrets: true });
+    return new Set(settings.flatMap(({ key, revision }) => (revision === 0n ? [key] : [])));
+  } catch (error) {
+    if (ConnectError.from(error).code === Code.PermissionDenied) return new Set();
+    throw error;
+  }
 }
 
 /** Path of a file of a secret as the written file refers to it: relative, if both are written. */

@@ -17,6 +17,8 @@ export interface WriteOptions {
   readonly known: ReadonlyMap<string, KnownSetting>;
   /** Whether settings with their default are written too. */
   readonly all: boolean;
+  /** Keys of settings that have their default: an archive without secrets omits even those. Default: none. */
+  readonly withDefault?: ReadonlySet<string>;
   /** Path of a file with a secret, as the written file refers to it. */
   readonly pathOf: (file: string) => string;
   /** First lines of the file. */
@@ -69,18 +71,24 @@ export function writeStateFile(
 function writeEntry(
   part: string,
   entry: Readonly<Record<string, unknown>>,
-  { known, all, pathOf }: WriteOptions,
+  { known, all, withDefault, pathOf }: WriteOptions,
   written: Map<string, WrittenSecret>,
 ): { readonly name: string; readonly value: unknown } | undefined {
-  const { [identifierOf(part)]: id, secrets = {}, omitted = [], ...content } = entry;
+  const { [identifierOf(part)]: id, ...given } = entry;
   const name = String(id);
+  const initial = part === "settings" ? known.get(name)?.default : undefined;
+  const {
+    secrets = {},
+    omitted = [],
+    ...content
+  } = initial !== undefined && withDefault?.has(name) === true
+    ? withOpenValue(given, initial)
+    : given;
   const members = escaped(content) as Record<string, unknown>;
   const values = isObject(secrets) ? secrets : {};
   const rest: Record<string, string> = {};
-  if (part === "settings" && !all) {
-    const value = content["value"] ?? values["value"];
-    if (value !== undefined && value === known.get(name)?.default) return undefined;
-  }
+  if (initial !== undefined && !all && (content["value"] ?? values["value"]) === initial)
+    return undefined;
   for (const secret of [...Object.keys(values), ...(omitted as readonly string[])]) {
     const value = Object.hasOwn(values, secret) ? String(values[secret]) : undefined;
     const reference = refer({ part, name, secret, value }, written, pathOf);
@@ -97,6 +105,14 @@ function writeEntry(
   const shown = Object.entries(members).filter(([, value]) => !isNothing(value));
   const more = Object.keys(rest).length > 0 ? { secrets: rest } : {};
   return { name, value: { ...Object.fromEntries(shown), ...more } };
+}
+
+/** Entry of a secret setting that has its default, which is no secret. */
+function withOpenValue(
+  { secrets: _secrets, omitted: _omitted, ...content }: Readonly<Record<string, unknown>>,
+  value: string,
+): Readonly<Record<string, unknown>> {
+  return { ...content, value };
 }
 
 /** Reference to the file with a secret. Line breaks at its end are part of the reference's text. */

@@ -116,6 +116,11 @@ test("export --as-file writes a file that equals the service, with its secrets o
   expect(await readFile(join(folder, "bare.yaml"), "utf8")).toContain(
     "aria2_secret: ${file:secrets/settings.aria2_secret}",
   );
+  // The default of a secret setting is public, and no file has it.
+  expect(bare.err).not.toContain("qbittorrent_url");
+  expect(await readFile(join(folder, "bare.yaml"), "utf8")).not.toContain("qbittorrent_url");
+  const all = (await cli("export", "--as-file", "--all")).out;
+  expect(all).toContain("qbittorrent_url: http://admin:adminadmin@localhost:8080/");
   const whole = await cli("export", "whole.yaml", "--as-file", "--secrets-dir", "kept");
   expect(whole).toMatchObject({ code: 0, err: "" });
   const files = await readdir(join(folder, "kept"));
