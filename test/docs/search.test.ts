@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Language } from "../../src/messages/language.ts";
 import { siteContent } from "../../tools/site/content.ts";
 import { renderMarkdown } from "../../tools/site/markdown.ts";
 import { entriesOf } from "../../tools/site/search-index.ts";
@@ -7,20 +8,46 @@ import { type Entry, findEntries } from "../../tools/site/theme/search.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-const entries = siteContent(ROOT)
-  .pages.filter(({ language }) => language === "en")
-  .flatMap(({ path, text, title }): Entry[] => {
-    const { html, headings } = renderMarkdown(text, path);
-    return entriesOf(path, title ?? headings[0]?.text ?? "", html);
-  });
+const { pages } = siteContent(ROOT);
+
+/** What the search of a language finds. */
+function entriesIn(language: Language): readonly Entry[] {
+  return pages
+    .filter((page) => page.language === language)
+    .flatMap(({ path, text, title }): Entry[] => {
+      const { html, headings } = renderMarkdown(text, path);
+      return entriesOf(path, title ?? headings[0]?.text ?? "", html);
+    });
+}
+
+const entries = entriesIn("en");
+const chinese = entriesIn("zh-CN");
 
 describe("the search of the documentation", () => {
-  test.each(["docker", "compose", "arm64", "NAS", "nas synology"])("finds %s", (query) => {
-    const found = findEntries(entries, query, 3).map(({ path }) => path.split("#")[0]);
-    expect(found).toContain("containers");
+  test.each(["docker", "compose", "arm64", "NAS", "synology", "nas synology"])(
+    "finds %s in both languages",
+    (query) => {
+      const pagesOf = (all: readonly Entry[]) =>
+        findEntries(all, query, 3).map(({ path }) => path.split("#")[0]);
+      expect(pagesOf(entries)).toContain("containers");
+      expect(pagesOf(chinese)).toContain("zh-CN/containers");
+    },
+  );
+
+  test.each([
+    ["容器", "operating#容器"],
+    ["群晖", "containers"],
+    ["反向代理", "operating#在反向代理之后"],
+    ["检查点", "audit#如何证明"],
+    ["退出码", "cli#用于脚本"],
+    ["rollback", "cli#rollback"],
+    ["MOORING_LISTEN", "configuration"],
+  ])("finds %s in Chinese", (query, path) => {
+    const found = findEntries(chinese, query, 5).map((entry) => entry.path);
+    expect(found).toContain(`zh-CN/${path}`);
   });
 
-  test.each(["memory", "start", "proxy", "backup", "docker"])(
+  test.each(["memory", "start", "proxy", "backup", "docker", "compose", "arm64", "nas", "audit"])(
     "%s: pages for operators come before decision records",
     (query) => {
       const found = findEntries(entries, query, 10).map(({ path }) => path);

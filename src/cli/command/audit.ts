@@ -66,8 +66,10 @@ export const auditCommand: Command = {
   name: "audit",
   actions,
   usage: [
-    "audit list [--actor NAME] [--token-id ID] [--method RPCS] [--outcome CODES] [--subject GLOB] [--since TIME] [--until TIME] [-n N]",
-    "audit list --follow [--after ROW] [--actor NAME] [--token-id ID] [--method RPCS] [--outcome CODES] [--subject GLOB]",
+    "audit list [--actor NAME] [--token-id ID] [--method RPCS] [--outcome CODES] [--subject GLOB]",
+    "audit list [--since TIME] [--until TIME] [-n N]",
+    "audit list --follow [--after ROW] [--actor NAME] [--token-id ID] [--method RPCS]",
+    "audit list --follow [--outcome CODES] [--subject GLOB]",
     "audit verify [--checkpoint PATH]",
     "audit export [--after ROW]",
     "audit checkpoint [--output PATH] [--force]",

@@ -14,7 +14,10 @@ const PROGRAM = await builtProgram();
 const section = (title: string): string =>
   page.split(`\n## ${title}\n`)[1]?.split("\n## ")[0] ?? "";
 const blockOf = (text: string): string[] =>
-  (/```sh\n([\s\S]*?)```/.exec(text)?.[1] ?? "").trim().split("\n");
+  (/```sh\n([\s\S]*?)```/.exec(text)?.[1] ?? "")
+    .replace(/\\\n */g, "")
+    .trim()
+    .split("\n");
 const inlineOf = (text: string): string[] =>
   [...text.matchAll(/`(mooring [^`]+)`/g)].map(([, command = ""]) => command);
 

@@ -175,7 +175,7 @@ test("the contract in the folder is complete for a compiler", async () => {
 
 test("protoc generates code from the contract in the folder, as the examples' page describes", (context) => {
   const readme = readFileSync(join(ROOT, "examples/README.md"), "utf8");
-  const [command = ""] = /^protoc -I .*$/m.exec(readme) ?? [];
+  const [command = ""] = /^protoc -I (?:.*\\\n)*.*$/m.exec(readme) ?? [];
   const protoc = "python3 -m grpc_tools.protoc";
   const { status } = spawnSync("sh", ["-c", `${protoc} --version`]);
   if (status !== 0 && process.env["MOORING_TEST_REQUIRE_PROGRAMS"] === undefined)
