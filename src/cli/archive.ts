@@ -21,6 +21,7 @@ import { readSites } from "./mount.ts";
 import { type Output, printableJson } from "./output.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "./secret.ts";
 import { noticePending } from "./setting-table.ts";
+import { timeLimit } from "./time-limit.ts";
 
 const MODES = {
   omit: SecretsMode.OMIT,
@@ -45,8 +46,8 @@ export const NOUNS: Readonly<Record<string, string>> = {
   servers: "server",
 };
 
-/** Time limit in milliseconds of an import: it is planned and written. */
-export const PATIENCE = 120_000;
+/** Time limit in milliseconds of an import or a backup: it is planned and written. */
+export const ARCHIVE_TIME_LIMIT = 120_000;
 
 /** Parts in `--only`. */
 export function readOnly(args: Arguments): readonly string[] {
@@ -163,7 +164,7 @@ export async function importArchive(
   const request = { ...(await readImportFile(run, file, only)), ...readImportChoices(run, only) };
   const client = await run.connectTo(BackupService);
   const reply = await confirmed(run, (dryRun) =>
-    client.importArchive({ ...request, dryRun }, patienceOf(run)),
+    client.importArchive({ ...request, dryRun }, timeLimit(run, ARCHIVE_TIME_LIMIT)),
   );
   await (run.args.is("json")
     ? run.output.json(ImportArchiveResponseSchema, reply)
@@ -196,11 +197,6 @@ export function readImportChoices({ args }: CommandRun, only: readonly string[])
     pauseSites: args.is("pause-sites"),
     reason: args.text("reason") ?? "",
   };
-}
-
-/** Time limit of an import, if no flag sets another one. */
-export function patienceOf({ args }: CommandRun): { readonly timeoutMs?: number } {
-  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
 }
 
 /** Notices after an import. @throws CliFailure (refused) when something is not kept. */

@@ -150,7 +150,7 @@ export async function readRuleMembers(
     const given = text === undefined ? undefined : await textOf(run, text);
     if (site === undefined) {
       if (known !== undefined)
-        Object.assign(input, { [known.field]: memberValue(known, given ?? "") });
+        Object.assign(input, { [known.field]: memberValue(name, known, given ?? "") });
       continue;
     }
     const override: RuleOverride = ownValue(overrides, site) ?? create(RuleOverrideSchema);
@@ -158,22 +158,22 @@ export async function readRuleMembers(
     const field = known?.field ?? "path";
     const values = override as unknown as Record<string, Value | undefined>;
     if (given === undefined) delete values[field];
-    else values[field] = known === undefined ? given : memberValue(known, given);
+    else values[field] = known === undefined ? given : memberValue(name, known, given);
     setOwn(input.overrides, site, override);
   }
 }
 
 /** Value of a member. Empty: none. */
-function memberValue({ type, field }: Member, text: string): Value {
+function memberValue(name: string, { type }: Member, text: string): Value {
   if (type === "text") return text;
   if (type === "list")
     return fromJson(
       ListValueSchema,
       text
         .split(",")
-        .map((name) => name.trim())
-        .filter((name) => name !== ""),
+        .map((user) => user.trim())
+        .filter((user) => user !== ""),
     );
-  if (!["true", "false", ""].includes(text)) throw usage(`${field} must be true or false`);
+  if (!["true", "false", ""].includes(text)) throw usage(`${name} must be true or false`);
   return text === "true";
 }

@@ -19,13 +19,14 @@ import { documentOf, loadStateFile, MAX_BYTES, type StateFile } from "../state-f
 import { MAX_FILE_BYTES } from "../state-file/reference.ts";
 import { readKnownSettings } from "../state-file/shapes.ts";
 import { type WrittenSecret, writeStateFile } from "../state-file/write.ts";
-import { checkFree, NOUNS, PATIENCE, readOnly, writeReport } from "./archive.ts";
+import { ARCHIVE_TIME_LIMIT, checkFree, NOUNS, readOnly, writeReport } from "./archive.ts";
 import { counted } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { agreeToEffects, effectLine } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
 import { readText, writeNewFile } from "./file.ts";
 import { noticePending } from "./setting-table.ts";
+import { timeLimit } from "./time-limit.ts";
 
 /** File that declares records, as a command reads it. */
 interface ReadFile {
@@ -78,9 +79,8 @@ async function importFile(
     reason: args.text("reason") ?? `file ${basename(name)}`,
     dryRun,
   };
-  const patience = args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
   try {
-    return await client.importArchive(request, patience);
+    return await client.importArchive(request, timeLimit(run, ARCHIVE_TIME_LIMIT));
   } catch (error) {
     const violations = ConnectError.from(error)
       .findDetails(BadRequestSchema)

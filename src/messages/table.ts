@@ -64,7 +64,7 @@ export const MESSAGES = {
   AUDIT_ROWS_FORGOTTEN:
     "the audit rows after row {row} have been deleted; the oldest row is {oldest}",
   AUDIT_ROW_OTHER:
-    "row {row} of the audit is another one than that of the etag: the database was restored from a copy; read the rows again",
+    "row {row} of the audit differs from that of the etag: the database was restored from a copy; read the rows again",
   AUDIT_ETAG_INVALID: "after_etag must be the etag of a message of this stream",
   AUDIT_ROW_NOT_YET: "row {row} of the audit does not exist yet; the newest is {newest}",
   AUDIT_DATABASE_OLDER: "the database was replaced by an older one: read the audit from the start",
@@ -302,7 +302,7 @@ export const MESSAGES = {
   SITE_TOKEN_ENDS: "The token of {site} expires",
   OWN_TOKEN_ENDS: "The token {name} expires",
   TOKEN_ENDS: "it expires in {days} days or less, at {time}",
-  TOKEN_HAS_ENDED: "it has expired at {time}",
+  TOKEN_HAS_ENDED: "it expired at {time}",
   BACKUP_FAILS: "The backup to {name} failed",
   INCIDENT_RESOLVED: "Resolved: {title}",
   INCIDENT_ACKNOWLEDGED: "Acknowledged: {title}",
@@ -375,7 +375,7 @@ export const MESSAGES = {
   TEMPLATE_INVALID: "{field} is not a valid Mustache template: {reason}",
   TEMPLATE_TOO_DEEP: "{field} must have at most {most} sections inside each other",
   CONTENT_TYPE_INVALID: "{field} must be a media type such as application/json",
-  TOO_MANY_HEADERS: "{field} must be at most {most} headers",
+  TOO_MANY_HEADERS: "{field} must have at most {most} headers",
   HEADERS_INVALID:
     "{field} must have names and ASCII values of HTTP headers; those of the connection, Content-Type and webhook-… are not allowed",
   WEBHOOK_TEST_TITLE: "Test of the webhook {name}",
@@ -421,7 +421,7 @@ export const MESSAGES = {
   MOUNT_DELETED: 'the mount "{name}" was deleted: read it again',
   MOUNT_CHANGED:
     'the mount "{name}" was changed in revision {revision} and no longer has the expected etag {expected}: read it again',
-  MOUNT_PATH_OF: "{field} is already the path of {whose}{where}",
+  PATH_OF_ANOTHER: "{field} is already the path of {whose}{where}",
   MOUNT_NOT_FOUND: 'there is no mount "{name}".{hint}',
   MOUNT_NOT_ON_SITE: 'the mount "{name}" is not assigned to the site "{site}"',
   GIVE_AT_LEAST_ONE: "{field}: give at least one",
@@ -443,12 +443,12 @@ export const MESSAGES = {
   PATH_WITH_OTHER_DRIVER: 'the mount "{name}" has this path and another driver',
   CONFIGURATION_NOT_JSON: "its configuration is not a JSON object",
   MOUNT_ON_NO_SITE: "it is on no site now",
-  MOUNT_STAYS_ON: "it is only on {sites} now",
+  STAYS_ON_SITES: "it is only on {sites} now",
   ONLY_AT_SITE: "exists on the site only: adopt it, or delete it there",
   LEFT_OUT: "not kept: {names}",
   TAKEN_AS_IT_IS: "taken as it is: {problems}",
   NOTES: "{first}; {second}",
-  MOUNT_SECRETS_STAY: "{items}: secrets are not in the history and are left unchanged",
+  SECRETS_STAY: "{items}: secrets are not in the history and are left unchanged",
   MOUNT_SECRETS_LOST:
     "{items}: the history keeps no secrets. The mount is incomplete, and no site gets it until they are given",
   MOUNT_SECRETS_NOT_IN_DOCUMENT:
@@ -585,13 +585,14 @@ export const MESSAGES = {
   BACKUP_LATE: "no process has made the backup that was due at {time}",
   BACKUP_READ_BACK: "the file that was read back from {place} is not the one that was written",
   BACKUP_NAME_OR_DOCUMENT: "give either name or document",
-  PART_OF_RESTORES: "an import calls no server: mooring backup restore brings it back",
+  PART_OF_RESTORES: "an import does not write to servers: restore it with mooring backup restore",
   SERVERS_NEED_SERVICE:
     "only a running service reads and writes servers: call it without --database",
-  SERVER_CONTENT_PLANNED: "created on the server where missing: {names}",
+  SERVER_CONTENT_PLANNED:
+    "created on the server where missing: users ({users}), folder rules ({rules}), shares ({shares})",
   SERVER_CONTENT_PAUSED: "the site is paused: resume it, then restore with --only servers",
   SERVER_CONTENT_SEALED: "it is sealed: the passphrase of the backup opens it",
-  SERVER_CONTENT_INVALID: "it has another form than backups have",
+  SERVER_CONTENT_INVALID: "its form is not that of a backup",
   SERVER_CONTENT_AWAY:
     "not restored on the server: {reason}; restore with --only servers when it answers",
   IMPORTS_BUSY: "too many imports are waiting: retry in a few seconds",
@@ -752,7 +753,7 @@ export const MESSAGES = {
   USER_LEFT_DISABLED:
     "it was created and stays disabled, because the refusal of logins by LDAP was not stored: {reason}",
   USER_MAY_EXIST: "whether it was created is unknown: {reason}",
-  USER_COPY_ENDED: "the call ended before",
+  USER_COPY_ENDED: "not sent: the call has ended",
   RULE_IS_MANAGED: "it is managed here: the site gets it when it follows",
   RULE_USERS_MISSING:
     "it names the users {names}, who do not exist there: without them the rule would admit others",

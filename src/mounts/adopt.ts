@@ -126,7 +126,7 @@ function leaveSite(
     resultAs(
       name,
       "changed",
-      message("MOUNT_STAYS_ON", { sites: others.map(sites.nameOf).join(", ") }),
+      message("STAYS_ON_SITES", { sites: others.map(sites.nameOf).join(", ") }),
     ),
   ];
 }

@@ -87,7 +87,7 @@ function secretsStay(secrets: readonly MissingItem[], sites: RestoreRules["sites
   const items = missingFields({ missing: secrets }, sites);
   return items.length === 0
     ? ""
-    : message("MOUNT_SECRETS_STAY", { items: [...new Set(items)].join(", ") });
+    : message("SECRETS_STAY", { items: [...new Set(items)].join(", ") });
 }
 
 /**

@@ -322,7 +322,7 @@ function pathViolations(
   const where =
     clash.site === undefined ? "" : message("ON_SITE", { site: sites.nameOf(clash.site) });
   const field = `mounts[${number}].mount_path`;
-  return [{ field, description: message("MOUNT_PATH_OF", { field, whose, where }) }];
+  return [{ field, description: message("PATH_OF_ANOTHER", { field, whose, where }) }];
 }
 
 function itemOn(mount: Mount | undefined, item: string, site: string | undefined): unknown {

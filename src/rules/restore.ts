@@ -85,7 +85,7 @@ function skipped(path: string, note: Text): RestoredRecord {
 
 /** Note for passwords that have changed and keep their values. */
 function passwordsStay(fields: readonly string[]): Text {
-  return fields.length === 0 ? "" : message("MOUNT_SECRETS_STAY", { items: fields.join(", ") });
+  return fields.length === 0 ? "" : message("SECRETS_STAY", { items: fields.join(", ") });
 }
 
 /** The rule as it was, with its current passwords. Those without a current value are missing. */

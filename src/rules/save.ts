@@ -220,7 +220,7 @@ function pathViolations(
   const where =
     clash.site === undefined ? "" : message("ON_SITE", { site: sites.nameOf(clash.site) });
   const field = `rules[${number}].path`;
-  return [{ field, description: message("MOUNT_PATH_OF", { field, whose, where }) }];
+  return [{ field, description: message("PATH_OF_ANOTHER", { field, whose, where }) }];
 }
 
 function resultOf(

@@ -109,7 +109,7 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
     if (isPlanned || (servers === undefined && context.dryRun))
       return [
         entryResult(name, "created", {
-          note: message("SERVER_CONTENT_PLANNED", { names: summaryOf(contents) }),
+          note: message("SERVER_CONTENT_PLANNED", countsOf(contents)),
         }),
       ];
     if (servers === undefined) return skip(message("SERVERS_NEED_SERVICE"));
@@ -160,9 +160,7 @@ function toEntry(name: string, contents: ServerContents, isShown: boolean): Arch
     name,
     content: {
       family: contents.users?.family ?? "",
-      users: contents.users?.users.length ?? 0,
-      rules: contents.rules?.length ?? 0,
-      shares: contents.shares?.length ?? 0,
+      ...countsOf(contents),
     },
     secrets: isShown ? { [CONTENTS]: JSON.stringify(contents) } : {},
     missing: isShown ? [] : [CONTENTS],
@@ -170,12 +168,13 @@ function toEntry(name: string, contents: ServerContents, isShown: boolean): Arch
   };
 }
 
-function summaryOf({ users, rules = [], shares = [] }: ServerContents): string {
-  return [
-    `${users?.users.length ?? 0} users`,
-    `${rules.length} rules`,
-    `${shares.length} shares`,
-  ].join(", ");
+/** Numbers of the entries of each list. */
+function countsOf({ users, rules = [], shares = [] }: ServerContents): {
+  readonly users: number;
+  readonly rules: number;
+  readonly shares: number;
+} {
+  return { users: users?.users.length ?? 0, rules: rules.length, shares: shares.length };
 }
 
 /** Outcomes of users, rules and shares that a restore leaves unchanged. */

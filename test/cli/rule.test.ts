@@ -38,6 +38,9 @@ test("a rule is created with its password from a file, shown without it, and bro
 
 test("a member that a rule does not have is refused with the nearest one", async () => {
   expect(await cli("set", "/films", "passwort=x")).toMatchObject({ code: 2 });
+  const flag = await cli("set", "/films", "p_sub=maybe");
+  expect(flag).toMatchObject({ code: 2 });
+  expect(flag.err).toContain("p_sub must be true or false");
   expect((await cli("set", "/films", "passwort=x")).err).toContain("did you mean password");
   expect((await cli("set", "/films", "write=maybe")).code).toBe(2);
   expect((await cli("get", "/filme")).err).toContain("/films");

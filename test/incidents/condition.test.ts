@@ -152,7 +152,7 @@ test("a token is announced 14, 3 and 1 days before its end and at it, and closes
     `opened ${ends(14)}`,
     `changed ${ends(3)}`,
     `changed ${ends(1)}`,
-    `changed token credential: it has expired at ${time}`,
+    `changed token credential: it expired at ${time}`,
   ]);
   state.tokens = [];
   await watch.run();

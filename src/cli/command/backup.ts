@@ -15,10 +15,10 @@ import {
 import { LIMITS } from "../../archive/readable.ts";
 import type { CheckedBackup } from "../../backups/check.ts";
 import {
+  ARCHIVE_TIME_LIMIT,
   checkFree,
   countsText,
   endImport,
-  patienceOf,
   readImportChoices,
   readImportFile,
   readOnly,
@@ -31,6 +31,7 @@ import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readBytes, writeNewFile } from "../file.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "../secret.ts";
+import { timeLimit } from "../time-limit.ts";
 
 const restoreFlags: readonly FlagName[] = [
   "accept-loss",
@@ -107,7 +108,7 @@ async function createBackup(run: CommandRun): Promise<void> {
       download: path !== undefined,
       includeServerOwn: args.is("include-server-own"),
     },
-    patienceOf(run),
+    timeLimit(run, ARCHIVE_TIME_LIMIT),
   );
   const { document, backup, counts, removed, omissions, revision } = reply;
   if (path !== undefined) {
@@ -165,7 +166,10 @@ async function check(run: CommandRun, [source = ""]: readonly string[]): Promise
   }
   const client = await run.connectTo(BackupService);
   const passphrase = givenPassphrase(args, world) ?? "";
-  const reply = await client.checkBackup({ name: source, passphrase }, patienceOf(run));
+  const reply = await client.checkBackup(
+    { name: source, passphrase },
+    timeLimit(run, ARCHIVE_TIME_LIMIT),
+  );
   if (args.is("json")) await output.json(CheckBackupResponseSchema, reply);
   const { problem, omissions, losses, revision, version } = reply;
   const counts = Object.fromEntries(reply.counts.map(({ part, count }) => [part, count]));
@@ -233,7 +237,8 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
     : { name: source, passphrase: givenPassphrase(args, world) ?? "" };
   const request = { ...from, ...readImportChoices(run, only) };
   const client = await run.connectTo(BackupService);
-  const call = (dryRun: boolean) => client.restoreBackup({ ...request, dryRun }, patienceOf(run));
+  const call = (dryRun: boolean) =>
+    client.restoreBackup({ ...request, dryRun }, timeLimit(run, ARCHIVE_TIME_LIMIT));
   if (!args.is("dry-run") && !args.is("yes")) {
     requireYes(run, "backup restore");
     await agree(run, await call(true));
@@ -262,7 +267,8 @@ async function agree(run: CommandRun, plan: RestoreBackupResponse): Promise<void
 async function prune(run: CommandRun): Promise<void> {
   const { args, output, world } = run;
   const client = await run.connectTo(BackupService);
-  const call = (dryRun: boolean) => client.pruneBackups({ dryRun }, patienceOf(run));
+  const call = (dryRun: boolean) =>
+    client.pruneBackups({ dryRun }, timeLimit(run, ARCHIVE_TIME_LIMIT));
   if (!args.is("dry-run") && !args.is("yes")) {
     requireYes(run, "backup prune");
     const { removed } = await call(true);

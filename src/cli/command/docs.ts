@@ -9,7 +9,7 @@ const PATHS = ["/@mooring/docs/", "/docs/"];
 /** Part of the content security policy of Mooring's own pages. */
 const POLICY = "require-trusted-types-for 'script'";
 /** Time limit for an answer, in milliseconds. */
-const PATIENCE = 10_000;
+const TIME_LIMIT = 10_000;
 
 export const docsCommand: Command = {
   name: "docs",
@@ -51,7 +51,7 @@ async function findDocs(url: string, place: string): Promise<string> {
 
 async function ask(url: string, place: string): Promise<Response> {
   try {
-    const signal = AbortSignal.timeout(PATIENCE);
+    const signal = AbortSignal.timeout(TIME_LIMIT);
     return await fetch(url, { method: "HEAD", redirect: "manual", signal });
   } catch {
     throw new CliFailure(EXIT.unavailable, `no service answers at ${place}`);

@@ -41,6 +41,7 @@ import { expandMounts } from "../mount-pattern.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { noticePending } from "../setting-table.ts";
+import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, act: list },
@@ -120,14 +121,10 @@ export const mountCommand: Command = {
 };
 
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */
-const PATIENCE = 180_000;
+const TIME_LIMIT = 180_000;
 
 /** Time limit in milliseconds of a test: its last listing begins after at most 150 s. */
-const TEST_PATIENCE = 300_000;
-
-function patience({ args }: CommandRun, timeoutMs = PATIENCE): { readonly timeoutMs?: number } {
-  return args.text("timeout") === undefined ? { timeoutMs } : {};
-}
+const TEST_TIME_LIMIT = 300_000;
 
 const client = (run: CommandRun) => run.connectTo(MountService);
 const reasonOf = ({ args }: CommandRun): string => args.text("reason") ?? "";
@@ -269,7 +266,7 @@ async function allMounts(mounts: Awaited<ReturnType<typeof client>>) {
 
 async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
-  const reply = await (await client(run)).compareMounts({ site }, patience(run));
+  const reply = await (await client(run)).compareMounts({ site }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) return output.json(CompareMountsResponseSchema, reply);
   const open = reply.results.filter(({ outcome }) => outcome !== "unchanged");
   if (open.length === 0) return notice(`the mounts of ${site} are equal to those here`);
@@ -279,13 +276,15 @@ async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise
 async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
   const mounts = await client(run);
-  const plan = args.is("yes") ? [] : (await mounts.compareMounts({ site }, patience(run))).results;
+  const plan = args.is("yes")
+    ? []
+    : (await mounts.compareMounts({ site }, timeLimit(run, TIME_LIMIT))).results;
   await agreeToEffects(
     run,
     plan,
     `Bring ${names.length === 0 ? "all mounts" : names.join(", ")} to ${site}?`,
   );
-  const reply = await mounts.syncMounts({ site, names }, patience(run));
+  const reply = await mounts.syncMounts({ site, names }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
   else if (reply.status.length === 0) notice(`no mount is assigned to ${site}`);
   else await writeStatus(output, reply.status);
@@ -307,7 +306,7 @@ async function test(run: CommandRun, names: readonly string[]): Promise<void> {
   if ((names.length === 0) !== args.is("all"))
     throw usage("mount test requires names of mounts, or --all");
   const request = { names: [...names], site: args.text("site") ?? "" };
-  const reply = await (await client(run)).testMounts(request, patience(run, TEST_PATIENCE));
+  const reply = await (await client(run)).testMounts(request, timeLimit(run, TEST_TIME_LIMIT));
   const { tests } = reply;
   if (args.is("json")) await output.json(TestMountsResponseSchema, reply);
   else if (tests.length === 0) notice("there are no mounts on sites");
@@ -323,11 +322,14 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   const dryRun = args.is("dry-run");
   const request = { site, names, reason: reasonOf(run) };
   if (!dryRun && !args.is("yes")) {
-    const preview = await mounts.adoptMounts({ ...request, dryRun: true }, patience(run));
+    const preview = await mounts.adoptMounts(
+      { ...request, dryRun: true },
+      timeLimit(run, TIME_LIMIT),
+    );
     if (canAsk(run.world)) await writeResults(output, preview.results);
     await agreeToEffects(run, preview.results, "Take these as Mooring's?");
   }
-  const reply = await mounts.adoptMounts({ ...request, dryRun }, patience(run));
+  const reply = await mounts.adoptMounts({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) return output.json(AdoptMountsResponseSchema, reply);
   if (reply.results.length === 0) return notice(`the mounts of ${site} are equal to those here`);
   await writeResults(output, reply.results);

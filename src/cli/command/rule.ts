@@ -25,6 +25,7 @@ import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { readRuleMembers, writeRule, writeRuleStatus, writeRules } from "../rule.ts";
 import { noticePending } from "../setting-table.ts";
+import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, act: list },
@@ -74,11 +75,7 @@ export const ruleCommand: Command = {
 };
 
 /** Time limit in milliseconds: a site may take a while. */
-const PATIENCE = 60_000;
-
-function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
-  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
-}
+const TIME_LIMIT = 60_000;
 
 const client = (run: CommandRun) => run.connectTo(RuleService);
 const reasonOf = ({ args }: CommandRun): string => args.text("reason") ?? "";
@@ -179,7 +176,7 @@ async function remove(run: CommandRun, paths: readonly string[]): Promise<void> 
 
 async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
-  const reply = await (await client(run)).compareRules({ site }, patience(run));
+  const reply = await (await client(run)).compareRules({ site }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) return output.json(CompareRulesResponseSchema, reply);
   const open = named(reply.results).filter(({ outcome }) => outcome !== "unchanged");
   if (open.length === 0) return notice(`the rules of ${site} are equal to those here`);
@@ -191,12 +188,12 @@ async function sync(run: CommandRun, [site = "", ...paths]: readonly string[]): 
   const rules = await client(run);
   const plan = args.is("yes")
     ? []
-    : named((await rules.compareRules({ site }, patience(run))).results).filter(
+    : named((await rules.compareRules({ site }, timeLimit(run, TIME_LIMIT))).results).filter(
         ({ name }) => paths.length === 0 || paths.includes(name),
       );
   const what = paths.length === 0 ? "all rules" : paths.join(", ");
   await agreeToEffects(run, plan, `Bring ${what} to ${site}?`);
-  const reply = await rules.syncRules({ site, paths }, patience(run));
+  const reply = await rules.syncRules({ site, paths }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) await output.json(SyncRulesResponseSchema, reply);
   else if (reply.status.length === 0) notice(`no rule is assigned to ${site}`);
   else await writeRuleStatus(output, reply.status);
@@ -213,12 +210,15 @@ async function adopt(run: CommandRun, [site = "", ...paths]: readonly string[]):
   const dryRun = args.is("dry-run");
   const request = { site, paths, reason: reasonOf(run) };
   if (!dryRun && !args.is("yes")) {
-    const preview = await rules.adoptRules({ ...request, dryRun: true }, patience(run));
+    const preview = await rules.adoptRules(
+      { ...request, dryRun: true },
+      timeLimit(run, TIME_LIMIT),
+    );
     const results = named(preview.results);
     if (canAsk(run.world)) await writeResults(output, results);
     await agreeToEffects(run, results, "Take these as Mooring's?");
   }
-  const reply = await rules.adoptRules({ ...request, dryRun }, patience(run));
+  const reply = await rules.adoptRules({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) return output.json(AdoptRulesResponseSchema, reply);
   if (reply.results.length === 0) return notice(`the rules of ${site} are equal to those here`);
   await writeResults(output, named(reply.results));

@@ -31,6 +31,7 @@ import {
   writeResults,
   writeSites,
 } from "../site.ts";
+import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   add: { count: 2, act: add },
@@ -87,18 +88,16 @@ export const siteCommand: Command = {
   run: (run) => runAction(siteCommand, run),
 };
 
-/** Longer default time limit than that of other commands, because a site may be slow. */
-function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
-  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
-}
-
-const PATIENCE = 180_000;
+const TIME_LIMIT = 180_000;
 
 async function add(run: CommandRun, [name = "", url = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo, notice } = run;
   const token = await siteToken(run, true);
   const site = create(SiteInputSchema, { name, url, ...token, ...(await authority(run)) });
-  const reply = await (await connectTo(SiteService)).createSite({ site }, patience(run));
+  const reply = await (await connectTo(SiteService)).createSite(
+    { site },
+    timeLimit(run, TIME_LIMIT),
+  );
   if (args.is("json")) return output.json(CreateSiteResponseSchema, reply);
   const { status } = reply.site ?? {};
   const number = status?.drift.length ?? 0;
@@ -117,7 +116,10 @@ async function list({ args, output, connectTo, notice }: CommandRun): Promise<vo
 
 async function check(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo } = run;
-  const reply = await (await connectTo(SiteService)).checkSite({ name }, patience(run));
+  const reply = await (await connectTo(SiteService)).checkSite(
+    { name },
+    timeLimit(run, TIME_LIMIT),
+  );
   if (args.is("json")) return output.json(CheckSiteResponseSchema, reply);
   const { site } = reply;
   if (site === undefined) return;
@@ -132,7 +134,7 @@ async function compare(run: CommandRun, [name = ""]: readonly string[]): Promise
   const { args, output, connectTo } = run;
   const reply = await (await connectTo(SiteService)).compareSite(
     { name, all: args.is("all") },
-    patience(run),
+    timeLimit(run, TIME_LIMIT),
   );
   if (args.is("json")) return output.json(CompareSiteResponseSchema, reply);
   await writeDifferences(output, reply.differences);
@@ -144,12 +146,15 @@ async function adopt(run: CommandRun, [name = "", ...keys]: readonly string[]): 
   const client = await connectTo(SiteService);
   const request = { name, keys, reason: args.text("reason") ?? "" };
   if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
-    const preview = await client.adoptSite({ ...request, dryRun: true }, patience(run));
+    const preview = await client.adoptSite(
+      { ...request, dryRun: true },
+      timeLimit(run, TIME_LIMIT),
+    );
     await writeResults(errors, preview.results);
     if (preview.results.length > 0) await agree(run, `Adopt these values from ${name}?`);
   }
   const dryRun = args.is("dry-run");
-  const reply = await client.adoptSite({ ...request, dryRun }, patience(run));
+  const reply = await client.adoptSite({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) return output.json(AdoptSiteResponseSchema, reply);
   await writeResults(output, reply.results);
   const taken = reply.results.filter(({ outcome }) => outcome === "changed" || outcome === "added");
@@ -165,12 +170,15 @@ async function sync(run: CommandRun, [name = "", ...keys]: readonly string[]): P
   const client = await connectTo(SiteService);
   const request = { name, keys, connectDownloaders: args.is("connect-downloaders") };
   if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
-    const { differences } = await client.syncSite({ ...request, dryRun: true }, patience(run));
+    const { differences } = await client.syncSite(
+      { ...request, dryRun: true },
+      timeLimit(run, TIME_LIMIT),
+    );
     await writeDifferences(errors, differences);
     if (differences.length > 0) await agree(run, `Write these values to ${name}?`);
   }
   const dryRun = args.is("dry-run");
-  const reply = await client.syncSite({ ...request, dryRun }, patience(run));
+  const reply = await client.syncSite({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) return output.json(SyncSiteResponseSchema, reply);
   if (dryRun) {
     await writeDifferences(output, reply.differences);
@@ -203,7 +211,7 @@ async function set(run: CommandRun, [name = "", ...members]: readonly string[]):
       .overrides as NonNullable<SiteInput["overrides"]>;
   const request = { name, site: input };
   const reply = await confirmed(run, async (dryRun) => {
-    const answer = await client.updateSite({ ...request, dryRun }, patience(run));
+    const answer = await client.updateSite({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
     return { ...answer, results: answer.records };
   });
   if (args.is("json")) return output.json(UpdateSiteResponseSchema, reply);
@@ -240,12 +248,12 @@ async function remove(run: CommandRun, [name = ""]: readonly string[]): Promise<
   const { args, connectTo, errors, output, world } = run;
   const client = await connectTo(SiteService);
   if (canAsk(world) && !args.is("yes") && !args.is("dry-run")) {
-    const { records } = await client.deleteSite({ name, dryRun: true }, patience(run));
+    const { records } = await client.deleteSite({ name, dryRun: true }, timeLimit(run, TIME_LIMIT));
     await writeRecordResults(errors, records);
     await agree(run, `Remove ${name}? Nothing changes on the site.`);
   }
   const dryRun = args.is("dry-run");
-  const reply = await client.deleteSite({ name, dryRun }, patience(run));
+  const reply = await client.deleteSite({ name, dryRun }, timeLimit(run, TIME_LIMIT));
   if (args.is("json")) return output.json(DeleteSiteResponseSchema, reply);
   await writeRecordResults(output, reply.records);
   await output.write(

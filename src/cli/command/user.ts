@@ -17,6 +17,7 @@ import {
 } from "../new-password.ts";
 import { printableLine } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
+import { timeLimit } from "../time-limit.ts";
 import { writeDifferences, writeResults, writeUsers } from "../user.ts";
 
 const actions: Readonly<Record<string, Action>> = {
@@ -73,15 +74,14 @@ export const userCommand: Command = {
 };
 
 /** Longer default time limit than that of other commands: each user is a call of the server. */
-const PATIENCE = 180_000;
-
-function patience({ args }: CommandRun): { readonly timeoutMs?: number } {
-  return args.text("timeout") === undefined ? { timeoutMs: PATIENCE } : {};
-}
+const TIME_LIMIT = 180_000;
 
 async function list(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo } = run;
-  const reply = await (await connectTo(UserService)).listUsers({ site }, patience(run));
+  const reply = await (await connectTo(UserService)).listUsers(
+    { site },
+    timeLimit(run, TIME_LIMIT),
+  );
   if (args.is("json")) return output.json(ListUsersResponseSchema, reply);
   await writeUsers(output, reply.users);
 }
@@ -89,7 +89,10 @@ async function list(run: CommandRun, [site = ""]: readonly string[]): Promise<vo
 async function compare(run: CommandRun, [from = "", to = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo } = run;
   const request = { from, to, all: args.is("all") };
-  const reply = await (await connectTo(UserService)).compareUsers(request, patience(run));
+  const reply = await (await connectTo(UserService)).compareUsers(
+    request,
+    timeLimit(run, TIME_LIMIT),
+  );
   if (args.is("json")) return output.json(CompareUsersResponseSchema, reply);
   const { differences } = reply;
   if (differences.length > 0) await writeDifferences(output, differences);
@@ -108,7 +111,7 @@ async function copy(
   const given = await givenPasswords(run);
   const request = { from, to, names, update: [...args.texts("update")] };
   const send = (dryRun: boolean, passwords: NewPasswords): Promise<CopyUsersResponse> =>
-    client.copyUsers({ ...request, ...passwords, dryRun }, patience(run));
+    client.copyUsers({ ...request, ...passwords, dryRun }, timeLimit(run, TIME_LIMIT));
   if (args.is("dry-run")) return finish(run, await send(true, given ?? NO_PASSWORDS), to);
   if (args.is("yes") && given !== undefined) return finish(run, await send(false, given), to);
   const plan = await send(true, given ?? NO_PASSWORDS);

@@ -47,7 +47,7 @@ function leftNote(mount: Mount, names: SiteNames): Text {
   const sites = siteNamesOf(mount, names);
   if (sites === "all") return "";
   if (sites.length === 0) return message("MOUNT_ON_NO_SITE");
-  return message("MOUNT_STAYS_ON", { sites: sites.join(", ") });
+  return message("STAYS_ON_SITES", { sites: sites.join(", ") });
 }
 
 /** Reports whether a mount names a site: a mount of all sites does only with values for it. */

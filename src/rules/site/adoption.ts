@@ -201,7 +201,7 @@ function leaveSite(
   const names = others.map(sites.nameOf).join(", ");
   return [
     {
-      ...resultAs(name, "changed", message("MOUNT_STAYS_ON", { sites: names })),
+      ...resultAs(name, "changed", message("STAYS_ON_SITES", { sites: names })),
       differs: ["sites"],
     },
   ];

@@ -44,7 +44,7 @@ function leftNote(rule: Rule, names: SiteNames): Text {
   const sites = siteNamesOf(rule, names);
   if (sites === "all") return "";
   if (sites.length === 0) return message("MOUNT_ON_NO_SITE");
-  return message("MOUNT_STAYS_ON", { sites: sites.join(", ") });
+  return message("STAYS_ON_SITES", { sites: sites.join(", ") });
 }
 
 /** Reports whether a rule names a site: a rule of all sites does only with values for it. */

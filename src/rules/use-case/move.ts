@@ -39,7 +39,9 @@ export function moveRule(
         const whose = isAllowed(grant, clash.other)
           ? message("THE_RULE", { path: clash.other.path })
           : message("ANOTHER_RULE");
-        throw failedPrecondition(message("MOUNT_PATH_OF", { field: "new_path", whose, where: "" }));
+        throw failedPrecondition(
+          message("PATH_OF_ANOTHER", { field: "new_path", whose, where: "" }),
+        );
       }
       draft.delete(RULES, path);
       draft.put(RULES, moved);
