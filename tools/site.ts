@@ -39,7 +39,7 @@ async function build(): Promise<void> {
   const { renderMarkdown } = await import("./site/markdown.ts");
   const { navigation, rootOf } = await import("./site/navigation.ts");
   const { publish } = await import("./site/publish.ts");
-  const { entriesOf } = await import("./site/search-index.ts");
+  const { searchIndex } = await import("./site/search-index.ts");
   const { WORDS } = await import("./site/words.ts");
 
   rmSync(target, { recursive: true, force: true });
@@ -56,14 +56,9 @@ async function build(): Promise<void> {
   });
   const paths = new Set(rendered.map(({ path }) => path));
   const files = await themeFiles();
-  const entries = rendered.map((page) => ({
-    language: page.language,
-    own: entriesOf(page.path, page.title, page.html),
-  }));
   for (const language of LANGUAGES) {
-    const sections = entries.filter((page) => page.language === language);
-    const text = JSON.stringify(sections.flatMap(({ own }) => own));
-    const index = asset(`search-${language}`, "json", text);
+    const sections = searchIndex(language, rendered);
+    const index = asset(`search-${language}`, "json", JSON.stringify(sections));
     const { header, sidebar } = navigation(language, contents[language]);
     const write = (name: string, page: Omit<(typeof rendered)[number], "text">): void => {
       const html = pageHtml({

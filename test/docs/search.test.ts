@@ -1,27 +1,18 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Language } from "../../src/messages/language.ts";
 import { siteContent } from "../../tools/site/content.ts";
 import { renderMarkdown } from "../../tools/site/markdown.ts";
-import { entriesOf } from "../../tools/site/search-index.ts";
+import { type SearchedPage, searchIndex } from "../../tools/site/search-index.ts";
 import { type Entry, findEntries } from "../../tools/site/theme/search.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-const { pages } = siteContent(ROOT);
-
-/** What the search of a language finds. */
-function entriesIn(language: Language): readonly Entry[] {
-  return pages
-    .filter((page) => page.language === language)
-    .flatMap(({ path, text, title }): Entry[] => {
-      const { html, headings } = renderMarkdown(text, path);
-      return entriesOf(path, title ?? headings[0]?.text ?? "", html);
-    });
-}
-
-const entries = entriesIn("en");
-const chinese = entriesIn("zh-CN");
+const pages = siteContent(ROOT).pages.map(({ text, ...page }): SearchedPage => {
+  const { html, headings } = renderMarkdown(text, page.path);
+  return { ...page, html, title: page.title ?? headings[0]?.text ?? "" };
+});
+const entries = searchIndex("en", pages);
+const chinese = searchIndex("zh-CN", pages);
 
 describe("the search of the documentation", () => {
   test.each(["docker", "compose", "arm64", "NAS", "synology", "nas synology"])(
@@ -45,6 +36,17 @@ describe("the search of the documentation", () => {
   ])("finds %s in Chinese", (query, path) => {
     const found = findEntries(chinese, query, 5).map((entry) => entry.path);
     expect(found).toContain(`zh-CN/${path}`);
+  });
+
+  test("finds English pages without a translation in Chinese, below Chinese pages", () => {
+    const pathsOf = (query: string) => findEntries(chinese, query, 9).map(({ path }) => path);
+    expect(pathsOf("docker")[0]).toBe("zh-CN/containers");
+    expect(pathsOf("mooring_incidents")).toEqual(
+      expect.arrayContaining(["zh-CN/incidents#发送", "metrics#state"]),
+    );
+    const english = chinese.filter(({ path }) => !path.startsWith("zh-CN/"));
+    expect(english.filter(({ path }) => path.startsWith("decisions/"))).toEqual([]);
+    expect(english.filter(({ path }) => path.startsWith("containers"))).toEqual([]);
   });
 
   test.each(["memory", "start", "proxy", "backup", "docker", "compose", "arm64", "nas", "audit"])(

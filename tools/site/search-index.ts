@@ -1,4 +1,6 @@
+import type { Language } from "../../src/messages/language.ts";
 import { textOf } from "./markdown.ts";
+import { rootOf } from "./navigation.ts";
 import type { Entry } from "./theme/search.ts";
 
 /** Weights of pages about Mooring's own development, by the beginning of their paths. */
@@ -11,11 +13,41 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   dependencies: 0.3,
   performance: 0.3,
 };
+/** Factor of English pages in the search of another language. */
+const UNTRANSLATED = 0.5;
 /** Begins what is on every page of a driver, and found on a page of its own. */
 const REST = "<!-- rest -->";
 
+/** A rendered page. */
+export interface SearchedPage {
+  /** Path in the site, such as `/driver/s3`. */
+  readonly path: string;
+  readonly language: Language;
+  readonly title: string;
+  readonly html: string;
+}
+
+/**
+ * What the search of a language finds: its pages, and below them the English pages that are not
+ * translated, without decision records.
+ */
+export function searchIndex(language: Language, pages: readonly SearchedPage[]): Entry[] {
+  const paths = new Set(pages.map(({ path }) => path));
+  const isTranslated = ({ path }: SearchedPage): boolean =>
+    paths.has(rootOf(language) + path.slice(1));
+  const others = pages.filter(
+    (page) => page.language === "en" && !isTranslated(page) && !page.path.startsWith("/decisions/"),
+  );
+  return [
+    ...pages.filter((page) => page.language === language).flatMap(entriesOf),
+    ...others
+      .flatMap(entriesOf)
+      .map((entry) => ({ ...entry, weight: entry.weight * UNTRANSLATED })),
+  ];
+}
+
 /** The sections of a page for the search: each heading with the text up to the next. */
-export function entriesOf(path: string, title: string, html: string): Entry[] {
+function entriesOf({ path, title, html }: SearchedPage): Entry[] {
   const place = path.slice(1);
   const [, weight = 1] = Object.entries(WEIGHTS).find(([begin]) => place.startsWith(begin)) ?? [];
   const [own = ""] = html.split(REST);
