@@ -85,7 +85,7 @@ export function createMountChanges(deps: MountChangesDeps): MountChanges {
       etagOf,
       allowShared,
       isDry: dryRun,
-      isTaken: false,
+      isAdopted: false,
       sites: sites.names(),
       families: sites.sites().map(({ id, name }) => ({ id, name, kind: sites.state(id).kind })),
       managedBy: declaredBy,

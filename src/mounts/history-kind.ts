@@ -66,7 +66,7 @@ export function mountsKind({
               driverOf,
               sites: sites(),
               reveals: grant.has("mounts:reveal"),
-              isTaken: false,
+              isAdopted: false,
             }).map(({ field }) => field),
           managedBy,
           sites: sites(),

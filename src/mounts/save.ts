@@ -51,7 +51,7 @@ export interface SaveRules {
   readonly managedBy: (name: string) => string | undefined;
   readonly allowShared: boolean;
   /** Whether the values were adopted from a site, so that its credentials are not sent to it. */
-  readonly isTaken: boolean;
+  readonly isAdopted: boolean;
   /**
    * Whether the values come from a site, a document or another mount: they are taken as they are,
    * and problems are in the note of the result.
@@ -103,11 +103,11 @@ export async function decideSave(
     const isLearned = ({ item, site }: (typeof checked.given)[number]): boolean =>
       itemKind(checked.mount.driver, item) === "learned" &&
       (!rules.reveals || itemOn(before, item, site) !== itemOn(checked.mount, item, site));
-    const renewed = rules.isTaken ? [] : checked.given.filter(isLearned);
+    const renewed = rules.isAdopted ? [] : checked.given.filter(isLearned);
     const mount = withBlind(
       withCredential(checked.mount, new Set(renewed.map(({ site }) => site)), draft),
       checked.given,
-      rules.reveals || rules.isTaken ? undefined : draft.revision + 1,
+      rules.reveals || rules.isAdopted ? undefined : draft.revision + 1,
     );
     mounts.set(mount.name, mount);
     saved.push({
@@ -158,13 +158,13 @@ export function redirectedOf(
     driverOf,
     sites,
     reveals,
-    isTaken,
-  }: Pick<SaveRules, "driverOf" | "reveals" | "isTaken"> & {
+    isAdopted,
+  }: Pick<SaveRules, "driverOf" | "reveals" | "isAdopted"> & {
     readonly sites: Pick<SiteNames, "ids" | "nameOf">;
   },
 ): Violation[] {
   const driver = driverOf(mount.driver);
-  if (before === undefined || driver === undefined || reveals || isTaken) return [];
+  if (before === undefined || driver === undefined || reveals || isAdopted) return [];
   return redirectedSecrets({ before, mount, given }, { driver, sites, field });
 }
 

@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
-import { reasonOf } from "../archive/reason.ts";
 import type { Draft } from "../ledger/draft.ts";
+import { entryProblem } from "../messages/entry-problem.ts";
 import { invalid, ServiceError } from "../messages/error.ts";
 import { joinTexts, message } from "../messages/message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
@@ -44,7 +44,7 @@ export async function saveUsable(
     if (ticks.isDue()) await ticks.next();
     const result = names.has(input.name) ? repeated(input) : await save(input);
     if (result instanceof ServiceError) {
-      skipped.push(resultAs(nameOf(input), "skipped", reasonOf(result, "mounts[0].")));
+      skipped.push(resultAs(nameOf(input), "skipped", entryProblem(result, "mounts[0].")));
       continue;
     }
     names.add(input.name);

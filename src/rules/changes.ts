@@ -75,7 +75,7 @@ export function createRuleChanges(deps: RuleChangesDeps): RuleChanges {
     },
     rulesOf: ({ grant }) => ({
       etagOf,
-      isTaken: false,
+      isAdopted: false,
       sites: sites.names(),
       managedBy: declaredBy,
       allows: (path) => grant.allowsPath("rule", path),

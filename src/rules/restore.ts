@@ -60,7 +60,7 @@ function restoreRule(
   const redirected = redirectedPasswords(
     now,
     { rule, given: [] },
-    { sites, reveals: grant.has("rules:reveal"), isTaken: false },
+    { sites, reveals: grant.has("rules:reveal"), isAdopted: false },
   );
   if (redirected.length > 0) {
     const items = passwordFields(redirected, sites).join(", ");

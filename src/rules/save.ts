@@ -48,7 +48,7 @@ export interface SaveRules {
   /** Source that manages a rule, such as a file; undefined: clients may change it. */
   readonly managedBy: (path: string) => string | undefined;
   /** Whether the values were adopted from a site, which has the passwords. */
-  readonly isTaken: boolean;
+  readonly isAdopted: boolean;
   /**
    * Whether the values come from a site or a document: they are taken as they are, and problems are
    * in the note of the result.
@@ -116,7 +116,7 @@ export async function decideSave(
       : checked.given.filter(
           (site) => hasPassword(before, site) || hasPassword(checked.rule, site),
         );
-    const blindAt = options.isTaken ? undefined : draft.revision + 1;
+    const blindAt = options.isAdopted ? undefined : draft.revision + 1;
     const rule = withBlind(checked.rule, checked.given, options.reveals ? undefined : blindAt);
     rules.set(rule.path, rule);
     saved.push({ before, rule, number, given, warnings: checked.warnings });
@@ -149,12 +149,12 @@ export function redirectedPasswords(
   {
     sites,
     reveals,
-    isTaken,
-  }: Pick<SaveRules, "reveals" | "isTaken"> & {
+    isAdopted,
+  }: Pick<SaveRules, "reveals" | "isAdopted"> & {
     readonly sites: Pick<SiteNames, "ids">;
   },
 ): readonly string[] {
-  if (before === undefined || reveals || isTaken) return [];
+  if (before === undefined || reveals || isAdopted) return [];
   const reachedBefore = reachOfPasswords(before, sites.ids);
   return [...reachOfPasswords(rule, sites.ids)].flatMap(([place, reached]) => {
     const known = reachedBefore.get(place);

@@ -34,7 +34,7 @@ export interface RecordSyncDeps<T extends Target, S, Q extends SiteRecords, L, R
   /** Reports whether work on a record is still in progress. @param state undefined: not begun. */
   readonly isOpen: (state: S | undefined) => boolean;
   /** Maximum wait for the work of another process, in milliseconds. */
-  readonly patience: number;
+  readonly maxWait: number;
   readonly onError: (error: unknown) => void;
 }
 
@@ -153,7 +153,7 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
         await request(siteId, { forced: open, states: {} });
         if (sync.isLeader()) await kind.reconcile(siteId);
         else
-          for (let waited = 0; waited < deps.patience; waited += RESULT_INTERVAL) {
+          for (let waited = 0; waited < deps.maxWait; waited += RESULT_INTERVAL) {
             await sleep(RESULT_INTERVAL);
             await registry.load();
             if (!open.some(isOpen) && !(await isRequested(siteId, open))) break;

@@ -78,7 +78,7 @@ const AT = "/api/admin/user";
 /** Maximum number of users of a server. A longer list is refused as a whole. */
 const MAX_USERS = 10_000;
 const MAX_ROLES = 1_000;
-/** Time limit of a look at a folder, in milliseconds: it may ask a provider. */
+/** Time limit of the check of a folder, in milliseconds: the server may call a provider. */
 const FOLDER_LIMIT = 5_000;
 
 export function createUserClient(client: SiteClient): UserClient {

@@ -124,12 +124,12 @@ async function createOnce(
 /** Notes about the folder of a user. */
 export type FolderNotes = (members: UserMembers | undefined) => readonly Text[];
 
-/** Maximum number of folders that are looked at. */
+/** Maximum number of folders that are checked. */
 const MAX_FOLDERS = 100;
-/** Time limit of all looks, in milliseconds: a folder of a hanging provider takes 5 s. */
+/** Time limit of all checks of folders, in milliseconds: one at a provider that hangs takes 5 s. */
 const FOLDERS_LIMIT = 20_000;
 
-/** Looks whether the folders of the planned users exist on the target. */
+/** Checks whether the folders of the planned users exist on the target. @returns notes about a user. */
 export async function checkFolders(
   plans: readonly UserPlan[],
   to: ServerUsers,

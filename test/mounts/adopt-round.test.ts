@@ -24,7 +24,7 @@ const rules: SaveRules = {
   reveals: true,
   managedBy: () => undefined,
   allowShared: true,
-  isTaken: true,
+  isAdopted: true,
   carries: true,
   isDry: false,
   refuse: () => {
@@ -94,7 +94,7 @@ test("a mount that is saved between the read and the adoption keeps the saved va
   await parts.ledger.change(tester, (draft) =>
     decideSave(draft, [{ name: "films", members: { remark: "saved" } }], draftMounts(draft), {
       ...rules,
-      isTaken: false,
+      isAdopted: false,
     }),
   );
   const states = { films: { id: 1, applied: 1, differs: ["remark"] } };

@@ -40,7 +40,7 @@ const rules: SaveRules = {
   reveals: true,
   managedBy: () => undefined,
   allowShared: true,
-  isTaken: false,
+  isAdopted: false,
   isDry: false,
 };
 

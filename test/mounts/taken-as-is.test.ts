@@ -36,7 +36,7 @@ const rules: SaveRules = {
   reveals: true,
   managedBy: () => undefined,
   allowShared: true,
-  isTaken: true,
+  isAdopted: true,
   carries: true,
   isDry: false,
 };
@@ -97,7 +97,7 @@ function differences(mount: Mount, row: StorageRow): readonly string[] {
 }
 
 const save = (draft: Draft, input: MountInput) =>
-  decideSave(draft, [input], draftMounts(draft), { ...rules, carries: false, isTaken: false });
+  decideSave(draft, [input], draftMounts(draft), { ...rules, carries: false, isAdopted: false });
 
 /** Any value that a server's driver accepts: of the right type, outside of options and bounds too. */
 function anyValueOf({ type, options, default: initial }: ConfigItem): fc.Arbitrary<unknown> {
@@ -231,7 +231,7 @@ async function importInto(
   const skipped = rows.flatMap((row): Result[] =>
     "reason" in row ? [{ name: row.path, outcome: "skipped", note: row.reason, differs: [] }] : [],
   );
-  return [...(await saveUsable(draft, inputs, mounts, { ...rules, isTaken: false })), ...skipped];
+  return [...(await saveUsable(draft, inputs, mounts, { ...rules, isAdopted: false })), ...skipped];
 }
 
 const notes = (results: readonly Result[]) =>

@@ -92,7 +92,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
         reveals: grant.has("mounts:reveal"),
         // An archive states which sites share a credential already.
         allowShared: given.entries !== undefined || choices.allowShared,
-        isTaken: false,
+        isAdopted: false,
         // What a file declares follows the rules of the form; other sources are taken as they are.
         carries: declared === undefined,
         isWhole: declared !== undefined,

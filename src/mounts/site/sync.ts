@@ -75,7 +75,7 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
   const kind = createRecordSync<Site, MountState, SiteMounts, Listing, MountRound>({
     ...deps,
     concurrency: CONCURRENCY,
-    patience: MOUNT_LIMIT,
+    maxWait: MOUNT_LIMIT,
     round: (site, options, on) =>
       runMountRound(options, {
         ...deps,

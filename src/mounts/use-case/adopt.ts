@@ -49,7 +49,7 @@ export function adoptMounts(
       rules: {
         ...changes.rulesOf(caller, options),
         allowShared: true,
-        isTaken: true,
+        isAdopted: true,
         carries: true,
       },
     });

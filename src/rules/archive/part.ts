@@ -7,8 +7,8 @@ import {
   type ImportContext,
   type LedgerPart,
 } from "../../archive/part.ts";
-import { reasonOf } from "../../archive/reason.ts";
 import type { Draft } from "../../ledger/draft.ts";
+import { entryProblem } from "../../messages/entry-problem.ts";
 import { invalid, rejectViolations, ServiceError, type Violation } from "../../messages/error.ts";
 import { joinTexts, message, type Text } from "../../messages/message.ts";
 import { PathIndex } from "../../sites/path-index.ts";
@@ -72,7 +72,7 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
           throw outsideLimits(grant);
         },
         reveals: grant.has("rules:reveal"),
-        isTaken: false,
+        isAdopted: false,
         // What a file declares follows the rules of a form; other sources are taken as they are.
         carries: declared === undefined,
         isWhole: true,
@@ -244,7 +244,7 @@ async function saveEach(
       if (before === undefined) index.delete(path);
       else index.set(path, before);
       if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
-      results.push(resultAs(path, "skipped", reasonOf(error, "rules[0].")));
+      results.push(resultAs(path, "skipped", entryProblem(error, "rules[0].")));
     }
   }
   return results;

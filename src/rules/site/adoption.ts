@@ -1,8 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import type { Draft } from "../../ledger/draft.ts";
 import { NO_RECORD } from "../../ledger/record-etag.ts";
+import { entryProblem } from "../../messages/entry-problem.ts";
 import { ServiceError } from "../../messages/error.ts";
-import { message, type Text } from "../../messages/message.ts";
+import { message } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite, siteNamesOf } from "../../sites/site-choice.ts";
@@ -23,7 +24,7 @@ import type { RuleEtag } from "../rule-etag.ts";
 import { decideSave, type Result, resultAs, type SaveRules } from "../save.ts";
 import { compareRule } from "./compare.ts";
 import type { RuleRound } from "./round.ts";
-import { hasUsers, isUserMember, type RuleRow, type SiteUsers, valuesOf } from "./row.ts";
+import { hasUsers, isUserMember, NO_USERS, type RuleRow, type SiteUsers, valuesOf } from "./row.ts";
 import { FREE, isManaged, NEW_RULE, type RuleState } from "./state.ts";
 
 /** Rule of a site, for adoption. */
@@ -166,14 +167,14 @@ export async function takeRules(
       if (before === undefined) rules.delete(rule.name);
       else rules.set(rule.name, before);
       if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
-      results.push(resultAs(rule.name, "skipped", reasonOf(error)));
+      results.push(resultAs(rule.name, "skipped", entryProblem(error, "rules[0].")));
     }
   }
   for (const name of found.gone) {
     const file = options.managedBy(name);
     results.push(
       ...(file === undefined
-        ? leaveSite(draft, rules, name, { siteId: site.id, sites: options.sites })
+        ? unassign(draft, rules, name, { siteId: site.id, sites: options.sites })
         : [resultAs(name, "skipped", message("MANAGED_BY_FILE", { file }))]),
     );
   }
@@ -181,7 +182,7 @@ export async function takeRules(
 }
 
 /** Removes a rule that was deleted on a site, or only its assignment to this site. */
-function leaveSite(
+function unassign(
   draft: Draft,
   rules: RuleIndex,
   name: string,
@@ -207,16 +208,6 @@ function leaveSite(
   ];
 }
 
-/** First violation of a rule that was checked by itself, without its index. */
-function reasonOf({ violations: [first], text }: ServiceError): Text {
-  if (first === undefined) return text;
-  const { field, description } = first;
-  const place = field.replace(/^rules\[0\]\./, "");
-  return typeof description === "string"
-    ? description.replace(field, place)
-    : description.with({ field: place });
-}
-
 /** States of adopted rules: both sides are equal, passwords included. */
 export function adoptedStates(
   found: FoundRules,
@@ -224,7 +215,6 @@ export function adoptedStates(
   known: ReadonlyMap<string, RuleState>,
   users: SiteUsers | undefined,
 ): Readonly<Record<string, RuleState>> {
-  const names = users ?? { nameOf: (id: number) => `#${id}` };
   return Object.fromEntries(
     found.rules.flatMap(({ name, row }) => {
       const rule = wanted.get(name);
@@ -239,7 +229,7 @@ export function adoptedStates(
         applied: revision,
         tried: revision,
         sent: revision,
-        differs: compareRule(rule, row, { users: names, sent: revision }),
+        differs: compareRule(rule, row, { users: users ?? NO_USERS, sent: revision }),
         absent: false,
         corrections: [],
       };

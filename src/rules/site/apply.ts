@@ -4,14 +4,7 @@ import type { WantedRule } from "../rule.ts";
 import { type RuleClient, refusalOf } from "./client.ts";
 import { compareRule } from "./compare.ts";
 import type { RuleJob, RulePlan } from "./plan.ts";
-import {
-  bodyOf,
-  createSiteUsers,
-  hasUsers,
-  namesUsers,
-  type RuleRow,
-  type SiteUsers,
-} from "./row.ts";
+import { bodyOf, hasUsers, NO_USERS, namesUsers, type RuleRow, type SiteUsers } from "./row.ts";
 import { FREE, hindered, type RuleState } from "./state.ts";
 
 export interface ApplyDeps {
@@ -55,7 +48,7 @@ export async function applyRule(
   try {
     if (step === "delete") return await applyDeletion(state, row, client);
     if (wanted === undefined) return { state, isDone: false };
-    const users = deps.users ?? createSiteUsers([]);
+    const users = deps.users ?? NO_USERS;
     if (step === "create") {
       await client.create(bodyOf(wanted, users), secrets);
       return { state: { ...state, sent: wanted.revision }, isDone: true };
@@ -122,7 +115,7 @@ function confirmed(
   if (row === undefined) return { ...state, absent: true };
   const { revision } = wanted;
   const differs = compareRule(wanted, row, {
-    users: users ?? createSiteUsers([]),
+    users: users ?? NO_USERS,
     sent: revision,
   });
   const found = {
@@ -135,7 +128,7 @@ function confirmed(
     differs,
   };
   if (differs.length === 0) return { ...found, ...FREE, applied: revision };
-  // Mooring's all the same.
+  // Mooring manages the row although it differs.
   const kept = { ...found, applied: Math.max(1, state.applied) };
   const text = message("RULE_NOT_KEPT", { members: differs.join(", ") });
   return hindered(kept, "call", text, { time: now(), isTried: true });

@@ -26,7 +26,7 @@ import { subjectOf } from "../subject.ts";
 import { adoptedStates, findRules, takeRules } from "./adoption.ts";
 import { effectsOf, effectsOfFollowing, effectsOn, isRunning } from "./effect.ts";
 import type { RuleRound } from "./round.ts";
-import { type SiteUsers, valuesOf } from "./row.ts";
+import { NO_USERS, valuesOf } from "./row.ts";
 import { isManaged, NEW_RULE, type RuleRegistry, type RuleState } from "./state.ts";
 import { ruleStatus } from "./status.ts";
 import type { RuleSync } from "./sync.ts";
@@ -190,7 +190,7 @@ function createAdoption(
       return { saved: { revision: ledger.snapshot().revision, results: [] }, states: {} };
     const options: SaveRules = {
       etagOf,
-      isTaken: true,
+      isAdopted: true,
       carries: true,
       sites: sites.names(),
       managedBy: declaredBy,
@@ -200,7 +200,7 @@ function createAdoption(
       },
       reveals: true,
     };
-    const users = round.users ?? NUMBERS;
+    const users = round.users ?? NO_USERS;
     const { result, revision } = await ledger.change(
       origin,
       withEffects({ effectsOf: (change) => running.effectsOf(change, site) }, (draft, rules) =>
@@ -219,9 +219,6 @@ function createAdoption(
     return { saved, states: adoptedStates(found, wanted, known, round.users) };
   };
 }
-
-/** Names of users whose list was not needed, or could not be read. */
-const NUMBERS: Pick<SiteUsers, "nameOf"> = { nameOf: (id) => `#${id}` };
 
 /** Paths of the rules to sync; none: all of the site. @throws NOT_FOUND. */
 function askedPaths(paths: readonly string[], site: Site, view: RuleView): readonly string[] {
@@ -244,10 +241,10 @@ function compareResults(
   wanted: readonly WantedRule[],
   known: ReadonlyMap<string, RuleState>,
 ): readonly Result[] {
-  const users = round.users ?? NUMBERS;
+  const users = round.users ?? NO_USERS;
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const names = new Set(wanted.map(({ name }) => name));
-  const mine = wanted.map((rule): Result => {
+  const assigned = wanted.map((rule): Result => {
     const state = ownValue(round.states, rule.name) ?? known.get(rule.name) ?? NEW_RULE;
     const { differs, error, hindrance } = state;
     const row = state.absent ? undefined : byId.get(state.id);
@@ -266,5 +263,5 @@ function compareResults(
     return [{ ...resultAs(name, "deleted", ""), effects: effectsOn(site, placed, undefined) }];
   });
   const extra = round.extra.map(({ path }) => resultAs(path, "skipped", message("ONLY_AT_SITE")));
-  return [...mine, ...gone, ...extra];
+  return [...assigned, ...gone, ...extra];
 }

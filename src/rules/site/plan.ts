@@ -2,7 +2,7 @@ import { message, type Text } from "../../messages/message.ts";
 import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
 import type { WantedRule } from "../rule.ts";
 import { compareRule } from "./compare.ts";
-import { namesUsers, type RuleRow, type SiteUsers, unknownUsers } from "./row.ts";
+import { NO_USERS, namesUsers, type RuleRow, type SiteUsers, unknownUsers } from "./row.ts";
 import {
   FREE,
   type Hindrance,
@@ -79,7 +79,9 @@ function planWanted(
 ): RulePlan {
   const { now: time, isRequested } = facts;
   const differs =
-    row === undefined ? [] : compareRule(wanted, row, { users: usersOf(facts), sent: before.sent });
+    row === undefined
+      ? []
+      : compareRule(wanted, row, { users: facts.users ?? NO_USERS, sent: before.sent });
   const seen: RuleState = {
     ...before,
     ...(row !== undefined && { id: row.id, path: row.path, creating: false }),
@@ -148,11 +150,6 @@ function hindranceOf(
   return unknown.length === 0
     ? ["", ""]
     : ["users", message("RULE_USERS_UNKNOWN", { users: unknown.join(", ") })];
-}
-
-/** Users for a comparison: without them, ids are shown by their numbers. */
-function usersOf({ users }: SiteFacts): Pick<SiteUsers, "nameOf"> {
-  return users ?? { nameOf: (id) => `#${id}` };
 }
 
 /** Corrections of a rule with this one, and whether it is not corrected because it is flapping. */

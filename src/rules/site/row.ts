@@ -77,6 +77,9 @@ export function createSiteUsers(
   };
 }
 
+/** Users of a site whose list was not needed or could not be read: each id is shown as `#ID`. */
+export const NO_USERS = createSiteUsers([]);
+
 /** Names of users of a rule that a site does not have. */
 export function unknownUsers(values: RuleValues, users: Pick<SiteUsers, "idOf">): string[] {
   const names = [...values.read_users, ...values.write_users];

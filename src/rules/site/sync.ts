@@ -15,9 +15,9 @@ const REREAD_INTERVAL = 10_000;
 /** Maximum number of sites with concurrent work. */
 const CONCURRENCY = 16;
 /** Minimum interval between the starts of work on two rules of any sites, in milliseconds. */
-const GAP = 4;
+const MIN_INTERVAL = 4;
 /** Maximum wait for the work of another process, in milliseconds. */
-const PATIENCE = 30_000;
+const MAX_WAIT = 30_000;
 
 export interface RuleSyncDeps {
   readonly sync: Sync<Site>;
@@ -38,11 +38,11 @@ export type RuleSync = RecordSync<Site, RuleState, never, RuleRound>;
 export function createRuleSync(deps: RuleSyncDeps): RuleSync {
   const { sync, sites, registry, now } = deps;
   const { read = READ_INTERVAL, reread = REREAD_INTERVAL } = deps.times ?? {};
-  const rateLimit = createRateLimit(GAP);
+  const rateLimit = createRateLimit(MIN_INTERVAL);
   return createRecordSync<Site, RuleState, SiteRules, never, RuleRound>({
     ...deps,
     concurrency: CONCURRENCY,
-    patience: PATIENCE,
+    maxWait: MAX_WAIT,
     round: (site, options, on) =>
       runRuleRound(options, {
         ...deps,

@@ -1,5 +1,5 @@
-import type { ServiceError } from "../messages/error.ts";
-import type { Text } from "../messages/message.ts";
+import type { ServiceError } from "./error.ts";
+import type { Text } from "./message.ts";
 
 /**
  * First violation of an entry that was checked by itself, without the place of the entry in the
@@ -7,7 +7,7 @@ import type { Text } from "../messages/message.ts";
  *
  * @param place beginning of the fields of violations, such as `mounts[0].`.
  */
-export function reasonOf({ violations: [first], text }: ServiceError, place: string): Text {
+export function entryProblem({ violations: [first], text }: ServiceError, place: string): Text {
   if (first === undefined) return text;
   const { field, description } = first;
   const own = field.startsWith(place) ? field.slice(place.length) : field;
