@@ -58,7 +58,7 @@ export const flags = {
   key: { value: "KEY", help: "Only changes of this setting" },
   kind: { value: "KIND", help: "Kind of the principal: program (default) or person" },
   language: { value: "CODE", help: "Language of messages: en (default) or zh-CN" },
-  limits: { value: "LIST", help: "Only these settings: key:s3_*,group:9" },
+  limits: { value: "LIST", help: "Only these records: key:s3_*,group:9,mount:/a/*,rule:/a/*" },
   limit: { value: "N", short: "n", help: "Maximum number of results" },
   mount: { value: "NAME", help: "Only changes of this mount" },
   method: { value: "RPCS", help: "Only these calls, such as SaveSettings,push" },

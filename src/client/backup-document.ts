@@ -2,7 +2,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** Lists of a backup of a server's page that an import reads, by the parts that read them. */
-const LISTS: Readonly<Record<string, string>> = { settings: "settings", mounts: "storages" };
+const LISTS: Readonly<Record<string, string>> = {
+  settings: "settings",
+  mounts: "storages",
+  rules: "metas",
+};
 
 /** Members of a server's row that no mount has. */
 const NOT_IMPORTED = new Set(["id", "status", "modified", "mount_details"]);

@@ -79,7 +79,8 @@ export interface CheckedMount {
 
 /**
  * Applies a client's input to a mount. Items are checked against the catalogue; violations have
- * fields such as `mounts[3].config.root_folder_path` and never quote a value.
+ * fields such as `mounts[3].config.root_folder_path` and never quote a value. Problems of values
+ * that stay unchanged are no violations.
  *
  * @param before current mount; undefined: a new one.
  */
@@ -96,11 +97,6 @@ export function withMountInput(
      * and their problems are warnings.
      */
     readonly carries?: boolean;
-    /**
-     * Whether the input replaces the whole mount. Otherwise, problems of values that stay unchanged
-     * are no violations.
-     */
-    readonly isWhole?: boolean;
   },
 ): CheckedMount {
   const { field } = options;
@@ -168,7 +164,7 @@ export function withMountInput(
   if (driver !== undefined)
     for (const site of ["", ...Object.keys(mount.overrides)])
       for (const { at, problem } of valueProblems(driver, mount, site, {
-        before: options.isWhole ? undefined : before,
+        before,
         carries: options.carries ?? false,
         nameOf,
       }))

@@ -57,8 +57,6 @@ export interface SaveRules {
    * and problems are in the note of the result.
    */
   readonly carries?: boolean;
-  /** Whether each input replaces the whole mount. */
-  readonly isWhole?: boolean;
   readonly isDry: boolean;
 }
 

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Violation } from "../messages/error.ts";
 import { message, problemAt, type Text } from "../messages/message.ts";
+import { ownValue } from "../own-value.ts";
 import { MASK } from "../settings/value.ts";
 import { type ChosenSites, chosenSites, overridesById } from "../sites/site-choice-input.ts";
 import type { SiteNames } from "../sites/site-names.ts";
@@ -60,7 +62,7 @@ const MAX_BYTES = 262_144;
 
 /**
  * Applies a client's input to a rule. Violations have fields such as `rules[3].overrides.home.hide`
- * and never quote a password.
+ * and never quote a password. Problems of values that stay unchanged are no violations.
  *
  * @param before current rule; undefined: a new one.
  */
@@ -78,21 +80,29 @@ export function withRuleInput(
         description: problemAt(`${field}${at}`, problem),
       });
   };
-  const read = (prefix: string, values: ValueInput): Partial<RuleValues> =>
-    readValues(carries ? values : tidyValues(values), (member, problem) => {
+  const read = (
+    prefix: string,
+    values: ValueInput,
+    known: Partial<RuleValues> | undefined,
+  ): Partial<RuleValues> => {
+    const kept = keptValues(values, known);
+    const checked = carries ? values : { ...tidyValues(values), ...kept };
+    return readValues(checked, (member, problem) => {
       if (carries) warnings.push(problemAt(`${prefix}${member}`, problem));
-      else look(`${prefix}${member}`, problem);
+      else if (!Object.hasOwn(kept, member)) look(`${prefix}${member}`, problem);
     });
+  };
   look("path", pathProblem(input.path));
   const siteIds = chosenSites(before, input.sites, sites, look);
   const overrideInputs = overridesById(input.overrides, sites, look);
-  const { password, ...others } = read("", withoutMask(input.values));
+  const { password, ...others } = read("", withoutMask(input.values), before?.values);
   const overrides: Record<string, RuleOverride> = isWhole ? {} : { ...before?.overrides };
   for (const [site, override] of Object.entries(overrideInputs)) {
     const prefix = `overrides.${sites.nameOf(site) || site}.`;
     if (override.path !== "") look(`${prefix}path`, pathProblem(override.path));
-    const own = read(prefix, withoutMask(override.values));
-    const kept = before?.overrides[site]?.values.password;
+    const known = before?.overrides[site]?.values;
+    const own = read(prefix, withoutMask(override.values), known);
+    const kept = known?.password;
     const values =
       keepsPassword(override.values) && kept !== undefined ? { ...own, password: kept } : own;
     overrides[site] = { path: override.path === "" ? "" : cleanPath(override.path), values };
@@ -125,6 +135,16 @@ export function withRuleInput(
     ),
   ];
   return { rule, violations, warnings, given };
+}
+
+/** Values of an input that the rule has already, such as those that were adopted from a server. */
+function keptValues(values: ValueInput, known: ValueInput = {}): ValueInput {
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([member, value]) =>
+        member !== "password" && isDeepStrictEqual(value, ownValue(known, member)),
+    ),
+  );
 }
 
 function keepsPassword({ password }: ValueInput): boolean {

@@ -197,3 +197,41 @@ describe("a file with many storages", () => {
     expect(read.out).toMatch(/: 0 created, 1 changed, 0 unchanged, 0 skipped$/m);
   });
 });
+
+describe("import", () => {
+  const meta = { path: "", password: "pw-of-a-folder", p_sub: 1, hide: "", readme: "" };
+
+  test.each([
+    ["a backup of a server's page", "page-metas.json", []],
+    ["an encrypted one", "sealed-metas.json", ["--passphrase-file", "passphrase"]],
+    ["the database of a server", "metas.db", []],
+  ])("reads the folder rules of %s", async (_name, file, flags) => {
+    const path = `/${file}`;
+    const sealed = encrypted("/unused", "correct horse");
+    const all = { ...meta, path, p_sub: true };
+    const members = Object.entries(all).map(([name, value]) => [
+      name,
+      encrypt(JSON.stringify(value), "correct horse"),
+    ]);
+    if (file === "page-metas.json")
+      await writeFile(inFolder(file), JSON.stringify({ ...backup("/unused"), metas: [all] }));
+    else if (file === "sealed-metas.json")
+      await writeFile(
+        inFolder(file),
+        JSON.stringify({ ...sealed, metas: [Object.fromEntries(members)] }),
+      );
+    else {
+      database(inFolder(file));
+      const handle = new SQLite(inFolder(file));
+      handle.exec(
+        "create table x_meta (id integer primary key, path text, password text, p_sub numeric, hide text, readme text)",
+      );
+      handle.prepare("insert into x_meta values (1, ?, ?, 1, '', '')").run(path, meta.password);
+      handle.close();
+    }
+    const read = await service.cli(["import", file, ...flags, "--only", "rules", "--yes"]);
+    expect(read.out).toMatch(new RegExp(`^rules +${path} +created`, "m"));
+    const shown = await service.cli(["rule", "get", path, "--reveal", "--json"]);
+    expect(shown.out).toContain("pw-of-a-folder");
+  });
+});

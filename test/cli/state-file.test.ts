@@ -143,6 +143,34 @@ test("export --as-file writes a file that equals the service, with its secrets o
   await chmod(join(folder, "kept"), 0o700);
 });
 
+test("an exported file with values of a server that Mooring refuses equals the service; other wrong values are refused", async () => {
+  const addition = JSON.stringify({ root_folder_path: "/srv/books" });
+  const row = { mount_path: "/books", driver: "Local", addition };
+  const metas = [
+    { path: "/books", p_sub: false, hide: "one\r\n\r\ntwo(" },
+    { path: "/films", p_sub: false, hide: "", readme: "page\fbreak" },
+  ];
+  const strange = { webdav_policy: "", cache_expiration: 30, order_by: "colour" };
+  await writeFile(
+    join(folder, "storages.json"),
+    JSON.stringify({ settings: [], storages: [{ ...row, ...strange }], metas }),
+  );
+  const imported = await cli("import", "storages.json", "--yes", "--accept-loss");
+  expect(imported.out).toContain("taken as it is");
+  expect(await cli("export", "whole.yaml", "--as-file")).toMatchObject({ code: 0 });
+  const text = await readFile(join(folder, "whole.yaml"), "utf8");
+  expect(text).toContain('webdav_policy: ""');
+  const plan = await cli("plan", "whole.yaml");
+  expect(plan).toMatchObject({ code: 0, err: "" });
+  const changed = text.replace("order_by: colour", "order_by: taste").replace("two(", "three(");
+  await writeFile(join(folder, "edited.yaml"), changed);
+  const edited = await cli("plan", "edited.yaml");
+  expect(edited.code).toBe(1);
+  expect(edited.err).toContain("books.members.order_by");
+  expect(edited.err).toContain("/books.hide");
+  expect(edited.err).not.toMatch(/webdav_policy|readme/);
+});
+
 test("plan, apply and export --as-file work on a database without a service", async () => {
   await write();
   await service.stop();

@@ -4,7 +4,8 @@ import { importDocument } from "../../src/client/backup-document.ts";
 const row = { id: 1, mount_path: "/a", driver: "Local", addition: "{}", status: "work" };
 const kept = { mount_path: "/a", driver: "Local", addition: "{}" };
 const settings = [{ key: "a", value: "1" }];
-const page = { encrypted: "x", settings, users: [{}], storages: [row, "odd", null] };
+const metas = [{ id: 1, path: "/a", p_sub: true }];
+const page = { encrypted: "x", settings, users: [{}], storages: [row, "odd", null], metas };
 
 test("an archive is sent unchanged", () => {
   const own = { format: "mooring-archive", settings, mounts: [{ name: "a", id: 1 }] };
@@ -12,9 +13,13 @@ test("an archive is sent unchanged", () => {
 });
 
 test.each([
-  [[], { encrypted: "x", settings, users: 1, storages: [kept, "odd", null] }],
-  [["settings"], { encrypted: "x", settings, users: 1, storages: 3 }],
-  [["mounts", "sites"], { encrypted: "x", settings: 1, users: 1, storages: [kept, "odd", null] }],
+  [[], { encrypted: "x", settings, users: 1, storages: [kept, "odd", null], metas }],
+  [["settings"], { encrypted: "x", settings, users: 1, storages: 3, metas: 1 }],
+  [
+    ["mounts", "sites"],
+    { encrypted: "x", settings: 1, users: 1, storages: [kept, "odd", null], metas: 1 },
+  ],
+  [["rules"], { encrypted: "x", settings: 1, users: 1, storages: 3, metas }],
 ])("of a page backup, the lists that %j does not read are sent as their lengths", (only, sent) => {
   expect(importDocument(page, only)).toEqual(sent);
 });

@@ -61,7 +61,7 @@ export const importCommand: Command = {
     "import FILE [--passphrase-file PATH] [--skip-invalid] [--include-server-own]",
     "import FILE [--pause-sites] [--allow-shared-credential] [--table NAME]",
   ],
-  summary: "Import an archive, or the settings and mounts of an AList or OpenList server",
+  summary: "Import an archive, or settings, mounts and folder rules of an AList or OpenList server",
   details: [
     "FILE is a file of export, a backup file of the AList or OpenList web page (plain",
     "or encrypted), the SQLite database of such a server with any table prefix, or a",

@@ -95,7 +95,6 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
         isAdopted: false,
         // What a file declares follows the rules of the form; other sources are taken as they are.
         carries: declared === undefined,
-        isWhole: declared !== undefined,
         isDry: dryRun,
       };
       return decide(draft, names, (mounts) => {
