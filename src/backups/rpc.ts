@@ -31,8 +31,9 @@ import { createTranslations, type Language, type Translate } from "../messages/l
 import { createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
+import type { StoredBackup } from "./files.ts";
 import type { ScheduleState } from "./schedule.ts";
-import type { BackupService, StoredBackup } from "./service.ts";
+import type { BackupService } from "./service.ts";
 
 type Implemented = Pick<
   ServiceImpl<typeof BackupServiceDesc>,

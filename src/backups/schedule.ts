@@ -2,7 +2,8 @@ import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { hasCome, startPeriodic } from "../periodic.ts";
-import { type BackupService, problemOf, type StoredBackup } from "./service.ts";
+import type { StoredBackup } from "./files.ts";
+import { type BackupService, problemOf } from "./service.ts";
 
 /** State of the backups, for lists, checks of readiness and metrics. */
 export interface ScheduleState {

@@ -5,31 +5,16 @@ import type { ArchiveDocument, LeftOut } from "../archive/document.ts";
 import type { ArchiveCaller } from "../archive/part.ts";
 import { checkSize, parseBackupJson } from "../archive/readable.ts";
 import { createTurns } from "../archive/turn.ts";
-import {
-  denied,
-  failedPrecondition,
-  notFound,
-  ServiceError,
-  unavailable,
-} from "../messages/error.ts";
+import { denied, failedPrecondition, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { type CheckContent, type CheckedBackup, omissionsOf } from "./check.ts";
-import { chooseKept, type Keep } from "./keep.ts";
-import { backupName, isUnfinished, readBackupName, unfinishedName } from "./name.ts";
-import { type BackupTarget, TargetFailure } from "./target/target.ts";
+import { type BackupFiles, createBackupFiles, type StoredBackup } from "./files.ts";
+import type { Keep } from "./keep.ts";
+import { backupName } from "./name.ts";
+import { type Pruned, pruneBackups } from "./prune.ts";
+import { mapTargetFailures } from "./target/mapped.ts";
+import type { BackupTarget } from "./target/target.ts";
 import { archiveBytes } from "./text.ts";
-
-/** Backup in the target. */
-export interface StoredBackup {
-  readonly name: string;
-  /** Time of creation in milliseconds since 1970 UTC. */
-  readonly time: number;
-  /** Size in bytes. */
-  readonly size: number;
-  readonly databaseId: string;
-  /** Whether it is of this service's database. */
-  readonly isOwn: boolean;
-}
 
 /** Result of a backup that was stored. */
 export interface Created {
@@ -38,13 +23,6 @@ export interface Created {
   readonly omissions: readonly LeftOut[];
   readonly revision: number;
   readonly removed: readonly StoredBackup[];
-}
-
-export interface Pruned {
-  readonly removed: readonly StoredBackup[];
-  readonly kept: readonly StoredBackup[];
-  /** Names of files with the name of a backup of this service that are none. */
-  readonly unknown: readonly string[];
 }
 
 export interface BackupServiceDeps {
@@ -60,7 +38,7 @@ export interface BackupServiceDeps {
   readonly databaseId: () => string;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Called after a backup was stored, and after a pruning. */
+  /** Called after a backup was stored. */
   readonly changed?: (() => void) | undefined;
 }
 
@@ -144,36 +122,16 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       end();
     }
   };
-  const target = (): BackupTarget => {
-    if (deps.target === undefined) throw failedPrecondition(message("BACKUP_TARGET_MISSING"));
-    return mapped(deps.target);
+  const opened = deps.target && openTarget(deps.target, deps);
+  /** @throws FAILED_PRECONDITION if the service keeps no backups. */
+  const stored = (): { readonly target: BackupTarget; readonly files: BackupFiles } => {
+    if (opened === undefined) throw failedPrecondition(message("BACKUP_TARGET_MISSING"));
+    return opened;
   };
   const passphraseOf = (given: string): string => {
     const passphrase = given === "" ? (deps.passphrase ?? "") : given;
     if (passphrase === "") throw failedPrecondition(message("BACKUP_PASSPHRASE_MISSING"));
     return passphrase;
-  };
-  const list = async (signal: AbortSignal): Promise<readonly StoredBackup[]> => {
-    const databaseId = deps.databaseId();
-    const files = await target().list(signal);
-    return files
-      .flatMap(({ name, size }): StoredBackup[] => {
-        const facts = readBackupName(name);
-        if (facts === undefined) return [];
-        return [{ name, size, ...facts, isOwn: facts.databaseId === databaseId }];
-      })
-      .sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1));
-  };
-  const find = async (name: string, signal: AbortSignal): Promise<StoredBackup> => {
-    // The name of a listed file only: it is never a path.
-    const found = (await list(signal)).find((each) => each.name === name);
-    if (found !== undefined) return found;
-    throw notFound(message("BACKUP_NOT_FOUND", { name: JSON.stringify(name.slice(0, 128)) }));
-  };
-  const read = async (name: string, signal: AbortSignal): Promise<Buffer> => {
-    const content = await target().read(name, signal);
-    if (content !== undefined) return content;
-    throw notFound(message("BACKUP_NOT_FOUND", { name: JSON.stringify(name.slice(0, 128)) }));
   };
   const checkAlone = async (
     content: Buffer,
@@ -188,97 +146,34 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
     }
   };
 
-  /**
-   * Removes what `keep` does not keep. Nothing is removed unless the newest backup, or else an older
-   * one that is kept then, can still be restored.
-   *
-   * @param good name of a backup that was just checked.
-   */
-  const prune = async (
-    { dryRun, signal }: { readonly dryRun: boolean; readonly signal: AbortSignal },
-    good?: string,
-  ): Promise<Pruned> => {
-    const own = (await list(signal)).filter(({ isOwn }) => isOwn);
-    const kept = chooseKept(own, keep);
-    const newestGood = await newestRestorable(own, good, signal);
-    if (newestGood !== undefined) kept.add(newestGood);
-    const removed: StoredBackup[] = [];
-    const unknown: string[] = [];
-    for (const backup of own) {
-      if (kept.has(backup.name) || newestGood === undefined) continue;
-      if (!(await isOwnContent(backup, signal))) {
-        unknown.push(backup.name);
-        continue;
-      }
-      if (!dryRun) await target().remove(backup.name, signal);
-      removed.push(backup);
-    }
-    const gone = new Set([...removed.map(({ name }) => name), ...unknown]);
-    return { removed, unknown, kept: own.filter(({ name }) => !gone.has(name)) };
-  };
-  /** Name of the newest backup that can be restored; undefined: none. */
-  const newestRestorable = async (
-    own: readonly StoredBackup[],
-    good: string | undefined,
-    signal: AbortSignal,
-  ): Promise<string | undefined> => {
-    if (good !== undefined) return good;
-    for (const { name } of own) {
-      const content = await target().read(name, signal);
-      if (content === undefined) continue;
-      const { problem } = await checkAlone(content, deps.passphrase ?? "", signal);
-      if (problem === "") return name;
-    }
-    return undefined;
-  };
-  /** A file is removed only if its content is a backup of this service too. */
-  const isOwnContent = async (
-    { name, databaseId }: StoredBackup,
-    signal: AbortSignal,
-  ): Promise<boolean> => {
-    const content = await target().read(name, signal);
-    if (content === undefined) return false;
-    const start = content.subarray(0, HEADER_BYTES).toString("utf8");
-    return (
-      /^\{\s*"format":\s*"mooring-archive"/.test(start) &&
-      start.includes(`"databaseId": ${JSON.stringify(databaseId)}`)
-    );
-  };
-  const removeUnfinished = async (signal: AbortSignal): Promise<void> => {
-    for (const { name } of await target().list(signal))
-      if (isUnfinished(name, deps.databaseId())) await target().remove(name, signal);
-  };
-  /** Writes a backup, and gives it its name when it was read back and can be restored. */
-  const store = async (
-    name: string,
+  /** Problem of a backup; empty: it can be restored. */
+  const restoreProblem = async (
     content: Buffer,
     passphrase: string,
     signal: AbortSignal,
-  ): Promise<void> => {
-    const unfinished = unfinishedName(name);
-    await removeUnfinished(signal);
-    try {
-      await target().write(unfinished, content, signal);
-      const back = await target().read(unfinished, signal);
-      if (back === undefined || !back.equals(content))
-        throw unavailable(message("BACKUP_READ_BACK", { place: target().place }));
-      const { problem } = await checkAlone(back, passphrase, signal);
-      if (problem !== "")
-        throw failedPrecondition(message("BACKUP_NOT_RESTORABLE", { reason: problem }));
-      await target().rename(unfinished, name, signal);
-    } catch (error) {
-      // The signal of the call may be the reason of the failure.
-      const cleaning = new AbortController().signal;
-      await target()
-        .remove(unfinished, cleaning)
-        .catch(() => undefined);
-      throw error;
-    }
+  ): Promise<Text> => (await checkAlone(content, passphrase, signal)).problem;
+  const readStored = async (given: string, signal: AbortSignal): Promise<unknown> => {
+    const { files } = stored();
+    const { name } = await files.find(given, signal);
+    return parseBackupJson((await files.read(name, signal)).toString());
   };
+  const prune = (options: {
+    readonly dryRun: boolean;
+    readonly signal: AbortSignal;
+    readonly good?: string;
+  }): Promise<Pruned> =>
+    pruneBackups(
+      {
+        ...stored(),
+        keep,
+        problemOf: (content, signal) => restoreProblem(content, deps.passphrase ?? "", signal),
+      },
+      options,
+    );
   return {
     place: deps.target?.place,
     create: async ({ passphrase: given, includeServerOwn, signal }) => {
-      target();
+      const { files } = stored();
       const passphrase = passphraseOf(given);
       return alone(signal, async () => {
         const document = await archive.export(ROOT, {
@@ -294,10 +189,13 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
         const { counts, leftOut, revision, databaseId } = document;
         const time = now();
         const name = backupName({ time, databaseId });
-        await store(name, content, passphrase, signal);
+        await files.store(name, content, {
+          problemOf: (back) => restoreProblem(back, passphrase, signal),
+          signal,
+        });
         const backup = { name, time, size: content.length, databaseId, isOwn: true };
         deps.changed?.();
-        const { removed } = await prune({ dryRun: false, signal }, name);
+        const { removed } = await prune({ dryRun: false, signal, good: name });
         return { backup, counts, omissions: leftOut, revision, removed };
       });
     },
@@ -314,20 +212,19 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
         renew,
       });
     },
-    list,
+    list: async (signal) => stored().files.list(signal),
     canExport: archive.canExport,
     check: async (name, passphrase, signal) => {
-      const backup = await find(name, signal);
-      const content = await read(name, signal);
+      const { files } = stored();
+      const backup = await files.find(name, signal);
+      const content = await files.read(name, signal);
       const checked = await checkAlone(content, passphrase || (deps.passphrase ?? ""), signal);
       return { backup, checked };
     },
     restore: async (source, caller, options) => {
       const { signal } = options;
       const isStored = "name" in source;
-      const document = isStored
-        ? parseBackupJson((await read((await find(source.name, signal)).name, signal)).toString())
-        : source.document;
+      const document = isStored ? await readStored(source.name, signal) : source.document;
       const passphrase = options.passphrase || (isStored ? (deps.passphrase ?? "") : "");
       const imported = await archive.import(document, caller, {
         ...options,
@@ -341,28 +238,13 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
   };
 }
 
-/** Length of the beginning of a file with its header, in bytes. */
-const HEADER_BYTES = 1_024;
-
-/** The target with its failures as UNAVAILABLE. */
-function mapped(target: BackupTarget): BackupTarget {
-  const { place } = target;
-  const attempt = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (error) {
-      if (!(error instanceof TargetFailure)) throw error;
-      throw unavailable(message("BACKUP_TARGET_FAILED", { place, reason: error.message }), error);
-    }
-  };
-  return {
-    place,
-    list: (...of) => attempt(target.list(...of)),
-    read: (...of) => attempt(target.read(...of)),
-    write: (...of) => attempt(target.write(...of)),
-    rename: (...of) => attempt(target.rename(...of)),
-    remove: (...of) => attempt(target.remove(...of)),
-  };
+/** A target with its failures as UNAVAILABLE, and its backups. */
+function openTarget(
+  given: BackupTarget,
+  deps: Pick<BackupServiceDeps, "databaseId">,
+): { readonly target: BackupTarget; readonly files: BackupFiles } {
+  const target = mapTargetFailures(given);
+  return { target, files: createBackupFiles(target, deps) };
 }
 
 /** Text of a failure for people. */

@@ -1,8 +1,8 @@
 import { Code } from "@connectrpc/connect";
 import { Cron } from "croner";
 import { afterEach, expect, test } from "vitest";
+import type { StoredBackup } from "../../src/backups/files.ts";
 import { type BackupSchedule, startBackupSchedule } from "../../src/backups/schedule.ts";
-import type { StoredBackup } from "../../src/backups/service.ts";
 import { ServiceError } from "../../src/messages/error.ts";
 import type { Text } from "../../src/messages/message.ts";
 
