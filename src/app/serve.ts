@@ -53,11 +53,20 @@ export async function serve(args: readonly string[]): Promise<void> {
     case "problems":
       process.stderr.write("mooring: the configuration is invalid\n");
       for (const line of result.problems) process.stderr.write(`  ${line}\n`);
+      process.stderr.write(await hintOfCommand(args));
       process.exitCode = EXIT.usage;
       return;
     case "config":
       await run(result.config);
   }
+}
+
+/** A line for a command after its flags: `mooring --json get` is read as flags of the service. */
+async function hintOfCommand(args: readonly string[]): Promise<string> {
+  const { commands } = await import("../cli/cli.ts");
+  const name = commands.find((command) => args.includes(command.name))?.name;
+  if (name === undefined) return "";
+  return `  "${name}" is a command: write it before its flags, "mooring ${name} …"\n`;
 }
 
 async function showHelp(): Promise<void> {

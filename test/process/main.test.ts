@@ -39,3 +39,18 @@ test("the program starts from its source, serves, and ends with 0 on SIGTERM", a
   program.kill("SIGTERM");
   expect(await once(program, "exit")).toEqual([0, null]);
 });
+
+test("flags before a command are refused with a hint that names the command", async () => {
+  const { PATH } = process.env;
+  const program = spawn(process.execPath, [MAIN, "--token-file", "no-such-file", "whoami"], {
+    env: { PATH },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  onTestFinished(() => void program.kill("SIGKILL"));
+  let shown = "";
+  program.stderr.on("data", (part) => {
+    shown += part;
+  });
+  expect(await once(program, "close")).toEqual([2, null]);
+  expect(shown).toContain('"whoami" is a command: write it before its flags, "mooring whoami …"');
+});
