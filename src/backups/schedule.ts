@@ -57,14 +57,15 @@ export interface BackupSchedule {
   stop(): Promise<void>;
 }
 
+/** Default interval of checks, in milliseconds. */
 const INTERVAL = 10_000;
 /** Interval of reading the list, in milliseconds. */
-const READ = 300_000;
-/** Pauses after failures: the first one, doubled after each further one up to the longest. */
+const READ_INTERVAL = 300_000;
+/** Pauses after failures in milliseconds: the first one, doubled after each further one up to the longest. */
 const FIRST_PAUSE = 60_000;
 const LONGEST_PAUSE = 3_600_000;
 /** Time after which a backup that no process has made is reported as late, in milliseconds. */
-const GRACE = 900_000;
+const LATE_AFTER = 900_000;
 
 /**
  * Makes backups at the times of a schedule, in one of all processes. The time of the newest backup
@@ -83,7 +84,7 @@ export function startBackupSchedule(deps: ScheduleDeps): BackupSchedule {
   const read = async (signal: AbortSignal): Promise<void> => {
     const time = now();
     const all = await backups.list(signal);
-    // A backup of the future was made while the clock was ahead.
+    // A backup with a time in the future was made while the clock was ahead.
     newest = all.find((each) => each.isOwn && each.time <= time);
     readAt = time;
   };
@@ -111,10 +112,11 @@ export function startBackupSchedule(deps: ScheduleDeps): BackupSchedule {
     failure = "";
     await deps.onResult("", backup);
   };
-  const look = async (signal: AbortSignal): Promise<void> => {
+  const checkSchedule = async (signal: AbortSignal): Promise<void> => {
     if (!hasCome(retryAt, { now: now(), longest: LONGEST_PAUSE })) return;
     try {
-      if (isDue() || hasCome(readAt + READ, { now: now(), longest: READ })) await read(signal);
+      if (isDue() || hasCome(readAt + READ_INTERVAL, { now: now(), longest: READ_INTERVAL }))
+        await read(signal);
       if (isDue()) await make(signal);
       else if (failure !== "") {
         // Another process has made it.
@@ -129,12 +131,15 @@ export function startBackupSchedule(deps: ScheduleDeps): BackupSchedule {
       await fail(error);
     }
   };
-  const job = startPeriodic(look, { interval: deps.interval ?? INTERVAL, onError: deps.onError });
+  const job = startPeriodic(checkSchedule, {
+    interval: deps.interval ?? INTERVAL,
+    onError: deps.onError,
+  });
   void job.run();
   return {
     state: () => {
       const due = dueAt();
-      const isLate = due !== undefined && readAt > 0 && due + GRACE <= now();
+      const isLate = due !== undefined && readAt > 0 && due + LATE_AFTER <= now();
       return {
         schedule,
         timeZone: deps.timeZone,

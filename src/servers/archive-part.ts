@@ -17,7 +17,7 @@ import type { EntryResult as RestoredEntry } from "./restore.ts";
 import { parseContents } from "./saved.ts";
 import type { ServerService } from "./service.ts";
 
-/** Maximum number of servers of an import: that of sites. */
+/** Maximum number of servers of an import, equal to that of sites. */
 const MAX_SERVERS = 1_000;
 /** Number of servers that are read at the same time. */
 const CONCURRENCY = 8;

@@ -62,7 +62,9 @@ export interface SiteRecords {
   readonly errorKind: string;
   /** Time of the first failure of this kind in a row, in milliseconds since 1970 UTC. */
   readonly errorSince: number;
+  /** Number of consecutive failures. */
   readonly failures: number;
+  /** Time of the next attempt, in milliseconds since 1970 UTC; 0: at once. */
   readonly nextTry: number;
   /**
    * Whether the records were adopted or pushed on request; until then the site is not written to.

@@ -23,7 +23,7 @@ import { changedMembers, decideSave, type Result, resultAs, type SaveRules } fro
 import { readEntry, ruleToEntry } from "./entry.ts";
 import { readRow } from "./row.ts";
 
-/** Maximum number of rules of an import: that of rules. */
+/** Maximum number of rules of an import, equal to that of stored rules. */
 const MAX_ROWS = 10_000;
 /** Maximum number of unknown sites in a note. */
 const MAX_HINTS = 5;

@@ -52,7 +52,7 @@ export interface RuleRound {
 /** Maximum number of unmanaged rules of a site whose paths are stored. */
 const MAX_EXTRA = 1_000;
 /** Interval of storing the time of a read that has found nothing new, in milliseconds. */
-const READ_AT = 150_000;
+const READ_TIME_INTERVAL = 150_000;
 
 /**
  * Reads the list of a site's rules once, and creates, updates and deletes rules until they are as
@@ -102,7 +102,7 @@ export async function runRuleRound(
   await confirmAll(created, states, { ...deps, users: facts.users });
   const rest =
     forced.length === 0 ? before.forced : before.forced.filter((name) => !requested.has(name));
-  const isSettled = done.length === 0 && Math.abs(now() - before.readAt) < READ_AT;
+  const isSettled = done.length === 0 && Math.abs(now() - before.readAt) < READ_TIME_INTERVAL;
   await registry.put(siteId, {
     records: states,
     site: {

@@ -49,7 +49,9 @@ export interface RuleState {
   readonly error: Text;
   /** Time of the first of consecutive failures, in milliseconds since 1970 UTC; 0: none. */
   readonly errorSince: number;
+  /** Number of consecutive failures. */
   readonly failures: number;
+  /** Time of the next attempt, in milliseconds since 1970 UTC; 0: at once. */
   readonly nextTry: number;
   /** Times of recent corrections of drift. */
   readonly corrections: readonly number[];

@@ -2,7 +2,7 @@ import { message } from "../../../messages/message.ts";
 import { type Format, jsonRequest } from "./format.ts";
 import { cutBytes } from "./length.ts";
 
-/** Apple's service takes 4,096 bytes for a notification with all its members. */
+/** Limits in bytes: Apple's service accepts 4,096 bytes for a notification with all its members. */
 const MAX_TITLE = 250;
 const MAX_BODY = 3_000;
 

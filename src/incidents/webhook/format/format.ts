@@ -51,7 +51,7 @@ export interface WebhookRequest {
 export interface Format {
   /** Whether requests are signed (Standard Webhooks). */
   readonly isSigned: boolean;
-  /** Whether the service explains a refusal in its reply, in one of these members. */
+  /** Members of a reply of the service, one of which explains a refusal. Empty: none does. */
   readonly reasonIn: readonly string[];
   /** Address if none is given; empty: it is required. */
   readonly defaultUrl: string;

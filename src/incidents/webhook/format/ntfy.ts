@@ -2,7 +2,7 @@ import { message } from "../../../messages/message.ts";
 import { type Format, jsonRequest } from "./format.ts";
 import { cutBytes } from "./length.ts";
 
-/** A longer message becomes an attachment (docs.ntfy.sh/publish). */
+/** Limits in bytes: a longer message becomes an attachment (docs.ntfy.sh/publish). */
 const MAX_MESSAGE = 4_096;
 const MAX_TITLE = 250;
 const TOPIC = /^[-_A-Za-z0-9]{1,64}$/;

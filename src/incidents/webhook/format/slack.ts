@@ -3,6 +3,7 @@ import { cutText } from "./length.ts";
 
 /** Recommended length of `text` in characters. */
 const MAX_TEXT = 4_000;
+/** Part of it for the title. */
 const MAX_TITLE = 500;
 
 /**

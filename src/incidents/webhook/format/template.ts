@@ -4,10 +4,12 @@ import { signedHeaders } from "../send.ts";
 import type { Format } from "./format.ts";
 import { renderTemplate } from "./render.ts";
 
+/** Maximum length of a template, in UTF-16 code units. */
 const MAX_TEMPLATE = 4_000;
 /** Sections in sections: the length of a text grows with each level. */
 const MAX_DEPTH = 3;
 const MAX_HEADERS = 20;
+/** Maximum length of the value of a header, in characters. */
 const MAX_HEADER = 4_000;
 const METHODS = ["POST", "PUT", "PATCH"];
 const CONTENT_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}(; ?charset=[\w-]{1,20})?$/;
@@ -18,7 +20,7 @@ const HEADER_VALUE = /^[\x20-\x7e]*$/;
 const OWN_HEADERS =
   /^(connection|content-length|content-type|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|webhook-.*)$/i;
 
-/** A body of one's own: a Mustache template, which has no logic and no code. Requests are signed. */
+/** Custom body: a Mustache template, which has no logic and no code. Requests are signed. */
 export const template: Format = {
   isSigned: true,
   reasonIn: [],
