@@ -210,13 +210,13 @@ describe("a rollback", () => {
   test("is refused for a key that never existed, and for a revision that does not exist", async () => {
     const parts = await testParts(newPath());
     await save(parts, { site_title: "one" });
-    const refused: [Promise<unknown>, RegExp][] = [
-      [back(parts, 0, ["nobody"]), /nothing has the name "nobody"/],
-      [back(parts, 2), /there is no revision 2; the newest is 1/],
-      [back(parts, -1), /there is no revision -1/],
+    const refused: [() => Promise<unknown>, RegExp][] = [
+      [() => back(parts, 0, ["nobody"]), /nothing has the name "nobody"/],
+      [() => back(parts, 2), /there is no revision 2; the newest is 1/],
+      [() => back(parts, -1), /there is no revision -1/],
     ];
     for (const [change, reason] of refused) {
-      const { code, message } = await failureOf(() => change);
+      const { code, message } = await failureOf(change);
       expect(code).toBe(Code.NotFound);
       expect(message).toMatch(reason);
     }

@@ -82,6 +82,10 @@ test("a site that follows gets a change, and a change made on it is reverted", a
   const remark = async () =>
     (await rows(quay)).find(({ mount_path: path }) => path === "/films")?.["remark"];
   await expect.poll(remark).toBe("from Mooring");
+  // What is there when a push is read back counts as the driver's own form of the values.
+  await expect
+    .poll(async () => (await admin().mounts.getMount({ name: "films" })).mount?.status)
+    .toMatchObject([{}, { site: "quay", agrees: true }]);
   const row = (await rows(quay)).find(({ mount_path: path }) => path === "/films");
   await quay.call("POST", "/api/admin/storage/update", { ...row, remark: "by somebody" });
   await expect.poll(remark).toBe("from Mooring");
