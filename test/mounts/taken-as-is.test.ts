@@ -311,12 +311,13 @@ describe("a user's save", () => {
     ).rejects.toThrow("config.username is required");
   });
 
-  test("of a whole mount is refused for every problem", async () => {
+  test("of values as they are stored is accepted, as a file that was exported declares them", async () => {
     const draft = emptyDraft();
     await adopt(draft, rowWith("WebDav", { address: "https://x" }));
-    const whole = { ...rules, carries: false, isWhole: true };
+    const declared = { ...rules, carries: false };
     const input = { name: "m", config: { address: "https://x" } };
-    await expect(decideSave(draft, [input], draftMounts(draft), whole)).rejects.toThrow("username");
+    await decideSave(draft, [input], draftMounts(draft), declared);
+    expect(mountIn(draft).items).toMatchObject({ address: "https://x" });
   });
 });
 
