@@ -262,6 +262,7 @@ const OPTION_NAMES = Object.keys({
   tolerance: true,
   unknownParameters: true,
   unknownMembers: true,
+  unreadMembers: true,
   unknownEnums: true,
   largeIntegers: true,
   mapParameters: true,

@@ -70,6 +70,7 @@ const NONE: Record<keyof Omit<MountOptions, "methods">, undefined> = {
   unknownEnums: undefined,
   unknownMembers: undefined,
   unknownParameters: undefined,
+  unreadMembers: undefined,
   warn: undefined,
   writeMaxBytes: undefined,
 };

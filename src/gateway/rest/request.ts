@@ -9,12 +9,14 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FieldMaskSchema, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type QueryParameter,
   type Rest,
   Rest_Reply,
 } from "../../../gen/mooring/rest/v1/rest_pb.js";
 import type { Call } from "../call.ts";
+import { quote } from "../failure.ts";
 import { isRead } from "../method.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
@@ -38,6 +40,9 @@ import type { Reading } from "./tolerance.ts";
 
 /** Request rule of a binding, resolved to the fields of its message. */
 export interface RequestRule {
+  readonly method: DescMethod;
+  /** The call may change something. */
+  readonly isWrite: boolean;
   readonly desc: DescMessage;
   /** One target per variable of the path template. */
   readonly path: readonly Target[];
@@ -72,7 +77,19 @@ export function createRequestRule(
   const mask = reading.fillUpdateMask ? findMask(desc, rule, body) : undefined;
   const { requireQuery } = rest;
   const raw = isAnyBody({ desc, body });
-  return { desc, path, query, requireQuery, body, raw, mask, ifMatch, lastEventId };
+  return {
+    method,
+    isWrite,
+    desc,
+    path,
+    query,
+    requireQuery,
+    body,
+    raw,
+    mask,
+    ifMatch,
+    lastEventId,
+  };
 }
 
 function findPathTarget(method: DescMethod, field: string): Target {
@@ -220,7 +237,11 @@ export async function bodyMessage(
   read: ReadBody,
   rules: JsonRules,
 ): Promise<Message> {
-  if (body.length === 0 || rule.body.kind === "none") return emptyMessage(rule);
+  if (body.length === 0) return emptyMessage(rule);
+  if (rule.body.kind === "none") {
+    checkUnread(rule, body, rules.reading);
+    return emptyMessage(rule);
+  }
   const json = read(body);
   if (json === null && rules.reading.tolerance.nullBody) return create(rule.desc);
   if (rule.body.kind === "message") return messageFromJson(rule.desc, json, rules);
@@ -240,6 +261,42 @@ export async function bodyMessage(
   if (mask !== undefined && paths.length > 0)
     createFieldSetter([mask])(message, create(FieldMaskSchema, { paths }));
   return message;
+}
+
+/** Maximum number of members of an unread body: a decision on each takes time. */
+const MAX_UNREAD = 100;
+
+/** @throws INVALID_ARGUMENT for a member of an unread body that `unreadMembers` refuses. */
+function checkUnread({ method, isWrite }: RequestRule, body: Uint8Array, reading: Reading): void {
+  const { unreadMembers } = reading;
+  if (unreadMembers === "ignore") return;
+  const names = memberNames(Buffer.from(body).toString("utf8"));
+  if (names.length > MAX_UNREAD)
+    throw new ConnectError("body: this call reads none", Code.InvalidArgument);
+  for (const name of names) {
+    const problem = unreadMembers({ name, method, isWrite });
+    if (problem !== undefined)
+      throw new ConnectError(`body: ${quote(name)}: ${problem}`, Code.InvalidArgument);
+  }
+}
+
+/** Names of the members of a JSON object; of any other text, those that it has as a form. */
+function memberNames(text: string): readonly string[] {
+  try {
+    const json: JsonValue = JSON.parse(text);
+    return isObject(json) ? Object.keys(json) : [];
+  } catch {
+    return formNames(text);
+  }
+}
+
+/** Names of a form; none if its % escapes are broken. */
+function formNames(text: string): readonly string[] {
+  try {
+    return parseQuery(text).map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }
 
 /**

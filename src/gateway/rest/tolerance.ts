@@ -40,6 +40,14 @@ export type UnknownMembers = (member: {
   readonly message: DescMessage;
 }) => string | undefined;
 
+/** Decides on a member of the body of a call whose rule reads none. */
+export type UnreadMembers = (member: {
+  readonly name: string;
+  readonly method: DescMethod;
+  /** The call may change something. */
+  readonly isWrite: boolean;
+}) => string | undefined;
+
 /** Options for reading requests. */
 export interface ReadingOptions {
   /** Accepted requests outside of google.api.http and protobuf's JSON mapping. Default: none. */
@@ -55,6 +63,12 @@ export interface ReadingOptions {
    * problem, with which the request is refused, or undefined to ignore the member.
    */
   readonly unknownMembers?: "ignore" | "refuse" | UnknownMembers | undefined;
+  /**
+   * Members of JSON or of a form in the body of a call whose rule reads none. Default `ignore`. A
+   * function decides for each: it returns a problem, with which the request is refused, or undefined
+   * to ignore the member.
+   */
+  readonly unreadMembers?: "ignore" | UnreadMembers | undefined;
   /** Enum values in JSON by a name that the enum does not have. Default `refuse`. */
   readonly unknownEnums?: "ignore" | "refuse" | undefined;
   /**
@@ -86,6 +100,7 @@ export function completeReading(options: ReadingOptions = {}): Reading {
     tolerance: options.tolerance ?? {},
     unknownParameters: options.unknownParameters ?? "ignore",
     unknownMembers: options.unknownMembers ?? "ignore",
+    unreadMembers: options.unreadMembers ?? "ignore",
     unknownEnums: options.unknownEnums ?? "refuse",
     largeIntegers: options.largeIntegers ?? "take",
     mapParameters: options.mapParameters ?? false,
