@@ -61,7 +61,7 @@ export interface RunningServices extends Services {
   /** The upstream. */
   readonly upstream: Upstream | undefined;
   readonly ledger: Ledger;
-  /** What servers have and Mooring does not manage. */
+  /** Unmanaged contents of servers. */
   readonly servers: ServerService;
   /** Open incidents by class. */
   readonly incidentCounts: OpenMounts["incidents"]["counts"];

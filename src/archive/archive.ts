@@ -285,7 +285,7 @@ function declaredEntries(part: { readonly name: string }, given: GivenEntries): 
   return { entries: withoutSecretMembers(given.entries, secretMembersOf(part.name)) };
 }
 
-/** What the caller may read here and a declared document does not name. */
+/** Entries that the caller may read and that a declared document does not name. */
 async function leftAloneBy<Draft>(
   parts: readonly ArchivePart<Draft>[],
   given: ReadonlyMap<string, GivenEntries>,

@@ -38,7 +38,7 @@ export interface ServerPartDeps {
 }
 
 /**
- * What servers have and Mooring does not manage, in backups: one entry for each site. All of it is one
+ * Unmanaged contents of servers in backups: one entry for each site. All of it is one
  * sealed secret, because it has passwords of shares and personal data. A restore creates what is missing
  * on a server, and changes nothing that exists there.
  */

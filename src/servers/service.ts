@@ -16,7 +16,7 @@ export interface SavedContents {
 
 export type RestoreOptions = Pick<CopyOptions, "passwords" | "dryRun">;
 
-/** What servers have and Mooring does not manage: for backups and restores. NOT_FOUND: no such site. */
+/** Unmanaged contents of servers, for backups and restores. NOT_FOUND: no such site. */
 export interface ServerService {
   /** Reads it. A server that does not answer is a failure of each list, not an error. */
   read(

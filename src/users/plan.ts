@@ -55,7 +55,7 @@ export type UserWrite =
   | { readonly existing: ServerUser; readonly members: UserMembers };
 
 /**
- * Plans a copy of users, in the order of the source. Nobody gets more rights than on the source:
+ * Plans a copy of users, in the order of the source. No user gets more rights than on the source:
  * bits with another meaning are left out, and a user whose paths are limited by roles that the
  * target does not have is refused.
  *

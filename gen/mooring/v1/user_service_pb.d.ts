@@ -226,7 +226,7 @@ export declare const UserService: GenService<{
   },
   /**
    * CopyUsers creates users of one server on another one, each in one call with all its rights, and
-   * replaces existing users that are named for it. Nobody gets more rights than on the first server.
+   * replaces existing users that are named for it. No user gets more rights than on the first server.
    * Passwords, two-factor secrets and passkeys cannot be copied. Users whose copy fails are in the
    * results, and the others are written.
    *
