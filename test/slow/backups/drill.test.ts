@@ -109,12 +109,12 @@ test("one file, its passphrase and one command bring everything back, on a new s
   const restore = ["backup", "restore", "site.json", "--site", "home=spare", ...PASSPHRASE];
   const plan = await cli([...restore, "--dry-run"]);
   expect(plan.out).toMatch(/mounts +films +created/);
-  expect(plan.out).toMatch(/servers +home users bob +created/);
+  expect(plan.out).toMatch(/servers +spare users bob +created/);
   expect(await usersOf(spare)).not.toContain("bob");
   const restored = await cli([...restore, "--yes"]);
   // The password of bob cannot be read from any server: he has a new one.
   expect(restored.code).toBe(4);
-  expect(restored.out).toMatch(/new password of home users bob: \S{20}\n/);
+  expect(restored.out).toMatch(/new password of spare users bob: \S{20}\n/);
   expect(await usersOf(spare)).toContain("bob");
   expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("hush\n");
   expect((await cli(["principal", "list"])).out).toContain("anna");
