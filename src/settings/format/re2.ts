@@ -1,3 +1,4 @@
+import { Expression, fail, problemOf } from "./expression.ts";
 import { checkLines, type Format, unixLines } from "./format.ts";
 
 /**
@@ -10,12 +11,6 @@ export const re2Lines: Format = {
   quotes: true,
 };
 
-/*
- * Parser of the RE2 syntax of Go's package regexp (https://golang.org/s/re2syntax). JavaScript's
- * own parser differs: it lacks (?U), \A, \z, \Q...\E and [[:alpha:]], and accepts back-references
- * and look-around, which RE2 rejects. One pass from left to right, no recursion (decision 0073).
- */
-
 /** Maximum count of a repetition, and of the copies of nested repetitions. */
 const MAX_REPEAT = 1_000;
 /** Maximum nesting of groups. */
@@ -24,11 +19,14 @@ const MAX_DEPTH = 1_000;
 const POSIX_CLASSES =
   /^\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit)$/;
 
-const CONTROL_ESCAPES = new Map(
-  [..."afnrtv"].map((name, at) => [name, [7, 12, 10, 13, 9, 11][at]]),
-);
-
-class SyntaxProblem extends Error {}
+const CONTROL_ESCAPES: ReadonlyMap<string, number> = new Map([
+  ["a", 7],
+  ["f", 12],
+  ["n", 10],
+  ["r", 13],
+  ["t", 9],
+  ["v", 11],
+]);
 
 /** An open group, or the whole expression. */
 interface Group {
@@ -49,37 +47,34 @@ interface Group {
  * large for Go (128 MiB) is accepted.
  */
 export function checkRe2(expression: string): string | undefined {
-  try {
-    new Reader(expression).read();
-    return undefined;
-  } catch (error) {
-    if (error instanceof SyntaxProblem) return error.message;
-    throw error;
-  }
+  return problemOf(() => new Parser(expression).read());
 }
 
-/** Parser of one expression: a position in the text, and the open groups. */
-class Reader {
-  readonly #text: string;
-  #at = 0;
+/**
+ * Parser of the RE2 syntax of Go's package regexp (https://golang.org/s/re2syntax). JavaScript's
+ * own parser differs: it lacks (?U), \A, \z, \Q...\E and [[:alpha:]], and accepts back-references
+ * and look-around, which RE2 rejects. One pass from left to right, no recursion (decision 0073).
+ */
+class Parser {
+  readonly #expression: Expression;
   #group: Group = newGroup();
   readonly #outer: Group[] = [];
   readonly #knownNames = new Set<string>();
 
   constructor(text: string) {
-    this.#text = text;
+    this.#expression = new Expression(text);
   }
 
   read(): void {
-    while (this.#at < this.#text.length) {
-      if (this.#take(/[*+?]/y) !== undefined) this.#repeat(1);
+    while (!this.#expression.isAtEnd()) {
+      if (this.#expression.take(/[*+?]/y) !== undefined) this.#repeat(1);
       else this.#step();
     }
     if (this.#outer.length > 0) fail("has a ( without its )");
   }
 
   #step(): void {
-    const character = this.#text.charAt(this.#at);
+    const character = this.#expression.peek();
     if (character === "(") this.#openGroup();
     else if (character === ")") this.#closeGroup();
     else if (character === "|") this.#alternative();
@@ -89,23 +84,10 @@ class Reader {
     else this.#literal();
   }
 
-  #take(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at;
-    const [token] = pattern.exec(this.#text) ?? [];
-    this.#at += token?.length ?? 0;
-    return token;
-  }
-
   /** Records an operand at this position. */
   #operand(copies = 1): void {
     const mostCopies = Math.max(this.#group.mostCopies, copies);
     this.#group = { operand: true, repeated: false, copies, mostCopies };
-  }
-
-  #character(): number {
-    const code = this.#text.codePointAt(this.#at) ?? fail("ends too early");
-    this.#at += code > 0xffff ? 2 : 1;
-    return code;
   }
 
   #open(): void {
@@ -116,33 +98,34 @@ class Reader {
 
   #openGroup(): void {
     if (
-      this.#take(/\((?!\?)|\(\?P?<[A-Za-z0-9_]+>|\(\?(?:[imsU]*|[imsU]*-[imsU]+):/y) !== undefined
+      this.#expression.take(/\((?!\?)|\(\?P?<[A-Za-z0-9_]+>|\(\?(?:[imsU]*|[imsU]*-[imsU]+):/y) !==
+      undefined
     )
       this.#open();
-    else if (this.#take(/\(\?(?:[imsU]*|[imsU]*-[imsU]+)\)/y) !== undefined)
+    else if (this.#expression.take(/\(\?(?:[imsU]*|[imsU]*-[imsU]+)\)/y) !== undefined)
       this.#group.repeated = false;
-    else if (this.#take(/\(\?<?[=!]/y) !== undefined)
+    else if (this.#expression.take(/\(\?<?[=!]/y) !== undefined)
       fail("looks ahead or behind with (?= (?! (?<= or (?<!, which RE2 does not have");
-    else if (this.#take(/\(\?P?</y) !== undefined)
+    else if (this.#expression.take(/\(\?P?</y) !== undefined)
       fail("has a group whose name is not made of letters A to Z, digits and _");
     else fail("has a group (?… that RE2 does not have");
   }
 
   #closeGroup(): void {
-    this.#at += 1;
+    this.#expression.at += 1;
     const { mostCopies } = this.#group;
     this.#group = this.#outer.pop() ?? fail("has a ) without its (");
     this.#operand(mostCopies);
   }
 
   #alternative(): void {
-    this.#at += 1;
+    this.#expression.at += 1;
     this.#group.operand = false;
     this.#group.repeated = false;
   }
 
   #repeat(times: number): void {
-    this.#take(/\?/y);
+    this.#expression.take(/\?/y);
     if (this.#group.repeated) fail("has two repetitions one after the other, such as a** or a++");
     if (!this.#group.operand) fail("has a repetition with nothing before it to repeat");
     // An operand repeated 0 times is not copied.
@@ -154,7 +137,7 @@ class Reader {
   }
 
   #countedRepeat(): void {
-    const count = this.#take(/\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\}/y);
+    const count = this.#expression.take(/\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\}/y);
     if (count === undefined) {
       this.#literal();
       return;
@@ -171,34 +154,35 @@ class Reader {
   }
 
   #literal(): void {
-    this.#character();
+    this.#expression.character();
     this.#operand();
   }
 
   /** `\Q…\E`: literal text. Without `\E` it extends to the end. */
   #literalText(): void {
-    this.#at += 2;
-    const end = this.#text.indexOf("\\E", this.#at);
-    const isEmpty = end === this.#at || this.#at === this.#text.length;
-    this.#at = end < 0 ? this.#text.length : end + 2;
+    this.#expression.at += 2;
+    const end = this.#expression.text.indexOf("\\E", this.#expression.at);
+    const isEmpty = end === this.#expression.at || this.#expression.isAtEnd();
+    this.#expression.at = end < 0 ? this.#expression.text.length : end + 2;
     if (isEmpty) this.#group.repeated = false;
     else this.#operand();
   }
 
   #backslash(): void {
-    if (this.#text.startsWith("\\Q", this.#at)) {
+    if (this.#expression.startsWith("\\Q")) {
       this.#literalText();
       return;
     }
-    if (this.#take(/\\[AbBz]/y) === undefined && !this.#characterClass()) this.#characterEscape();
+    if (this.#expression.take(/\\[AbBz]/y) === undefined && !this.#characterClass())
+      this.#characterEscape();
     this.#operand();
   }
 
   /** `\d` and its like, `\pL`, `\p{Greek}`. */
   #characterClass(): boolean {
-    if (this.#take(/\\[dDsSwW]/y) !== undefined) return true;
-    if (this.#take(/\\[pP]/y) === undefined) return false;
-    const name = this.#take(/\{\^?([A-Za-z_]+)\}|[A-Z]/y)?.replace(/[{^}]/g, "");
+    if (this.#expression.take(/\\[dDsSwW]/y) !== undefined) return true;
+    if (this.#expression.take(/\\[pP]/y) === undefined) return false;
+    const name = this.#expression.take(/\{\^?([A-Za-z_]+)\}|[A-Z]/y)?.replace(/[{^}]/g, "");
     if (name === undefined || !this.#isKnownName(name))
       fail("has a Unicode class \\p with an unknown name");
     return true;
@@ -211,13 +195,15 @@ class Reader {
   }
 
   #characterEscape(): number {
-    this.#at += 1;
-    if (this.#at === this.#text.length) fail("ends with a single \\");
-    const octal = this.#take(/0[0-7]{0,2}|[1-7][0-7]{1,2}/y);
+    this.#expression.at += 1;
+    if (this.#expression.isAtEnd()) fail("ends with a single \\");
+    const octal = this.#expression.take(/0[0-7]{0,2}|[1-7][0-7]{1,2}/y);
     if (octal !== undefined) return Number.parseInt(octal, 8);
-    const hex = this.#take(/x(?:[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]+\})/y)?.replace(/[x{}]/g, "");
+    const hex = this.#expression
+      .take(/x(?:[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]+\})/y)
+      ?.replace(/[x{}]/g, "");
     if (hex !== undefined) return this.#hexCode(hex);
-    const code = this.#character();
+    const code = this.#expression.character();
     const name = String.fromCodePoint(code);
     if (/[1-9]/.test(name)) fail(`refers back with \\${name}, which RE2 does not have`);
     if (/[A-Za-z0]|[^\0-\x7f]/.test(name))
@@ -231,30 +217,32 @@ class Reader {
   }
 
   #bracketClass(): void {
-    this.#take(/\[\^?/y);
+    this.#expression.take(/\[\^?/y);
     // A leading ] is literal.
     do this.#classPart();
-    while (this.#at < this.#text.length && this.#text[this.#at] !== "]");
-    if (this.#take(/\]/y) === undefined) fail("has a [ without its ]");
+    while (!this.#expression.isAtEnd() && this.#expression.peek() !== "]");
+    if (this.#expression.take(/\]/y) === undefined) fail("has a [ without its ]");
     this.#operand();
   }
 
   #classPart(): void {
-    if (this.#at === this.#text.length) fail("has a [ without its ]");
-    const named = this.#take(/\[:.*?:\]/sy);
+    if (this.#expression.isAtEnd()) fail("has a [ without its ]");
+    const named = this.#expression.take(/\[:.*?:\]/sy);
     if (named !== undefined) {
       if (!POSIX_CLASSES.test(named.slice(2, -2))) fail("has an unknown class [:…:] in brackets");
       return;
     }
     if (this.#characterClass()) return;
     const low = this.#classCharacter();
-    if (this.#take(/-(?=[^\]])/y) !== undefined && this.#classCharacter() < low)
+    if (this.#expression.take(/-(?=[^\]])/y) !== undefined && this.#classCharacter() < low)
       fail("has a range in brackets that runs backwards, such as [z-a]");
   }
 
   #classCharacter(): number {
-    if (this.#at === this.#text.length) fail("has a [ without its ]");
-    return this.#text[this.#at] === "\\" ? this.#characterEscape() : this.#character();
+    if (this.#expression.isAtEnd()) fail("has a [ without its ]");
+    return this.#expression.peek() === "\\"
+      ? this.#characterEscape()
+      : this.#expression.character();
   }
 }
 
@@ -273,8 +261,4 @@ function isUnicodeName(name: string): boolean {
       return false;
     }
   });
-}
-
-function fail(reason: string): never {
-  throw new SyntaxProblem(reason);
 }
