@@ -175,6 +175,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const everywhere = [
   "memoize.ts",
   "nfc.ts",
+  "content-etag.ts",
   "own-value.ts",
   "sorted-json.ts",
   "pause.ts",

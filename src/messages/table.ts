@@ -235,6 +235,8 @@ export const MESSAGES = {
   SETTING_UNKNOWN_TO_SITE: "neither Mooring nor the site has a setting {name}.{hint}",
   SITE_NOT_FOUND: "there is no site {name}.{hint}",
   SITE_EXISTS: 'the site "{name}" exists already',
+  SITE_CHANGED:
+    'the site "{name}" was changed and no longer has the expected etag {expected}: read it again',
   SITE_ADDRESS_TAKEN: 'the site "{name}" has this address already: {url}',
   TOO_MANY_SITES: "there are {most} sites already",
 
@@ -356,6 +358,8 @@ export const MESSAGES = {
   NOTE_TOO_LONG: "note has more than {most} characters",
   WEBHOOK_NOT_FOUND: 'there is no webhook "{name}".{hint}',
   WEBHOOK_EXISTS: 'the webhook "{name}" exists already',
+  WEBHOOK_CHANGED:
+    'the webhook "{name}" was changed and no longer has the expected etag {expected}: read it again',
   WEBHOOK_BUSY: 'a message to the webhook "{name}" is being sent: wait for its result',
   WEBHOOK_DISABLED: 'the webhook "{name}" is disabled: enable it first',
   TOO_MANY_WEBHOOKS: "there are {most} webhooks already: delete one first",

@@ -74,7 +74,7 @@ export function siteImpl(
   const showIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (view: SiteView): SiteMessage =>
-      siteToProto(visible(view, reveals(context)), source.sites.revision(), source.isSecret, say);
+      siteToProto(visible(view, reveals(context)), source, source.sites.revision(), say);
   };
   const viewIn = memoize((language: Language) =>
     memoize((isRevealed: boolean) => {
@@ -84,7 +84,7 @@ export function siteImpl(
         ({ changed, removed }, { snapshot: { revision } }) =>
           create(WatchSitesResponseSchema, {
             sites: changed.map((view) =>
-              siteToProto(visible(view, isRevealed), revision, source.isSecret, say),
+              siteToProto(visible(view, isRevealed), source, revision, say),
             ),
             removed: removed.map(({ site }) => site.name),
             revision: BigInt(revision),
@@ -113,13 +113,13 @@ export function siteImpl(
       const view = await source.sites.create(inputFromProto(site), originOf(context));
       return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
     },
-    updateSite: async ({ name, site, dryRun }, context) => {
+    updateSite: async ({ name, site, dryRun, expectedEtag }, context) => {
       const { view, records } = await source.sites.update(
         name,
         inputFromProto(site),
         originOf(context),
         // As in exports: only the permanent token reads secrets of sites.
-        { dryRun, reveals: grantOf(context).isRoot },
+        { dryRun, expectedEtag, reveals: grantOf(context).isRoot },
       );
       return create(UpdateSiteResponseSchema, {
         site: showIn(context)(view),
@@ -246,8 +246,8 @@ function modeFromProto(mode: SiteModeProto): SiteMode {
 
 function siteToProto(
   view: SiteView,
+  { sites, isSecret }: SiteSource,
   revision: number,
-  isSecret: (key: string) => boolean,
   say: (text: Text) => string,
 ): SiteMessage {
   const { site, state } = view;
@@ -273,6 +273,7 @@ function siteToProto(
     exclude: [...exclude],
     overrides: Object.fromEntries(shown),
     createTime: timestampFromMs(created),
+    etag: sites.etagOf(site),
     status: {
       state: decided.state,
       cause: say(decided.cause),

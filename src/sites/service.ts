@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
+import { contentEtag } from "../content-etag.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
@@ -10,6 +11,7 @@ import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { SETTINGS } from "../settings/kind.ts";
+import { MASK } from "../settings/value.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import { type SiteFailure, SiteFailure as SiteFailureClass } from "../sync/failure.ts";
 import { checkKeys, type SiteInput, sentSecrets, withInput } from "./input.ts";
@@ -56,7 +58,9 @@ export interface SiteService {
   get(name: string): SiteView;
   /** Creates a site in mode `observe`. @throws INVALID_ARGUMENT; ALREADY_EXISTS; as check (nothing is stored then). */
   create(input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
-  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION for `follow` before the first adoption or sync, and for a site that a file declares. */
+  /** Etag of the members of a site that clients set, without secrets. */
+  etagOf(site: Site): string;
+  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; ABORTED for another etag; FAILED_PRECONDITION for `follow` before the first adoption or sync, and for a site that a file declares. */
   update(
     name: string,
     input: SiteInput,
@@ -65,6 +69,8 @@ export interface SiteService {
       readonly dryRun?: boolean;
       /** Whether the caller may read secrets of the site, and so send them elsewhere. Default: true. */
       readonly reveals?: boolean;
+      /** Etag that the site must have. Undefined: any. */
+      readonly expectedEtag?: string | undefined;
     },
   ): Promise<{ readonly view: SiteView; readonly records: readonly KindResult[] }>;
   /**
@@ -193,10 +199,19 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     ended: () => unavailable(message("SERVICE_STOPPING")),
   });
   registry.onChange(feed.changed);
+  const etagOf = ({ token: _, upstream: __, overrides, ...shown }: Site): string =>
+    contentEtag({
+      ...shown,
+      overrides: Object.entries(overrides).map(([key, value]) => [
+        key,
+        isSecret(key) && value !== "" ? MASK : value,
+      ]),
+    });
   const service: SiteService = {
     revision: () => ledger.snapshot().revision,
     list: () => registry.sites().map(viewOf),
     get: (name) => viewOf(registry.byName(name)),
+    etagOf,
     create: async (input, origin) => {
       if (registry.sites().length >= MAX_SITES)
         throw new ServiceError(
@@ -222,9 +237,14 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       return viewOf(site);
     },
     update: async (name, input, origin, options = {}) => {
-      const { dryRun = false, reveals } = options;
+      const { dryRun = false, reveals, expectedEtag } = options;
       const before = registry.byName(name);
       checkManaged(name, deps.declaredBy(name));
+      if (expectedEtag !== undefined && expectedEtag !== etagOf(before))
+        throw new ServiceError(
+          Code.Aborted,
+          message("SITE_CHANGED", { name, expected: expectedEtag.slice(0, 60) }),
+        );
       const state = registry.state(before.id);
       const site = withInput(before, input, known(state, reveals));
       if (followsTooEarly(before, site, state)) throw tooEarly(site);

@@ -164,11 +164,12 @@ function readingFirst(registry: Pick<SiteRegistry, "load">, service: SiteService
       return work(...args);
     };
   // No spread of the service: the compiler reports a method that is in neither list.
-  const { revision, list, get, create, log, watch, pending, changed } = service;
+  const { revision, list, get, etagOf, create, log, watch, pending, changed } = service;
   return {
     revision,
     list,
     get,
+    etagOf,
     create,
     log,
     watch,

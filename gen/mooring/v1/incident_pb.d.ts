@@ -298,6 +298,13 @@ export declare type Webhook = Message<"mooring.v1.Webhook"> & {
    * @generated from field: repeated string header_names = 14;
    */
   headerNames: string[];
+
+  /**
+   * Etag of the members that clients set, without secrets, for `expected_etag` of a change.
+   *
+   * @generated from field: string etag = 15;
+   */
+  etag: string;
 };
 
 /**

@@ -105,6 +105,13 @@ export declare type Site = Message<"mooring.v1.Site"> & {
    * @generated from field: mooring.v1.SiteStatus status = 12;
    */
   status?: SiteStatus | undefined;
+
+  /**
+   * Etag of the members that clients set, without secrets, for `expected_etag` of a change.
+   *
+   * @generated from field: string etag = 13;
+   */
+  etag: string;
 };
 
 /**

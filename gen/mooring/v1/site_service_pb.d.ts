@@ -159,6 +159,13 @@ export declare type UpdateSiteRequest = Message<"mooring.v1.UpdateSiteRequest"> 
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
+
+  /**
+   * ABORTED unless the site has this etag.
+   *
+   * @generated from field: optional string expected_etag = 4;
+   */
+  expectedEtag?: string | undefined;
 };
 
 /**

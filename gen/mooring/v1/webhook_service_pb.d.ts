@@ -111,6 +111,13 @@ export declare type UpdateWebhookRequest = Message<"mooring.v1.UpdateWebhookRequ
    * @generated from field: mooring.v1.WebhookInput webhook = 2;
    */
   webhook?: WebhookInput | undefined;
+
+  /**
+   * ABORTED unless the webhook has this etag.
+   *
+   * @generated from field: optional string expected_etag = 3;
+   */
+  expectedEtag?: string | undefined;
 };
 
 /**

@@ -209,7 +209,8 @@ async function set(run: CommandRun, [name = "", ...members]: readonly string[]):
   if (members.some((member) => member.startsWith("override:")))
     input.overrides = create(SiteInputSchema, { overrides: { values: overrides } })
       .overrides as NonNullable<SiteInput["overrides"]>;
-  const request = { name, site: input };
+  // The overrides are sent as a whole: those of another client are not replaced.
+  const request = { name, site: input, ...(before && { expectedEtag: before.etag }) };
   const reply = await confirmed(run, async (dryRun) => {
     const answer = await client.updateSite({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
     return { ...answer, results: answer.records };

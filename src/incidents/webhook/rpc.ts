@@ -48,7 +48,10 @@ export function webhookImpl(
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof WebhookServiceDesc> {
   const sayIn = createSayIn(translations);
-  const toProto = (webhook: Webhook) => webhookToProto(webhook, siteName);
+  const toProto = (webhook: Webhook) => ({
+    ...webhookToProto(webhook, siteName),
+    etag: webhooks.etagOf(webhook),
+  });
   const deliveryIn = (context: HandlerContext) => {
     const say = sayIn(context);
     return (delivery: NamedDelivery) => deliveryToProto(delivery, say);
@@ -61,11 +64,12 @@ export function webhookImpl(
       const secret = FORMAT_OF[made.format].isSigned ? made.secret : "";
       return create(CreateWebhookResponseSchema, { webhook: toProto(made), secret });
     },
-    updateWebhook: async ({ name, webhook }, context) => {
+    updateWebhook: async ({ name, webhook, expectedEtag }, context) => {
       // As in exports: only the permanent token reads addresses and keys.
       const { isRoot: reveals } = grantOf(context);
       const input = inputFromProto(webhook);
-      const changed = await webhooks.update(name, input, originOf(context), { reveals });
+      const options = { reveals, expectedEtag };
+      const changed = await webhooks.update(name, input, originOf(context), options);
       return create(UpdateWebhookResponseSchema, { webhook: toProto(changed) });
     },
     deleteWebhook: async ({ name }, context) => {

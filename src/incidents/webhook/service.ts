@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../../audit/entry.ts";
+import { contentEtag } from "../../content-etag.ts";
 import { failedPrecondition, notFound, ServiceError } from "../../messages/error.ts";
 import type { Language, Translate } from "../../messages/language.ts";
 import { checkManaged } from "../../messages/managed.ts";
@@ -42,13 +43,19 @@ export interface WebhookService {
   list(): Promise<readonly Webhook[]>;
   /** @throws INVALID_ARGUMENT; ALREADY_EXISTS; FAILED_PRECONDITION beyond 20. */
   create(input: WebhookInput, origin: AuditOrigin): Promise<Webhook>;
-  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; FAILED_PRECONDITION if a file declares it. */
+  /** Etag of the members of a webhook, without secrets. */
+  etagOf(webhook: Webhook): string;
+  /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; ABORTED for another etag; FAILED_PRECONDITION if a file declares it. */
   update(
     name: string,
     input: WebhookInput,
     origin: AuditOrigin,
-    /** Whether the caller may read address and key. Default: true. */
-    options?: { readonly reveals?: boolean },
+    options?: {
+      /** Whether the caller may read address and key. Default: true. */
+      readonly reveals?: boolean;
+      /** Etag that the webhook must have. Undefined: any. */
+      readonly expectedEtag?: string | undefined;
+    },
   ): Promise<Webhook>;
   /** @throws NOT_FOUND; FAILED_PRECONDITION if a file declares it. */
   delete(name: string, origin: AuditOrigin): Promise<void>;
@@ -62,6 +69,11 @@ export interface WebhookService {
   ): Promise<readonly NamedDelivery[]>;
   /** Repeats a delivery at once. @throws as test. */
   resend(id: string, origin: AuditOrigin): Promise<NamedDelivery>;
+}
+
+function etagOf({ url, secret: _, token, headers, ...shown }: Webhook): string {
+  const masked = { host: new URL(url).host, hasToken: token !== "", headers: Object.keys(headers) };
+  return contentEtag({ ...shown, ...masked });
 }
 
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
@@ -143,9 +155,15 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       await put("add", webhook, origin, ["name", "url", "secret"]);
       return webhook;
     },
-    update: async (name, input, origin, { reveals = true } = {}) => {
+    etagOf,
+    update: async (name, input, origin, { reveals = true, expectedEtag } = {}) => {
       const before = await get(name);
       checkManaged(name, deps.declaredBy(name));
+      if (expectedEtag !== undefined && expectedEtag !== etagOf(before))
+        throw new ServiceError(
+          Code.Aborted,
+          message("WEBHOOK_CHANGED", { name, expected: expectedEtag.slice(0, 60) }),
+        );
       const { secret, ...rest } = input;
       const given = secret === "" ? rest : input;
       const after = withWebhookInput(before, given, await deps.readSites());
@@ -153,7 +171,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       if (changed.length === 0) return before;
       return (
         (await put("update", after, origin, changed)) ??
-        service.update(name, input, origin, { reveals })
+        service.update(name, input, origin, { reveals, expectedEtag })
       );
     },
     delete: async (name, origin) => {
