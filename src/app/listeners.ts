@@ -31,7 +31,7 @@ import {
 import { createGrpcConnections } from "./grpc-connection.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
-import { createMemberRule, misspeltParameter, unreadRestriction } from "./misspelt-parameter.ts";
+import { createMemberRule, misspeltParameter } from "./misspelt-parameter.ts";
 import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
@@ -94,7 +94,6 @@ export async function createServers(
     ...restContract,
     unknownParameters: misspeltParameter,
     unknownMembers: createMemberRule(servedServices),
-    unreadMembers: unreadRestriction,
     ...common,
     ...explanation,
     slowReaders,

@@ -12,9 +12,9 @@ const ALTERNATIVES = ["key", "keys"];
 const SHORTEST = 3;
 
 /**
- * Refuses a query parameter that a call would ignore although its client means a field of it: a
- * misspelt name, a field of the body, or a restriction that the call does not have. Other unknown
- * parameters are ignored, as legacy clients expect.
+ * Refuses a query parameter, or a member of a body that is read as a query, that a call would ignore
+ * although its client means a field of it: a misspelt name, a field of the body, or a restriction that
+ * the call does not have. Other unknown parameters are ignored, as legacy clients expect.
  *
  * @returns the problem; undefined: the parameter is ignored.
  */
@@ -32,26 +32,6 @@ export function misspeltParameter(parameter: {
   const isLong = letters(name).length >= SHORTEST;
   const [restriction] = isWrite && isLong ? nearest(name, RESTRICTING) : [];
   return restriction === undefined ? undefined : `${method.name} has no ${restriction}`;
-}
-
-/**
- * Refuses a restriction, such as `dry_run`, in the body of a call that reads its query alone: without
- * it the call would do more than its client asked. Other members are ignored, as legacy clients expect.
- *
- * @returns the problem; undefined: the member is ignored.
- */
-export function unreadRestriction(member: {
-  readonly name: string;
-  readonly method: DescMethod;
-  readonly isWrite: boolean;
-}): string | undefined {
-  const { name, method, isWrite } = member;
-  if (!isWrite || letters(name).length < SHORTEST) return undefined;
-  const [restriction] = nearest(name, RESTRICTING);
-  if (restriction === undefined) return undefined;
-  return method.input.fields.some((field) => field.name === restriction)
-    ? `this call reads no body: give ${restriction} as a query parameter`
-    : `${method.name} has no ${restriction}`;
 }
 
 /** Lists of other servers are saved as they are, with members that Mooring does not know. */

@@ -138,6 +138,7 @@ export const restContract = {
     unusableParameters: true,
     repeatedParameters: true,
     memberCase: true,
+    parameterBodies: true,
     nullBody: true,
     emptyNumbers: true,
     trailingSlash: true,

@@ -262,7 +262,6 @@ const OPTION_NAMES = Object.keys({
   tolerance: true,
   unknownParameters: true,
   unknownMembers: true,
-  unreadMembers: true,
   unknownEnums: true,
   largeIntegers: true,
   mapParameters: true,

@@ -7,6 +7,7 @@ import { restContract, servedServices } from "../../src/app/routes.ts";
 import { createMethods, isRead } from "../../src/gateway/method.ts";
 import { type Binding, createBindings } from "../../src/gateway/rest/binding.ts";
 import { parseQuery } from "../../src/gateway/rest/query.ts";
+import { bodyMessage } from "../../src/gateway/rest/request.ts";
 import { completeReading } from "../../src/gateway/rest/tolerance.ts";
 import { createTextReader } from "../../src/gateway/rest/value.ts";
 
@@ -156,6 +157,30 @@ describe("a call refuses", () => {
         expect(problem(one, restriction)).toMatch(/has no |did you mean/);
   });
 });
+
+/** Every parameter of a call that reads no body by its rule, and may have one. */
+const bodiless = direct.filter(({ binding: { httpMethod, request } }) => {
+  return request.body.kind === "none" && !["GET", "HEAD"].includes(httpMethod);
+});
+
+test("the table has the calls whose parameters are in the query", () => {
+  const paths = new Set(bodiless.map(({ binding }) => binding.template.source));
+  expect(paths).toContain("/api/admin/webhook/test");
+  expect(paths).toContain("/api/admin/webhook/resend");
+  expect(paths.size).toBeGreaterThanOrEqual(8);
+});
+
+test.each(bodiless.map((one) => [one.place, one] as const))(
+  "a body has the same parameters as the query: %s",
+  async (_, one) => {
+    const text = isBool(one) ? "true" : "7";
+    const ofQuery = filled(one, `${one.name}=${text}`);
+    const body = Buffer.from(JSON.stringify({ [one.name]: text }));
+    const { request } = one.binding;
+    const rules = { reading } as Parameters<typeof bodyMessage>[3];
+    expect(await bodyMessage(request, body, () => null, rules)).toEqual(ofQuery);
+  },
+);
 
 test("parameters that mean no field are ignored by every call", () => {
   for (const one of cases) {

@@ -70,7 +70,6 @@ const NONE: Record<keyof Omit<MountOptions, "methods">, undefined> = {
   unknownEnums: undefined,
   unknownMembers: undefined,
   unknownParameters: undefined,
-  unreadMembers: undefined,
   warn: undefined,
   writeMaxBytes: undefined,
 };

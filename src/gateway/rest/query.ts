@@ -25,7 +25,7 @@ export interface QueryPair {
 export type Query = readonly QueryPair[];
 
 /** Maximum number of parameters in one query, and of elements in one list. */
-const MAX_QUERY_ITEMS = 1_000;
+export const MAX_QUERY_ITEMS = 1_000;
 
 /**
  * Splits a query string (without its question mark) at `&`. `+` and `%20` are both a space.
@@ -145,7 +145,12 @@ export interface ParameterRules {
   /** Parameters that choose between rpcs (require_query), and may set no field. */
   readonly deciding: readonly string[];
   readonly reading: Reading;
+  /** Name of the place in messages. */
+  readonly place: Place;
 }
+
+/** Place of a parameter: the query, or a body that is read as a query. */
+export type Place = "query parameter" | "member of the body";
 
 /** Sets the fields of a request from a query. */
 export interface ParameterReader {
@@ -167,7 +172,7 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
     knows: (name) => names.has(name) || typeof find(name) === "object",
     fill: (message, query) => {
       if (query.length === 0) return;
-      for (const named of rules.named) fillNamed(message, query, named, rules.isWrite);
+      for (const named of rules.named) fillNamed(message, query, named, rules);
       const own = names.size === 0 ? query : query.filter(({ name }) => !names.has(name));
       fillDirect(message, own, find, rules);
     },
@@ -177,19 +182,24 @@ export function createParameterReader(rules: ParameterRules): ParameterReader {
 /**
  * Converts a text to the value of a target.
  *
- * @param name of the query parameter; undefined: the text is from the path.
+ * @param parameter that has the text; undefined: the text is from the path.
  * @throws INVALID_ARGUMENT with the text's source.
  */
-export function readText(target: Target, text: string, name?: string): unknown {
+export function readText(
+  target: Target,
+  text: string,
+  parameter?: { readonly name: string; readonly place: Place },
+): unknown {
   const value = target.reader.read(text);
   if (value !== undefined) return value;
-  const place =
-    name === undefined ? `path: ${quote(target.field)}` : `query parameter ${quote(name)}`;
   const expected = `expected ${target.reader.expected}, got ${quote(text)}`;
-  throw new BadRequest(
-    name === undefined ? "PATH_INVALID" : "QUERY_INVALID",
-    `${place}: ${expected}`,
-  );
+  if (parameter === undefined)
+    throw new BadRequest("PATH_INVALID", `path: ${quote(target.field)}: ${expected}`);
+  throw badParameter(parameter.name, parameter.place, expected);
+}
+
+function badParameter(name: string, place: Place, problem: string): BadRequest {
+  return new BadRequest("QUERY_INVALID", `${place} ${quote(name)}: ${problem}`);
 }
 
 function createTarget(path: FieldPath): Target | undefined {
@@ -297,7 +307,7 @@ function fillNamed(
   message: Message,
   query: Query,
   { target, parameters }: NamedTarget,
-  isWrite: boolean,
+  { isWrite, place }: ParameterRules,
 ): void {
   const isGiven = (pair: QueryPair): boolean =>
     pair.isBare === true || !isAbsent(pair, target, isWrite);
@@ -307,10 +317,14 @@ function fillNamed(
   if (chosen === undefined) return;
   const pairs = query.filter((pair) => pair.name === chosen.name && isGiven(pair));
   const values = (target.repeated ? pairs : pairs.slice(0, 1)).flatMap((pair) =>
-    chosen.commaSeparated && pair.isBare !== true ? splitList(pair) : [givenText(pair, target)],
+    chosen.commaSeparated && pair.isBare !== true
+      ? splitList(pair)
+      : [givenText(pair, target, place)],
   );
-  checkCount(values, chosen.name);
-  for (const value of values) target.set(message, readText(target, value, chosen.name));
+  const { name } = chosen;
+  if (values.length > MAX_QUERY_ITEMS)
+    throw badParameter(name, place, `a list of more than ${MAX_QUERY_ITEMS} elements`);
+  for (const value of values) target.set(message, readText(target, value, { name, place }));
 }
 
 function fillDirect(
@@ -319,41 +333,40 @@ function fillDirect(
   find: (name: string) => Target | Unfit,
   rules: ParameterRules,
 ): void {
-  const { tolerance } = rules.reading;
+  const { place, reading } = rules;
+  const { tolerance } = reading;
   /** The paths of filled fields, and those of oneofs with their member. */
   const filled = new Map<string, string>();
   for (const pair of query) {
     const target = find(pair.name);
     if (typeof target === "string") {
       const problem = problemOf(pair.name, target, rules);
-      if (problem !== undefined)
-        throw new BadRequest("QUERY_INVALID", `query parameter ${quote(pair.name)}: ${problem}`);
+      if (problem !== undefined) throw badParameter(pair.name, place, problem);
       continue;
     }
     if (tolerance.emptyParameters && pair.isBare !== true && isAbsent(pair, target, rules.isWrite))
       continue;
     if (!target.repeated && filled.has(target.filled)) {
       if (tolerance.repeatedParameters) continue;
-      throw new BadRequest(
-        "QUERY_INVALID",
-        `query parameter ${quote(pair.name)}: given more than once`,
-      );
+      throw badParameter(pair.name, place, "given more than once");
     }
     filled.set(target.filled, target.field);
-    if (!tolerance.repeatedParameters) checkChoices(target, pair.name, filled);
-    target.set(message, readText(target, givenText(pair, target), pair.name));
+    if (!tolerance.repeatedParameters) checkChoices(target, pair.name, filled, place);
+    const text = givenText(pair, target, place);
+    target.set(message, readText(target, text, { name: pair.name, place }));
   }
 }
 
 /** @throws INVALID_ARGUMENT for a second member of a oneof. */
-function checkChoices({ choices }: Target, name: string, chosen: Map<string, string>): void {
+function checkChoices(
+  { choices }: Target,
+  name: string,
+  chosen: Map<string, string>,
+  place: Place,
+): void {
   for (const { oneof, member } of choices) {
     const other = chosen.get(oneof) ?? member;
-    if (other !== member)
-      throw new BadRequest(
-        "QUERY_INVALID",
-        `query parameter ${quote(name)}: can't be given together with ${other}`,
-      );
+    if (other !== member) throw badParameter(name, place, `can't be given together with ${other}`);
     chosen.set(oneof, member);
   }
 }
@@ -384,23 +397,12 @@ function isAbsent({ raw }: QueryPair, { reader }: Target, isWrite: boolean): boo
 }
 
 /** The text of a parameter: `true` for the name of a boolean alone. */
-function givenText(pair: QueryPair, { reader }: Target): string {
+function givenText(pair: QueryPair, { reader }: Target, place: Place): string {
   if (pair.isBare !== true) return queryValue(pair);
   if (reader.isFlag) return "true";
-  throw new BadRequest(
-    "QUERY_INVALID",
-    `query parameter ${quote(pair.name)}: a value is missing; expected ${reader.expected}`,
-  );
+  throw badParameter(pair.name, place, `a value is missing; expected ${reader.expected}`);
 }
 
 function splitList(pair: QueryPair): string[] {
   return queryValue(pair).split(",", MAX_QUERY_ITEMS + 1);
-}
-
-function checkCount(values: readonly string[], name: string): void {
-  if (values.length <= MAX_QUERY_ITEMS) return;
-  throw new BadRequest(
-    "QUERY_INVALID",
-    `query parameter ${quote(name)}: a list of more than ${MAX_QUERY_ITEMS} elements`,
-  );
 }

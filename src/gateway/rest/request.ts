@@ -3,20 +3,21 @@ import {
   type DescField,
   type DescMessage,
   type DescMethod,
+  fromJson,
   type JsonObject,
   type JsonValue,
   type Message,
   ScalarType,
+  toJson,
 } from "@bufbuild/protobuf";
 import { FieldMaskSchema, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type QueryParameter,
   type Rest,
   Rest_Reply,
 } from "../../../gen/mooring/rest/v1/rest_pb.js";
+import { BadRequest } from "../../transport/body.ts";
 import type { Call } from "../call.ts";
-import { quote } from "../failure.ts";
 import { isRead } from "../method.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
@@ -27,8 +28,10 @@ import type { PathTemplate } from "./path.ts";
 import {
   createParameterReader,
   findTarget,
+  MAX_QUERY_ITEMS,
   type NamedTarget,
   type ParameterReader,
+  type Place,
   parseQuery,
   type Query,
   queryValue,
@@ -48,6 +51,8 @@ export interface RequestRule {
   readonly path: readonly Target[];
   /** Undefined when no field can be set from the query. */
   readonly query: ParameterReader | undefined;
+  /** Reads the members of a body as a query; undefined: the body is none, or has its own fields. */
+  readonly bodyParameters: ParameterReader | undefined;
   readonly requireQuery: readonly string[];
   readonly body: BodyRule;
   /** The body is a google.api.HttpBody, whose bytes are taken unchanged. */
@@ -69,7 +74,16 @@ export function createRequestRule(
   const path = template.variables.map(({ field }) => findPathTarget(method, field));
   const body = findBody(method, rule);
   const isWrite = !isRead(method) && rule.httpMethod !== "GET" && rule.httpMethod !== "HEAD";
-  const query = createQuery(method, rest, { path, body, reading, isWrite });
+  const sources = { path, body, reading, isWrite };
+  const query = createQuery(method, rest, { ...sources, place: "query parameter" });
+  const hasParameterBody =
+    reading.tolerance.parameterBodies === true &&
+    body.kind === "none" &&
+    rule.httpMethod !== "GET" &&
+    rule.httpMethod !== "HEAD";
+  const bodyParameters = hasParameterBody
+    ? createQuery(method, rest, { ...sources, place: "member of the body" })
+    : undefined;
   checkRequired(method, rest, query, body);
   const ifMatch =
     rest.ifMatch === "" ? undefined : findStateField(method, "if_match", rest.ifMatch);
@@ -83,6 +97,7 @@ export function createRequestRule(
     desc,
     path,
     query,
+    bodyParameters,
     requireQuery,
     body,
     raw,
@@ -122,9 +137,11 @@ function createQuery(
     body,
     reading,
     isWrite,
+    place,
   }: Pick<RequestRule, "path" | "body"> & {
     readonly reading: Reading;
     readonly isWrite: boolean;
+    readonly place: Place;
   },
 ): ParameterReader | undefined {
   const { fields } = method.input;
@@ -142,6 +159,7 @@ function createQuery(
     taken,
     reading,
     isWrite,
+    place,
     deciding: rest.requireQuery,
   });
 }
@@ -239,8 +257,9 @@ export async function bodyMessage(
 ): Promise<Message> {
   if (body.length === 0) return emptyMessage(rule);
   if (rule.body.kind === "none") {
-    checkUnread(rule, body, rules.reading);
-    return emptyMessage(rule);
+    const message = emptyMessage(rule);
+    rule.bodyParameters?.fill(message, bodyQuery(body));
+    return message;
   }
   const json = read(body);
   if (json === null && rules.reading.tolerance.nullBody) return create(rule.desc);
@@ -263,40 +282,45 @@ export async function bodyMessage(
   return message;
 }
 
-/** Maximum number of members of an unread body: a decision on each takes time. */
-const MAX_UNREAD = 100;
-
-/** @throws INVALID_ARGUMENT for a member of an unread body that `unreadMembers` refuses. */
-function checkUnread({ method, isWrite }: RequestRule, body: Uint8Array, reading: Reading): void {
-  const { unreadMembers } = reading;
-  if (unreadMembers === "ignore") return;
-  const names = memberNames(Buffer.from(body).toString("utf8"));
-  if (names.length > MAX_UNREAD)
-    throw new ConnectError("body: this call reads none", Code.InvalidArgument);
-  for (const name of names) {
-    const problem = unreadMembers({ name, method, isWrite });
-    if (problem !== undefined)
-      throw new ConnectError(`body: ${quote(name)}: ${problem}`, Code.InvalidArgument);
-  }
+/**
+ * The members of a body as a query: those of a JSON object, or of a form. Empty for any other body, and
+ * without the members that are null.
+ *
+ * @throws INVALID_ARGUMENT for more members than a query may have.
+ */
+function bodyQuery(body: Uint8Array): Query {
+  const text = Buffer.from(body).toString("utf8");
+  const json = parsedOrUndefined(text);
+  if (json === undefined) return formQuery(text);
+  if (!isObject(json)) return [];
+  const pairs = Object.entries(json).flatMap(([name, value]) =>
+    [value].flat().flatMap((one) => (one === null ? [] : [{ name, raw: rawText(one) }])),
+  );
+  if (pairs.length > MAX_QUERY_ITEMS)
+    throw new BadRequest("QUERY_INVALID", `the body has more than ${MAX_QUERY_ITEMS} members`);
+  return pairs;
 }
 
-/** Names of the members of a JSON object; of any other text, those that it has as a form. */
-function memberNames(text: string): readonly string[] {
+function parsedOrUndefined(text: string): JsonValue | undefined {
   try {
-    const json: JsonValue = JSON.parse(text);
-    return isObject(json) ? Object.keys(json) : [];
+    return JSON.parse(text) as JsonValue;
   } catch {
-    return formNames(text);
+    return undefined;
   }
 }
 
-/** Names of a form; none if its % escapes are broken. */
-function formNames(text: string): readonly string[] {
+/** The parameters of a form; none if its % escapes are broken, because it is then no form. */
+function formQuery(text: string): Query {
   try {
-    return parseQuery(text).map(({ name }) => name);
+    return parseQuery(text);
   } catch {
     return [];
   }
+}
+
+/** A value of JSON as it is written in a query. */
+function rawText(value: JsonValue): string {
+  return encodeURIComponent(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 /**
@@ -314,7 +338,7 @@ export function fillMessage(
   // A mask in the query precedes that of the body.
   const ofBody: unknown = mask && Reflect.get(message, mask);
   if (mask) Reflect.deleteProperty(message, mask);
-  rule.query?.fill(message, query);
+  fillFromQuery(rule, message, query);
   if (mask && ofBody && !Reflect.get(message, mask)) Reflect.set(message, mask, ofBody);
   rule.path.forEach((target, index) => {
     const text = path[index] ?? "";
@@ -329,6 +353,30 @@ export function fillMessage(
   if (rule.lastEventId && lastEventId)
     rule.lastEventId.set(message, readLastEventId(rule.lastEventId, lastEventId, prefix));
   return message;
+}
+
+/**
+ * Sets fields from the query. A field of the body may be in the query too, with the same value.
+ *
+ * @throws INVALID_ARGUMENT for a field with two values.
+ */
+function fillFromQuery(rule: RequestRule, message: Message, query: Query): void {
+  if (rule.query === undefined || query.length === 0) return;
+  const { desc, bodyParameters } = rule;
+  const before = bodyParameters && (toJson(desc, message) as JsonObject);
+  if (before === undefined || Object.keys(before).length === 0) {
+    rule.query.fill(message, query);
+    return;
+  }
+  const ofQuery = create(desc);
+  rule.query.fill(ofQuery, query);
+  const given = toJson(desc, ofQuery) as JsonObject;
+  const twice = Object.keys(given).find(
+    (name) => name in before && JSON.stringify(before[name]) !== JSON.stringify(given[name]),
+  );
+  if (twice !== undefined)
+    throw new BadRequest("QUERY_INVALID", `query and body have different values of ${twice}`);
+  Object.assign(message, fromJson(desc, { ...before, ...given }));
 }
 
 /**

@@ -16,6 +16,12 @@ export interface Tolerance {
   readonly repeatedParameters?: boolean | undefined;
   /** JSON members may differ from their field's name in upper and lower case. */
   readonly memberCase?: boolean | undefined;
+  /**
+   * A call whose rule reads no body, except GET and HEAD, takes its query parameters also from the body:
+   * a JSON object or a form of any content type. A field with different values in query and body is
+   * refused, and `unknownParameters` decides on other members.
+   */
+  readonly parameterBodies?: boolean | undefined;
   /** The body `null` is read as an empty one. */
   readonly nullBody?: boolean | undefined;
   /** `""` for an optional number, boolean or enum is read as absent. */
@@ -40,14 +46,6 @@ export type UnknownMembers = (member: {
   readonly message: DescMessage;
 }) => string | undefined;
 
-/** Decides on a member of the body of a call whose rule reads none. */
-export type UnreadMembers = (member: {
-  readonly name: string;
-  readonly method: DescMethod;
-  /** The call may change something. */
-  readonly isWrite: boolean;
-}) => string | undefined;
-
 /** Options for reading requests. */
 export interface ReadingOptions {
   /** Accepted requests outside of google.api.http and protobuf's JSON mapping. Default: none. */
@@ -63,12 +61,6 @@ export interface ReadingOptions {
    * problem, with which the request is refused, or undefined to ignore the member.
    */
   readonly unknownMembers?: "ignore" | "refuse" | UnknownMembers | undefined;
-  /**
-   * Members of JSON or of a form in the body of a call whose rule reads none. Default `ignore`. A
-   * function decides for each: it returns a problem, with which the request is refused, or undefined
-   * to ignore the member.
-   */
-  readonly unreadMembers?: "ignore" | UnreadMembers | undefined;
   /** Enum values in JSON by a name that the enum does not have. Default `refuse`. */
   readonly unknownEnums?: "ignore" | "refuse" | undefined;
   /**
@@ -100,7 +92,6 @@ export function completeReading(options: ReadingOptions = {}): Reading {
     tolerance: options.tolerance ?? {},
     unknownParameters: options.unknownParameters ?? "ignore",
     unknownMembers: options.unknownMembers ?? "ignore",
-    unreadMembers: options.unreadMembers ?? "ignore",
     unknownEnums: options.unknownEnums ?? "refuse",
     largeIntegers: options.largeIntegers ?? "take",
     mapParameters: options.mapParameters ?? false,
