@@ -285,6 +285,7 @@ export const MESSAGES = {
   DO_THEN: "{remedy} {next}",
   DO_SYNC_MOUNT:
     'To mount it again: "mooring mount sync {site} {name}", or Mount again in the console.',
+  DO_TEST_LATER: 'Test it again when it is there: "mooring mount test {name}".',
   DO_ENABLE_THERE: "To mount it again, disable and enable it on the site.",
   DO_GIVE_ITEMS: "Give the mount these values.",
   DO_CHECK_SITE:
@@ -475,6 +476,7 @@ export const MESSAGES = {
     "the mount is enabled and not mounted: store it as disabled by an update, then enable it",
   KEY_PREFIX_RESERVED: "must not begin with {prefix}, which is reserved for mounts",
   MOUNT_NOT_THERE: "the site has no mount of this driver at {path}",
+  MOUNT_NOT_THERE_YET: "the site does not have the last change of the mount yet",
   LISTED_BUT_FAILING:
     "the listing works, but the server keeps the error of the last mount: {status}",
   MOUNT_IS_DISABLED_THERE: "not listed: the mount is disabled on the site",

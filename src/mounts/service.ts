@@ -59,9 +59,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const { ledger, registry, sites, view, driverOf } = deps;
   const sources: StatusSources = { ...deps.health, registry };
   const changes = createMountChanges(deps);
-  const list = listTargets(deps);
   const nameOf = nameByPath(view.all);
   const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, sources);
+  const list = listTargets({ ...deps, statusOn });
   const feed = createFeed(deps, sources);
   const summaries = createMountSummaries(deps, statusOn);
   const listeners = new Set<() => void>();

@@ -37,8 +37,20 @@ export interface TestResult {
   readonly duration: number;
 }
 
+/** Newest revision of a mount on a site. */
+export interface Arrival {
+  /** Whether it is still being brought there. */
+  readonly isPending: boolean;
+  /** Reason for which the site did not accept it; empty: none is known. */
+  readonly refusal: Text;
+  /** Remedy for what keeps it from the site; empty: none, or unknown. */
+  readonly remedy: Text;
+}
+
 export interface TestDeps {
   readonly lister: Pick<Lister, "list" | "accountOf">;
+  /** Waits until a site that follows has the newest revision of a mount, or does not accept it. */
+  readonly arrival: (target: Target, signal: AbortSignal) => Promise<Arrival>;
   /** Rows of a site. @throws SiteFailure. */
   readonly rowsOf: (site: Site) => Promise<readonly StorageRow[]>;
   /** Stores the result of a listing. @param error empty: it worked. */
@@ -107,13 +119,24 @@ export async function testMounts(
       put(target, "fails", { error, remedy: remedyOf(error), duration });
     }
   };
-  const test = async (target: Target, rows: readonly StorageRow[]): Promise<void> => {
+  const test = async (
+    target: Target,
+    arrival: Arrival,
+    rows: readonly StorageRow[],
+  ): Promise<void> => {
     const { mount, site } = target;
+    if (arrival.isPending)
+      return put(target, "unknown", {
+        error: arrival.refusal === "" ? message("MOUNT_NOT_THERE_YET") : arrival.refusal,
+        remedy: message("DO_TEST_LATER", { name: mount.name }),
+      });
     const path = pathOn(mount, site.id);
     const row = rows.find((each) => each.mount_path === path && each.driver === mount.driver);
     if (row === undefined) {
-      const remedy = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });
-      return put(target, "fails", { error: message("MOUNT_NOT_THERE", { path }), remedy });
+      const error = arrival.refusal === "" ? message("MOUNT_NOT_THERE", { path }) : arrival.refusal;
+      const sync = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });
+      const remedy = arrival.remedy === "" ? sync : arrival.remedy;
+      return put(target, "fails", { error, remedy });
     }
     if (row.disabled) return put(target, "disabled", { error: message("MOUNT_IS_DISABLED_THERE") });
     const account = lister.accountOf(site, row);
@@ -143,8 +166,11 @@ export async function testMounts(
           for (const target of own) put(target, "skipped", { error: message("TEST_TOO_LATE") });
           continue;
         }
+        const arrived = await Promise.all(
+          own.map(async (target) => ({ target, arrival: await deps.arrival(target, signal) })),
+        );
         const rows = await deps.rowsOf(site);
-        await Promise.all(own.map((target) => test(target, rows)));
+        await Promise.all(arrived.map(({ target, arrival }) => test(target, arrival, rows)));
       } catch (failure) {
         if (!(failure instanceof SiteFailure)) throw failure;
         const remedy = message("DO_CHECK_SITE", { site: site.name });

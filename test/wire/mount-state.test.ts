@@ -78,6 +78,40 @@ describe.each(sharedPortTransports)("a test over $name", ({ open }) => {
   });
 });
 
+/** A test during which the server holds the reply to a change, until the test waits for it. */
+async function testDuringChange(name: string) {
+  const held = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  one.storages.hold = () => {
+    reached.resolve();
+    return held.promise;
+  };
+  const testing = admin.mounts.testMounts({ names: [name] });
+  await reached.promise;
+  one.storages.hold = undefined;
+  held.resolve();
+  return (await testing).tests;
+}
+
+test("a test right after a save waits until the site has the mount", async () => {
+  one.storages.folders.set("/new", ["first.txt"]);
+  await admin.mounts.saveMounts({ mounts: [local("new", "/srv/new")] });
+  expect(await testDuringChange("new")).toMatchObject([
+    { outcome: "works", entries: ["first.txt"], error: "" },
+  ]);
+});
+
+test("a test right after a change lists the changed mount", async () => {
+  one.storages.folders.set("/new", "NoSuchBucket");
+  expect((await admin.mounts.testMounts({ names: ["new"] })).tests[0]?.outcome).toBe("fails");
+  await admin.mounts.saveMounts({ mounts: [local("new", "/srv/changed")] });
+  one.storages.folders.set("/new", ["second.txt"]);
+  await testDuringChange("new");
+  expect(String(rowOf(one, "/new")?.addition)).toContain("/srv/changed");
+  await admin.mounts.deleteMounts({ names: ["new"] });
+  await expect.poll(() => rowOf(one, "/new")).toBeUndefined();
+});
+
 test("a failed test makes the mount failing and opens an incident; a test that works ends both", async () => {
   expect(await statusOf("dead")).toMatchObject({ state: "ok", status: "work" });
   one.storages.folders.set("/dead", "NoSuchBucket");

@@ -102,6 +102,18 @@ export function withFailures(
   return { failures, nextTry: failures === 0 ? 0 : time + pauseAfter(failures, PAUSES) };
 }
 
+/**
+ * Reports whether a revision of a mount is still to be brought to a site that follows: no attempt has
+ * ended yet, with or without success.
+ *
+ * @param state undefined: no attempt has begun.
+ */
+export function isPending(revision: number, state: MountState | undefined): boolean {
+  if (state === undefined) return true;
+  if (state.applied === revision && !state.absent) return false;
+  return state.tried !== revision || (state.phase !== "" && state.error === "");
+}
+
 /** Reports whether the next attempt after failures is still to come. */
 export function isWaiting(
   { failures, nextTry }: Pick<MountState, "failures" | "nextTry">,
