@@ -128,6 +128,7 @@ function adoptedState(
     failures: 0,
     nextTry: 0,
     rewritten: {},
+    unexplained: {},
     unread: false,
   };
 }

@@ -1,10 +1,10 @@
 import { isUncertain, plainMessage, SiteFailure } from "../../sync/failure.ts";
 import { refusalOf, type StorageClient } from "./client.ts";
+import { afterConfirmation, afterUpdate } from "./confirm.ts";
 import { secretsOf } from "./plain.ts";
 import { newRow, type StorageRow, type WantedMount } from "./row.ts";
 import {
   afterCall,
-  afterConfirmation,
   afterFailure,
   afterRead,
   beginRun,
@@ -98,7 +98,9 @@ async function perform(
     await call(action, done, update, secrets, deps);
     if (update !== undefined) done = { ...done, state: update.after };
     if (update?.sendsCredential === true) await deps.persist(update.after);
-    done = afterCall(done, action, await readBack(action, done, client), now());
+    const row = await readBack(action, done, client);
+    if (update !== undefined) done = afterUpdate(done, row, deps);
+    done = afterCall(done, action, row, now());
   } catch (failure) {
     const failed = failedCall(failure, secrets);
     if (failed === undefined) throw failure;

@@ -46,14 +46,7 @@ export function compareMount(
     const there = plainValue(found, value);
     if (there === value) return false;
     const mark = ownValue(state.rewritten, name);
-    return mark === undefined || !isMarked(mark, value, there);
-  }
-
-  function isMarked({ sent, got }: Rewritten, value: Scalar, there: unknown): boolean {
-    return (
-      hash.isOf(sent, JSON.stringify(value)) === true &&
-      hash.isOf(got, JSON.stringify(there)) === true
-    );
+    return mark === undefined || !isMarked(mark, value, there, hash);
   }
 
   /** Reports whether the site's value is newer: Mooring's has not changed since both were equal. */
@@ -63,23 +56,29 @@ export function compareMount(
   }
 }
 
-/** Records a site's normalised forms of the sent values, so that they count as equal. */
-export function marksOf(
-  names: readonly string[],
+/** Reports whether a mark is one of these values. */
+export function isMarked(
+  { sent, got }: Rewritten,
+  value: Scalar,
+  there: unknown,
+  hash: Fingerprint,
+): boolean {
+  return (
+    hash.isOf(sent, JSON.stringify(value)) === true &&
+    hash.isOf(got, JSON.stringify(there)) === true
+  );
+}
+
+/** Value of an item or member of a site's row. @param like Mooring's value. */
+export function valueThere(
+  name: string,
+  like: Scalar,
   mount: WantedMount,
   row: StorageRow,
   addition: Addition,
-  hash: Fingerprint,
-): Record<string, Rewritten> {
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const isMember = Object.hasOwn(mount.members, name);
-      const value = ownValue(isMember ? mount.members : mount.items, name);
-      if (value === undefined) return [];
-      const there = plainValue(ownValue(isMember ? row : addition, name), value);
-      return [[name, markOf(value, there, hash)]];
-    }),
-  );
+): unknown {
+  const isMember = name === "mount_path" || Object.hasOwn(mount.members, name);
+  return plainValue(ownValue(isMember ? row : addition, name), like);
 }
 
 /** Records the content items when both sides are equal. */
@@ -97,7 +96,8 @@ export function contentMarks(
   );
 }
 
-function markOf(value: Scalar, there: unknown, hash: Fingerprint): Rewritten {
+/** A pair of values, as hashes. */
+export function markOf(value: Scalar, there: unknown, hash: Fingerprint): Rewritten {
   return { sent: hash.of(JSON.stringify(value)), got: hash.of(JSON.stringify(there)) };
 }
 

@@ -15,16 +15,19 @@ interface WriteBack {
   /** Kind of each item that a server writes back, by driver. */
   readonly drivers: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly members: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Members of the row that a driver changes at a mount. */
+  readonly rowMembers: Readonly<Record<string, readonly string[]>>;
 }
 
 const DATA_FILE = new URL("../../data/write-back.json", import.meta.url);
-const { drivers, members }: WriteBack = JSON.parse(readFileSync(DATA_FILE, "utf8"));
+const { drivers, members, rowMembers }: WriteBack = JSON.parse(readFileSync(DATA_FILE, "utf8"));
 
 /** Kind of an item, or of a member that is not in the form (`src/data/write-back.json`). */
 export function itemKind(driver: string, item: string): ItemKind {
   switch (kindOf(driver, item)) {
     case undefined:
     case "obfuscated":
+    case "rewritten":
       return "declared";
     case "content":
       return "content";
@@ -37,6 +40,26 @@ export function itemKind(driver: string, item: string): ItemKind {
 export function isCredential(driver: string, item: string): boolean {
   const kind = kindOf(driver, item);
   return kind === "token" || kind === "once";
+}
+
+/** Reports whether the driver stores another form of the item at each write of its clear text. */
+export function isObfuscated(driver: string, item: string): boolean {
+  return kindOf(driver, item) === "obfuscated";
+}
+
+/** Reports whether the driver fills in an empty value of the item. */
+export function isFilledIn(driver: string, item: string): boolean {
+  return kindOf(driver, item) === "rewritten";
+}
+
+const NO_MEMBERS: ReadonlySet<string> = new Set();
+const changedMembers = new Map(
+  Object.entries(rowMembers).map(([driver, names]) => [driver, new Set(names)]),
+);
+
+/** Members of the row that the driver changes at a mount. */
+export function rowMembersOf(driver: string): ReadonlySet<string> {
+  return changedMembers.get(driver) ?? NO_MEMBERS;
 }
 
 /** Members of a new mount that are not in the form: without them the driver resets other items. */

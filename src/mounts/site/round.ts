@@ -112,7 +112,7 @@ export async function runMountRound(
     );
     await registry.put(siteId, { records: { [name]: state } });
     if (Object.keys(applied.adopt).length > 0) setOwn(adopt, name, applied.adopt);
-    const { drifted } = plan;
+    const drifted = plan.drifted || applied.drifted;
     const path = wanted?.path ?? before.path;
     if (steps.length > 0 || String(state.error) !== String(before.error))
       done.push({ name, path, steps, drifted, error: state.error });

@@ -10,7 +10,6 @@ import {
   type Difference,
   differsFromLearned,
   learnedHash,
-  marksOf,
 } from "./compare.ts";
 import { itemKind } from "./item-kind.ts";
 import { plainStatus } from "./plain.ts";
@@ -48,9 +47,17 @@ export interface Run
   readonly hasPushed: boolean;
   /** Whether that push has created the mount. */
   readonly hasCreated: boolean;
+  /** Time of the last save of the row after an update of this run; undefined: unknown. */
+  readonly savedAt: number | undefined;
+  /** Names of items and members that differ after a push, and are left to the next round. */
+  readonly left: ReadonlySet<string>;
+  /** Whether the run corrects a change by another client. */
+  readonly isDrifted: boolean;
   /** Whether the run changes items: the site's cached listings are outdated then. */
   readonly changesItems: boolean;
 }
+
+const NONE_LEFT: ReadonlySet<string> = new Set();
 
 /** @param remount whether an enabled mount is disabled and enabled even without differences. */
 export function beginRun(
@@ -73,6 +80,9 @@ export function beginRun(
     // The site has normalised the values of an earlier run in the meantime.
     hasPushed: state.unread && (state.phase === "" || state.phase === "mount"),
     hasCreated: false,
+    savedAt: undefined,
+    left: NONE_LEFT,
+    isDrifted: false,
     changesItems: false,
   };
 }
@@ -101,7 +111,8 @@ export function compareRun(run: Run, { hash, driverOf }: RunDeps): Compared | un
 
 export function situationOf(run: Run, compared: Compared | undefined, { now }: RunDeps): Situation {
   const { row, wanted, state } = run;
-  const differs = (compared?.difference.push.length ?? 0) > 0 || isCredentialDue(run);
+  const push = compared?.difference.push ?? [];
+  const differs = push.some((name) => !run.left.has(name)) || isCredentialDue(run);
   return {
     row,
     wanted,
@@ -133,23 +144,6 @@ export function afterRead(run: Run, row: StorageRow | undefined): Run {
     (row.driver !== listed.driver || row.mount_path !== listed.mount_path);
   if (!isOther) return { ...run, row, isFresh: true };
   return { ...run, row: undefined, isFresh: true, error: message("MOUNT_ID_TAKEN") };
-}
-
-/** The run after the driver has normalised the sent values: what it has stored counts as equal. */
-export function afterConfirmation(run: Run, compared: Compared, { hash }: RunDeps): Run {
-  const { wanted, state, hasCreated } = run;
-  if (wanted === undefined) return run;
-  // AList sets this member in each create, and accepts its value in an update.
-  const names = compared.difference.push.filter(
-    (name) => !(hasCreated && name === "down_proxy_sign"),
-  );
-  const marks = marksOf(names, wanted, compared.row, compared.addition, hash);
-  return {
-    ...run,
-    hasPushed: false,
-    hasCreated: false,
-    state: { ...state, rewritten: { ...state.rewritten, ...marks }, unread: false },
-  };
 }
 
 /** State that is stored before a call, so that a crash after it can be recovered from. */
@@ -209,7 +203,7 @@ export function planUpdate(run: Run, compared: Compared, { hash }: RunDeps): Upd
   return {
     row: updatedRow(row, addition, wanted, {
       credential: sendsCredential,
-      keep: new Set([...Object.keys(adopt), ...unchanged]),
+      keep: new Set([...Object.keys(adopt), ...unchanged, ...run.left]),
       drop: secrets.refreshed,
     }),
     before,
@@ -233,7 +227,8 @@ export function afterCall(run: Run, step: Step, row: StorageRow | undefined, tim
     case "update":
       return { ...next, isUnmounted: false };
     case "enable":
-      return mounted(next, step);
+      // Another client has disabled it in the meantime.
+      return mounted({ ...next, isDrifted: run.isDrifted || row?.disabled === true }, step);
     case "disable":
       return next;
     case "delete":
@@ -312,12 +307,14 @@ function deleted(run: Run, time: number): Run {
 export interface Ended {
   readonly state: MountState;
   readonly adopt: Readonly<Record<string, Scalar>>;
+  /** Whether a change by another client was corrected. */
+  readonly drifted: boolean;
 }
 
 export function endRun(run: Run, deps: RunDeps): Ended {
   const compared = compareRun(run, deps);
   const state = run.row === undefined ? absentState(run, deps) : presentState(run, compared, deps);
-  return { state, adopt: compared?.difference.adopt ?? {} };
+  return { state, adopt: compared?.difference.adopt ?? {}, drifted: run.isDrifted };
 }
 
 function absentState({ state, error }: Run, { now }: RunDeps): MountState {
@@ -340,8 +337,12 @@ function presentState(run: Run, compared: Compared | undefined, deps: RunDeps): 
   const isOut = run.isUnmounted && !row.disabled;
   const since = isUnfinished(row) || isOut ? state.since || time : 0;
   const push = compared?.difference.push ?? [];
+  // What another client has changed after the push is not part of it.
+  const isPushed = push.every(
+    (name) => run.left.has(name) && !Object.hasOwn(state.unexplained, name),
+  );
   const isThere =
-    error === "" && wanted !== undefined && push.length === 0 && row.disabled === wanted.disabled;
+    error === "" && wanted !== undefined && isPushed && row.disabled === wanted.disabled;
   return {
     ...state,
     id: row.id,

@@ -43,6 +43,8 @@ export interface MountState {
   readonly before: string;
   /** By item or member. */
   readonly rewritten: Readonly<Record<string, Rewritten>>;
+  /** Values by item or member that the last push has not explained (`originOf` in `own-form.ts`). */
+  readonly unexplained: Readonly<Record<string, Rewritten>>;
   /** Content by item, when both sides were last equal: `sent` is Mooring's, `got` the site's. */
   readonly content: Readonly<Record<string, Rewritten>>;
   /** Whether the driver has not yet normalised the result of a push. */
@@ -76,6 +78,7 @@ export const NEW_MOUNT: MountState = Object.freeze({
   sent: 0,
   before: "",
   rewritten: {},
+  unexplained: {},
   content: {},
   unread: false,
   differs: [],

@@ -99,10 +99,27 @@ export async function push(
       .filter(({ outcome, reason }) => outcome === "rewritten" || reason === KEPT)
       .map(({ key }) => key),
   );
-  if (!goesOn || odd.size === 0) return first;
-  for (const one of wanted)
-    if (odd.has(one.key) && !(await send([one], keyPolicyOf(one.key).limit))) break;
-  return readBack();
+  const again = goesOn ? wanted.filter(({ key }) => odd.has(key)) : [];
+  const firstForms = new Map<string, string>();
+  for (const one of again) {
+    if (!(await send([one], keyPolicyOf(one.key).limit))) break;
+    firstForms.set(one.key, first.results.find(({ key }) => key === one.key)?.now ?? "");
+  }
+  const { rows, results } = again.length > 0 ? await readBack() : first;
+  return { rows, results: results.map((one) => verified(one, firstForms)) };
+}
+
+/**
+ * The outcome of a value that the site has stored in another form: only what two saves have given is
+ * the site's own form. Another client has saved any other value in the meantime.
+ *
+ * @param firstForms values after the first save, of keys that were saved twice.
+ */
+function verified(pushed: Pushed, firstForms: ReadonlyMap<string, string>): Pushed {
+  const isAnother = pushed.outcome === "rewritten" && firstForms.get(pushed.key) !== pushed.now;
+  return isAnother
+    ? { ...pushed, outcome: "overtaken", reason: message("SAVED_MEANWHILE") }
+    : pushed;
 }
 
 /** Reads only the group of the rows if they have one: a tenth of the list. */

@@ -260,6 +260,30 @@ describe("a site that has another value", () => {
     expect(saves).toHaveLength(2);
   });
 
+  test.each<[when: string, saved: readonly string[], outcome: string]>([
+    ["after the first save: the second one corrects it", ["theirs", "1"], "applied"],
+    ["after the second one: it is a difference", ["1!", "theirs"], "overtaken"],
+    ["after both, with two values: it is a difference", ["theirs", "theirs too"], "overtaken"],
+  ])("may have it from another client, and not rewritten (%s)", async (_when, saved, outcome) => {
+    const onSave = (rows: readonly SiteRow[], store: () => void, at: number) => {
+      for (const one of rows) Object.assign(one, { value: saved[at - 1] });
+      store();
+    };
+    const { outcomes } = await pushed({ logo: "0" }, { logo: "1" }, { onSave });
+    expect(outcomes).toEqual({ logo: outcome });
+  });
+
+  test("may have it from another client, when no second save was possible", async () => {
+    const onSave = (rows: readonly SiteRow[], store: () => void) => {
+      if (rows[0]?.key === "default_role") throw failure("silent");
+      for (const one of rows) Object.assign(one, { value: "theirs" });
+      store();
+    };
+    const values = { logo: "1", default_role: "2" };
+    const { outcomes } = await pushed({ logo: "0", default_role: "1" }, values, { onSave });
+    expect(outcomes).toEqual({ logo: "overtaken", default_role: "unknown" });
+  });
+
   test("may differ by white space alone, if it has no meaning", async () => {
     const onSave = rewriting((value) => value.trim());
     const policy = "multipart_chunk_size";
