@@ -12,8 +12,8 @@ import { createPipe } from "../proxy/pipe.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { KindOfSites } from "../sites/record-effect.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
-import type { SiteService } from "../sites/service.ts";
 import { countsOf, errorOf, type Site } from "../sites/site.ts";
+import type { SiteService } from "../sites/site-service.ts";
 import { countsText, stateOfSite } from "../sites/site-state.ts";
 import {
   createSites,

@@ -1,5 +1,5 @@
 import { type Message, message, type Text } from "../messages/message.ts";
-import type { Site } from "../sites/site.ts";
+import { MAX_SITES, type Site } from "../sites/site.ts";
 import { isLasting } from "../sync/failure.ts";
 import type { Condition, ConditionSubject, Conditions } from "./condition.ts";
 import type { IncidentClass } from "./incident.ts";
@@ -127,9 +127,6 @@ export function createWatchCondition(deps: WatchConditionDeps): WatchCondition {
     },
   };
 }
-
-/** Maximum number of sites whose incidents are read. */
-const MAX_SITES = 1_000;
 
 function keyOf(subject: ConditionSubject): string {
   return JSON.stringify(Object.entries(subject).toSorted());

@@ -1,11 +1,9 @@
 import type { Ledger } from "../ledger/ledger.ts";
 import { memoize } from "../memoize.ts";
+import { MAX_SITES } from "../sites/site.ts";
 import { MOUNTS, mountsByName } from "./kind.ts";
 import { type Mount, wantedMounts } from "./mount.ts";
 import type { WantedMount } from "./site/row.ts";
-
-/** Maximum number of sites whose desired mounts are kept. */
-const MAX_SITES = 1_000;
 
 /** Mounts at the newest revision. The same objects until a mount changes. */
 export interface MountView {

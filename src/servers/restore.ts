@@ -1,6 +1,6 @@
 import { message, type Text } from "../messages/message.ts";
 import { createRuleClient } from "../rules/site/client.ts";
-import { mapSiteFailure } from "../sites/service.ts";
+import { mapSiteFailure } from "../sites/site-error.ts";
 import type { SiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { createUserClient, type ServerUsers } from "../users/client.ts";

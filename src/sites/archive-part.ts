@@ -20,11 +20,15 @@ import { createTicks } from "../ticks.ts";
 import { type SiteInput, sentSecrets, withInput } from "./input.ts";
 import type { EffectsOnRecords } from "./record-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "./registry.ts";
-import { followsTooEarly, NEW_SITE, NEW_STATE, type Site, type SiteMode } from "./site.ts";
+import {
+  followsTooEarly,
+  MAX_SITES,
+  NEW_SITE,
+  NEW_STATE,
+  type Site,
+  type SiteMode,
+} from "./site.ts";
 import { createSiteNames, type SiteNames } from "./site-names.ts";
-
-/** Maximum number of sites of an import: that of sites. */
-const MAX_SITES = 1_000;
 
 export interface SitePartDeps {
   readonly registry: Pick<

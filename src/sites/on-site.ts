@@ -1,5 +1,5 @@
 import { SiteFailure } from "../sync/failure.ts";
-import { siteError } from "./service.ts";
+import { siteError } from "./site-error.ts";
 
 /** Maps the failure of a call to a site: UNAVAILABLE or FAILED_PRECONDITION. */
 export async function onSite<T>(work: Promise<T>): Promise<T> {

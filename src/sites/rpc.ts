@@ -39,10 +39,10 @@ import { MASK } from "../settings/value.ts";
 import { createView } from "../state-feed.ts";
 import type { SiteInput } from "./input.ts";
 import { recordResultToProto } from "./record-effect.ts";
-import type { SiteService, WatchedSites } from "./service.ts";
 import type { Comparison, SyncStatus } from "./settings/compare.ts";
 import type { SiteView } from "./site.ts";
 import { countsOf, errorOf, type SiteMode } from "./site.ts";
+import type { SiteService, WatchedSites } from "./site-service.ts";
 import { stateOfSite } from "./site-state.ts";
 import { MOUNT_ACTION, RULE_ACTION, USER_ACTION } from "./store.ts";
 

@@ -4,6 +4,9 @@ import { type Message, message, reviveText, type Text } from "../messages/messag
 /** `observe`: compared, never written. `follow`: gets every change. */
 export type SiteMode = "observe" | "follow";
 
+/** Maximum number of sites: each needs a list of settings in memory and a call per minute. */
+export const MAX_SITES = 1_000;
+
 /** Running server whose settings Mooring manages. Frozen. */
 export interface Site {
   /** Random and constant. */

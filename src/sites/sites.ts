@@ -8,10 +8,11 @@ import { SETTINGS } from "../settings/kind.ts";
 import { createSiteClient } from "../sync/client.ts";
 import { createSync, type Sync, type SyncTimes } from "../sync/sync.ts";
 import { createSiteRegistry, type SiteRegistry } from "./registry.ts";
-import { createSiteService, type SiteService, type SiteServiceDeps } from "./service.ts";
+import { createSiteService, type SiteServiceDeps } from "./service.ts";
 import { answers } from "./settings/client.ts";
 import { createSettingSync, type SettingSync, type SettingSyncDeps } from "./settings/sync.ts";
 import type { Site } from "./site.ts";
+import type { SiteService } from "./site-service.ts";
 import type { SiteStore } from "./store.ts";
 
 /** Time limit of a probe, in milliseconds. */

@@ -7,7 +7,7 @@ import type { RevisionOrigin } from "../../src/ledger/store.ts";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import type { KindOfSites } from "../../src/sites/record-effect.ts";
-import type { SiteService } from "../../src/sites/service.ts";
+import type { SiteService } from "../../src/sites/site-service.ts";
 import {
   createSites,
   openSiteRegistry,

@@ -12,7 +12,7 @@ import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { KindOfSites } from "../../sites/record-effect.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
-import type { Site } from "../../sites/site.ts";
+import { MAX_SITES, type Site } from "../../sites/site.ts";
 import { isOnSite } from "../../sites/site-choice.ts";
 import { createSummaries } from "../../sites/summary.ts";
 import { withEffects } from "../effect.ts";
@@ -31,8 +31,6 @@ import { isManaged, NEW_RULE, type RuleRegistry, type RuleState } from "./state.
 import { ruleStatus } from "./status.ts";
 import type { RuleSync } from "./sync.ts";
 
-/** Maximum number of sites whose desired rules are kept. */
-const MAX_SITES = 1_000;
 /** Maximum number of rules that an audit row names. */
 const MAX_SUBJECTS = 100;
 
