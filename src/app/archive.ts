@@ -15,7 +15,7 @@ import { createServerPart, type ServerPartDeps } from "../servers/archive-part.t
 import { createSettingPart } from "../settings/archive/part.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { rightsOf } from "../settings/rights.ts";
-import { createSitePart, type SitePartDeps } from "../sites/archive-part.ts";
+import { createSitePart, type SitePartDeps } from "../sites/archive/part.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { SettingServices } from "./settings.ts";
 

@@ -229,3 +229,11 @@ export function checkPattern(text: string): Message | undefined {
   if (/[\s,]/.test(text)) return message("PATTERN_WITH_SPACE");
   return undefined;
 }
+
+/** Members whose change may mend a failed contact with a site. */
+const ACCESS: ReadonlySet<string> = new Set(["url", "token", "ca", "pin"]);
+
+/** Whether a change of these members may mend a failed contact with a site. */
+export function changesAccess(changed: readonly string[]): boolean {
+  return changed.some((member) => ACCESS.has(member));
+}

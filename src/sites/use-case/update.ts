@@ -4,7 +4,7 @@ import { checkManaged } from "../../messages/managed.ts";
 import { message } from "../../messages/message.ts";
 import { sentSecrets, withInput } from "../input.ts";
 import { changedMembers } from "../registry.ts";
-import { followsTooEarly, type Site } from "../site.ts";
+import { changesAccess, followsTooEarly } from "../site.ts";
 import { siteEtag } from "../site-etag.ts";
 import type { SiteService } from "../site-service.ts";
 import { noted, type SiteChangeDeps, taken, tooEarly, withKind } from "./change.ts";
@@ -34,13 +34,8 @@ export function updateSite(deps: SiteChangeDeps): SiteService["update"] {
       return update(name, input, origin, options);
     }
     if (!isDone) throw taken(deps, site);
-    if (hasOtherAccess(before, site)) await registry.clearError(site.id);
+    if (changesAccess(changed)) await registry.clearError(site.id);
     return { view: viewOf(site), records };
   };
   return update;
-}
-
-/** Whether a change may mend a failed contact with the site. */
-function hasOtherAccess(before: Site, { url, token, ca, pin }: Site): boolean {
-  return url !== before.url || token !== before.token || ca !== before.ca || pin !== before.pin;
 }
