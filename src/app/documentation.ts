@@ -154,6 +154,7 @@ export const examples: Readonly<Record<string, CallExample>> = {
     body: { from: "harbour", to: "hut", names: ["ann"], random_passwords: true, dry_run: true },
   },
   [`${INCIDENTS}.GetIncident`]: { query: { id: "Zm9vYmFyYmF6" } },
+  [`${INCIDENTS}.ListDays`]: { query: { subject: "INCIDENT_SUBJECT_MOUNT", failed: "true" } },
   [`${INCIDENTS}.AcknowledgeIncident`]: { body: { id: "Zm9vYmFyYmF6", note: "cookie ordered" } },
   [`${WEBHOOKS}.CreateWebhook`]: {
     body: {

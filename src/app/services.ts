@@ -265,6 +265,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     rules,
     incidents: incidents.incidents,
     webhooks: incidents.webhooks,
+    days: incidents.days,
     siteName: incidents.siteName,
     siteNames: registry.names,
     siteIdOf: (name) => registry.names().named(name).id,

@@ -294,6 +294,54 @@ interface WebhookDeliveryTable {
   error: string;
 }
 
+/** A site on one day in UTC. Absent: Mooring has not looked at it. */
+interface SiteDayTable {
+  site_id: string;
+  /** Days since 1970-01-01. */
+  day: number;
+  /** Milliseconds in which it could be read. */
+  worked: number;
+  failed: number;
+  /** End of the counted time, in milliseconds since 1970 UTC. */
+  counted_to: number;
+  /** First failure of the day. */
+  reason: string;
+}
+
+/**
+ * Present state of a mount in the list of a site. Its times are on the site's clock of a day: the
+ * `worked` of `site_day` at that moment.
+ */
+interface MountSpanTable {
+  site_id: string;
+  path: string;
+  /** Day on which it was first listed. */
+  first_day: number;
+  /** Time at which it was first listed, on the clock of `first_day`. */
+  first_at: number;
+  /** `works`, `fails`, `unseen` (such as disabled) or `gone` (no longer listed). */
+  state: string;
+  /** Day on which the state began. */
+  day: number;
+  /** Time at which it began, on the clock of `day`. */
+  began: number;
+  /** Failure; empty unless it fails. */
+  reason: string;
+}
+
+/** What is known of a mount on one day, besides its present state. Absent: it worked. */
+interface MountDayTable {
+  site_id: string;
+  path: string;
+  day: number;
+  /** Milliseconds of the site's clock. */
+  failed: number;
+  /** Milliseconds of the site's clock in which the mount was disabled or absent. */
+  unseen: number;
+  /** First failure of the day. */
+  reason: string;
+}
+
 export interface Database {
   record: RecordTable;
   revision: RevisionTable;
@@ -313,6 +361,9 @@ export interface Database {
   incident: IncidentTable;
   webhook: WebhookTable;
   webhook_delivery: WebhookDeliveryTable;
+  site_day: SiteDayTable;
+  mount_span: MountSpanTable;
+  mount_day: MountDayTable;
 }
 
 export type RecordRow = Selectable<RecordTable>;
@@ -323,5 +374,8 @@ export type AccessTokenRow = Selectable<AccessTokenTable>;
 export type IncidentRow = Selectable<IncidentTable>;
 export type WebhookRow = Selectable<WebhookTable>;
 export type WebhookDeliveryRow = Selectable<WebhookDeliveryTable>;
+export type SiteDayRow = Selectable<SiteDayTable>;
+export type MountSpanRow = Selectable<MountSpanTable>;
+export type MountDayRow = Selectable<MountDayTable>;
 export type SiteRow = Selectable<SiteTable>;
 export type StoredAuditRow = Selectable<AuditTable>;

@@ -239,6 +239,42 @@ export async function createIncidents(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** Tables of the last days of sites and mounts. Times are milliseconds. */
+export async function createDays(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("site_day")
+    .addColumn("site_id", "text", (c) => c.notNull())
+    .addColumn("day", "integer", (c) => c.notNull())
+    .addColumn("worked", "bigint", (c) => c.notNull())
+    .addColumn("failed", "bigint", (c) => c.notNull())
+    .addColumn("counted_to", "bigint", (c) => c.notNull())
+    .addColumn("reason", "text", (c) => c.notNull())
+    .addPrimaryKeyConstraint("site_day_pk", ["site_id", "day"])
+    .execute();
+  await db.schema
+    .createTable("mount_span")
+    .addColumn("site_id", "text", (c) => c.notNull())
+    .addColumn("path", "text", (c) => c.notNull())
+    .addColumn("first_day", "integer", (c) => c.notNull())
+    .addColumn("first_at", "bigint", (c) => c.notNull())
+    .addColumn("state", "text", (c) => c.notNull())
+    .addColumn("day", "integer", (c) => c.notNull())
+    .addColumn("began", "bigint", (c) => c.notNull())
+    .addColumn("reason", "text", (c) => c.notNull())
+    .addPrimaryKeyConstraint("mount_span_pk", ["site_id", "path"])
+    .execute();
+  await db.schema
+    .createTable("mount_day")
+    .addColumn("site_id", "text", (c) => c.notNull())
+    .addColumn("path", "text", (c) => c.notNull())
+    .addColumn("day", "integer", (c) => c.notNull())
+    .addColumn("failed", "bigint", (c) => c.notNull())
+    .addColumn("unseen", "bigint", (c) => c.notNull())
+    .addColumn("reason", "text", (c) => c.notNull())
+    .addPrimaryKeyConstraint("mount_day_pk", ["site_id", "path", "day"])
+    .execute();
+}
+
 /**
  * Audit tables.
  *

@@ -18,7 +18,7 @@ export function incidentQueries({
   lockRows,
 }: IncidentTables): Pick<IncidentStore, "list" | "get" | "write" | "acknowledge"> {
   return {
-    list: ({ ids, subject, name, siteId, mountPath, open, before, limit }) =>
+    list: ({ ids, subject, name, siteId, mountPath, open, during, before, limit }) =>
       attempt(async () => {
         let query = db.selectFrom("incident").selectAll();
         if (ids !== undefined) query = query.where("id", "in", ids);
@@ -27,6 +27,10 @@ export function incidentQueries({
         if (siteId !== undefined) query = query.where("site_id", "=", siteId);
         if (mountPath !== undefined) query = query.where("mount_path", "=", mountPath);
         if (open !== undefined) query = query.where("closed_at", open ? "=" : ">", 0);
+        if (during !== undefined)
+          query = query
+            .where("opened_at", "<", during.to)
+            .where((eb) => eb.or([eb("closed_at", "=", 0), eb("closed_at", ">=", during.from)]));
         if (before !== undefined)
           query = query.where((eb) =>
             eb.or([

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 import type { Database } from "../database/schema.ts";
+import { dayQueries } from "./days/query.ts";
 import { forgetIncidents, incidentQueries } from "./incident-query.ts";
 import type { IncidentStore } from "./store.ts";
 import type { IncidentQueryDeps, IncidentTables } from "./tables-query.ts";
@@ -16,6 +17,7 @@ export function createIncidentStore({ check, ...deps }: IncidentQueryDeps): Inci
     });
   const tables: IncidentTables = { ...deps, writing };
   return {
+    days: dayQueries(tables),
     ...incidentQueries(tables),
     ...webhookQueries(tables),
     ...deliveryQueries(tables),

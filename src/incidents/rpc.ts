@@ -12,6 +12,7 @@ import {
   AcknowledgeIncidentResponseSchema,
   GetIncidentResponseSchema,
   type IncidentService as IncidentServiceDesc,
+  ListDaysResponseSchema,
   ListIncidentsResponseSchema,
   type WatchIncidentsResponse,
   WatchIncidentsResponseSchema,
@@ -23,10 +24,12 @@ import { invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text, textIn } from "../messages/message.ts";
-import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
+import { invalidPageToken, pageLimit, placeOf, tokenOf } from "../messages/page.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import { type Coverage, coverageText } from "./coverage.ts";
+import { DAY, dateOf, dayOfDate } from "./days/day.ts";
+import type { DayService, Strip, StripPlace } from "./days/service.ts";
 import {
   adviceOf,
   type Incident,
@@ -35,6 +38,7 @@ import {
   type IncidentSource,
   type IncidentSubject,
   itemsToReplace,
+  SUBJECTS,
   titleOf,
 } from "./incident.ts";
 import type { IncidentService, WatchedIncident, WatchedIncidents } from "./service.ts";
@@ -42,6 +46,7 @@ import type { IncidentService, WatchedIncident, WatchedIncidents } from "./servi
 /** Data of the messages besides incidents. */
 export interface IncidentSite {
   readonly incidents: IncidentService;
+  readonly days: DayService;
   siteName(siteId: string): string;
   /** Names of sites, with those that another process has just created. */
   readSites(): Promise<SiteNames>;
@@ -97,7 +102,8 @@ export function incidentImpl(
     ),
   );
   return {
-    listIncidents: async ({ site, mountPath, closed, pageSize, pageToken }, context) => {
+    listIncidents: async (request, context) => {
+      const { site, mountPath, subject, closed, date, pageSize, pageToken } = request;
       const limit = pageLimit(pageSize, { beyond: "invalid" });
       const siteId = site === "" ? undefined : (await source.readSites()).named(site).id;
       const before = placeOf(pageToken);
@@ -105,7 +111,9 @@ export function incidentImpl(
         siteId,
         mountPath: mountPath || undefined,
         limit: limit + 1,
-        open: closed ? undefined : true,
+        subject: subjectOf(subject),
+        open: closed || date !== "" ? undefined : true,
+        during: periodOf(date),
         before: before && { openedAt: before.time, id: before.id },
       });
       const page = found.slice(0, limit);
@@ -127,6 +135,24 @@ export function incidentImpl(
       create(GetIncidentResponseSchema, {
         incident: showIn(context)(await source.incidents.get(id)),
       }),
+    listDays: async ({ site, mountPath, subject, failed, pageSize, pageToken }, context) => {
+      const limit = pageLimit(pageSize, { most: MAX_STRIPS });
+      const found = await source.days.list({
+        siteId: site === "" ? undefined : (await source.readSites()).named(site).id,
+        path: mountPath || undefined,
+        subject: stripSubject(subject),
+        failed,
+        after: stripPlace(pageToken),
+        limit: limit + 1,
+      });
+      const page = found.slice(0, limit);
+      const last = page.at(-1);
+      const say = sayIn(context);
+      return create(ListDaysResponseSchema, {
+        strips: page.map((strip) => stripToProto(strip, say)),
+        nextPageToken: found.length > limit && last !== undefined ? stripToken(last) : "",
+      });
+    },
     acknowledgeIncident: async ({ id, note }, context) => {
       if (id === "")
         throw invalid([{ field: "id", description: message("FIELD_MISSING", { field: "id" }) }]);
@@ -162,6 +188,68 @@ const SUBJECT_VALUES: Readonly<Record<IncidentSubject, SubjectProto>> = {
   token: SubjectProto.TOKEN,
   backup: SubjectProto.BACKUP,
 };
+
+/** @returns undefined: any. @throws INVALID_ARGUMENT. */
+function subjectOf(value: SubjectProto): IncidentSubject | undefined {
+  if (value === SubjectProto.UNSPECIFIED) return undefined;
+  const subject = SUBJECTS.find((each) => SUBJECT_VALUES[each] === value);
+  if (subject !== undefined) return subject;
+  throw invalid([
+    { field: "subject", description: message("INCIDENT_SUBJECT_UNKNOWN", { value }) },
+  ]);
+}
+
+/** Kind of strips. @throws INVALID_ARGUMENT: tokens and backups have none. */
+function stripSubject(value: SubjectProto): "site" | "mount" | undefined {
+  const subject = subjectOf(value);
+  if (subject === undefined || subject === "site" || subject === "mount") return subject;
+  throw invalid([{ field: "subject", description: message("SUBJECT_WITHOUT_DAYS") }]);
+}
+
+/** Period of a day in UTC. @returns undefined: any. @throws INVALID_ARGUMENT. */
+function periodOf(date: string): { readonly from: number; readonly to: number } | undefined {
+  if (date === "") return undefined;
+  const day = dayOfDate(date);
+  if (day === undefined)
+    throw invalid([
+      { field: "date", description: message("INCIDENT_DATE", { value: date.slice(0, 64) }) },
+    ]);
+  return { from: day * DAY, to: (day + 1) * DAY };
+}
+
+/** Maximum number of strips of a page: a strip is about 3 kB as JSON. */
+const MAX_STRIPS = 200;
+
+function stripToken({ site, path }: StripPlace): string {
+  return Buffer.from(JSON.stringify([site, path])).toString("base64url");
+}
+
+/** Place of a page token; undefined: the beginning. @throws INVALID_ARGUMENT. */
+function stripPlace(token: string): StripPlace | undefined {
+  if (token === "") return undefined;
+  try {
+    const place: unknown = JSON.parse(Buffer.from(token, "base64url").toString());
+    const [site, path] = Array.isArray(place) ? (place as unknown[]) : [];
+    if (typeof site === "string" && typeof path === "string") return { site, path };
+  } catch {
+    // Reported below.
+  }
+  throw invalidPageToken();
+}
+
+function stripToProto({ site, path, days }: Strip, say: (text: Text) => string) {
+  return {
+    site,
+    mountPath: path,
+    days: days.map(({ day, worked, failed, unseen, reason }) => ({
+      date: dateOf(day),
+      workedSeconds: worked,
+      failedSeconds: failed,
+      unseenSeconds: unseen,
+      reason: say(reason),
+    })),
+  };
+}
 
 /** Maximum number of mounts that a coverage names. */
 const MAX_UNLISTED = 100;

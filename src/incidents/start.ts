@@ -11,6 +11,9 @@ import type { Sealer } from "../secrets/sealer.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { type Conditions, createConditions } from "./condition.ts";
+import { listedMount } from "./days/listed-mount.ts";
+import { createDayRecorder } from "./days/recorder.ts";
+import { createDayService, type DayService } from "./days/service.ts";
 import {
   CLASSES,
   type Incident,
@@ -104,6 +107,8 @@ const SENDER = { actor: "webhooks", transport: "", method: "deliver", peer: "", 
 export interface Incidents {
   readonly incidents: IncidentService;
   readonly webhooks: WebhookService;
+  /** Last days of sites and mounts. */
+  readonly days: DayService;
   /** The webhooks themselves. */
   readonly targets: WebhookRegistry;
   /** Number of open incidents by class, if this process follows mounts; else 0. */
@@ -192,6 +197,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     if (await leading()) await registry.probed(siteId, path, listing);
   });
   const conditions = createConditions({ store, now, newId, announce, join, onChange });
+  const days = createDayRecorder({ store: store.days, now });
   const watching = createWatchCondition({
     store,
     report: conditions.report,
@@ -200,6 +206,14 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     reachedAt: deps.siteReachedAt,
     tokens: () => tokens(),
     now,
+    onLook: ({ id, paused }, condition) => {
+      if (paused) days.look(id, { state: "unseen", reason: "" });
+      else
+        days.look(id, {
+          state: condition === undefined ? "works" : "fails",
+          reason: condition?.message ?? "",
+        });
+    },
     down: deps.times?.down,
   });
   const probes = createProbes({
@@ -242,7 +256,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       watching.reset();
       return false;
     }
-    loading ??= registry.load();
+    loading ??= Promise.all([registry.load(), days.load()]).then(() => undefined);
     try {
       await loading;
     } catch (error) {
@@ -275,8 +289,10 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     if (Math.abs(now() - forgotten) >= FORGET) {
       forgotten = now();
       await store.forget(now() - KEPT);
+      await days.forget((siteId) => sites.byId(siteId) !== undefined);
     }
     await watching.run();
+    await days.store();
     inBackground(deliverer.run());
     inBackground(probes.run());
   };
@@ -285,6 +301,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
   return {
     incidents: service,
     targets,
+    days: createDayService({ store: store.days, sites, now }),
     webhooks: createWebhookService({
       store,
       registry: targets,
@@ -309,6 +326,10 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     listed: async (site, rows) => {
       if (!(await leading())) return;
       await registry.listed(site, rows);
+      days.listed(
+        site.id,
+        rows.map((row) => listedMount(row, registry.at(site.id, row.mount_path), deps.driverOf)),
+      );
       probes.listed(site, rows);
     },
     siteName,
@@ -321,6 +342,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     close: async () => {
       ending.abort();
       await job.stop();
+      if (isLeader()) await days.store().catch(onError);
       // A listing may take two minutes; the creator of the site's connection closes it.
       await waitAtMost(1_000, Promise.all(running));
     },

@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../audit/store.ts";
 import type { Text } from "../messages/message.ts";
+import type { DayStore } from "./days/store.ts";
 import type { Incident, IncidentSubject, Signals } from "./incident.ts";
 
 /** Incident with the reports of its sources. */
@@ -15,6 +16,8 @@ export interface IncidentFilter {
   readonly siteId?: string | undefined;
   readonly mountPath?: string | undefined;
   readonly open?: boolean | undefined;
+  /** Only incidents that were open in this period, in milliseconds since 1970 UTC. */
+  readonly during?: { readonly from: number; readonly to: number } | undefined;
   /** Only incidents that were opened before this one. */
   readonly before?: { readonly openedAt: number; readonly id: string } | undefined;
   readonly limit: number;
@@ -82,6 +85,8 @@ export type WebhookPut = "stored" | "taken" | "gone" | "changed";
 
 /** Keeps incidents, webhooks and deliveries. Rejects with a StoreError only. */
 export interface IncidentStore {
+  /** Last days of sites and mounts. */
+  readonly days: DayStore;
   /** Newest first. */
   list(filter: IncidentFilter): Promise<readonly StoredIncident[]>;
   get(id: string): Promise<StoredIncident | undefined>;

@@ -33,6 +33,8 @@ export interface WatchConditionDeps {
   /** Tokens of Mooring that end soon or have ended, and were not replaced. */
   readonly tokens: () => readonly EndingToken[];
   readonly now: () => number;
+  /** Called for each site whose state is known. @param condition undefined: it works. */
+  readonly onLook?: (site: Site, condition: Condition | undefined) => void;
   /** Time without an answer after which a site is down, in milliseconds. */
   readonly down?: number | undefined;
 }
@@ -87,10 +89,11 @@ export function createWatchCondition(deps: WatchConditionDeps): WatchCondition {
       reported ??= await readOpen();
       const sites = deps.sites();
       const observed: [ConditionSubject, Observed][] = [
-        ...sites.map((site): [ConditionSubject, Observed] => [
-          { subject: "site", siteId: site.id },
-          observeSite(site),
-        ]),
+        ...sites.map((site): [ConditionSubject, Observed] => {
+          const state = observeSite(site);
+          if (state !== "unknown") deps.onLook?.(site, state === "works" ? undefined : state);
+          return [{ subject: "site", siteId: site.id }, state];
+        }),
         ...sites.map((site): [ConditionSubject, Observed] => [
           { subject: "token", siteId: site.id },
           endOf(expiryOf(site.token), now()),

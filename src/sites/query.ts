@@ -82,6 +82,8 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
         await trx.deleteFrom("site_state").where("site_id", "=", id).execute();
         await trx.deleteFrom("site_log").where("site_id", "=", id).execute();
         await trx.deleteFrom("record_state").where("site_id", "=", id).execute();
+        for (const table of ["site_day", "mount_day", "mount_span"] as const)
+          await trx.deleteFrom(table).where("site_id", "=", id).execute();
         await append(trx, audit);
         await markSites(trx);
       }),

@@ -105,7 +105,7 @@ export interface SiteStore extends LeaseStore {
     audit: readonly AuditEntry[],
     before?: StoredSite,
   ): Promise<boolean | undefined>;
-  /** Deletes a site with its state and its log. */
+  /** Deletes a site with its state, its log and its days. */
   delete(id: string, audit: readonly AuditEntry[]): Promise<void>;
   states(): Promise<readonly StoredSiteState[]>;
   /**

@@ -5,6 +5,7 @@ import type {
   StoredIncident,
   StoredWebhook,
 } from "../../src/incidents/store.ts";
+import { testDayStore } from "./days/store-contract.ts";
 
 /** Place of a database. */
 export interface IncidentPlace {
@@ -106,6 +107,28 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
       expect(await ids({ limit: 2 })).toEqual(["b", "d"]);
       expect(await ids({ before: { openedAt: 2, id: "d" } })).toEqual(["c", "a"]);
     });
+
+    test("incidents that were open in a period are read, from its first to before its last moment", async () => {
+      await store.write(
+        [
+          incident("before", { openedAt: 1, closedAt: 9 }),
+          incident("ends", { openedAt: 2, closedAt: 10 }),
+          incident("within", { openedAt: 12, closedAt: 14 }),
+          incident("around", { openedAt: 3, closedAt: 30 }),
+          incident("open", { openedAt: 4 }),
+          incident("last", { openedAt: 19 }),
+          incident("after", { openedAt: 20 }),
+        ],
+        [],
+      );
+      const during = { from: 10, to: 20 };
+      const ids = (await store.list({ during, limit: 10 })).map(({ id }) => id);
+      expect(ids).toEqual(["last", "within", "open", "around", "ends"]);
+      const open = await store.list({ during, open: true, limit: 10 });
+      expect(open.map(({ id }) => id)).toEqual(["last", "open"]);
+    });
+
+    testDayStore(() => store.days);
 
     test("an acknowledgement is kept when sites report again", async () => {
       await store.write([incident("a")], []);

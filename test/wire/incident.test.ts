@@ -3,7 +3,11 @@ import type { AddressInfo } from "node:net";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { IncidentClass, WebhookDeliveryState } from "../../gen/mooring/v1/incident_pb.js";
+import {
+  IncidentClass,
+  IncidentSubject,
+  WebhookDeliveryState,
+} from "../../gen/mooring/v1/incident_pb.js";
 import { IncidentService } from "../../gen/mooring/v1/incident_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
@@ -67,7 +71,7 @@ function put(path: string, status: string): void {
 const open = async () => (await admin.incidents.listIncidents({})).incidents;
 
 describe.each(sharedPortTransports)("incidents over $name", ({ open: openTransport }) => {
-  const { listIncidents, getIncident, watchIncidents } = IncidentService.method;
+  const { listIncidents, getIncident, watchIncidents, listDays } = IncidentService.method;
   const transport = startedForAll(() => openTransport(service));
 
   test("are listed and read with their remedy, and without secrets", async () => {
@@ -86,10 +90,92 @@ describe.each(sharedPortTransports)("incidents over $name", ({ open: openTranspo
     expect(JSON.stringify([list, one])).not.toContain(SECRET);
   });
 
+  test("are behind the last days of sites and mounts, which are read by page", async () => {
+    const read30 = async (request: JsonObject = {}) =>
+      (await read(transport, listDays, request)) as unknown as {
+        strips: { site: string; mount_path: string; days: Record<string, number | string>[] }[];
+        next_page_token: string;
+      };
+    await expect.poll(async () => (await read30()).strips.length, { timeout: 10_000 }).toBe(3);
+    await expect
+      .poll(async () => (await read30({ failed: true })).strips.map((each) => each.mount_path))
+      .toEqual(["/bad"]);
+    const { strips } = await read30();
+    expect(strips.map((each) => [each.site, each.mount_path])).toEqual([
+      ["one", ""],
+      ["one", "/bad"],
+      ["one", "/good"],
+    ]);
+    for (const { days } of strips) {
+      expect(days).toHaveLength(30);
+      const [first = {}, last = {}] = [days[0], days.at(-1)];
+      expect(first).toMatchObject({ worked_seconds: 0, failed_seconds: 0, unseen_seconds: 86_400 });
+      expect(Date.parse(String(last["date"])) - Date.parse(String(first["date"]))).toBe(
+        29 * 86_400_000,
+      );
+    }
+    const { failed_seconds: failed, reason } = strips[1]?.days.at(-1) ?? {};
+    expect(failed).toBeGreaterThan(0);
+    expect(reason).toBe("login failed: ********");
+    const pages = await read30({ pageSize: 2 });
+    expect(pages.strips).toHaveLength(2);
+    const rest = await read30({ pageSize: 2, pageToken: pages.next_page_token });
+    expect(rest.strips.map((each) => each.mount_path)).toEqual(["/good"]);
+    expect(rest.next_page_token).toBe("");
+    const date = String(strips[0]?.days.at(-1)?.["date"]);
+    expect(await read(transport, listIncidents, { date })).toMatchObject({
+      incidents: [{ mount_path: "/bad" }],
+    });
+    expect(await read(transport, listIncidents, { date: "2020-01-01" })).toMatchObject({
+      incidents: [],
+    });
+  });
+
   test("are sent to watchers", async () => {
     if (!transport.carries(watchIncidents)) return;
     const event = await read(transport, watchIncidents);
     expect(event).toMatchObject({ incidents: [{ mount_path: "/bad" }] });
+  });
+});
+
+describe("days", () => {
+  const { SITE, MOUNT, TOKEN: OWN, BACKUP } = IncidentSubject;
+  const pathsOf = async (request: Parameters<typeof admin.incidents.listDays>[0]) =>
+    (await admin.incidents.listDays(request)).strips.map(({ mountPath }) => mountPath);
+
+  test.each([
+    [{ subject: SITE }, [""]],
+    [{ subject: MOUNT }, ["/bad", "/good"]],
+    [{ site: "one", mountPath: "/good" }, ["/good"]],
+    [{ site: "one", mountPath: "/none" }, []],
+    [{ subject: SITE, mountPath: "/good" }, []],
+    [{ subject: SITE, failed: true }, []],
+  ])("%j shows %j", async (request, paths) => {
+    expect(await pathsOf(request)).toEqual(paths);
+  });
+
+  test.each([
+    [{ subject: OWN }, "only sites and mounts have days"],
+    [{ subject: BACKUP }, "only sites and mounts have days"],
+    [{ pageSize: -1 }, "page_size must be a number from 1 to 200, not -1"],
+    [{ pageToken: "x" }, "invalid page_token"],
+    [{ pageToken: Buffer.from('["a"]').toString("base64url") }, "invalid page_token"],
+  ])("%j is refused", async (request, reason) => {
+    await expect(admin.incidents.listDays(request)).rejects.toThrow(reason);
+  });
+
+  test("a site that does not exist is refused", async () => {
+    await expect(admin.incidents.listDays({ site: "ona" })).rejects.toThrow('Did you mean "one"');
+  });
+
+  test.each(["2026-02-30", "26.11.2026", "today"])("the date %s is refused", async (date) => {
+    await expect(admin.incidents.listIncidents({ date })).rejects.toThrow("date must be a day");
+  });
+
+  test("incidents are read by their subject", async () => {
+    const ofSubject = async (subject: IncidentSubject) =>
+      (await admin.incidents.listIncidents({ subject })).incidents.length;
+    expect([await ofSubject(MOUNT), await ofSubject(SITE)]).toEqual([1, 0]);
   });
 });
 
@@ -107,6 +193,7 @@ describe("the rights of a token", () => {
   test("follow its scopes", async () => {
     const reader = await made("incidents:read");
     expect((await as(service.port, reader).incidents.listIncidents({})).incidents).toHaveLength(1);
+    expect((await as(service.port, reader).incidents.listDays({})).strips).toHaveLength(3);
     const [incident] = await open();
     const id = incident?.id ?? "";
     await expect(as(service.port, reader).incidents.acknowledgeIncident({ id })).rejects.toThrow(

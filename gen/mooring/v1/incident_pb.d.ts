@@ -159,6 +159,90 @@ export declare type Incident = Message<"mooring.v1.Incident"> & {
 export declare const IncidentSchema: GenMessage<Incident>;
 
 /**
+ * The last days of a site, or of a mount on a site.
+ *
+ * @generated from message mooring.v1.DayStrip
+ */
+export declare type DayStrip = Message<"mooring.v1.DayStrip"> & {
+  /**
+   * Name of the site.
+   *
+   * @generated from field: string site = 1;
+   */
+  site: string;
+
+  /**
+   * Path of the mount on the site. Empty: the site itself.
+   *
+   * @generated from field: string mount_path = 2;
+   */
+  mountPath: string;
+
+  /**
+   * 30 days, the oldest first. The last one is the present day.
+   *
+   * @generated from field: repeated mooring.v1.Day days = 3;
+   */
+  days: Day[];
+};
+
+/**
+ * Describes the message mooring.v1.DayStrip.
+ * Use `create(DayStripSchema)` to create a new message.
+ */
+export declare const DayStripSchema: GenMessage<DayStrip>;
+
+/**
+ * A site or a mount on one day. The three times are the whole day, and for the present day the time
+ * until now.
+ *
+ * @generated from message mooring.v1.Day
+ */
+export declare type Day = Message<"mooring.v1.Day"> & {
+  /**
+   * Day in UTC, such as `2026-11-26`.
+   *
+   * @generated from field: string date = 1;
+   */
+  date: string;
+
+  /**
+   * Seconds in which a site could be read, or a mount worked.
+   *
+   * @generated from field: int32 worked_seconds = 2;
+   */
+  workedSeconds: number;
+
+  /**
+   * Seconds in which it failed.
+   *
+   * @generated from field: int32 failed_seconds = 3;
+   */
+  failedSeconds: number;
+
+  /**
+   * Seconds in which it was not looked at: the service was off, the site was paused or not yet
+   * there; for a mount also, the site failed, or the mount was disabled or still starting.
+   *
+   * @generated from field: int32 unseen_seconds = 4;
+   */
+  unseenSeconds: number;
+
+  /**
+   * First failure of the day, without secrets, in the language of the call. Empty: none.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message mooring.v1.Day.
+ * Use `create(DaySchema)` to create a new message.
+ */
+export declare const DaySchema: GenMessage<Day>;
+
+/**
  * An item of a driver that may need replacement.
  *
  * @generated from message mooring.v1.IncidentItem

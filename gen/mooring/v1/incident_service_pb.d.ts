@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Incident } from "./incident_pb.js";
+import type { DayStrip, Incident, IncidentSubject } from "./incident_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -52,6 +52,21 @@ export declare type ListIncidentsRequest = Message<"mooring.v1.ListIncidentsRequ
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Only incidents of this kind. Unspecified: all.
+   *
+   * @generated from field: mooring.v1.IncidentSubject subject = 6;
+   */
+  subject: IncidentSubject;
+
+  /**
+   * Only incidents that were open on this day in UTC, such as `2026-11-26`, also closed ones. Empty:
+   * any day.
+   *
+   * @generated from field: string date = 7;
+   */
+  date: string;
 };
 
 /**
@@ -272,6 +287,88 @@ export declare type WatchIncidentsResponse = Message<"mooring.v1.WatchIncidentsR
 export declare const WatchIncidentsResponseSchema: GenMessage<WatchIncidentsResponse>;
 
 /**
+ * Request of ListDays.
+ *
+ * @generated from message mooring.v1.ListDaysRequest
+ */
+export declare type ListDaysRequest = Message<"mooring.v1.ListDaysRequest"> & {
+  /**
+   * Only this site and its mounts.
+   *
+   * @generated from field: string site = 1;
+   */
+  site: string;
+
+  /**
+   * Only the mount at this path.
+   *
+   * @generated from field: string mount_path = 2;
+   */
+  mountPath: string;
+
+  /**
+   * INCIDENT_SUBJECT_SITE: only sites. INCIDENT_SUBJECT_MOUNT: only mounts. Unspecified: both.
+   *
+   * @generated from field: mooring.v1.IncidentSubject subject = 3;
+   */
+  subject: IncidentSubject;
+
+  /**
+   * Only sites and mounts that have failed on one of the days.
+   *
+   * @generated from field: bool failed = 4;
+   */
+  failed: boolean;
+
+  /**
+   * Strips per page. 0: 50. Values above 200 mean 200.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty: the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message mooring.v1.ListDaysRequest.
+ * Use `create(ListDaysRequestSchema)` to create a new message.
+ */
+export declare const ListDaysRequestSchema: GenMessage<ListDaysRequest>;
+
+/**
+ * Reply of ListDays.
+ *
+ * @generated from message mooring.v1.ListDaysResponse
+ */
+export declare type ListDaysResponse = Message<"mooring.v1.ListDaysResponse"> & {
+  /**
+   * Sites and mounts.
+   *
+   * @generated from field: repeated mooring.v1.DayStrip strips = 1;
+   */
+  strips: DayStrip[];
+
+  /**
+   * Token of the next page. Empty: this is the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message mooring.v1.ListDaysResponse.
+ * Use `create(ListDaysResponseSchema)` to create a new message.
+ */
+export declare const ListDaysResponseSchema: GenMessage<ListDaysResponse>;
+
+/**
  * Incidents: failing mounts of sites, with cause, start and instruction. The
  * service opens and closes incidents by itself.
  *
@@ -310,6 +407,18 @@ export declare const IncidentService: GenService<{
     methodKind: "unary";
     input: typeof AcknowledgeIncidentRequestSchema;
     output: typeof AcknowledgeIncidentResponseSchema;
+  },
+  /**
+   * ListDays reads the last 30 days of sites and mounts: how long each worked, failed, and was not
+   * looked at. Sites come by name, each followed by the mounts in its list by path. A day is a day
+   * in UTC. Use ListIncidents with `date` for the incidents of a day.
+   *
+   * @generated from rpc mooring.v1.IncidentService.ListDays
+   */
+  listDays: {
+    methodKind: "unary";
+    input: typeof ListDaysRequestSchema;
+    output: typeof ListDaysResponseSchema;
   },
   /**
    * WatchIncidents sends all open incidents, then each incident that is opened,

@@ -7,6 +7,7 @@ import type { Database } from "../../database/schema.ts";
 import {
   createAccess,
   createAudit,
+  createDays,
   createIncidents,
   createLedger,
   createRecordStates,
@@ -41,6 +42,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   await createAudit(db, "bigint");
   await createRecordStates(db);
   await createIncidents(db);
+  await createDays(db);
   await createHeads(db);
   await createInstances(db);
 }

@@ -4,6 +4,7 @@ import { SEGMENT } from "../../database/sqlite/segment.ts";
 import {
   createAccess,
   createAudit,
+  createDays,
   createIncidents,
   createLedger,
   createRecordStates,
@@ -32,6 +33,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
   await createAudit(db);
   await createRecordStates(db);
   await createIncidents(db);
+  await createDays(db);
 }
 
 /**

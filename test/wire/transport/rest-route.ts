@@ -94,6 +94,7 @@ export const restRoutes: ReadonlyMap<DescMethod, RestRoute> = new Map<DescMethod
   [rule.watchRules, get(`${RULE}/watch`, "*")],
   [incident.listIncidents, get(`${INCIDENT}/list`, "*")],
   [incident.getIncident, get(`${INCIDENT}/get`, "incident")],
+  [incident.listDays, get(`${INCIDENT}/days`, "*")],
   [incident.acknowledgeIncident, post(`${INCIDENT}/acknowledge`, "incident", "*")],
   [incident.watchIncidents, get(`${INCIDENT}/watch`, "*")],
   [webhook.listWebhooks, get(`${WEBHOOK}/list`, "webhooks")],

@@ -1,0 +1,62 @@
+import type { Text } from "../../messages/message.ts";
+import { splitByDay } from "./day.ts";
+
+/** A site on one day. Times are milliseconds. */
+export interface SiteDay {
+  readonly siteId: string;
+  readonly day: number;
+  /** Time in which the site could be read: the clock by which its mounts are measured. */
+  readonly worked: number;
+  readonly failed: number;
+  /** End of the counted time, since 1970 UTC. */
+  readonly countedTo: number;
+  /** First failure of the day; empty: none. */
+  readonly reason: Text;
+}
+
+/** What Mooring sees of a site; `unseen`: it does not read the site, because it is paused. */
+export interface SiteSight {
+  readonly at: number;
+  readonly state: "works" | "fails" | "unseen";
+  /** Failure; empty unless it fails. */
+  readonly reason: Text;
+}
+
+/**
+ * Longest time between two looks that counts, in milliseconds. After a longer one Mooring was off, or
+ * the clock was set forward: nobody knows what the site did meanwhile.
+ */
+export const LONGEST_GAP = 180_000;
+
+/**
+ * Days of a site that a look changes: the time since the look before counts for what that one saw. No
+ * time counts twice, also after the clock was set back.
+ *
+ * @param before the look before; undefined: none in this process.
+ */
+export function countLook(
+  siteId: string,
+  before: SiteSight | undefined,
+  now: number,
+  dayAt: (day: number) => SiteDay | undefined,
+): readonly SiteDay[] {
+  if (before === undefined || before.state === "unseen") return [];
+  if (now - before.at > LONGEST_GAP) return [];
+  const isWorking = before.state === "works";
+  return splitByDay(before.at, now).flatMap(({ day, from, to }) => {
+    const known = dayAt(day) ?? emptyDay(siteId, day);
+    const time = to - Math.max(from, known.countedTo);
+    if (time <= 0) return [];
+    return {
+      ...known,
+      worked: known.worked + (isWorking ? time : 0),
+      failed: known.failed + (isWorking ? 0 : time),
+      countedTo: to,
+      reason: known.reason === "" ? before.reason : known.reason,
+    };
+  });
+}
+
+export function emptyDay(siteId: string, day: number): SiteDay {
+  return { siteId, day, worked: 0, failed: 0, countedTo: 0, reason: "" };
+}

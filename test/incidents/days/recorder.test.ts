@@ -1,0 +1,300 @@
+import { expect, test } from "vitest";
+import { dateOf } from "../../../src/incidents/days/day.ts";
+import {
+  createDayRecorder,
+  type DayRecorder,
+  type ListedMount,
+} from "../../../src/incidents/days/recorder.ts";
+import { createDayService } from "../../../src/incidents/days/service.ts";
+import type { DayStore } from "../../../src/incidents/days/store.ts";
+import type { Site } from "../../../src/sites/site.ts";
+import type { StoredSite } from "../../../src/sites/store.ts";
+import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
+import { startedForEach } from "../../started.ts";
+import { temporaryPaths } from "../../store/folder.ts";
+
+const newPath = temporaryPaths();
+const store = startedForEach(() => openSqliteStore(newPath()));
+const MINUTE = 60_000;
+const site = { id: "s", name: "home" } as Site;
+const storedSite: StoredSite = {
+  id: "s",
+  name: "home",
+  url: "http://home",
+  address: "http://home",
+  token: "",
+  ca: "",
+  pin: "",
+  mode: "observe",
+  include: "[]",
+  exclude: "[]",
+  overrides: "{}",
+  paused: false,
+  upstream: false,
+  created: 1,
+};
+
+/** Mounts by path: their state, or the error of one that fails. */
+type Mounts = Readonly<Record<string, "works" | "disabled" | "starts" | (string & {})>>;
+
+function listedOf(mounts: Mounts, rows: Readonly<Record<string, number>>): ListedMount[] {
+  const states = { works: "works", disabled: "unseen", starts: undefined } as const;
+  return Object.entries(mounts).map(([path, text], at) => ({
+    path,
+    rowId: rows[path] ?? at + 1,
+    state: text in states ? states[text as keyof typeof states] : "fails",
+    reason: () => text,
+  }));
+}
+
+/** A process that looks at one site once a minute, from 2026-11-20 12:00 UTC on. */
+async function start(begin = "2026-11-20T12:00:00Z") {
+  const clock = { now: Date.parse(begin) };
+  await store.sites.insert(storedSite, []);
+  const written = { rows: 0 };
+  const days: DayStore = {
+    ...store.incidents.days,
+    write: (writes) => {
+      written.rows += writes.changes.length + writes.spans.length + writes.sites.length;
+      return store.incidents.days.write(writes);
+    },
+  };
+  let recorder: DayRecorder | undefined;
+  const service = createDayService({
+    store: store.incidents.days,
+    sites: { sites: () => [site] },
+    now: () => clock.now,
+  });
+  return {
+    clock,
+    written,
+    /** Looks each minute, the first time at once. */
+    run: async (
+      minutes: number,
+      {
+        state = "works" as "works" | "fails" | "unseen",
+        reason = "",
+        mounts = {} as Mounts,
+        rows = {},
+      } = {},
+    ) => {
+      if (recorder === undefined) {
+        recorder = createDayRecorder({ store: days, now: () => clock.now });
+        await recorder.load();
+      }
+      for (let minute = 0; minute <= minutes; minute += 1) {
+        if (minute > 0) clock.now += MINUTE;
+        recorder.look(site.id, { state, reason });
+        if (state === "works") recorder.listed(site.id, listedOf(mounts, rows));
+        await recorder.store();
+      }
+    },
+    /** Ends the process, as a power cut does. */
+    stop: () => {
+      recorder = undefined;
+    },
+    forget: () => recorder?.forget(() => true),
+    service,
+    /** Minutes that worked, failed and were not seen, by day, without days that were not seen. */
+    strip: async (path = "") => {
+      const strips = await service.list({ failed: false, limit: 1_000 });
+      const strip = strips.find((each) => each.path === path);
+      const minutes = (seconds: number): number => Math.round(seconds / 60);
+      return strip?.days
+        .filter(({ worked, failed }) => worked + failed > 0)
+        .map(({ day, worked, failed, unseen, reason }) =>
+          [dateOf(day).slice(5), minutes(worked), minutes(failed), minutes(unseen), reason]
+            .join(" ")
+            .trim(),
+        );
+    },
+  };
+}
+
+test("a site that works, fails and works again has both times and the reason on its day", async () => {
+  const { run, strip } = await start();
+  await run(60);
+  await run(30, { state: "fails", reason: "no answer" });
+  await run(30, { state: "fails", reason: "another" });
+  await run(60);
+  expect(await strip()).toEqual(["11-20 120 60 720 no answer"]);
+});
+
+test("the time of a state is divided at midnight UTC", async () => {
+  const { run, strip } = await start("2026-11-20T23:00:00Z");
+  const failing = { mounts: { "/a": "no space" } };
+  await run(30, { mounts: { "/a": "works" } });
+  await run(60, failing);
+  expect(await strip()).toEqual(["11-20 60 0 1380", "11-21 30 0 0"]);
+  expect(await strip("/a")).toEqual(["11-20 30 30 1380 no space", "11-21 0 30 0 no space"]);
+});
+
+test("a state that lasts for days is written once a day, and has its time on each day", async () => {
+  const { run, strip, written } = await start("2026-11-20T22:00:00Z");
+  await run(10, { mounts: { "/a": "gone away", "/b": "works", "/c": "disabled" } });
+  written.rows = 0;
+  await run(2 * 1_440, { mounts: { "/a": "gone away", "/b": "works", "/c": "disabled" } });
+  // The site each minute; at each midnight its two days, and two rows of a mount that does not work.
+  expect(written.rows).toBeLessThanOrEqual(2 * 1_440 + 2 * (1 + 2 * 2));
+  const failed = ["11-20 0 120 1320 gone away", "11-21 0 1440 0 gone away"];
+  expect(await strip("/a")).toEqual([...failed, "11-22 0 1330 0 gone away"]);
+  expect(await strip("/b")).toEqual(["11-20 120 0 1320", "11-21 1440 0 0", "11-22 1330 0 0"]);
+  expect(await strip("/c")).toEqual([]);
+  await run(0, { mounts: { "/a": "works", "/b": "works", "/c": "works" } });
+  await run(60, { mounts: { "/a": "works", "/b": "works", "/c": "works" } });
+  expect(await strip("/a")).toEqual([...failed, "11-22 60 1330 0 gone away"]);
+  expect(await strip("/c")).toEqual(["11-22 60 0 1330"]);
+});
+
+test("what Mooring does not look at is not counted: off, site away, paused, disabled, starting", async () => {
+  const { clock, run, stop, strip } = await start();
+  await run(10, { mounts: { "/a": "works", "/b": "bad" } });
+  stop();
+  clock.now += 60 * MINUTE;
+  await run(10, { mounts: { "/a": "works", "/b": "bad" } });
+  await run(10, { state: "fails", reason: "down" });
+  await run(10, { mounts: { "/a": "works", "/b": "bad" } });
+  await run(10, { state: "unseen" });
+  await run(10, { mounts: { "/a": "disabled", "/b": "bad" } });
+  await run(10, { mounts: { "/a": "starts", "/b": "bad" } });
+  const noon = 720;
+  expect(await strip()).toEqual([`11-20 50 10 ${noon + 70} down`]);
+  expect(await strip("/a")).toEqual([`11-20 30 0 ${noon + 100}`]);
+  expect(await strip("/b")).toEqual([`11-20 0 50 ${noon + 80} bad`]);
+});
+
+test.each([
+  ["forward by an hour", 60, ["11-20 20 0 780"]],
+  ["back by five minutes: no time counts twice", -5, ["11-20 15 0 720"]],
+  ["back by an hour", -60, ["11-20 10 0 720"]],
+  ["forward by three days", 3 * 1_440, ["11-20 10 0 1430", "11-23 10 0 720"]],
+])("a clock that is set %s neither invents time nor loses the strip", async (_, minutes, days) => {
+  const { clock, run, strip } = await start();
+  await run(10, { mounts: { "/a": "works" } });
+  clock.now += minutes * MINUTE;
+  await run(10, { mounts: { "/a": "works" } });
+  const shown = (await strip()) ?? [];
+  // The time that has passed by the clock, and the time that was counted before it was set back.
+  expect(shown.map((day) => day.split(" ").slice(0, 3).join(" "))).toEqual(
+    days.map((day) => day.split(" ").slice(0, 3).join(" ")),
+  );
+  expect(await strip("/a")).toEqual(shown);
+});
+
+test.each([
+  ["years ahead", 3 * 365 * 1_440],
+  ["at 1970", -Date.parse("2026-11-20T12:20:00Z") / MINUTE],
+])(
+  "a clock that was %s for some minutes changes no day but the present one",
+  async (_, minutes) => {
+    const { clock, run, forget, strip, service } = await start("2026-11-18T12:00:00Z");
+    await run(1_440, { mounts: { "/a": "works", "/b": "bad" } });
+    await run(1_450, { mounts: { "/a": "works", "/b": "works" } });
+    const before = [await strip(), await strip("/a"), await strip("/b")];
+    expect(before[2]).toEqual(["11-18 0 720 720 bad", "11-19 720 720 0 bad", "11-20 730 0 0"]);
+    const right = clock.now;
+    clock.now += minutes * MINUTE;
+    await forget();
+    await run(10, { mounts: { "/a": "works", "/b": "bad", "/c": "works", "/d": "disabled" } });
+    await forget();
+    clock.now = right;
+    await run(0, { mounts: { "/a": "works", "/b": "works", "/c": "works", "/d": "works" } });
+    await forget();
+    expect([await strip(), await strip("/a"), await strip("/b")]).toEqual(before);
+    await run(10, { mounts: { "/a": "works", "/b": "works", "/c": "works", "/d": "bad" } });
+    expect((await strip("/a"))?.at(-1)).toBe("11-20 740 0 0");
+    expect((await strip("/d"))?.at(-1)).toContain("10");
+    const days = (await service.list({ failed: false, limit: 10 }))[0]?.days ?? [];
+    expect(days).toHaveLength(30);
+    expect(dateOf(days.at(-1)?.day ?? 0)).toBe("2026-11-20");
+  },
+);
+
+test("a mount whose path changes keeps its days; one that is no longer listed loses them the next day", async () => {
+  const { run, forget, strip } = await start();
+  const rows = { "/a": 7, "/b": 8, "/films": 7 };
+  await run(10, { mounts: { "/a": "bad", "/b": "works" }, rows });
+  await run(10, { mounts: { "/films": "works", "/b": "works" }, rows });
+  expect(await strip("/a")).toBeUndefined();
+  expect(await strip("/films")).toEqual(["11-20 10 10 720 bad"]);
+  await run(10, { mounts: { "/films": "works" }, rows });
+  expect(await strip("/b")).toBeUndefined();
+  await run(10, { mounts: { "/films": "works", "/b": "works" }, rows });
+  expect(await strip("/b")).toEqual(["11-20 30 0 730"]);
+  await run(10, { mounts: { "/films": "works" }, rows });
+  await run(720, { mounts: { "/films": "works" }, rows });
+  await forget();
+  await run(1, { mounts: { "/films": "works" }, rows });
+  expect(await store.incidents.days.mountDays("s", ["/b"])).toEqual([]);
+  await run(10, { mounts: { "/films": "works", "/b": "works" }, rows });
+  expect(await strip("/b")).toEqual(["11-21 10 0 51"]);
+});
+
+test("a failure of the database loses no time", async () => {
+  const clock = { now: Date.parse("2026-11-20T12:00:00Z") };
+  let fails = true;
+  const recorder = createDayRecorder({
+    now: () => clock.now,
+    store: {
+      ...store.incidents.days,
+      write: async (writes) => {
+        if (fails) throw new Error("the disk is full");
+        await store.incidents.days.write(writes);
+      },
+    },
+  });
+  await recorder.load();
+  for (const text of ["works", "bad", "works"])
+    for (let minute = 0; minute < 2; minute += 1) {
+      recorder.look("s", { state: "works", reason: "" });
+      recorder.listed("s", listedOf({ "/a": text }, {}));
+      await expect(recorder.store()).rejects.toThrow("the disk is full");
+      clock.now += MINUTE;
+    }
+  fails = false;
+  recorder.look("s", { state: "works", reason: "" });
+  await recorder.store();
+  expect(await store.incidents.days.siteDays()).toMatchObject([{ worked: 6 * MINUTE }]);
+  expect(await store.incidents.days.mountDays("s", ["/a"])).toMatchObject([
+    { failed: 2 * MINUTE, unseen: 0, reason: "bad" },
+  ]);
+});
+
+test("a site keeps its newest 40 days, and a removed one keeps nothing", async () => {
+  const { clock, run, forget } = await start();
+  for (let day = 0; day < 45; day += 1) {
+    await run(2, { mounts: { "/a": "bad", "/b": "works" } });
+    clock.now += 1_438 * MINUTE;
+  }
+  await forget();
+  await run(1, { mounts: { "/a": "bad", "/b": "works" } });
+  expect(await store.incidents.days.siteDays()).toHaveLength(41);
+  const days = await store.incidents.days.mountDays("s", ["/a", "/b"]);
+  expect(days.length).toBeGreaterThan(30);
+  expect(days.length).toBeLessThanOrEqual(41);
+  await store.sites.delete("s", []);
+  expect(await store.incidents.days.siteDays()).toEqual([]);
+  expect(await store.incidents.days.allSpans()).toEqual([]);
+  expect(await store.incidents.days.mountDays("s", ["/a", "/b"])).toEqual([]);
+  // A process that does not know yet writes once more.
+  await run(2, { mounts: { "/a": "bad" } });
+  await store.incidents.days.forgetSites();
+  expect(await store.incidents.days.allSpans()).toEqual([]);
+});
+
+test("10,000 mounts are written once, and a change of one is a few rows", async () => {
+  const { run, written } = await start();
+  const mounts = Object.fromEntries(
+    Array.from({ length: 10_000 }, (_, at) => [`/m${at}`, "works"]),
+  );
+  await run(1, { mounts });
+  expect(written.rows).toBeLessThanOrEqual(10_000 + 2);
+  written.rows = 0;
+  await run(30, { mounts });
+  expect(written.rows).toBeLessThanOrEqual(31);
+  written.rows = 0;
+  await run(5, { mounts: { ...mounts, "/m7": "bad" } });
+  await run(5, { mounts });
+  // The span at each of both changes, the ended day, and the site each minute.
+  expect(written.rows).toBeLessThanOrEqual(3 + 12);
+});
