@@ -87,7 +87,7 @@ export async function readOfflineDrivers({
   driversEnabled,
 }: Pick<Config, "family" | "driversDir" | "driversEnabled">): Promise<Catalogue> {
   const live = await openCatalogue({
-    builtIn: readBuiltIn({ offer: family }),
+    builtIn: () => readBuiltIn({ offer: family }),
     directory: driversDir,
     enabled: driversEnabled,
     onError: () => undefined,

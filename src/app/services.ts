@@ -85,7 +85,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   await using opened = new AsyncDisposableStack();
   const { log, commonLog, watchers, localize, draining, version } = deps;
   const drivers = await openCatalogue({
-    builtIn: readBuiltIn({ offer: config.family }),
+    builtIn: () => readBuiltIn({ offer: config.family }),
     directory: config.driversDir,
     enabled: config.driversEnabled,
     onError: (error) => commonLog.error({ reason: error.message }, "the driver folder is invalid"),

@@ -30,7 +30,8 @@ export interface LiveCatalogue {
 }
 
 export interface LiveCatalogueOptions {
-  readonly builtIn: BuiltIn;
+  /** Reads the built-in drivers: at the first use, unless a folder or `enabled` is given. */
+  readonly builtIn: () => BuiltIn;
   /** Folder of driver files that add drivers or replace built-in ones. Undefined: none. */
   readonly directory?: string | undefined;
   /** The only names to offer. Undefined: all. */
@@ -53,12 +54,18 @@ export interface LiveCatalogueOptions {
  * @throws DriverFileError or CatalogueError, as passed to `onError`, when the first read fails.
  */
 export async function openCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
-  const { builtIn, directory, enabled, onError, onNotice = () => {} } = options;
+  const { directory, enabled, onError, onNotice = () => {} } = options;
+  if (directory === undefined) {
+    const live = still(() => createCatalogue({ definitions: options.builtIn().drivers, enabled }));
+    // An unknown name ends the start.
+    if (enabled !== undefined) live.current();
+    return live;
+  }
+
+  const builtIn = options.builtIn();
   const listeners = new Set<(change: CatalogueChange) => void>();
   const create = (own: readonly DriverInfo[]) =>
     createCatalogue({ definitions: [...builtIn.drivers, ...own], enabled });
-
-  if (directory === undefined) return still(create([]));
 
   let content = await readFolder(directory);
   let catalogue = create(readAll(content.sources, builtIn.reader));
@@ -129,9 +136,20 @@ export async function openCatalogue(options: LiveCatalogueOptions): Promise<Live
   };
 }
 
-/** Catalogue without a folder, which never changes. */
-function still(catalogue: Catalogue): LiveCatalogue {
-  return { current: () => catalogue, subscribe: () => () => {}, close: () => {} };
+/**
+ * Catalogue without a folder, which never changes. It is read at its first use: 20 ms of a start, for
+ * drivers that no call has asked for.
+ */
+function still(read: () => Catalogue): LiveCatalogue {
+  let catalogue: Catalogue | undefined;
+  return {
+    current: () => {
+      catalogue ??= read();
+      return catalogue;
+    },
+    subscribe: () => () => {},
+    close: () => {},
+  };
 }
 
 /** Drivers of this deployment. */

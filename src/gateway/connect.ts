@@ -35,12 +35,9 @@ import { isRead, type Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
 import { readRequestJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
-import type { Url } from "./rest/router.ts";
+import { MAX_ROUTES, type Url } from "./rest/router.ts";
 import type { MethodSettings, RequestForm } from "./settings.ts";
 import type { StreamReply } from "./stream.ts";
-
-/** Maximum number of methods with their own paths; above it, a service has one path. */
-const MAX_URLS = 512;
 
 /**
  * Connect and gRPC-Web: a POST to `/package.Service/Method`, or a GET for a read of Connect. Error
@@ -59,7 +56,7 @@ export class ConnectDialect implements Dialect {
       methods.map((method) => [pathOf(method), new ConnectMethod(gateway, method)]),
     );
     this.urls =
-      methods.length > MAX_URLS
+      methods.length > MAX_ROUTES
         ? [...new Set(methods.map(({ desc }) => `/${desc.parent.typeName}/*`))].map((url) => ({
             url,
             methods: new Set(["GET", "POST"]),

@@ -51,7 +51,7 @@ async function open(enabled?: string[], directory: string | undefined = folder) 
     wake();
   };
   live = await openCatalogue({
-    builtIn,
+    builtIn: () => builtIn,
     directory,
     enabled,
     onError: (error) => record({ error: error.message }),
@@ -86,7 +86,7 @@ describe("the catalogue of a deployment", () => {
   });
 
   it("is the built-in one when there is no folder", async () => {
-    const opened = await openCatalogue({ builtIn, onError: () => {} });
+    const opened = await openCatalogue({ builtIn: () => builtIn, onError: () => {} });
     expect(opened.current().names).toHaveLength(builtIn.drivers.length);
     opened.close();
   });
@@ -210,7 +210,11 @@ describe("a change of the driver folder", () => {
     catalogue.close();
     put("c.json", { name: "C" });
     // Another catalogue on the same folder shows that the change was detectable.
-    const witness = await openCatalogue({ builtIn, directory: folder, onError: () => {} });
+    const witness = await openCatalogue({
+      builtIn: () => builtIn,
+      directory: folder,
+      onError: () => {},
+    });
     expect(witness.current().names).toContain("C");
     witness.close();
     expect(catalogue.current()).toBe(last);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { softwareBill } from "./bill.ts";
 import { modules, readManifest, root, run } from "./step.ts";
 
-/** Packages outside of the bundle: those with native code or threads. */
-export const EXTERNAL = ["better-sqlite3", "pino", "pino-pretty"];
+/** Packages outside of the bundle: those with native code. */
+export const EXTERNAL = ["better-sqlite3"];
 /** Packages that only compile native code, which is shipped compiled. */
 const FOR_COMPILERS = ["node-addon-api"];
 /** First line of each licence in a build: name, version, licence. */

@@ -65,9 +65,41 @@ describe("the package that a build makes", () => {
     await mooring.stop();
   });
 
+  test("loads few files: fewer than 30 for the service, and none of the service for the client", async () => {
+    const log = join(PACKAGE, "loaded.txt");
+    const hook = `import { appendFileSync } from "node:fs";
+      import { registerHooks } from "node:module";
+      registerHooks({ load: (url, context, next) => {
+        appendFileSync(${JSON.stringify(log)}, url + "\\n");
+        return next(url, context);
+      } });`;
+    const env = {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}`,
+      MOORING_ADMIN_TOKEN: TOKEN,
+    };
+    const loaded = (): string[] => readFileSync(log, "utf8").match(/[^/\n]+\.js$/gm) ?? [];
+    const mooring = await startedMooring({ program: PROGRAM, env });
+    await fetch(`http://127.0.0.1:${mooring.port()}/api/public/settings`);
+    await mooring.stop();
+    expect(loaded()).toEqual(expect.arrayContaining([expect.stringMatching(/^service-/)]));
+    expect(new Set(loaded()).size).toBeLessThan(30);
+    rmSync(log);
+    expect(run(["--version"], env).status).toBe(0);
+    expect(run(["get", "site_title", "--address", "127.0.0.1:1"], env).status).not.toBe(0);
+    expect(loaded()).toContain("main.js");
+    expect(loaded()).not.toEqual(expect.arrayContaining([expect.stringMatching(/^service-/)]));
+  });
+
   test("has the licences of its contents", () => {
     const licences = readFileSync(join(PACKAGE, "LICENSES.txt"), "utf8");
-    for (const name of ["fastify", "kysely", "@grpc/grpc-js", "@bufbuild/protobuf"])
+    for (const name of [
+      "fastify",
+      "kysely",
+      "pino",
+      "pino-pretty",
+      "@grpc/grpc-js",
+      "@bufbuild/protobuf",
+    ])
       expect(licences).toContain(`${name} `);
     expect(existsSync(join(PACKAGE, "package.json"))).toBe(true);
   });
